@@ -1,0 +1,38 @@
+import { OpenAPIHono } from '@hono/zod-openapi'
+import { cors } from 'hono/cors'
+import { errorResponse } from '../server/errors.ts'
+import type { RequestScope } from '../server/requests.ts'
+import { addCategories } from './categories/routes.ts'
+import { addFallbacks } from './fallbacks.ts'
+import { addInterfaceDescription } from './openapi/routes.ts'
+import type { Catalog } from './operation.ts'
+import { addHealth } from './operations/health.ts'
+import { addProducts } from './products/routes.ts'
+import type { Repositories } from './repositories.ts'
+import { addReviews } from './reviews/routes.ts'
+import { passwordHasher } from './users/password.ts'
+import { addUsers } from './users/routes.ts'
+
+export interface CatalogOptions {
+  readonly repositories: Repositories
+  /** Web origins whose pages may call the service; none when empty. */
+  readonly corsOrigins: readonly string[]
+}
+
+/** The store catalog service. It listens nowhere: `fetch` answers a request. */
+export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Catalog {
+  const catalog: Catalog = new OpenAPIHono<{ Bindings: RequestScope }>()
+  if (corsOrigins.length > 0) {
+    const exposeHeaders = ['Link', 'X-Request-Id', 'Retry-After']
+    catalog.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))
+  }
+  addCategories(catalog, repositories.categories)
+  addProducts(catalog, repositories.products)
+  addReviews(catalog, repositories.reviews)
+  addUsers(catalog, repositories.users, passwordHasher())
+  addInterfaceDescription(catalog)
+  addHealth(catalog, repositories.probe)
+  addFallbacks(catalog)
+  catalog.onError((error, context) => errorResponse(error, context.env.requestId))
+  return catalog
+}

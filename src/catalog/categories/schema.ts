@@ -1,0 +1,17 @@
+import { z } from '@hono/zod-openapi'
+import { EMBEDDED_MAX, EmbeddedProduct } from '../embedded/schema.ts'
+import { text } from '../validation/fields.ts'
+
+const category = {
+  name: text({ minLength: 3, maxLength: 50 }),
+  description: text({ minLength: 3, maxLength: 50 }),
+}
+
+export const CategoryCreate = z.object(category).openapi('CategoryCreate')
+
+export const Category = z
+  .object({ id: z.int(), ...category, products: z.array(EmbeddedProduct).max(EMBEDDED_MAX).default([]) })
+  .openapi('Category')
+
+export type CategoryCreate = z.output<typeof CategoryCreate>
+export type Category = z.output<typeof Category>

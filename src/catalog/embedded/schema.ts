@@ -1,0 +1,25 @@
+import { z } from '@hono/zod-openapi'
+
+/** An embedded array holds the first so many items by id; all of them are to be had from their own list. */
+export const EMBEDDED_MAX = 100
+
+export const EmbeddedProduct = z
+  .object({ id: z.int(), name: z.string(), description: z.string(), price: z.number() })
+  .openapi('EmbeddedProduct')
+
+export const EmbeddedReview = z
+  .object({ id: z.int(), product_id: z.int(), user_id: z.int(), rating: z.int(), comment: z.string() })
+  .openapi('EmbeddedReview')
+
+/** Neither the e-mail address nor the password: a review is public. */
+export const EmbeddedUser = z.object({ id: z.int(), name: z.string(), avatar: z.string() }).openapi('EmbeddedUser')
+
+export type EmbeddedProduct = z.infer<typeof EmbeddedProduct>
+export type EmbeddedReview = z.infer<typeof EmbeddedReview>
+export type EmbeddedUser = z.infer<typeof EmbeddedUser>
+
+/** A resource, and whether its embedded array was cut at `EMBEDDED_MAX`. */
+export interface Embedding<Resource> {
+  readonly resource: Resource
+  readonly cut: boolean
+}

@@ -1,0 +1,37 @@
+import type { Resource } from '../operation.ts'
+
+/** A part of a listing, in ascending order of id. */
+export interface Range {
+  /** Only ids greater than this. */
+  readonly afterId: number
+  /** Only ids up to this one. */
+  readonly untilId: number
+  /** How many items to pass over first, without reading their contents. */
+  readonly skip: number
+  readonly limit: number
+}
+
+/** Items of a range from its beginning. */
+export interface Chunk<Item> {
+  /** As many as the limit, or fewer where they are heavy; at least one if there is any. */
+  readonly items: readonly Item[]
+  /** Whether the listing goes on after the last of them, in the range or beyond its limit. */
+  readonly more: boolean
+}
+
+/** Where a list of a given length ends. */
+export interface ListEnd {
+  /** The id of its last item; 0 when it has none. */
+  readonly lastId: number
+  /** Whether the listing goes on after it. */
+  readonly more: boolean
+}
+
+/** All items of a collection, or of a part of it such as one product's reviews, to be read in pieces. */
+export interface Listing<Item extends { readonly id: number }> {
+  read(range: Range): Promise<Chunk<Item>>
+  /** Finds the end of a list of up to `limit` items without reading them. */
+  end(range: Range): Promise<ListEnd>
+  /** Of a listing in which nothing was found: the parent that does not exist, which is why; else null. */
+  absentParent(): Promise<Resource | null>
+}

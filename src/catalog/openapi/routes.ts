@@ -1,0 +1,26 @@
+import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'text' }
+import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'text' }
+import type { Catalog } from '../operation.ts'
+import { asset } from './asset.ts'
+import { interfaceDescription } from './document.ts'
+import { docsPage, START_SCRIPT } from './page.tsx'
+
+/** Nothing from another origin. Swagger UI sets styles on elements and draws with inline pictures. */
+const PAGE_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+
+/** Serves `/openapi.json` and the interactive page on it. Call it when all operations were added. */
+export function addInterfaceDescription(catalog: Catalog): void {
+  const description = interfaceDescription(catalog)
+  const page = docsPage()
+  const assets = {
+    '/docs/swagger-ui.js': asset(script, 'text/javascript'),
+    '/docs/swagger-ui.css': asset(styles, 'text/css'),
+    '/docs/start.js': asset(START_SCRIPT, 'text/javascript'),
+  }
+  catalog.get('/openapi.json', context => context.body(description, 200, { 'Content-Type': 'application/json' }))
+  catalog.get('/docs', context => context.html(page, 200, { 'Content-Security-Policy': PAGE_POLICY }))
+  catalog.get('/redoc', context => context.redirect('/docs', 307))
+  for (const [path, answer] of Object.entries(assets)) {
+    catalog.get(path, context => answer(context.req.header('Accept-Encoding')))
+  }
+}

@@ -1,0 +1,40 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import type { Command } from '../../command.ts'
+import { database, readCommandLine } from '../../config.ts'
+import { openExistingSqlite, type SqliteDatabase } from '../../database/sqlite.ts'
+import { OperatorError, SettingError } from '../../operator-error.ts'
+
+export const backup: Command = {
+  name: 'backup',
+  operands: 'FILE',
+  summary: 'Copy the database into FILE, consistently, while servers go on reading and writing.',
+  settings: [database],
+  run: async argv => {
+    const line = readCommandLine(argv, backup.settings)
+    const [file, ...rest] = line.operands
+    if (file === undefined || rest.length > 0) throw new SettingError('backup takes one FILE to write to')
+    if (existsSync(file)) throw new OperatorError(`${file} is there already; a backup overwrites nothing`)
+    await using store = openExistingSqlite(line.value(database).path)
+    writeCopy(store, file)
+    process.stdout.write(`${file} holds the database as it was when the copy began\n`)
+  },
+}
+
+/** Under another name until it is whole and on the disk: what has the name FILE is always a complete backup. */
+function writeCopy(store: SqliteDatabase, file: string): void {
+  const partial = `${file}.partial`
+  try {
+    rmSync(partial, { force: true })
+    closeSync(openSync(partial, 'w', 0o600))
+    store.copyInto(partial)
+    const descriptor = openSync(partial, 'r+')
+    fsyncSync(descriptor)
+    closeSync(descriptor)
+    renameSync(partial, file)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw new OperatorError(
+      `cannot write the backup ${file}: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
+}

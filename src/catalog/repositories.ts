@@ -1,0 +1,39 @@
+import type { SqliteDatabase } from '../database/sqlite.ts'
+import type { CategoryRepository } from './categories/repository.ts'
+import { sqliteCategories } from './categories/sqlite.ts'
+import { embeddedStatements } from './embedded/sqlite.ts'
+import type { ProductRepository } from './products/repository.ts'
+import { sqliteProducts } from './products/sqlite.ts'
+import type { ReviewRepository } from './reviews/repository.ts'
+import { sqliteReviews } from './reviews/sqlite.ts'
+import type { UserRepository } from './users/repository.ts'
+import { sqliteUsers } from './users/sqlite.ts'
+
+/** Where the catalog's resources are stored: all that an engine must do. */
+export interface Repositories {
+  readonly categories: CategoryRepository
+  readonly products: ProductRepository
+  readonly reviews: ReviewRepository
+  readonly users: UserRepository
+  /** Whether there is nothing to show: no category, product or user. */
+  readonly isEmpty: () => Promise<boolean>
+  /** Rejects with a `DatabaseUnavailableError` when the database does not answer. */
+  readonly probe: () => Promise<void>
+}
+
+export function sqliteRepositories(database: SqliteDatabase): Repositories {
+  const embedded = embeddedStatements(database)
+  const selectMigration = database.prepare<[], { name: string }>('SELECT name FROM migrations LIMIT 1')
+  const selectSomething = database.prepare<[], { id: number }>(`
+    SELECT id FROM (SELECT id FROM categories UNION ALL SELECT id FROM products UNION ALL SELECT id FROM users) LIMIT 1`)
+  return {
+    categories: sqliteCategories(database, embedded),
+    products: sqliteProducts(database, embedded),
+    reviews: sqliteReviews(database),
+    users: sqliteUsers(database, embedded),
+    isEmpty: async () => database.snapshot(() => selectSomething.get() === null),
+    probe: async () => {
+      database.snapshot(() => selectMigration.get())
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { Listing } from '../lists/listing.ts'
+import type { Review, ReviewCreate } from './schema.ts'
+
+/** A review that was to be written, and what it refers to that does not exist; of two, the product. */
+export interface AbsentReference {
+  readonly absent: 'Product' | 'User'
+}
+
+/** What a store of reviews must do. `null` stands for what does not exist; a write is on the disk when it resolves. */
+export interface ReviewRepository {
+  all(): Listing<Review>
+  ofProduct(productId: number): Listing<Review>
+  ofUser(userId: number): Listing<Review>
+  ofProductAndUser(productId: number, userId: number): Listing<Review>
+  find(id: number): Promise<Review | null>
+  create(review: ReviewCreate): Promise<Review | AbsentReference>
+  update(id: number, review: ReviewCreate): Promise<Review | AbsentReference | null>
+  /** Resolves to what it was. */
+  delete(id: number): Promise<Review | null>
+}

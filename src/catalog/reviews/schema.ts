@@ -1,0 +1,19 @@
+import { z } from '@hono/zod-openapi'
+import { EmbeddedProduct, EmbeddedUser } from '../embedded/schema.ts'
+import { integer, text } from '../validation/fields.ts'
+
+const review = {
+  product_id: integer(),
+  user_id: integer(),
+  rating: integer().min(1).max(5),
+  comment: text(),
+}
+
+export const ReviewCreate = z.object(review).openapi('ReviewCreate')
+
+export const Review = z
+  .object({ id: z.int(), ...review, user: EmbeddedUser, product: EmbeddedProduct })
+  .openapi('Review')
+
+export type ReviewCreate = z.output<typeof ReviewCreate>
+export type Review = z.output<typeof Review>

@@ -1,0 +1,164 @@
+import { base, en, Faker } from '@faker-js/faker'
+import type { CategoryCreate } from '../categories/schema.ts'
+import type { ProductCreate } from '../products/schema.ts'
+import type { ReviewCreate } from '../reviews/schema.ts'
+import type { NewUser } from '../users/repository.ts'
+
+export interface SampleSizes {
+  readonly categories: number
+  readonly products: number
+  readonly users: number
+  readonly reviews: number
+}
+
+/** A catalog to be loaded. Rows refer to each other by their place, from 0, as their ids are not known yet. */
+export interface SampleCatalog {
+  readonly sizes: SampleSizes
+  readonly categories: () => Iterable<CategoryCreate>
+  readonly products: () => Iterable<ProductCreate & { readonly category: number | null }>
+  readonly users: () => Iterable<NewUser>
+  readonly reviews: () => Iterable<Omit<ReviewCreate, 'product_id' | 'user_id'> & { product: number; user: number }>
+}
+
+/** The same sizes always give the same catalog. */
+const SEED = 20_250_101
+
+const NAME_MAX_CHARACTERS = 50
+
+/** A few things sell well, so they have most of the reviews. */
+const POPULARITY = 2
+
+/** From one to five stars, how often each is given. */
+const RATINGS = [
+  { value: 1, weight: 5 },
+  { value: 2, weight: 6 },
+  { value: 3, weight: 14 },
+  { value: 4, weight: 32 },
+  { value: 5, weight: 43 },
+]
+
+const VERDICTS: Readonly<Record<number, readonly string[]>> = {
+  1: ['Broke within a week.', 'Not what the picture shows.', 'I sent it back.', 'A waste of money.'],
+  2: [
+    'Looks good, feels cheap.',
+    'It does its job, barely.',
+    'I expected more for the price.',
+    'Smaller than I thought.',
+  ],
+  3: ['Does what it should.', 'Neither good nor bad.', 'Fine for the price.', 'Good, but the colour is off.'],
+  4: [
+    'Well made and handy.',
+    'Very good, with one small scratch.',
+    'I would buy it again.',
+    'Better than the last one.',
+  ],
+  5: ['Exactly what I was looking for!', 'I love it.', 'Could not be happier.', 'The best I have had so far.'],
+}
+
+const CIRCUMSTANCES = [
+  'It came after two days.',
+  'The parcel took a week.',
+  'Well packed, too.',
+  'My daughter uses it every day.',
+  'I bought it as a gift.',
+  'Got a second one for the office.',
+  'Assembly took ten minutes.',
+  'The manual could be clearer.',
+  'We have had it for three months now.',
+  'Cleaning it is easy.',
+]
+
+/** A believable catalog, made up row by row as it is read. */
+export function sampleCatalog(sizes: SampleSizes, passwordHash: string): SampleCatalog {
+  return {
+    sizes,
+    categories: () => categories(sizes),
+    products: () => products(sizes),
+    users: () => users(sizes, passwordHash),
+    reviews: () => reviews(sizes),
+  }
+}
+
+function* categories(sizes: SampleSizes): Iterable<CategoryCreate> {
+  const faker = generator(1)
+  const names = new Set<string>()
+  while (names.size < sizes.categories) {
+    const department = faker.commerce.department()
+    // There are some twenty departments; after those, each needs a word more.
+    const qualified = names.size < 20 ? department : `${faker.commerce.productAdjective()} ${department}`
+    const name = names.size < 1_000 ? qualified : `${department} ${names.size + 1}`
+    if (names.has(name)) continue
+    names.add(name)
+    yield { name, description: `${faker.commerce.productAdjective()} things for ${department.toLowerCase()}` }
+  }
+}
+
+function* products(sizes: SampleSizes): Iterable<ProductCreate & { category: number | null }> {
+  const faker = generator(2)
+  for (let place = 0; place < sizes.products; place += 1) {
+    yield {
+      name: faker.commerce.productName().slice(0, NAME_MAX_CHARACTERS),
+      description: faker.commerce.productDescription(),
+      price: Number(faker.commerce.price({ min: 1, max: 500 })),
+      category: sizes.categories === 0 ? null : faker.number.int(sizes.categories - 1),
+    }
+  }
+}
+
+function* users(sizes: SampleSizes, passwordHash: string): Iterable<NewUser> {
+  const faker = generator(3)
+  for (let place = 0; place < sizes.users; place += 1) {
+    const firstName = faker.person.firstName()
+    const lastName = faker.person.lastName()
+    yield {
+      name: `${firstName} ${lastName}`.slice(0, NAME_MAX_CHARACTERS),
+      email: `${plainLetters(firstName)}.${plainLetters(lastName)}${place + 1}@mail.example`.slice(
+        -NAME_MAX_CHARACTERS,
+      ),
+      avatar: avatar(`${firstName.charAt(0)}${lastName.charAt(0)}`, faker.number.int(359)),
+      passwordHash,
+      is_active: 1,
+      is_admin: place === 0 ? 1 : 0,
+      is_banned: 0,
+      is_blocked: 0,
+      is_deleted: 0,
+      is_suspended: 0,
+      is_verified: faker.datatype.boolean(0.8) ? 1 : 0,
+    }
+  }
+}
+
+function* reviews(sizes: SampleSizes): Iterable<ReturnType<typeof review>> {
+  const faker = generator(4)
+  for (let place = 0; place < sizes.reviews; place += 1) yield review(faker, sizes)
+}
+
+function review(faker: Faker, sizes: SampleSizes) {
+  const rating = faker.helpers.weightedArrayElement(RATINGS)
+  const verdict = faker.helpers.arrayElement(VERDICTS[rating] ?? [])
+  return {
+    product: Math.floor(sizes.products * faker.number.float() ** POPULARITY),
+    user: faker.number.int(sizes.users - 1),
+    rating,
+    comment: `${verdict} ${faker.helpers.arrayElement(CIRCUMSTANCES)}`,
+  }
+}
+
+/** Each kind of row has a sequence of its own, so that the size of one does not change the others. */
+function generator(kind: number): Faker {
+  const faker = new Faker({ locale: [en, base] })
+  faker.seed(SEED + kind)
+  return faker
+}
+
+function plainLetters(name: string): string {
+  return name
+    .normalize('NFD')
+    .replaceAll(/[^A-Za-z]/g, '')
+    .toLowerCase()
+}
+
+/** A picture that needs no other server: a coloured square with initials. */
+function avatar(initials: string, hue: number): string {
+  return `data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'><rect width='8' height='8' fill='hsl(${hue} 50%25 40%25)'/><text x='4' y='5.2' font-size='3.6' text-anchor='middle' fill='white'>${initials}</text></svg>`
+}

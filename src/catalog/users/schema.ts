@@ -1,0 +1,57 @@
+import { z } from '@hono/zod-openapi'
+import { EMBEDDED_MAX, EmbeddedReview } from '../embedded/schema.ts'
+import { fault } from '../validation/errors.ts'
+import { integer, text } from '../validation/fields.ts'
+
+/** What every answer shows for a password, as Pydantic's `SecretStr` prints; an update with it keeps the stored one. */
+export const PASSWORD_MASK = '**********'
+
+const person = {
+  name: text({ minLength: 3, maxLength: 50 }),
+  email: text({ minLength: 3, maxLength: 50 }),
+  avatar: text(),
+  password: text(),
+}
+
+const flags = {
+  is_active: integer().default(1),
+  is_admin: integer().default(0),
+  is_banned: integer().default(0),
+  is_blocked: integer().default(0),
+  is_deleted: integer().default(0),
+  is_suspended: integer().default(0),
+  is_verified: integer().default(0),
+}
+
+/** Without defaults: an update that leaves a flag out keeps it, lest a ban be lifted by forgetting it. */
+const keptFlags = {
+  is_active: integer().optional(),
+  is_admin: integer().optional(),
+  is_banned: integer().optional(),
+  is_blocked: integer().optional(),
+  is_deleted: integer().optional(),
+  is_suspended: integer().optional(),
+  is_verified: integer().optional(),
+}
+
+export const UserCreate = z
+  .object({
+    ...person,
+    password: text().superRefine((value, context) => {
+      if (value === PASSWORD_MASK) context.addIssue(fault.value('the mask of a password is not a password'))
+    }),
+    ...flags,
+  })
+  .openapi('UserCreate')
+
+/** The specification's `UserCreate` as an update reads it, under the same name in the interface description. */
+export const UserUpdate = z.object({ ...person, ...keptFlags }).openapi('UserCreate')
+
+export const User = z
+  .object({ id: z.int(), ...person, ...flags, reviews: z.array(EmbeddedReview).max(EMBEDDED_MAX).optional() })
+  .openapi('User')
+
+export type UserCreate = z.output<typeof UserCreate>
+export type UserUpdate = z.output<typeof UserUpdate>
+export type User = Required<z.output<typeof User>>
+export type Flags = Pick<User, keyof typeof flags>

@@ -1,0 +1,151 @@
+import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { EmbeddedReview, Embedding } from '../embedded/schema.ts'
+import { cutEmbedded, type EmbeddedStatements } from '../embedded/sqlite.ts'
+import type { Chunk } from '../lists/listing.ts'
+import { chunkOf, embed, sqliteListing } from '../lists/sqlite.ts'
+import type { UserRepository } from './repository.ts'
+import { type Flags, PASSWORD_MASK, type User } from './schema.ts'
+
+interface UserRow extends Flags {
+  readonly id: number
+  readonly name: string
+  readonly email: string
+  readonly avatar: string
+}
+
+/** All but the password's hash, which never leaves the database. */
+const COLUMNS = `
+  id, name, email, avatar, is_active, is_admin, is_banned, is_blocked, is_deleted, is_suspended, is_verified`
+
+type FlagValues<Value> = [
+  active: Value,
+  admin: Value,
+  banned: Value,
+  blocked: Value,
+  deleted: Value,
+  suspended: Value,
+  verified: Value,
+]
+
+export function sqliteUsers(database: SqliteDatabase, embedded: EmbeddedStatements): UserRepository {
+  const select = database.prepare<[id: number], UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`)
+  const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], UserRow>(
+    `SELECT ${COLUMNS} FROM users WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+  )
+  const selectIds = database.prepare<[afterId: number, offset: number], { id: number }>(
+    'SELECT id FROM users INDEXED BY users_by_id WHERE id > ? ORDER BY id LIMIT 2 OFFSET ?',
+  )
+  const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM users')
+  const insert = database.prepare<
+    [name: string, email: string, avatar: string, passwordHash: string, ...FlagValues<number>]
+  >(`
+    INSERT INTO users (name, email, avatar, password_hash,
+      is_active, is_admin, is_banned, is_blocked, is_deleted, is_suspended, is_verified)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const change = database.prepare<
+    [name: string, email: string, avatar: string, passwordHash: string | null, ...FlagValues<number | null>, id: number]
+  >(`
+    UPDATE users SET name = ?, email = ?, avatar = ?,
+      password_hash = coalesce(?, password_hash),
+      is_active = coalesce(?, is_active),
+      is_admin = coalesce(?, is_admin),
+      is_banned = coalesce(?, is_banned),
+      is_blocked = coalesce(?, is_blocked),
+      is_deleted = coalesce(?, is_deleted),
+      is_suspended = coalesce(?, is_suspended),
+      is_verified = coalesce(?, is_verified)
+    WHERE id = ?`)
+  const remove = database.prepare<[id: number]>('DELETE FROM users WHERE id = ?')
+
+  const find = (id: number): Embedding<User> | null => {
+    const row = select.get(id)
+    if (!row) return null
+    const { rows, cut } = cutEmbedded(embedded.reviewsOfUser.all(id))
+    return { resource: userOf(row, rows), cut }
+  }
+
+  const chunk = (afterId: number, untilId: number, limit: number): Chunk<User> => {
+    const users = chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.avatar.length)
+    const first = users.items[0]
+    const last = users.items.at(-1)
+    if (!first || !last) return { items: [], more: users.more }
+    return embed(
+      users,
+      embedded.reviewsOfUsers.iterate(first.id, last.id),
+      review => review.user_id,
+      review => review.comment.length,
+      userOf,
+    )
+  }
+
+  return {
+    all: () =>
+      sqliteListing(database, {
+        ids: (afterId, offset) => selectIds.all(afterId, offset),
+        lastId: () => selectLastId.get()?.id ?? null,
+        chunk,
+        absentParent: () => null,
+      }),
+    find: async id => database.snapshot(() => find(id)),
+    create: user =>
+      database.write(() => {
+        const { lastInsertRowid } = insert.run(
+          user.name,
+          user.email,
+          user.avatar,
+          user.passwordHash,
+          user.is_active,
+          user.is_admin,
+          user.is_banned,
+          user.is_blocked,
+          user.is_deleted,
+          user.is_suspended,
+          user.is_verified,
+        )
+        return userOf({ ...user, id: Number(lastInsertRowid) }, [])
+      }),
+    update: (id, user) =>
+      database.write(() => {
+        change.run(
+          user.name,
+          user.email,
+          user.avatar,
+          user.passwordHash,
+          user.is_active ?? null,
+          user.is_admin ?? null,
+          user.is_banned ?? null,
+          user.is_blocked ?? null,
+          user.is_deleted ?? null,
+          user.is_suspended ?? null,
+          user.is_verified ?? null,
+          id,
+        )
+        return find(id)
+      }),
+    delete: id =>
+      database.write(() => {
+        const found = find(id)
+        remove.run(id)
+        return found
+      }),
+  }
+}
+
+/** The one place where a row becomes a user. */
+function userOf(row: UserRow, reviews: EmbeddedReview[]): User {
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    avatar: row.avatar,
+    password: PASSWORD_MASK,
+    is_active: row.is_active,
+    is_admin: row.is_admin,
+    is_banned: row.is_banned,
+    is_blocked: row.is_blocked,
+    is_deleted: row.is_deleted,
+    is_suspended: row.is_suspended,
+    is_verified: row.is_verified,
+    reviews,
+  }
+}

@@ -1,0 +1,132 @@
+import { z } from '@hono/zod-openapi'
+
+/** Where a part of the request was read from; the first item of an error's `loc`. */
+export type Source = 'path' | 'query' | 'body'
+
+export const ValidationError = z
+  .object({
+    loc: z.array(z.union([z.string(), z.int()])),
+    msg: z.string(),
+    type: z.string(),
+  })
+  .openapi('ValidationError')
+
+export const HTTPValidationError = z.object({ detail: z.array(ValidationError) }).openapi('HTTPValidationError')
+
+export type ValidationError = z.infer<typeof ValidationError>
+
+/** One fault of one input, in the words of Pydantic 2. */
+interface Fault {
+  readonly type: string
+  readonly msg: string
+}
+
+/** Faults that a field's own check finds, as Zod issues. */
+export const fault = {
+  unreadableText: issue({
+    type: 'string_unicode',
+    msg: 'Input should be a valid string, unable to parse raw data as a unicode string',
+  }),
+  tooShort: (least: number) =>
+    issue({ type: 'string_too_short', msg: `String should have at least ${plural(least, 'character')}` }),
+  tooLong: (most: number) =>
+    issue({ type: 'string_too_long', msg: `String should have at most ${plural(most, 'character')}` }),
+  belowMinimum: (least: number) => issue(belowMinimum(least)),
+  value: (reason: string) => issue({ type: 'value_error', msg: `Value error, ${reason}` }),
+}
+
+/** The body as a whole could not be read: then this is the one error beside those of path and query. */
+export const unreadableBody = {
+  missing: (): ValidationError => ({ loc: ['body'], msg: MISSING.msg, type: MISSING.type }),
+  notAnObject: (): ValidationError => ({
+    loc: ['body'],
+    msg: 'Input should be a valid dictionary or object to extract fields from',
+    type: 'model_attributes_type',
+  }),
+  /** `offset` counts characters from the beginning of the body. */
+  notJson: (offset: number): ValidationError => ({
+    loc: ['body', offset],
+    msg: 'JSON decode error',
+    type: 'json_invalid',
+  }),
+}
+
+/** What Zod found in one part of a request, in the words of FastAPI with Pydantic 2: one error for each field. */
+export function validationErrors(
+  issues: readonly z.core.$ZodIssue[],
+  source: Source,
+  input: Readonly<Record<string, unknown>>,
+): ValidationError[] {
+  const errors = new Map<string, ValidationError>()
+  for (const found of issues) {
+    const field = String(found.path[0])
+    if (errors.has(field)) continue
+    errors.set(field, { loc: [source, field], ...faultOf(found, source, input[field]) })
+  }
+  return [...errors.values()]
+}
+
+const MISSING: Fault = { type: 'missing', msg: 'Field required' }
+const NOT_FINITE: Fault = { type: 'finite_number', msg: 'Input should be a finite number' }
+const TOO_LARGE: Fault = {
+  type: 'int_parsing_size',
+  msg: 'Unable to parse input string as an integer, exceeded maximum size',
+}
+const FRACTION: Fault = {
+  type: 'int_from_float',
+  msg: 'Input should be a valid integer, got a number with a fractional part',
+}
+/** Zod's issue does not tell which kind of number was due, so the integer field gives this as its message. */
+export const NOT_AN_INTEGER: Fault = { type: 'int_type', msg: 'Input should be a valid integer' }
+const NOT_A_NUMBER: Fault = { type: 'float_type', msg: 'Input should be a valid number' }
+const NOT_A_STRING: Fault = { type: 'string_type', msg: 'Input should be a valid string' }
+const NOT_DIGITS: Fault = {
+  type: 'int_parsing',
+  msg: 'Input should be a valid integer, unable to parse string as an integer',
+}
+
+function faultOf(found: z.core.$ZodIssue, source: Source, input: unknown): Fault {
+  if (input === undefined) return MISSING
+  if (source !== 'body' && typeof input === 'string') return NOT_DIGITS
+  switch (found.code) {
+    case 'custom': {
+      const { type, msg } = found.params ?? {}
+      if (typeof type === 'string' && typeof msg === 'string') return { type, msg }
+      break
+    }
+    case 'too_small':
+      if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
+      return found.inclusive ? belowMinimum(Number(found.minimum)) : notAbove(Number(found.minimum))
+    case 'too_big':
+      if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
+      return { type: 'less_than_equal', msg: `Input should be less than or equal to ${found.maximum}` }
+    case 'invalid_type':
+      if (found.expected === 'string') return NOT_A_STRING
+      if (found.expected === 'int') return FRACTION
+      if (found.expected !== 'number') break
+      if (typeof input === 'number') return NOT_FINITE
+      return found.message === NOT_AN_INTEGER.msg ? NOT_AN_INTEGER : NOT_A_NUMBER
+  }
+  throw new Error(`no words for the issue ${found.code} of ${source}`)
+}
+
+/** Zod reports an integer that a double cannot hold exactly as too small or too big, like a bound of the field's own. */
+function isExact(found: z.core.$ZodIssue, input: number): boolean {
+  return !('origin' in found && found.origin === 'int') || Number.isSafeInteger(input)
+}
+
+function belowMinimum(least: number): Fault {
+  return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${least}` }
+}
+
+function notAbove(bound: number): Fault {
+  return { type: 'greater_than', msg: `Input should be greater than ${bound}` }
+}
+
+function issue(params: Fault) {
+  return { code: 'custom' as const, params: { ...params } }
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

@@ -1,0 +1,108 @@
+/** A body that was read as JSON, or how many characters of it were right. */
+export type Json = { readonly value: unknown } | { readonly errorOffset: number }
+
+/** Reads JSON as RFC 8259 has it, from UTF-8. */
+export function readJson(bytes: Uint8Array): Json {
+  const lenient = new TextDecoder()
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return { errorOffset: countCodePoints(lenient.decode(bytes), '\ufffd') }
+  }
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { errorOffset: countCodePoints(text, syntaxError(text)) }
+  }
+}
+
+/** Code points before `end`, a UTF-16 index or the first place of a string. */
+function countCodePoints(text: string, end: number | string): number {
+  const index = typeof end === 'number' ? end : text.indexOf(end)
+  let count = 0
+  for (const _ of text.slice(0, index)) count += 1
+  return count
+}
+
+const SPACE = /[ \t\n\r]*/y
+const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y
+
+/**
+ * The index at which text that `JSON.parse` refused stops being JSON, since the engine's own message does not tell.
+ * Python's decoder, whose offsets clients of FastAPI know, points at the same places.
+ */
+function syntaxError(text: string): number {
+  const open: ('{' | '[')[] = []
+  let index = 0
+  let expected: 'value' | 'value or ]' | 'key' | 'key or }' | 'more' = 'value'
+  const take = (pattern: RegExp): boolean => {
+    pattern.lastIndex = index
+    if (!pattern.test(text)) return false
+    index = pattern.lastIndex
+    return true
+  }
+  for (;;) {
+    take(SPACE)
+    const character = text[index]
+    if (expected === 'more') {
+      const inside = open.at(-1)
+      if (inside && character === ',') expected = inside === '{' ? 'key' : 'value'
+      else if (inside && character === (inside === '{' ? '}' : ']')) open.pop()
+      else return index
+      index += 1
+    } else if (expected === 'key' || expected === 'key or }') {
+      if (character === '}' && expected === 'key or }') {
+        open.pop()
+        index += 1
+        expected = 'more'
+      } else {
+        if (character !== '"') return index
+        const end = stringEnd(text, index)
+        if ('errorAt' in end) return end.errorAt
+        index = end.after
+        take(SPACE)
+        if (text[index] !== ':') return index
+        index += 1
+        expected = 'value'
+      }
+    } else if (character === ']' && expected === 'value or ]') {
+      open.pop()
+      index += 1
+      expected = 'more'
+    } else if (character === '{' || character === '[') {
+      open.push(character)
+      index += 1
+      expected = character === '{' ? 'key or }' : 'value or ]'
+    } else if (character === '"') {
+      const end = stringEnd(text, index)
+      if ('errorAt' in end) return end.errorAt
+      index = end.after
+      expected = 'more'
+    } else {
+      if (!take(SCALAR)) return index
+      expected = 'more'
+    }
+  }
+}
+
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y
+
+/** Where the string that begins at `start` ends. Without an end the error is its beginning, else the wrong character. */
+function stringEnd(text: string, start: number): { after: number } | { errorAt: number } {
+  let index = start + 1
+  while (index < text.length) {
+    const character = text[index]
+    if (character === '"') return { after: index + 1 }
+    if (character === '\\') {
+      ESCAPE.lastIndex = index
+      if (!ESCAPE.test(text)) return { errorAt: index }
+      index = ESCAPE.lastIndex
+    } else if (text.charCodeAt(index) < 0x20) {
+      return { errorAt: index }
+    } else {
+      index += 1
+    }
+  }
+  return { errorAt: start }
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bun
+import { version } from '../package.json'
+import { serve } from './catalog/command.ts'
+import { backup } from './catalog/operations/backup.ts'
+import { seed } from './catalog/seed/command.ts'
+import type { Command } from './command.ts'
+import { commandHelp, programHelp } from './help.ts'
+import { OperatorError, SettingError } from './operator-error.ts'
+
+const COMMANDS: readonly Command[] = [serve, seed, backup]
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [name, ...rest] = argv
+  try {
+    if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+      process.stdout.write(programHelp(COMMANDS))
+      return name === undefined ? 2 : 0
+    }
+    if (name === '--version') {
+      process.stdout.write(`stockroom ${version}\n`)
+      return 0
+    }
+    const command = COMMANDS.find(candidate => candidate.name === name)
+    if (!command) throw new SettingError(`there is no command ${JSON.stringify(name)}; stockroom --help lists them`)
+    if (rest.includes('--help') || rest.includes('-h')) {
+      process.stdout.write(commandHelp(command))
+      return 0
+    }
+    await command.run(rest)
+    return 0
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    process.stderr.write(`stockroom: ${error.message}\n`)
+    return error.exitStatus
+  }
+}

@@ -1,0 +1,175 @@
+import { parseArgs } from 'node:util'
+import { SettingError } from './operator-error.ts'
+
+/** One setting of a command: an environment variable, a flag, or both. The flag wins. */
+export interface Setting<Value> {
+  readonly variable?: string
+  readonly flag: string
+  /** What stands for the value in `--help`. */
+  readonly placeholder: string
+  /** Text that is parsed when neither the variable nor the flag is given. */
+  readonly fallback: string
+  readonly meaning: string
+  /** Throws a `SettingError` that says what would be right. */
+  readonly parse: (text: string) => Value
+}
+
+export interface DatabaseAddress {
+  readonly engine: 'sqlite'
+  readonly path: string
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+const PORT_MAX = 65_535
+
+export const database: Setting<DatabaseAddress> = {
+  variable: 'DATABASE_URL',
+  flag: 'database',
+  placeholder: 'URL',
+  fallback: 'sqlite:data/stockroom.db',
+  meaning: 'the database: sqlite:PATH, a file that is made when it is not there',
+  parse: databaseAddress,
+}
+
+export const host: Setting<string> = {
+  variable: 'HOST',
+  flag: 'host',
+  placeholder: 'HOST',
+  fallback: '0.0.0.0',
+  meaning: 'the address to listen on',
+  parse: text => {
+    if (text.trim() === '') throw new SettingError('an address is needed, for example 127.0.0.1')
+    return text
+  },
+}
+
+export function port(fallback: number): Setting<number> {
+  return {
+    variable: 'PORT',
+    flag: 'port',
+    placeholder: 'PORT',
+    fallback: String(fallback),
+    meaning: 'the port to listen on; 0 takes a free one',
+    parse: text => wholeNumber(text, 0, PORT_MAX),
+  }
+}
+
+export const corsOrigins: Setting<string[]> = {
+  variable: 'CORS_ORIGINS',
+  flag: 'cors-origins',
+  placeholder: 'ORIGINS',
+  fallback: '',
+  meaning: 'web origins whose pages may call the service, with commas between; * for any; none by default',
+  parse: text =>
+    text
+      .split(',')
+      .map(origin => origin.trim())
+      .filter(origin => origin !== '')
+      .map(webOrigin),
+}
+
+export const accessLog: Setting<boolean> = {
+  variable: 'ACCESS_LOG',
+  flag: 'access-log',
+  placeholder: 'on|off',
+  fallback: 'on',
+  meaning: 'one line on standard error for each request',
+  parse: text => {
+    if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is neither on nor off`)
+    return text === 'on'
+  },
+}
+
+export const logLevel: Setting<LogLevel> = {
+  variable: 'LOG_LEVEL',
+  flag: 'log-level',
+  placeholder: 'LEVEL',
+  fallback: 'info',
+  meaning: `the least level that is logged: ${LOG_LEVELS.join(', ')}`,
+  parse: text => {
+    const level = LOG_LEVELS.find(name => name === text)
+    if (!level) throw new SettingError(`${JSON.stringify(text)} is none of ${LOG_LEVELS.join(', ')}`)
+    return level
+  },
+}
+
+/** A number of things, given by a flag alone. */
+export function amount(flag: string, fallback: number, max: number, meaning: string): Setting<number> {
+  return {
+    flag,
+    placeholder: 'N',
+    fallback: String(fallback),
+    meaning,
+    parse: text => wholeNumber(text, 0, max),
+  }
+}
+
+/** A command's line, read: its operands, and the value of each of its settings. */
+export interface CommandLine {
+  readonly operands: readonly string[]
+  /** The setting's value from its flag, else its variable, else its fallback. Throws a `SettingError` that names it. */
+  readonly value: <Value>(setting: Setting<Value>) => Value
+}
+
+/** Throws a `SettingError` for a flag that the command does not have, or one without its value. */
+export function readCommandLine(argv: readonly string[], settings: readonly Setting<unknown>[]): CommandLine {
+  const flags: Record<string, { type: 'string' }> = {}
+  for (const setting of settings) flags[setting.flag] = { type: 'string' }
+  const line = parseLine(argv, flags)
+  return { operands: line.positionals, value: setting => settingValue(setting, line.values[setting.flag]) }
+}
+
+function parseLine(argv: readonly string[], options: Record<string, { type: 'string' }>) {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new SettingError(reason.split('. ')[0] ?? reason)
+  }
+}
+
+function settingValue<Value>(setting: Setting<Value>, flagText: string | undefined): Value {
+  const variableText = setting.variable ? process.env[setting.variable] : undefined
+  const [name, text] =
+    flagText !== undefined
+      ? [`--${setting.flag}`, flagText]
+      : // An empty variable is an unset one, as in most compose files and unit files.
+        [setting.variable ?? `--${setting.flag}`, variableText || setting.fallback]
+  try {
+    return setting.parse(text)
+  } catch (error) {
+    if (error instanceof SettingError) throw new SettingError(`${name}: ${error.message}`)
+    throw error
+  }
+}
+
+function databaseAddress(text: string): DatabaseAddress {
+  const [scheme, ...rest] = text.split(':')
+  const path = rest.join(':')
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    // The address may hold a password, so it is not repeated.
+    throw new SettingError('this version stores on SQLite alone; use sqlite:PATH')
+  }
+  if (scheme !== 'sqlite' || rest.length === 0) throw new SettingError('unknown kind of database; use sqlite:PATH')
+  if (path === '') throw new SettingError('a path is needed after sqlite:, for example sqlite:data/stockroom.db')
+  return { engine: 'sqlite', path: path.startsWith('//') ? path.slice(2) : path }
+}
+
+function webOrigin(text: string): string {
+  if (text === '*') return text
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null'
+  if (origin === 'null' || origin !== text) {
+    throw new SettingError(`${JSON.stringify(text)} is no web origin; write it as https://shop.example`)
+  }
+  return text
+}
+
+function wholeNumber(text: string, min: number, max: number): number {
+  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= min && value <= max)) {
+    throw new SettingError(`${JSON.stringify(text)} is no whole number from ${min} to ${max}`)
+  }
+  return value
+}

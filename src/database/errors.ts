@@ -1,0 +1,4 @@
+/** The database cannot be asked now: it is locked, full or gone. Nothing of what was asked has happened. */
+export class DatabaseUnavailableError extends Error {
+  override name = 'DatabaseUnavailableError'
+}

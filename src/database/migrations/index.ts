@@ -1,0 +1,10 @@
+// Imported as text, because the compiled program has no folder to scan.
+import catalog from './sqlite/0001_catalog.sql' with { type: 'text' }
+
+export interface Migration {
+  readonly name: string
+  readonly sql: string
+}
+
+/** In the order in which they are applied; only ever added to. */
+export const sqliteMigrations: readonly Migration[] = [{ name: '0001_catalog', sql: catalog }]

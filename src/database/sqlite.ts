@@ -1,0 +1,293 @@
+import { Database, SQLiteError, type Statement } from 'bun:sqlite'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { OperatorError } from '../operator-error.ts'
+import { DatabaseUnavailableError } from './errors.ts'
+import { type Migration, sqliteMigrations } from './migrations/index.ts'
+
+/** How long opening and migrating wait for another process that holds the file. */
+const OPEN_BUSY_MS = 10_000
+
+/** How long a statement blocks the process for another's lock. Writes wait longer, but beside the event loop. */
+const STATEMENT_BUSY_MS = 50
+
+/** How long a write waits for another process's write before the client hears of it. */
+const WRITE_WAIT_MAX_MS = 10_000
+const WRITE_RETRY_MS = 5
+
+/** Writes that wait for a commit; one more is turned away. */
+const WRITES_WAITING_MAX = 8_192
+
+/** Writes that share one transaction, so that none waits long for its neighbours. */
+const GROUP_MAX = 1_024
+
+const PAGE_CACHE_KIB = 65_536
+const MEMORY_MAP_BYTES = 1_073_741_824
+/** The log of changes is cut back to this after a checkpoint. */
+const LOG_KEPT_BYTES = 67_108_864
+
+export type Parameter = string | number | null
+
+/** A prepared statement: the parameters it takes, and the rows it gives. */
+export interface Prepared<Parameters extends Parameter[], Row = never> {
+  get(...parameters: Parameters): Row | null
+  all(...parameters: Parameters): Row[]
+  /** Row by row. Leaving the loop early closes the cursor. */
+  iterate(...parameters: Parameters): IterableIterator<Row>
+  run(...parameters: Parameters): { readonly changes: number; readonly lastInsertRowid: number | bigint }
+}
+
+interface WaitingWrite {
+  /** Does the work; called inside the savepoint. */
+  readonly work: () => void
+  /** Called when the work's commit is on the disk. */
+  readonly committed: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * One SQLite file, opened for reading and writing by this process; others may have it open too.
+ *
+ * Reads and writes share a connection, since a second one would drop its page cache at every commit of the first.
+ * They are synchronous, so a read never sees a transaction half done.
+ */
+export class SqliteDatabase implements AsyncDisposable {
+  readonly #connection: Database
+  readonly #begin: Statement
+  readonly #beginImmediate: Statement
+  readonly #commit: Statement
+  readonly #savepoint: Statement
+  readonly #release: Statement
+  #waiting: WaitingWrite[] = []
+  #scheduled = false
+  #busySince: number | null = null
+  #idle = Promise.withResolvers<void>()
+
+  constructor(connection: Database) {
+    this.#connection = connection
+    this.#begin = connection.prepare('BEGIN')
+    this.#beginImmediate = connection.prepare('BEGIN IMMEDIATE')
+    this.#commit = connection.prepare('COMMIT')
+    this.#savepoint = connection.prepare('SAVEPOINT write')
+    this.#release = connection.prepare('RELEASE write')
+  }
+
+  prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
+    return this.#connection.prepare<Row, Parameter[]>(sql)
+  }
+
+  /** All that `read` asks is of one moment, whatever other processes write meanwhile. */
+  snapshot<Result>(read: () => Result): Result {
+    try {
+      this.#begin.run()
+      try {
+        return read()
+      } finally {
+        this.#commit.run()
+      }
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /**
+   * Does `work` in a transaction and resolves when its commit is on the disk.
+   *
+   * Group commit: all writes that wait share one transaction and one fsync. Each has a savepoint of its own, so one that
+   * throws is undone and rejected alone. Rejects with `DatabaseUnavailableError` when the file stays locked, or is full.
+   */
+  write<Result>(work: () => Result): Promise<Result> {
+    if (this.#waiting.length >= WRITES_WAITING_MAX) {
+      return Promise.reject(new DatabaseUnavailableError(`${WRITES_WAITING_MAX} writes are waiting already`))
+    }
+    return new Promise<Result>((resolve, reject) => {
+      let result: Result
+      this.#waiting.push({
+        work: () => {
+          result = work()
+        },
+        committed: () => resolve(result),
+        failed: error => reject(translated(error)),
+      })
+      this.#schedule()
+    })
+  }
+
+  /** Writes a consistent copy of the whole database into a new file, while others go on reading and writing. */
+  copyInto(path: string): void {
+    try {
+      this.#connection.prepare<null, [string]>('VACUUM INTO ?').run(path)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /** Finishes the writes that wait, moves the log into the file, and closes it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#scheduled) await this.#idle.promise
+    // Another process may be reading: then the log stays for whoever closes the file last.
+    this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    this.#connection.close()
+  }
+
+  #schedule(delayMs = 0): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    this.#idle = Promise.withResolvers<void>()
+    const commitGroup = () => {
+      this.#scheduled = false
+      this.#commitGroup()
+      if (!this.#scheduled) this.#idle.resolve()
+    }
+    // After this turn of the event loop, so that all requests that have arrived go into one group.
+    if (delayMs === 0) setImmediate(commitGroup)
+    else setTimeout(commitGroup, delayMs)
+  }
+
+  #commitGroup(): void {
+    if (!this.#beginGroup()) return
+    const group = this.#waiting.splice(0, GROUP_MAX)
+    const done: WaitingWrite[] = []
+    try {
+      for (const write of group) {
+        if (this.#doInSavepoint(write)) done.push(write)
+      }
+      this.#commit.run()
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
+      // Those that failed alone were told so already; a promise settles once.
+      for (const write of group) write.failed(error)
+      done.length = 0
+    }
+    for (const write of done) write.committed()
+    if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  /** Takes the write lock. While another process has it, tries again a little later and lets reads go on. */
+  #beginGroup(): boolean {
+    try {
+      this.#beginImmediate.run()
+      this.#busySince = null
+      return true
+    } catch (error) {
+      this.#busySince ??= performance.now()
+      if (isBusy(error) && performance.now() - this.#busySince < WRITE_WAIT_MAX_MS) {
+        this.#schedule(WRITE_RETRY_MS)
+        return false
+      }
+      this.#busySince = null
+      for (const write of this.#waiting.splice(0)) write.failed(error)
+      return false
+    }
+  }
+
+  /** True when the work was done; false when it threw and only its own changes were undone. */
+  #doInSavepoint(write: WaitingWrite): boolean {
+    this.#savepoint.run()
+    try {
+      write.work()
+      this.#release.run()
+      return true
+    } catch (error) {
+      // Some errors, as of a full disk, have rolled back the whole transaction: then nobody's write is done.
+      if (!this.#connection.inTransaction) throw error
+      this.#connection.run('ROLLBACK TO write')
+      this.#release.run()
+      write.failed(error)
+      return false
+    }
+  }
+}
+
+/**
+ * Opens the file, makes it when it is not there, and brings its tables up to date.
+ * Throws an `OperatorError` that says what is wrong with the file.
+ */
+export function openSqlite(path: string): SqliteDatabase {
+  try {
+    makeFile(path)
+    return new SqliteDatabase(migrated(connect(path), sqliteMigrations, path))
+  } catch (error) {
+    throw unusable(error, path)
+  }
+}
+
+/** Opens a file that must be there already. */
+export function openExistingSqlite(path: string): SqliteDatabase {
+  try {
+    closeSync(openSync(path, 'r'))
+  } catch (error) {
+    throw unusable(error, path)
+  }
+  return openSqlite(path)
+}
+
+/** The file is made for its owner alone: it holds people's data. SQLite gives its companions the same mode. */
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  closeSync(openSync(path, 'a', 0o600))
+}
+
+function connect(path: string): Database {
+  const connection = new Database(path, { strict: true })
+  // First of all: the statements after it may themselves meet a lock.
+  connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
+  connection.run('PRAGMA journal_mode = WAL')
+  connection.run('PRAGMA synchronous = FULL')
+  connection.run('PRAGMA foreign_keys = ON')
+  connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
+  connection.run(`PRAGMA mmap_size = ${MEMORY_MAP_BYTES}`)
+  connection.run(`PRAGMA journal_size_limit = ${LOG_KEPT_BYTES}`)
+  return connection
+}
+
+/** Applies what is missing in one transaction, so that of several processes that start at once one does the work. */
+function migrated(connection: Database, migrations: readonly Migration[], path: string): Database {
+  connection.run('BEGIN IMMEDIATE')
+  const tables = connection.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+  if (tables.length > 0 && !tables.some(table => table.name === 'migrations')) {
+    throw new OperatorError(`${path} is a database of another program`)
+  }
+  connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
+  const applied = new Set(
+    connection
+      .query<{ name: string }, []>('SELECT name FROM migrations')
+      .all()
+      .map(row => row.name),
+  )
+  const unknown = [...applied].find(name => !migrations.some(migration => migration.name === name))
+  if (unknown) {
+    throw new OperatorError(`${path} was written by a newer version of stockroom (it has the migration ${unknown})`)
+  }
+  for (const migration of migrations.filter(candidate => !applied.has(candidate.name))) {
+    connection.run(migration.sql)
+    connection
+      .query<null, [string, string]>('INSERT INTO migrations (name, applied_at) VALUES (?, ?)')
+      .run(migration.name, new Date().toISOString())
+  }
+  connection.run('COMMIT')
+  connection.run(`PRAGMA busy_timeout = ${STATEMENT_BUSY_MS}`)
+  return connection
+}
+
+function unusable(error: unknown, path: string): unknown {
+  if (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') {
+    return new OperatorError(`${path} is not a database`)
+  }
+  if (error instanceof SQLiteError || (error instanceof Error && 'syscall' in error)) {
+    return new OperatorError(`cannot open the database ${path}: ${error.message}`)
+  }
+  return error
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
+}
+
+/** SQLite's codes for "not now", as against a fault in what was asked. */
+const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL)/
+
+function translated(error: unknown): unknown {
+  if (!(error instanceof SQLiteError && UNAVAILABLE.test(error.code ?? ''))) return error
+  return new DatabaseUnavailableError(`the database cannot be used: ${error.message}`, { cause: error })
+}

@@ -1,0 +1,38 @@
+import type { Command } from './command.ts'
+import type { Setting } from './config.ts'
+
+export function programHelp(commands: readonly Command[]): string {
+  const rows = commands.map(command => [command.name, command.summary] as const)
+  return [
+    'Usage: stockroom COMMAND [OPTION ...]',
+    '',
+    ...columns(rows),
+    '',
+    'stockroom COMMAND --help tells of one; stockroom --version prints the version.',
+    '',
+  ].join('\n')
+}
+
+export function commandHelp(command: Command): string {
+  const operands = command.operands === '' ? '' : ` ${command.operands}`
+  const rows = command.settings.map(setting => [`--${setting.flag} ${setting.placeholder}`, meaning(setting)] as const)
+  return [
+    `Usage: stockroom ${command.name} [OPTION ...]${operands}`,
+    '',
+    command.summary,
+    '',
+    ...columns([...rows, ['--help', 'print this text']]),
+    '',
+  ].join('\n')
+}
+
+function meaning(setting: Setting<unknown>): string {
+  const variable = setting.variable ? `, or the variable ${setting.variable}` : ''
+  const fallback = setting.fallback === '' ? '' : ` (default ${setting.fallback}${variable})`
+  return `${setting.meaning}${fallback || (variable ? ` (${variable.slice(2)})` : '')}`
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
+}

@@ -1,0 +1,50 @@
+import { DatabaseUnavailableError } from '../database/errors.ts'
+import { log } from './log.ts'
+
+/** What a 503 asks a client to wait before it tries again. */
+const RETRY_AFTER_SECONDS = 1
+
+/** A request that is answered with an error status and a reason that its sender may read. */
+export class HttpError extends Error {
+  override name = 'HttpError'
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: number, detail: string, headers: Readonly<Record<string, string>> = {}) {
+    super(detail)
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** The one place where an error becomes an answer: its cause goes to the log, never to the client. */
+export function errorResponse(error: unknown, requestId: string): Response {
+  if (error instanceof HttpError) return detailResponse(error.status, error.message, error.headers)
+  if (error instanceof DatabaseUnavailableError) {
+    log.database.error('{reason}', { request_id: requestId, reason: error.message, cause: reasonOf(error.cause) })
+    return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(RETRY_AFTER_SECONDS) })
+  }
+  log.server.error('a request failed: {reason}', {
+    request_id: requestId,
+    reason: reasonOf(error),
+    stack: error instanceof Error ? error.stack : undefined,
+  })
+  return detailResponse(500, 'Internal Server Error')
+}
+
+/** An answer in the shape of the framework that clients know: `{"detail": "…"}`. */
+export function detailResponse(
+  status: number,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return new Response(JSON.stringify({ detail }), {
+    status,
+    headers: { 'Content-Type': 'application/json', ...headers },
+  })
+}
+
+function reasonOf(cause: unknown): string | undefined {
+  if (cause === undefined) return undefined
+  return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+}

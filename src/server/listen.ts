@@ -1,0 +1,83 @@
+import type { Server } from 'bun'
+import { OperatorError } from '../operator-error.ts'
+import { log } from './log.ts'
+import { type Fetch, observed } from './requests.ts'
+
+/** How long requests that run may take to end after a signal; what is left is cut. The whole stop stays under 5 s. */
+const DRAIN_GRACE_MS = 3_500
+
+/** The last resort, should something keep the process alive after all is closed. */
+const STOP_MAX_MS = 4_800
+
+/** Bodies are bounded where they are read, with an answer that says so; this is only the bound behind it. */
+const REQUEST_BODY_MAX_BYTES = 8_388_608
+
+/** A connection on which nothing happens is closed after this. */
+const IDLE_SECONDS = 30
+
+export interface ListenOptions {
+  readonly fetch: Fetch
+  readonly host: string
+  readonly port: number
+  readonly accessLog: boolean
+}
+
+export interface Listening extends AsyncDisposable {
+  /** Where a client on this machine reaches the server. */
+  readonly address: string
+}
+
+/** Listens; disposing drains: no new connections, what runs is finished within the grace. */
+export function listen({ fetch, host, port, accessLog }: ListenOptions): Listening {
+  const server = bind({
+    hostname: host,
+    port,
+    idleTimeout: IDLE_SECONDS,
+    maxRequestBodySize: REQUEST_BODY_MAX_BYTES,
+    fetch: observed(fetch, accessLog),
+  })
+  return {
+    address: `http://${reachable(host)}:${server.port}`,
+    [Symbol.asyncDispose]: () => drain(server),
+  }
+}
+
+/** Resolves on the first SIGTERM or SIGINT. Later ones change nothing, as a terminal and npm may both send one. */
+export function stopSignal(): Promise<void> {
+  return new Promise(resolve => {
+    const stop = () => {
+      setTimeout(() => process.exit(0), STOP_MAX_MS).unref()
+      resolve()
+    }
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
+  })
+}
+
+function bind(options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: string; port: number }) {
+  try {
+    return Bun.serve<undefined>(options)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const place = `${options.hostname}:${options.port}`
+    if (code === 'EADDRINUSE') {
+      throw new OperatorError(`${place} is in use; stop what listens there or choose another with --port`)
+    }
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new OperatorError(`cannot listen on ${place}: ${reason}`)
+  }
+}
+
+async function drain(server: Server<undefined>): Promise<void> {
+  log.server.info('stopping: {pending} requests are running', { pending: server.pendingRequests })
+  const grace = Promise.withResolvers<void>()
+  const timer = setTimeout(grace.resolve, DRAIN_GRACE_MS)
+  await Promise.race([server.stop(), grace.promise])
+  clearTimeout(timer)
+  await server.stop(true)
+}
+
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,53 @@
+import { configureSync, getAnsiColorFormatter, getLogger, type LogRecord } from '@logtape/logtape'
+import type { LogLevel } from '../config.ts'
+
+/** Text that standard error has not taken yet; beyond it, lines are dropped and counted rather than kept. */
+const BACKLOG_MAX_CHARACTERS = 1_048_576
+
+/** One logger for each part of a server, so that a line says where it comes from. */
+export const log = {
+  server: getLogger(['stockroom', 'server']),
+  request: getLogger(['stockroom', 'request']),
+  database: getLogger(['stockroom', 'database']),
+}
+
+/** Sends log lines to standard error: JSON, one object a line, or text where a person reads them at a terminal. */
+export function startLog(level: LogLevel): void {
+  const format = process.stderr.isTTY ? getAnsiColorFormatter({ timestamp: 'time', value: String }) : jsonLine
+  configureSync({
+    reset: true,
+    sinks: { standardError: standardErrorSink(format) },
+    loggers: [
+      { category: 'stockroom', lowestLevel: level, sinks: ['standardError'] },
+      { category: ['logtape', 'meta'], lowestLevel: 'error', sinks: ['standardError'] },
+    ],
+  })
+}
+
+function jsonLine({ timestamp, level, category, message, properties }: LogRecord): string {
+  const time = new Date(timestamp).toISOString()
+  const line = { time, level, logger: category.slice(1).join('.'), message: message.join(''), ...properties }
+  return `${JSON.stringify(line)}\n`
+}
+
+/** Lines of one turn of the event loop leave in one write. */
+function standardErrorSink(format: (record: LogRecord) => string): (record: LogRecord) => void {
+  let waiting = ''
+  let dropped = 0
+  const flush = () => {
+    process.stderr.write(waiting)
+    waiting = ''
+  }
+  return record => {
+    if (waiting.length + process.stderr.writableLength > BACKLOG_MAX_CHARACTERS) {
+      dropped += 1
+      return
+    }
+    if (waiting === '') setImmediate(flush)
+    if (dropped > 0) {
+      waiting += `${JSON.stringify({ level: 'warning', message: 'log lines were dropped', dropped })}\n`
+      dropped = 0
+    }
+    waiting += format(record)
+  }
+}

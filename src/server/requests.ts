@@ -1,0 +1,47 @@
+import type { Server } from 'bun'
+import { errorResponse } from './errors.ts'
+import { log } from './log.ts'
+
+/** What a handler knows of its request beside the request itself: Hono's bindings. */
+export interface RequestScope {
+  readonly requestId: string
+  readonly server: Server<undefined>
+}
+
+export type Fetch = (request: Request, scope: RequestScope) => Response | Promise<Response>
+
+/** A request id is taken over from the client when it looks like one; it goes into a header and a log line. */
+const SANE_REQUEST_ID = /^[A-Za-z0-9._:=+/@-]{1,128}$/
+
+/** Gives each request its id, sends the id back, logs the request, and answers what `fetch` throws. */
+export function observed(fetch: Fetch, accessLog: boolean) {
+  return async (request: Request, server: Server<undefined>): Promise<Response> => {
+    const started = performance.now()
+    const sent = request.headers.get('X-Request-Id')
+    const requestId = sent !== null && SANE_REQUEST_ID.test(sent) ? sent : crypto.randomUUID()
+    let response: Response
+    try {
+      response = await fetch(request, { requestId, server })
+    } catch (error) {
+      response = errorResponse(error, requestId)
+    }
+    response.headers.set('X-Request-Id', requestId)
+    if (accessLog) {
+      log.request.info('{method} {path} {status}', {
+        request_id: requestId,
+        method: request.method,
+        path: pathOf(request.url),
+        status: response.status,
+        duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
+      })
+    }
+    return response
+  }
+}
+
+/** The path alone: a query may hold what does not belong in a log. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  const end = url.indexOf('?', start)
+  return end === -1 ? url.slice(start) : url.slice(start, end)
+}

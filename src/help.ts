@@ -27,9 +27,10 @@ export function commandHelp(command: Command): string {
 }
 
 function meaning(setting: Setting<unknown>): string {
-  const variable = setting.variable ? `, or the variable ${setting.variable}` : ''
-  const fallback = setting.fallback === '' ? '' : ` (default ${setting.fallback}${variable})`
-  return `${setting.meaning}${fallback || (variable ? ` (${variable.slice(2)})` : '')}`
+  const fallback = setting.fallback === '' ? [] : [`default ${setting.fallback}`]
+  const variable = setting.variable ? [`variable ${setting.variable}`] : []
+  const notes = [...fallback, ...variable].join('; ')
+  return `${setting.meaning} (${notes})`
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {

@@ -19,7 +19,7 @@ export interface DatabaseAddress {
   readonly path: string
 }
 
-export const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
+const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535

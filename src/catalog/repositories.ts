@@ -1,7 +1,6 @@
 import type { SqliteDatabase } from '../database/sqlite.ts'
 import type { CategoryRepository } from './categories/repository.ts'
 import { sqliteCategories } from './categories/sqlite.ts'
-import { embeddedStatements } from './embedded/sqlite.ts'
 import type { ProductRepository } from './products/repository.ts'
 import { sqliteProducts } from './products/sqlite.ts'
 import type { ReviewRepository } from './reviews/repository.ts'
@@ -22,15 +21,14 @@ export interface Repositories {
 }
 
 export function sqliteRepositories(database: SqliteDatabase): Repositories {
-  const embedded = embeddedStatements(database)
   const selectMigration = database.prepare<[], { name: string }>('SELECT name FROM migrations LIMIT 1')
   const selectSomething = database.prepare<[], { id: number }>(`
     SELECT id FROM (SELECT id FROM categories UNION ALL SELECT id FROM products UNION ALL SELECT id FROM users) LIMIT 1`)
   return {
-    categories: sqliteCategories(database, embedded),
-    products: sqliteProducts(database, embedded),
+    categories: sqliteCategories(database),
+    products: sqliteProducts(database),
     reviews: sqliteReviews(database),
-    users: sqliteUsers(database, embedded),
+    users: sqliteUsers(database),
     isEmpty: async () => database.snapshot(() => selectSomething.get() === null),
     probe: async () => {
       database.snapshot(() => selectMigration.get())

@@ -21,7 +21,9 @@ export function observed(fetch: Fetch, accessLog: boolean) {
     const requestId = sent !== null && SANE_REQUEST_ID.test(sent) ? sent : crypto.randomUUID()
     let response: Response
     try {
-      response = await fetch(request, { requestId, server })
+      // HEAD is asked as GET: the runtime leaves the body out and still tells its length (RFC 9110, 9.3.2).
+      const asked = request.method === 'HEAD' ? new Request(request, { method: 'GET' }) : request
+      response = await fetch(asked, { requestId, server })
     } catch (error) {
       response = errorResponse(error, requestId)
     }

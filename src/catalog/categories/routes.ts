@@ -1,10 +1,10 @@
 import { z } from '@hono/zod-openapi'
-import { jsonAnswer, notFound } from '../answers.ts'
-import type { Embedding } from '../embedded/schema.ts'
+import { jsonAnswer, notFound, resourceAnswer } from '../answers.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { moreLink } from '../lists/link.ts'
 import { PageQuery } from '../lists/page.ts'
 import { type Catalog, noParameters, operation } from '../operation.ts'
+import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
 import type { CategoryRepository } from './repository.ts'
@@ -62,7 +62,7 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path }) => categoryAnswer(await categories.find(path.category_id)),
+    async ({ path }) => categoryAnswer(path.category_id, await categories.find(path.category_id)),
   )
 
   operation(
@@ -79,7 +79,7 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path, body }) => categoryAnswer(await categories.update(path.category_id, body)),
+    async ({ path, body }) => categoryAnswer(path.category_id, await categories.update(path.category_id, body)),
   )
 
   operation(
@@ -96,14 +96,12 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path }) => categoryAnswer(await categories.delete(path.category_id)),
+    async ({ path }) => categoryAnswer(path.category_id, await categories.delete(path.category_id)),
   )
 }
 
 /** The list of a category's products takes no `skip`, so the link to the rest goes on after the last id shown. */
-function categoryAnswer(found: Embedding<Category> | null): Response {
+function categoryAnswer(id: number, found: Representation | null): Response {
   if (!found) return notFound('Category')
-  const { resource, cut } = found
-  const lastId = resource.products.at(-1)?.id
-  return jsonAnswer(resource, cut ? { Link: moreLink(`/products/${resource.id}/products?after_id=${lastId}`) } : {})
+  return resourceAnswer(found, cutAfterId => moreLink(`/products/${id}/products?after_id=${cutAfterId}`))
 }

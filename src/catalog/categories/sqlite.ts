@@ -1,24 +1,34 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
-import type { EmbeddedProduct, Embedding } from '../embedded/schema.ts'
-import { cutEmbedded, type EmbeddedStatements } from '../embedded/sqlite.ts'
-import type { Chunk } from '../lists/listing.ts'
-import { chunkOf, embed, sqliteListing } from '../lists/sqlite.ts'
+import type { EmbeddedProduct } from '../embedded/schema.ts'
+import { cutAfterId, embedding, jsonObject, PRODUCTS_OF_CATEGORY, withArray } from '../embedded/sqlite.ts'
+import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import type { Representation } from '../representation.ts'
 import type { CategoryRepository } from './repository.ts'
 import type { Category } from './schema.ts'
 
 type CategoryRow = Omit<Category, 'products'>
+type EmbeddedProductRow = EmbeddedProduct & { readonly category_id: number }
 
-export function sqliteCategories(database: SqliteDatabase, embedded: EmbeddedStatements): CategoryRepository {
-  const select = database.prepare<[id: number], CategoryRow>(
-    'SELECT id, name, description FROM categories WHERE id = ?',
-  )
+const COLUMNS = ['id', 'name', 'description'] as const
+
+export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
+  const select = database.prepare<[id: number], Representation>(`
+    SELECT
+      ${withArray(jsonObject('category', COLUMNS), 'products', PRODUCTS_OF_CATEGORY, 'category.id')} AS json,
+      ${cutAfterId(PRODUCTS_OF_CATEGORY, 'category.id')} AS cutAfterId
+    FROM categories AS category WHERE id = ?`)
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], CategoryRow>(
-    'SELECT id, name, description FROM categories WHERE id > ? AND id <= ? ORDER BY id LIMIT ?',
+    `SELECT ${COLUMNS.join(', ')} FROM categories WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
   const selectIds = database.prepare<[afterId: number, offset: number], { id: number }>(
     'SELECT id FROM categories INDEXED BY categories_by_id WHERE id > ? ORDER BY id LIMIT 2 OFFSET ?',
   )
   const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM categories')
+  const withProducts = embedding<CategoryRow, EmbeddedProductRow, Category>(database, PRODUCTS_OF_CATEGORY, {
+    ownerOf: product => product.category_id,
+    weight: product => product.description.length,
+    itemOf: ({ id, name, description }, products) => ({ id, name, description, products: products.map(shown) }),
+  })
   const insert = database.prepare<[name: string, description: string]>(
     'INSERT INTO categories (name, description) VALUES (?, ?)',
   )
@@ -27,36 +37,16 @@ export function sqliteCategories(database: SqliteDatabase, embedded: EmbeddedSta
   )
   const remove = database.prepare<[id: number]>('DELETE FROM categories WHERE id = ?')
 
-  const find = (id: number): Embedding<Category> | null => {
-    const row = select.get(id)
-    if (!row) return null
-    const { rows, cut } = cutEmbedded(embedded.productsOfCategory.all(id))
-    return { resource: categoryOf(row, rows), cut }
-  }
-
-  const chunk = (afterId: number, untilId: number, limit: number): Chunk<Category> => {
-    const categories = chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, weightOfCategory)
-    const first = categories.items[0]
-    const last = categories.items.at(-1)
-    if (!first || !last) return { items: [], more: categories.more }
-    return embed(
-      categories,
-      embedded.productsOfCategories.iterate(first.id, last.id),
-      product => product.category_id,
-      product => product.description.length,
-      (row, products) => categoryOf(row, products.map(shown)),
-    )
-  }
-
   return {
     all: () =>
       sqliteListing(database, {
         ids: (afterId, offset) => selectIds.all(afterId, offset),
         lastId: () => selectLastId.get()?.id ?? null,
-        chunk,
+        chunk: (afterId, untilId, limit) =>
+          withProducts(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.description.length)),
         absentParent: () => null,
       }),
-    find: async id => database.snapshot(() => find(id)),
+    find: async id => database.snapshot(() => select.get(id)),
     create: ({ name, description }) =>
       database.write(() => {
         const { lastInsertRowid } = insert.run(name, description)
@@ -65,26 +55,18 @@ export function sqliteCategories(database: SqliteDatabase, embedded: EmbeddedSta
     update: (id, { name, description }) =>
       database.write(() => {
         change.run(name, description, id)
-        return find(id)
+        return select.get(id)
       }),
     delete: id =>
       database.write(() => {
-        const found = find(id)
+        const found = select.get(id)
         remove.run(id)
         return found
       }),
   }
 }
 
-function categoryOf({ id, name, description }: CategoryRow, products: EmbeddedProduct[]): Category {
-  return { id, name, description, products }
-}
-
-/** Without its parent's id, which the statement for several parents adds. */
-function shown({ id, name, description, price }: EmbeddedProduct): EmbeddedProduct {
+/** Without its owner's id. */
+function shown({ id, name, description, price }: EmbeddedProductRow): EmbeddedProduct {
   return { id, name, description, price }
-}
-
-function weightOfCategory(row: CategoryRow): number {
-  return row.description.length
 }

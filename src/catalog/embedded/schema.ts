@@ -17,9 +17,3 @@ export const EmbeddedUser = z.object({ id: z.int(), name: z.string(), avatar: z.
 export type EmbeddedProduct = z.infer<typeof EmbeddedProduct>
 export type EmbeddedReview = z.infer<typeof EmbeddedReview>
 export type EmbeddedUser = z.infer<typeof EmbeddedUser>
-
-/** A resource, and whether its embedded array was cut at `EMBEDDED_MAX`. */
-export interface Embedding<Resource> {
-  readonly resource: Resource
-  readonly cut: boolean
-}

@@ -20,7 +20,7 @@ export interface Chunk<Item> {
 }
 
 /** Where a list of a given length ends. */
-export interface ListEnd {
+interface ListEnd {
   /** The id of its last item; 0 when it has none. */
   readonly lastId: number
   /** Whether the listing goes on after it. */

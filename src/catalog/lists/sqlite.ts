@@ -3,7 +3,7 @@ import type { Resource } from '../operation.ts'
 import type { Chunk, Listing } from './listing.ts'
 
 /** Text that a chunk may hold; where items are heavier, the chunk has fewer of them. */
-const CHUNK_MAX_CHARACTERS = 4_194_304
+export const CHUNK_MAX_CHARACTERS = 4_194_304
 
 /** A listing's statements, each about the same collection. */
 interface ListingStatements<Item> {
@@ -42,35 +42,4 @@ export function chunkOf<Row>(rows: Iterable<Row>, limit: number, weight: (row: R
     characters += weight(row)
   }
   return { items, more: false }
-}
-
-/**
- * Gives each parent of a chunk its embedded items, which come in order of their parents' ids.
- * Where those are heavy, the chunk ends before the first parent whose items were not all read.
- */
-export function embed<Parent extends { readonly id: number }, Embedded, Item>(
-  parents: Chunk<Parent>,
-  embedded: Iterable<Embedded>,
-  parentOf: (row: Embedded) => number,
-  weight: (row: Embedded) => number,
-  itemOf: (parent: Parent, embedded: Embedded[]) => Item,
-): Chunk<Item> {
-  const byParent = new Map<number, Embedded[]>()
-  let characters = 0
-  let unread = Number.POSITIVE_INFINITY
-  for (const row of embedded) {
-    const parent = parentOf(row)
-    const siblings = byParent.get(parent)
-    if (siblings) siblings.push(row)
-    else if (characters > CHUNK_MAX_CHARACTERS) {
-      unread = parent
-      break
-    } else byParent.set(parent, [row])
-    characters += weight(row)
-  }
-  const complete = parents.items.filter(parent => parent.id < unread)
-  return {
-    items: complete.map(parent => itemOf(parent, byParent.get(parent.id) ?? [])),
-    more: parents.more || complete.length < parents.items.length,
-  }
 }

@@ -1,11 +1,11 @@
 import { z } from '@hono/zod-openapi'
-import { jsonAnswer, notFound } from '../answers.ts'
-import type { Embedding } from '../embedded/schema.ts'
+import { jsonAnswer, notFound, resourceAnswer } from '../answers.ts'
 import { EMBEDDED_MAX } from '../embedded/schema.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { moreLink } from '../lists/link.ts'
 import { CursorQuery, PageQuery, WHOLE_LIST } from '../lists/page.ts'
 import { type Catalog, noParameters, operation } from '../operation.ts'
+import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
 import type { ProductRepository } from './repository.ts'
@@ -103,7 +103,7 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path }) => productAnswer(await products.find(path.product_id)),
+    async ({ path }) => productAnswer(path.product_id, await products.find(path.product_id)),
   )
 
   operation(
@@ -120,7 +120,7 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path, body }) => productAnswer(await products.update(path.product_id, body)),
+    async ({ path, body }) => productAnswer(path.product_id, await products.update(path.product_id, body)),
   )
 
   operation(
@@ -137,12 +137,11 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path }) => productAnswer(await products.delete(path.product_id)),
+    async ({ path }) => productAnswer(path.product_id, await products.delete(path.product_id)),
   )
 }
 
-function productAnswer(found: Embedding<Product> | null): Response {
+function productAnswer(id: number, found: Representation | null): Response {
   if (!found) return notFound('Product')
-  const { resource, cut } = found
-  return jsonAnswer(resource, cut ? { Link: moreLink(`/reviews/products/${resource.id}?skip=${EMBEDDED_MAX}`) } : {})
+  return resourceAnswer(found, () => moreLink(`/reviews/products/${id}?skip=${EMBEDDED_MAX}`))
 }

@@ -1,4 +1,5 @@
 import type { Listing } from '../lists/listing.ts'
+import type { Representation } from '../representation.ts'
 import type { Review, ReviewCreate } from './schema.ts'
 
 /** A review that was to be written, and what it refers to that does not exist; of two, the product. */
@@ -12,9 +13,9 @@ export interface ReviewRepository {
   ofProduct(productId: number): Listing<Review>
   ofUser(userId: number): Listing<Review>
   ofProductAndUser(productId: number, userId: number): Listing<Review>
-  find(id: number): Promise<Review | null>
-  create(review: ReviewCreate): Promise<Review | AbsentReference>
-  update(id: number, review: ReviewCreate): Promise<Review | AbsentReference | null>
+  find(id: number): Promise<Representation | null>
+  create(review: ReviewCreate): Promise<Representation | AbsentReference>
+  update(id: number, review: ReviewCreate): Promise<Representation | AbsentReference | null>
   /** Resolves to what it was. */
-  delete(id: number): Promise<Review | null>
+  delete(id: number): Promise<Representation | null>
 }

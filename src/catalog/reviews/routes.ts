@@ -1,8 +1,9 @@
 import { z } from '@hono/zod-openapi'
-import { jsonAnswer, notFound } from '../answers.ts'
+import { notFound, resourceAnswer } from '../answers.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { PageQuery } from '../lists/page.ts'
 import { type Catalog, noParameters, operation } from '../operation.ts'
+import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
 import type { AbsentReference, ReviewRepository } from './repository.ts'
@@ -155,7 +156,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
   )
 }
 
-function reviewAnswer(found: Review | AbsentReference | null): Response {
+function reviewAnswer(found: Representation | AbsentReference | null): Response {
   if (!found) return notFound('Review')
-  return 'absent' in found ? notFound(found.absent) : jsonAnswer(found)
+  return 'absent' in found ? notFound(found.absent) : resourceAnswer(found)
 }

@@ -1,7 +1,9 @@
 import type { Parameter, SqliteDatabase } from '../../database/sqlite.ts'
+import { jsonObject, PRODUCT_COLUMNS } from '../embedded/sqlite.ts'
 import type { Listing } from '../lists/listing.ts'
 import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import type { Resource } from '../operation.ts'
+import type { Representation } from '../representation.ts'
 import type { AbsentReference, ReviewRepository } from './repository.ts'
 import type { Review, ReviewCreate } from './schema.ts'
 
@@ -36,9 +38,13 @@ interface Scope<Key extends Parameter[]> {
 }
 
 export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
-  const select = database.prepare<[id: number], ReviewRow>(
-    `SELECT ${COLUMNS} FROM reviews AS review ${OWNERS} WHERE review.id = ?`,
-  )
+  const select = database.prepare<[id: number], Representation>(`
+    SELECT
+      json_object('id', review.id, 'product_id', product_id, 'user_id', user_id, 'rating', rating, 'comment', comment,
+        'user', json_object('id', user_id, 'name', account.name, 'avatar', avatar),
+        'product', ${jsonObject('product', PRODUCT_COLUMNS)}) AS json,
+      NULL AS cutAfterId
+    FROM reviews AS review ${OWNERS} WHERE review.id = ?`)
   const selectProduct = database.prepare<[id: number], { id: number }>('SELECT id FROM products WHERE id = ?')
   const selectUser = database.prepare<[id: number], { id: number }>('SELECT id FROM users WHERE id = ?')
   const insert = database.prepare<[productId: number, userId: number, rating: number, comment: string]>(
@@ -52,18 +58,13 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
   const absentProduct = (id: number) => (selectProduct.get(id) ? null : 'Product')
   const absentUser = (id: number) => (selectUser.get(id) ? null : 'User')
 
-  const find = (id: number): Review | null => {
-    const row = select.get(id)
-    return row && reviewOf(row)
-  }
-
   const absentReference = ({ product_id, user_id }: ReviewCreate): AbsentReference | null => {
     const absent = absentProduct(product_id) ?? absentUser(user_id)
     return absent && { absent }
   }
 
-  const written = (id: number): Review => {
-    const review = find(id)
+  const written = (id: number): Representation => {
+    const review = select.get(id)
     if (!review) throw new Error(`review ${id} is gone within the transaction that wrote it`)
     return review
   }
@@ -85,7 +86,7 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
       condition: 'product_id = ? AND user_id = ?',
       absentParent: (productId, userId) => absentProduct(productId) ?? absentUser(userId),
     }),
-    find: async id => database.snapshot(() => find(id)),
+    find: async id => database.snapshot(() => select.get(id)),
     create: review =>
       database.write(() => {
         const absent = absentReference(review)
@@ -95,7 +96,7 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
       }),
     update: (id, review) =>
       database.write(() => {
-        if (!find(id)) return null
+        if (!select.get(id)) return null
         const absent = absentReference(review)
         if (absent) return absent
         change.run(review.product_id, review.user_id, review.rating, review.comment, id)
@@ -103,7 +104,7 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
       }),
     delete: id =>
       database.write(() => {
-        const found = find(id)
+        const found = select.get(id)
         remove.run(id)
         return found
       }),

@@ -1,5 +1,5 @@
-import type { Embedding } from '../embedded/schema.ts'
 import type { Listing } from '../lists/listing.ts'
+import type { Representation } from '../representation.ts'
 import type { Flags, User, UserUpdate } from './schema.ts'
 
 export interface NewUser extends Omit<UserUpdate, 'password' | keyof Flags>, Flags {
@@ -7,7 +7,7 @@ export interface NewUser extends Omit<UserUpdate, 'password' | keyof Flags>, Fla
 }
 
 /** Flags that are left out keep their values. */
-export interface ChangedUser extends Omit<UserUpdate, 'password'> {
+interface ChangedUser extends Omit<UserUpdate, 'password'> {
   /** `null` keeps the stored one. */
   readonly passwordHash: string | null
 }
@@ -15,9 +15,9 @@ export interface ChangedUser extends Omit<UserUpdate, 'password'> {
 /** What a store of users must do. `null` stands for what does not exist; a write is on the disk when it resolves. */
 export interface UserRepository {
   all(): Listing<User>
-  find(id: number): Promise<Embedding<User> | null>
+  find(id: number): Promise<Representation | null>
   create(user: NewUser): Promise<User>
-  update(id: number, user: ChangedUser): Promise<Embedding<User> | null>
+  update(id: number, user: ChangedUser): Promise<Representation | null>
   /** Deletes the user with their reviews; resolves to what they were. */
-  delete(id: number): Promise<Embedding<User> | null>
+  delete(id: number): Promise<Representation | null>
 }

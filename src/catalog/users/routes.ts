@@ -1,10 +1,11 @@
 import { z } from '@hono/zod-openapi'
-import { jsonAnswer, notFound } from '../answers.ts'
-import { EMBEDDED_MAX, type Embedding } from '../embedded/schema.ts'
+import { jsonAnswer, notFound, resourceAnswer } from '../answers.ts'
+import { EMBEDDED_MAX } from '../embedded/schema.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { moreLink } from '../lists/link.ts'
 import { PageQuery } from '../lists/page.ts'
 import { type Catalog, noParameters, operation } from '../operation.ts'
+import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
 import type { PasswordHasher } from './password.ts'
@@ -64,7 +65,7 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: ['User'],
     },
-    async ({ path }) => userAnswer(await users.find(path.user_id)),
+    async ({ path }) => userAnswer(path.user_id, await users.find(path.user_id)),
   )
 
   operation(
@@ -83,7 +84,7 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
     },
     async ({ path, body: { password, ...user } }) => {
       const passwordHash = password === PASSWORD_MASK ? null : await hashPassword(password)
-      return userAnswer(await users.update(path.user_id, { ...user, passwordHash }))
+      return userAnswer(path.user_id, await users.update(path.user_id, { ...user, passwordHash }))
     },
   )
 
@@ -101,12 +102,11 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: ['User'],
     },
-    async ({ path }) => userAnswer(await users.delete(path.user_id)),
+    async ({ path }) => userAnswer(path.user_id, await users.delete(path.user_id)),
   )
 }
 
-function userAnswer(found: Embedding<User> | null): Response {
+function userAnswer(id: number, found: Representation | null): Response {
   if (!found) return notFound('User')
-  const { resource, cut } = found
-  return jsonAnswer(resource, cut ? { Link: moreLink(`/reviews/users/${resource.id}?skip=${EMBEDDED_MAX}`) } : {})
+  return resourceAnswer(found, () => moreLink(`/reviews/users/${id}?skip=${EMBEDDED_MAX}`))
 }

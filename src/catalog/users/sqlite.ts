@@ -1,8 +1,8 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
-import type { EmbeddedReview, Embedding } from '../embedded/schema.ts'
-import { cutEmbedded, type EmbeddedStatements } from '../embedded/sqlite.ts'
-import type { Chunk } from '../lists/listing.ts'
-import { chunkOf, embed, sqliteListing } from '../lists/sqlite.ts'
+import type { EmbeddedReview } from '../embedded/schema.ts'
+import { cutAfterId, embedding, REVIEWS_OF_USER, withArray } from '../embedded/sqlite.ts'
+import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import type { Representation } from '../representation.ts'
 import type { UserRepository } from './repository.ts'
 import { type Flags, PASSWORD_MASK, type User } from './schema.ts'
 
@@ -17,6 +17,12 @@ interface UserRow extends Flags {
 const COLUMNS = `
   id, name, email, avatar, is_active, is_admin, is_banned, is_blocked, is_deleted, is_suspended, is_verified`
 
+/** A user as JSON, but for the reviews; its one parameter is the mask that stands for the password. */
+const OBJECT = `
+  json_object('id', id, 'name', name, 'email', email, 'avatar', avatar, 'password', ?,
+    'is_active', is_active, 'is_admin', is_admin, 'is_banned', is_banned, 'is_blocked', is_blocked,
+    'is_deleted', is_deleted, 'is_suspended', is_suspended, 'is_verified', is_verified)`
+
 type FlagValues<Value> = [
   active: Value,
   admin: Value,
@@ -27,8 +33,13 @@ type FlagValues<Value> = [
   verified: Value,
 ]
 
-export function sqliteUsers(database: SqliteDatabase, embedded: EmbeddedStatements): UserRepository {
-  const select = database.prepare<[id: number], UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`)
+export function sqliteUsers(database: SqliteDatabase): UserRepository {
+  const select = database.prepare<[mask: string, id: number], Representation>(`
+    SELECT
+      ${withArray(OBJECT, 'reviews', REVIEWS_OF_USER, 'account.id')} AS json,
+      ${cutAfterId(REVIEWS_OF_USER, 'account.id')} AS cutAfterId
+    FROM users AS account WHERE id = ?`)
+  const find = (id: number) => select.get(PASSWORD_MASK, id)
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], UserRow>(
     `SELECT ${COLUMNS} FROM users WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
@@ -36,6 +47,11 @@ export function sqliteUsers(database: SqliteDatabase, embedded: EmbeddedStatemen
     'SELECT id FROM users INDEXED BY users_by_id WHERE id > ? ORDER BY id LIMIT 2 OFFSET ?',
   )
   const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM users')
+  const withReviews = embedding<UserRow, EmbeddedReview, User>(database, REVIEWS_OF_USER, {
+    ownerOf: review => review.user_id,
+    weight: review => review.comment.length,
+    itemOf: userOf,
+  })
   const insert = database.prepare<
     [name: string, email: string, avatar: string, passwordHash: string, ...FlagValues<number>]
   >(`
@@ -57,33 +73,13 @@ export function sqliteUsers(database: SqliteDatabase, embedded: EmbeddedStatemen
     WHERE id = ?`)
   const remove = database.prepare<[id: number]>('DELETE FROM users WHERE id = ?')
 
-  const find = (id: number): Embedding<User> | null => {
-    const row = select.get(id)
-    if (!row) return null
-    const { rows, cut } = cutEmbedded(embedded.reviewsOfUser.all(id))
-    return { resource: userOf(row, rows), cut }
-  }
-
-  const chunk = (afterId: number, untilId: number, limit: number): Chunk<User> => {
-    const users = chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.avatar.length)
-    const first = users.items[0]
-    const last = users.items.at(-1)
-    if (!first || !last) return { items: [], more: users.more }
-    return embed(
-      users,
-      embedded.reviewsOfUsers.iterate(first.id, last.id),
-      review => review.user_id,
-      review => review.comment.length,
-      userOf,
-    )
-  }
-
   return {
     all: () =>
       sqliteListing(database, {
         ids: (afterId, offset) => selectIds.all(afterId, offset),
         lastId: () => selectLastId.get()?.id ?? null,
-        chunk,
+        chunk: (afterId, untilId, limit) =>
+          withReviews(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.avatar.length)),
         absentParent: () => null,
       }),
     find: async id => database.snapshot(() => find(id)),
@@ -131,7 +127,6 @@ export function sqliteUsers(database: SqliteDatabase, embedded: EmbeddedStatemen
   }
 }
 
-/** The one place where a row becomes a user. */
 function userOf(row: UserRow, reviews: EmbeddedReview[]): User {
   return {
     id: row.id,

@@ -59,7 +59,7 @@ function queryFields(url: string): Record<string, unknown> {
 }
 
 /** All parameters of path and query are integers; text that spells none stays text. */
-function spelledIntegers(parameters: Iterable<[string, string]>): Record<string, unknown> {
+function spelledIntegers(parameters: Iterable<readonly [name: string, value: string]>): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   for (const [name, value] of parameters) fields[name] = spelledInteger(value)
   return fields

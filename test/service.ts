@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { spawn } from 'bun'
 
 /** The program as a user runs it: a process of its own. */
-export const PROGRAM = [process.execPath, resolve(import.meta.dir, '../src/cli.ts')] as const
+const PROGRAM = [process.execPath, resolve(import.meta.dir, '../src/cli.ts')] as const
 
 const READY_LINE = /^stockroom serves .* at (http:\/\/[^\s,]+)/m
 
@@ -56,7 +56,7 @@ export async function startService(
   }
 }
 
-export interface Run {
+interface Run {
   readonly status: number | null
   readonly output: string
   readonly errors: string

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { spawn } from 'bun'
+import openapiTS, { astToString } from 'openapi-typescript'
+import type { Client } from '../client.ts'
+import { onEachEngine } from '../contract.ts'
+import { type TemporaryFolder, temporaryFolder } from '../folder.ts'
+
+const PROJECT = resolve(import.meta.dir, '../..')
+const COMPILER = join(PROJECT, 'node_modules/typescript-native/bin/tsc')
+const SESSION = fileURLToPath(import.meta.resolve('./storefront/session.ts'))
+const MISUSE = fileURLToPath(import.meta.resolve('./storefront/misuse.ts'))
+
+/** To generate, compile and run takes its time on a busy machine. */
+const COMPILE_TIMEOUT_MS = 60_000
+
+setDefaultTimeout(COMPILE_TIMEOUT_MS)
+
+onEachEngine('a storefront on the typed client that is generated from /openapi.json', api => {
+  let types: TemporaryFolder
+  beforeAll(async () => {
+    types = temporaryFolder()
+    writeFileSync(join(types.path, 'store-api.ts'), await generatedTypes(api))
+  }, COMPILE_TIMEOUT_MS)
+  afterAll(() => types[Symbol.dispose]())
+
+  test('compiles under strict types', async () => {
+    expect(await compile(SESSION, types.path)).toEqual({ status: 0, output: '' })
+  })
+
+  test('does not compile where it uses what the interface does not have, and only there', async () => {
+    const { status, output } = await compile(MISUSE, types.path)
+    expect(status).not.toBe(0)
+    const refused = [...output.matchAll(/misuse\.ts\((\d+),\d+\): error/g)].map(([, line]) => Number(line))
+    const marked = readFileSync(MISUSE, 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (line.includes('// refused: ') ? [index + 1] : []))
+    expect([...new Set(refused)], output).toEqual(marked)
+    expect(
+      output
+        .trim()
+        .split('\n')
+        .filter(line => !/^\s/.test(line) && !line.includes('misuse.ts(')),
+    ).toEqual([])
+  })
+
+  test('serves a customer from the first look at the shelves to the end of the account', async () => {
+    const { status, output, errors } = await run([process.execPath, SESSION, api.address()])
+    expect({ status, errors }).toEqual({ status: 0, errors: '' })
+    expect(JSON.parse(output)).toEqual({
+      categories: ['Garden: Spade, Rake, Watering can', 'Kitchen: Kettle'],
+      shelf: ['Spade 9.50 USD', 'Rake 10.50 USD', 'Watering can 11.50 USD'],
+      pages: [
+        ['Spade', 'Rake'],
+        ['Watering can', 'Kettle'],
+      ],
+      customer: { name: 'Ada Byron', password: '**********', is_active: 1 },
+      review: { rating: 4, by: 'Ada Byron', of: 'Spade' },
+      reviewsOfProduct: ['Digs well'],
+      reviewsByCustomer: ['Digs well'],
+      changedReview: { rating: 5, comment: 'Digs very well' },
+      refusal: [['body.rating', 'Input should be less than or equal to 5']],
+      missing: 'Product not found',
+      removed: { name: 'Ada Byron', reviews: 1 },
+      reviewAfterwards: 'Review not found',
+    })
+  })
+})
+
+/** A field with a default may be left out of a body, which the generator has to be told. */
+async function generatedTypes(api: Client): Promise<string> {
+  return astToString(await openapiTS(new URL(`${api.address()}/openapi.json`), { defaultNonNullable: false }))
+}
+
+/** Compiles one file of the storefront, for which the folder of generated types is as if it were its own. */
+async function compile(file: string, types: string): Promise<{ status: number; output: string }> {
+  const settings = join(types, 'tsconfig.json')
+  writeFileSync(
+    settings,
+    JSON.stringify({
+      extends: join(PROJECT, 'tsconfig.json'),
+      compilerOptions: { rootDirs: [dirname(file), types], typeRoots: [join(PROJECT, 'node_modules/@types')] },
+      files: [file],
+      include: [],
+    }),
+  )
+  const { status, output } = await run([COMPILER, '--project', settings, '--pretty', 'false'])
+  return { status, output }
+}
+
+async function run(command: string[]): Promise<{ status: number; output: string; errors: string }> {
+  const child = spawn(command, { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe', cwd: PROJECT })
+  const [output, errors, status] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  return { status, output, errors }
+}

@@ -1,0 +1,84 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import fc from 'fast-check'
+import { z } from 'zod'
+import type { Answer, Client } from '../client.ts'
+import { onEachEngine } from '../contract.ts'
+import { sample } from '../samples.ts'
+import { reviewOf, type Shape, shapes, validBody } from './bodies.ts'
+
+/** A failure is made smaller before it is told, by many requests more. */
+setDefaultTimeout(120_000)
+
+/** Each hash of a password takes its time and its memory. */
+const USER_RUNS = 15
+
+const WithId = z.object({ id: z.int() })
+const List = z.array(z.unknown())
+
+const MASK = '**********'
+
+onEachEngine('any valid body', api => {
+  test('of a category comes back equal, with no products, and is read back so', async () => {
+    await comesBack(api, '/categories/', shapes.category, fields => ({ ...fields, products: [] }), 100)
+  })
+
+  test('of a product comes back equal to the last bit of its price, with no reviews, and is read back so', async () => {
+    await comesBack(api, '/products/', shapes.product, fields => ({ ...fields, reviews: [] }), 150)
+  })
+
+  test('of a product in a category comes back equal, and is what the list of that category holds last', async () => {
+    const categoryId = await api.create('/categories/', sample.category)
+    const path = `/products/${categoryId}/products`
+    const property = fc.asyncProperty(validBody(shapes.product), async ({ json, fields }) => {
+      const created = await send(api, 'POST', path, json)
+      expect(created).toMatchObject({ status: 200, body: { ...fields, reviews: [] } })
+      expect(List.parse((await api.get(path)).body).at(-1)).toEqual(created.body)
+    })
+    await fc.assert(property, { numRuns: 25 })
+  })
+
+  test('of a review comes back equal, with its user and its product, and is read back so', async () => {
+    const productId = await api.create('/products/', sample.product)
+    const userId = await api.create('/users/', sample.user)
+    const user = { id: userId, name: sample.user.name, avatar: sample.user.avatar }
+    const product = { id: productId, ...sample.product }
+    const shape = reviewOf(productId, userId)
+    await comesBack(api, '/reviews/', shape, fields => ({ ...fields, user, product }), 100)
+  })
+
+  test('of a user comes back equal, with its flags, a mask for the password and no reviews, and is read back so', async () => {
+    const answer = (fields: object) => ({ ...fields, password: MASK, reviews: [] })
+    await comesBack(api, '/users/', shapes.user, answer, USER_RUNS)
+  })
+
+  test('of an update replaces all that the one before it held', async () => {
+    const id = await api.create('/products/', sample.product)
+    const property = fc.asyncProperty(validBody(shapes.product), async ({ json, fields }) => {
+      const updated = await send(api, 'PUT', `/products/${id}`, json)
+      expect(updated).toMatchObject({ status: 200, body: { id, ...fields, reviews: [] } })
+      expect((await api.get(`/products/${id}`)).body).toEqual(updated.body)
+    })
+    await fc.assert(property, { numRuns: 50 })
+  })
+})
+
+async function comesBack(
+  api: Client,
+  path: string,
+  shape: Shape,
+  answerTo: (fields: Readonly<Record<string, unknown>>) => object,
+  numRuns: number,
+): Promise<void> {
+  const property = fc.asyncProperty(validBody(shape), async ({ json, fields }) => {
+    const created = await send(api, 'POST', path, json)
+    expect(created.status, JSON.stringify(created.body)).toBe(200)
+    const { id } = WithId.parse(created.body)
+    expect(created.body).toEqual({ id: expect.any(Number), ...answerTo(fields) })
+    expect((await api.get(`${path}${id}`)).body).toEqual(created.body)
+  })
+  await fc.assert(property, { numRuns })
+}
+
+function send(api: Client, method: string, path: string, body: string): Promise<Answer> {
+  return api.send(path, { method, body, headers: { 'Content-Type': 'application/json' } })
+}

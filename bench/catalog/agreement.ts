@@ -1,0 +1,74 @@
+import { startServer } from '../server-process.ts'
+import { type Answer, answersOf, ask, samplesOf } from './answers.ts'
+import type { Bench } from './bench.ts'
+import { type Contestant, SERVICE } from './servers.ts'
+import type { CannedAnswer } from './workloads.ts'
+
+/** How much of a value is shown where two differ. */
+const SHOWN_MAX_CHARACTERS = 80
+
+/** Whoever answers otherwise is not worth a measurement: throws at the first answer that differs from the service's. */
+export async function proveAgreement(bench: Bench, peer: Contestant, expected: readonly Answer[]): Promise<void> {
+  const actual = await answersFrom(bench, peer)
+  for (const [index, right] of expected.entries()) {
+    const given = actual[index]
+    const difference = given === undefined ? 'no answer' : differenceOf(right, given)
+    if (difference === null) continue
+    const { method, path } = right.question
+    throw new Error(`${peer.name} answers ${method} ${path} unlike ${SERVICE.name}: ${difference}`)
+  }
+}
+
+/** Every request to the ceiling must get the bytes that are meant for its workload. */
+export async function proveCeiling(
+  { workloads, interrupted }: Bench,
+  ceiling: Contestant,
+  canned: readonly CannedAnswer[],
+): Promise<void> {
+  await using server = await startServer(ceiling.on(''), interrupted)
+  for (const [index, workload] of workloads.entries()) {
+    for (const question of samplesOf(workload)) {
+      const { text } = await ask(server.address, question)
+      if (text === canned[index]?.body) continue
+      throw new Error(`${ceiling.name} answers ${question.method} ${question.path} with bytes not meant for it`)
+    }
+  }
+}
+
+/** What a server answers on a fresh copy of the database. */
+export async function answersFrom({ database, workloads, interrupted }: Bench, server: Contestant): Promise<Answer[]> {
+  await using copy = await database.copy()
+  await using running = await startServer(server.on(copy.file), interrupted)
+  return await answersOf(running.address, workloads)
+}
+
+function differenceOf(expected: Answer, actual: Answer): string | null {
+  if (actual.status !== expected.status) return `status ${actual.status} instead of ${expected.status}`
+  if (expected.status !== 200) return null
+  if (!actual.isJson) return 'its content type is not JSON'
+  return differenceOfValues(JSON.parse(expected.text), JSON.parse(actual.text), 'its body')
+}
+
+/** Names the first place where two JSON values differ; the order of an object's members is none. */
+function differenceOfValues(expected: unknown, actual: unknown, place: string): string | null {
+  if (Array.isArray(expected) && Array.isArray(actual) && expected.length !== actual.length) {
+    return `${place} has ${actual.length} items instead of ${expected.length}`
+  }
+  if (!isComposite(expected) || !isComposite(actual) || Array.isArray(expected) !== Array.isArray(actual)) {
+    return Object.is(expected, actual) ? null : `${place} is ${shown(actual)} instead of ${shown(expected)}`
+  }
+  for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+    const difference = differenceOfValues(expected[key], actual[key], `${place}.${key}`)
+    if (difference !== null) return difference
+  }
+  return null
+}
+
+function isComposite(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'absent'
+  return text.length <= SHOWN_MAX_CHARACTERS ? text : `${text.slice(0, SHOWN_MAX_CHARACTERS)}…`
+}

@@ -1,0 +1,103 @@
+import type { CannedAnswer, Workload } from './workloads.ts'
+
+/** How many requests of a workload are compared, spread evenly over all of them. */
+const SAMPLES = 25
+
+export interface Question {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+}
+
+export interface Answer {
+  readonly question: Question
+  /** The name of the workload that it is a sample of, if it is one. */
+  readonly workload?: string
+  readonly status: number
+  readonly isJson: boolean
+  readonly text: string
+}
+
+/** The bounds of a list, asked after the writes. */
+const LISTS: readonly Question[] = [
+  { method: 'GET', path: '/products/' },
+  { method: 'GET', path: '/products/?limit=0' },
+  { method: 'GET', path: '/products/?skip=1000000' },
+]
+
+/** What is asked for its status alone: each framework words its refusals in its own way. */
+const REFUSED: readonly Question[] = [
+  { method: 'GET', path: '/products/999999999' },
+  { method: 'GET', path: '/products/seven' },
+  { method: 'GET', path: '/products/?limit=-1' },
+  { method: 'GET', path: '/reviews/products/999999999' },
+  { method: 'POST', path: '/products/', body: '{"name":"ab","description":"","price":1}' },
+  { method: 'POST', path: '/products/', body: '{"name":"without a price","description":""}' },
+  { method: 'POST', path: '/products/', body: '{"name":"a present","description":"","price":0}' },
+  { method: 'PUT', path: '/products/999999999', body: '{"name":"nothing","description":"","price":1}' },
+  { method: 'PUT', path: '/products/1', body: `{"name":"${'x'.repeat(51)}","description":"","price":1}` },
+]
+
+/**
+ * Asks a server on a fresh copy of the database for samples of each workload, reads again what it wrote, and asks for
+ * what it must refuse. Whoever is asked, the questions and their order are the same.
+ */
+export async function answersOf(address: string, workloads: readonly Workload[]): Promise<Answer[]> {
+  const answers: Answer[] = []
+  for (const workload of workloads) {
+    for (const question of samplesOf(workload)) {
+      const answer = await askSuccessfully(address, question)
+      answers.push({ ...answer, workload: workload.name })
+      if (question.method === 'GET') continue
+      answers.push(await askSuccessfully(address, { method: 'GET', path: `/products/${idIn(answer)}` }))
+    }
+  }
+  for (const question of [...LISTS, ...REFUSED]) answers.push(await ask(address, question))
+  return answers
+}
+
+/** An answer of middle length, to stand for all of a workload. */
+export function typicalAnswer({ name, method, route }: Workload, answers: readonly Answer[]): CannedAnswer {
+  const byLength = answers
+    .filter(answer => answer.workload === name)
+    .toSorted((left, right) => left.text.length - right.text.length)
+  const typical = byLength[Math.floor(byLength.length / 2)]
+  if (!typical) throw new Error(`nothing answered ${name}`)
+  return { method, route, body: typical.text }
+}
+
+export function samplesOf({ method, paths, bodies }: Workload): Question[] {
+  const amount = Math.min(SAMPLES, Math.max(paths.length, bodies.length))
+  return Array.from({ length: amount }, (_, index) => {
+    const path = paths[Math.floor((index * paths.length) / amount)] ?? ''
+    const body = bodies[Math.floor((index * bodies.length) / amount)]
+    return body === undefined ? { method, path } : { method, path, body }
+  })
+}
+
+export async function ask(address: string, question: Question): Promise<Answer> {
+  const { method, path, body } = question
+  const response = await fetch(
+    address + path,
+    body === undefined ? { method } : { method, body, headers: { 'content-type': 'application/json' } },
+  )
+  return {
+    question,
+    status: response.status,
+    isJson: (response.headers.get('content-type') ?? '').startsWith('application/json'),
+    text: await response.text(),
+  }
+}
+
+async function askSuccessfully(address: string, question: Question): Promise<Answer> {
+  const answer = await ask(address, question)
+  if (answer.status === 200) return answer
+  throw new Error(`${question.method} ${question.path} was answered with status ${answer.status}: ${answer.text}`)
+}
+
+function idIn({ question, text }: Answer): number {
+  const resource: unknown = JSON.parse(text)
+  const id = typeof resource === 'object' && resource !== null && 'id' in resource ? resource.id : undefined
+  if (typeof id === 'number') return id
+  throw new Error(`${question.method} ${question.path} was answered without an id: ${text}`)
+}

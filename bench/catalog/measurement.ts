@@ -1,0 +1,58 @@
+import type { Measurement, Round } from '../comparison.ts'
+import { drive, type Pressure, prepareLoad } from '../load-generator.ts'
+import { startServer } from '../server-process.ts'
+import type { Bench } from './bench.ts'
+import { countProducts } from './seeded-database.ts'
+import type { Contestant } from './servers.ts'
+import type { Workload } from './workloads.ts'
+
+/** Enough for each runtime to compile what a workload runs, and for caches to fill. */
+const WARM_UP_SECONDS = 2
+
+/** Drives all servers with each workload. Who begins changes with each round, so that no place in the row is anyone's. */
+export async function measureRound(
+  bench: Bench,
+  servers: readonly Contestant[],
+  pressure: Pressure,
+): Promise<Map<string, Round>> {
+  const first = pressure.seed % servers.length
+  const inTurn = [...servers.slice(first), ...servers.slice(0, first)]
+  const round = new Map<string, Round>()
+  for (const workload of bench.workloads) {
+    const measurements = new Map<string, Measurement>()
+    for (const server of inTurn) measurements.set(server.name, await measure(bench, server, workload, pressure))
+    round.set(workload.name, measurements)
+  }
+  return round
+}
+
+/** Measures a server that is alone, just started, and on a copy of the database of its own. */
+async function measure(bench: Bench, server: Contestant, workload: Workload, pressure: Pressure): Promise<Measurement> {
+  await using copy = await bench.database.copy()
+  const { answered, measurement } = await driveAlone(bench, server, workload, pressure, copy.file).catch(error => {
+    throw new Error(`${server.name}, ${workload.name}: ${error instanceof Error ? error.message : error}`)
+  })
+  console.error(`${workload.name.padEnd(8)} ${server.name.padEnd(24)} ${Math.round(measurement.requestsPerSecond)}/s`)
+  if (workload.method === 'POST' && server.kind !== 'ceiling') {
+    const stored = countProducts(copy.file) - bench.database.productIds.length
+    if (stored < answered) throw new Error(`${server.name} answered ${answered} creates, but stored ${stored}`)
+  }
+  return measurement
+}
+
+async function driveAlone(
+  { directory, interrupted }: Bench,
+  server: Contestant,
+  workload: Workload,
+  pressure: Pressure,
+  databaseFile: string,
+): Promise<{ answered: number; measurement: Measurement }> {
+  const load = await prepareLoad(directory, workload)
+  await using running = await startServer(server.on(databaseFile), interrupted)
+  const warmUp = await drive(running.address, load, { ...pressure, seconds: WARM_UP_SECONDS, seed: 0 }, interrupted)
+  const before = running.processorSeconds()
+  const figures = await drive(running.address, load, pressure, interrupted)
+  const after = running.processorSeconds()
+  const processorMicroseconds = before === null || after === null ? null : ((after - before) * 1e6) / figures.requests
+  return { answered: warmUp.requests + figures.requests, measurement: { ...figures, processorMicroseconds } }
+}

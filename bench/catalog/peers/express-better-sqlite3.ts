@@ -1,0 +1,100 @@
+/** Express with the driver that most of its users choose, and Zod for what comes in. */
+import type { AddressInfo } from 'node:net'
+import Database from 'better-sqlite3'
+import express, { type NextFunction, type Request, type Response } from 'express'
+import { z } from 'zod'
+import {
+  embedReviews,
+  embedUserAndProduct,
+  INSERT_PRODUCT,
+  LIMIT_DEFAULT,
+  PRAGMAS,
+  type ProductRow,
+  type ReviewRow,
+  type ReviewWithUserRow,
+  SELECT_PRODUCT,
+  SELECT_PRODUCT_AS_JSON,
+  SELECT_PRODUCTS,
+  SELECT_REVIEWS_OF_PAGE,
+  SELECT_REVIEWS_WITH_USERS,
+  UPDATE_PRODUCT,
+} from './statements.ts'
+
+const database = new Database(process.env.DATABASE ?? '')
+for (const pragma of PRAGMAS) database.exec(pragma)
+
+const selectProduct = database.prepare<[number], ProductRow>(SELECT_PRODUCT)
+const selectProductAsJson = database.prepare<[number], string>(SELECT_PRODUCT_AS_JSON).pluck()
+const selectProducts = database.prepare<[number, number], ProductRow>(SELECT_PRODUCTS)
+const selectReviewsOfPage = database.prepare<[number, number], ReviewRow>(SELECT_REVIEWS_OF_PAGE)
+const selectReviewsWithUsers = database.prepare<[number, number, number], ReviewWithUserRow>(SELECT_REVIEWS_WITH_USERS)
+const insertProduct = database.prepare<[string, string, number]>(INSERT_PRODUCT)
+const updateProduct = database.prepare<[string, string, number, number]>(UPDATE_PRODUCT)
+
+const ProductCreate = z.object({
+  name: z.string().min(3).max(50),
+  description: z.string(),
+  price: z.number().positive(),
+})
+const Path = z.object({ id: z.coerce.number().int() })
+const Page = z.object({
+  skip: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(0).default(LIMIT_DEFAULT),
+})
+
+const app = express()
+app.disable('x-powered-by')
+// A hash of every answer costs time, and nobody here asks conditionally.
+app.disable('etag')
+const json = express.json({ limit: '1mb' })
+
+app.get('/products/', (request, response) => {
+  const { skip, limit } = Page.parse(request.query)
+  const products = selectProducts.all(skip, limit)
+  const first = products[0]
+  const last = products.at(-1)
+  response.json(embedReviews(products, first && last ? selectReviewsOfPage.all(first.id, last.id) : []))
+})
+
+app.get('/products/:id', (request, response) => {
+  const product = selectProductAsJson.get(Path.parse(request.params).id)
+  if (!product) return notFound(response)
+  response.type('json').send(product)
+})
+
+app.get('/reviews/products/:id', (request, response) => {
+  const { id } = Path.parse(request.params)
+  const { skip, limit } = Page.parse(request.query)
+  const product = selectProduct.get(id)
+  if (!product) return notFound(response)
+  response.json(embedUserAndProduct(selectReviewsWithUsers.all(id, limit, skip), product))
+})
+
+app.post('/products/', json, (request, response) => {
+  const { name, description, price } = ProductCreate.parse(request.body)
+  const { lastInsertRowid } = insertProduct.run(name, description, price)
+  response.json({ id: Number(lastInsertRowid), name, description, price, reviews: [] })
+})
+
+app.put('/products/:id', json, (request, response) => {
+  const { id } = Path.parse(request.params)
+  const { name, description, price } = ProductCreate.parse(request.body)
+  updateProduct.run(name, description, price, id)
+  const product = selectProductAsJson.get(id)
+  if (!product) return notFound(response)
+  response.type('json').send(product)
+})
+
+app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+  if (error instanceof z.ZodError) response.status(422).json({ detail: error.issues })
+  else response.status(500).json({ detail: 'Internal Server Error' })
+})
+
+function notFound(response: Response) {
+  response.status(404).json({ detail: 'Product not found' })
+}
+
+const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  console.log(`express-better-sqlite3 is ready on http://127.0.0.1:${port}`)
+})

@@ -1,0 +1,26 @@
+/**
+ * What Bun itself can do on this machine: its server and its routes answer bytes that are already in memory. Nothing is
+ * looked up, and of a write nothing but its bytes is read. No service on Bun is expected to be faster than this.
+ */
+import type { CannedAnswer } from '../workloads.ts'
+
+const answers: CannedAnswer[] = await Bun.file(process.env.ANSWERS ?? '').json()
+const init = { headers: { 'content-type': 'application/json' } }
+
+const routes: Record<string, Record<string, (request: Request) => Response | Promise<Response>>> = {}
+for (const { method, route, body } of answers) {
+  const bytes = new TextEncoder().encode(body)
+  routes[route] = {
+    ...routes[route],
+    [method]:
+      method === 'GET'
+        ? () => new Response(bytes, init)
+        : async request => {
+            await request.bytes()
+            return new Response(bytes, init)
+          },
+  }
+}
+
+const server = Bun.serve({ hostname: '127.0.0.1', port: Number(process.env.PORT ?? 0), routes })
+console.log(`runtime-ceiling is ready on ${server.url.origin}`)

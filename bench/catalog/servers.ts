@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import type { ServerCommand } from '../server-process.ts'
+
+const ROOT = join(import.meta.dir, '..', '..')
+const CLI = join(ROOT, 'src', 'cli.ts')
+const ANY_PORT = ['--host', '127.0.0.1', '--port', '0']
+const PEERS = join(import.meta.dir, 'peers')
+
+export const BENCH = join(import.meta.dir, '..')
+
+/** The Node that the peers run on: pinned, whatever Node the machine has. */
+export const NODE = join(BENCH, 'node_modules', '.bin', 'node')
+
+export interface Contestant {
+  readonly name: string
+  readonly kind: 'service' | 'peer' | 'ceiling'
+  /** How it is started on a database of its own. */
+  readonly on: (databaseFile: string) => ServerCommand
+}
+
+export const SERVICE: Contestant = {
+  name: 'stockroom',
+  kind: 'service',
+  on: databaseFile => ({
+    name: 'stockroom',
+    command: [process.execPath, CLI, 'serve', ...ANY_PORT, '--database', `sqlite:${databaseFile}`],
+    directory: ROOT,
+    environment: { ACCESS_LOG: 'off' },
+  }),
+}
+
+export function peersAndCeiling(answersFile: string): Contestant[] {
+  return [
+    peer('fastify-node-sqlite', NODE),
+    peer('express-better-sqlite3', NODE),
+    peer('elysia-bun-sqlite', process.execPath),
+    { ...peer('runtime-ceiling', process.execPath, { ANSWERS: answersFile }), kind: 'ceiling' },
+  ]
+}
+
+/** The command that fills a new database; every server gets a copy of what it makes. */
+export function seeding(databaseFile: string, rows: Readonly<Record<string, number>>): string[] {
+  const amounts = Object.entries(rows).flatMap(([table, amount]) => [`--${table}`, String(amount)])
+  return [process.execPath, CLI, 'seed', '--database', `sqlite:${databaseFile}`, ...amounts]
+}
+
+function peer(name: string, runtime: string, environment: Record<string, string> = {}): Contestant {
+  return {
+    name,
+    kind: 'peer',
+    on: databaseFile => ({
+      name,
+      command: [runtime, join(PEERS, `${name}.ts`)],
+      directory: BENCH,
+      environment: { NODE_ENV: 'production', DATABASE: databaseFile, PORT: '0', ...environment },
+    }),
+  }
+}

@@ -1,0 +1,81 @@
+import type { Load } from '../load-generator.ts'
+
+/** One kind of request, as a storefront sends it. */
+export interface Workload extends Load {
+  readonly title: string
+  readonly method: 'GET' | 'POST' | 'PUT'
+  /** The paths as a router writes them. */
+  readonly route: string
+}
+
+/** Bytes for the runtime's ceiling to answer with. */
+export interface CannedAnswer {
+  readonly method: string
+  readonly route: string
+  readonly body: string
+}
+
+const PAGE = 100
+
+/** Enough that an update hardly ever writes what is there already: SQLite would then not write at all. */
+const BODIES = 1_000
+
+export function workloadsOver(productIds: readonly number[]): Workload[] {
+  return [
+    {
+      name: 'product',
+      title: 'One product with its reviews: GET /products/{id}',
+      method: 'GET',
+      route: '/products/:id',
+      paths: productIds.map(id => `/products/${id}`),
+      bodies: [],
+    },
+    {
+      name: 'list',
+      title: `A list of ${PAGE} products with their reviews: GET /products/?skip=…&limit=${PAGE}`,
+      method: 'GET',
+      route: '/products/',
+      paths: Array.from(
+        { length: Math.ceil(productIds.length / PAGE) },
+        (_, page) => `/products/?skip=${page * PAGE}&limit=${PAGE}`,
+      ),
+      bodies: [],
+    },
+    {
+      name: 'reviews',
+      title: `The reviews of a product: GET /reviews/products/{id}?limit=${PAGE}`,
+      method: 'GET',
+      route: '/reviews/products/:id',
+      paths: productIds.map(id => `/reviews/products/${id}?limit=${PAGE}`),
+      bodies: [],
+    },
+    {
+      name: 'create',
+      title: 'Create a product, durably: POST /products/',
+      method: 'POST',
+      route: '/products/',
+      paths: ['/products/'],
+      bodies: productBodies(),
+    },
+    {
+      name: 'update',
+      title: 'Update a product, durably: PUT /products/{id}',
+      method: 'PUT',
+      route: '/products/:id',
+      paths: productIds.map(id => `/products/${id}`),
+      bodies: productBodies(),
+    },
+  ]
+}
+
+/** Valid bodies, each another, all of one length. */
+function productBodies(): string[] {
+  return Array.from({ length: BODIES }, (_, index) => {
+    const number = BODIES + index
+    return JSON.stringify({
+      name: `Measured product ${number}`,
+      description: 'A product that a measurement made, with a description about as long as those of other products.',
+      price: number + 0.25,
+    })
+  })
+}

@@ -1,0 +1,64 @@
+import type { Figures } from './load-generator.ts'
+import { median } from './statistics.ts'
+import type { Table } from './table.ts'
+
+export interface Measurement extends Figures {
+  /** The server's own processor time for one request: unlike the rate, it hardly suffers from a busy machine. */
+  readonly processorMicroseconds: number | null
+}
+
+/** What one round measured of each server, by its name. */
+export type Round = ReadonlyMap<string, Measurement>
+
+export interface Comparison {
+  readonly title: string
+  /** Whose ratios to the others are told. */
+  readonly subject: string
+  readonly peers: readonly string[]
+  /** Shown beside them, but in no competition. */
+  readonly others: readonly string[]
+  readonly rounds: readonly Round[]
+}
+
+/**
+ * Ratios are formed within a round, where servers ran one right after the other, and then their median is taken: what
+ * else the machine did in another round then weighs little.
+ */
+export function comparisonTable({ title, subject, peers, others, rounds }: Comparison): Table {
+  const rate = (round: Round, server: string) => measurementOf(round, server).requestsPerSecond
+  const rows = [subject, ...peers, ...others].map(server => {
+    const rates = rounds.map(round => rate(round, server))
+    const ratios = rounds.map(round => rate(round, subject) / rate(round, server))
+    return [
+      server,
+      whole(median(rates)),
+      `${whole(Math.min(...rates))}–${whole(Math.max(...rates))}`,
+      median(rounds.map(round => measurementOf(round, server).p99Milliseconds)).toFixed(2),
+      processorTime(rounds.map(round => measurementOf(round, server).processorMicroseconds)),
+      server === subject ? '' : `${median(ratios).toFixed(2)}×`,
+    ]
+  })
+  const columns = ['server', 'requests/s', 'min–max', 'p99 ms', 'CPU µs', `${subject} to it`]
+  if (peers.length === 0) return { title, columns, rows, note: '' }
+  const ratios = rounds.map(round => rate(round, subject) / Math.max(...peers.map(peer => rate(round, peer))))
+  return { title, columns, rows, note: `${subject} to the best peer of each round: ${ratioRange(ratios)}` }
+}
+
+function processorTime(microseconds: readonly (number | null)[]): string {
+  const known = microseconds.filter(value => value !== null)
+  return known.length === 0 ? '' : median(known).toFixed(1)
+}
+
+function ratioRange(ratios: readonly number[]): string {
+  return `${median(ratios).toFixed(2)}× (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`
+}
+
+function measurementOf(round: Round, server: string): Measurement {
+  const measurement = round.get(server)
+  if (!measurement) throw new Error(`${server} was not measured in each round`)
+  return measurement
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en')
+}

@@ -1,0 +1,49 @@
+import { Database } from 'bun:sqlite'
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { median } from './statistics.ts'
+
+const SYNC_TRIALS = 100
+const SYNC_BYTES = 4_096
+
+/** One line on what was measured on: figures of two machines, or of two versions, are not to be compared. */
+export function machineLine(node: string, benchDirectory: string, directory: string): string {
+  const [processor] = cpus()
+  return [
+    `${processor?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores`,
+    `Bun ${Bun.version} (bun:sqlite ${sqliteOfBun()})`,
+    versionsOfNode(node, benchDirectory),
+    `fsync of ${SYNC_BYTES} bytes ${Math.round(syncMicroseconds(directory))} µs`,
+  ].join('; ')
+}
+
+function sqliteOfBun(): string {
+  using database = new Database(':memory:')
+  return database.query<{ version: string }, []>('SELECT sqlite_version() AS version').get()?.version ?? 'unknown'
+}
+
+function versionsOfNode(node: string, benchDirectory: string): string {
+  const program = `
+    const better = new (require('better-sqlite3'))(':memory:').prepare('SELECT sqlite_version()').pluck().get()
+    const { node, sqlite } = process.versions
+    console.log(\`Node \${node} (node:sqlite \${sqlite}, better-sqlite3 \${better})\`)`
+  const { stdout } = Bun.spawnSync([node, '--eval', program], { cwd: benchDirectory, stderr: 'ignore' })
+  return stdout.toString().trim()
+}
+
+/** What a durable write costs at least, where the databases lie. Near zero means memory: then writes compare little. */
+function syncMicroseconds(directory: string): number {
+  const path = join(directory, 'sync-trial')
+  const file = openSync(path, 'w')
+  const bytes = new Uint8Array(SYNC_BYTES)
+  const durations = Array.from({ length: SYNC_TRIALS }, () => {
+    writeSync(file, bytes)
+    const start = performance.now()
+    fsyncSync(file)
+    return (performance.now() - start) * 1e3
+  })
+  closeSync(file)
+  rmSync(path)
+  return median(durations)
+}

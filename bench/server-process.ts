@@ -1,0 +1,97 @@
+import { existsSync, readFileSync } from 'node:fs'
+
+/** How long a server may take to say where it listens. */
+const START_MAX_MS = 20_000
+
+/** How long a server may take to stop when asked, before it is killed. */
+const STOP_MAX_MS = 8_000
+
+/** How much of a server's last words is kept, to be shown should it not start. */
+const DIAGNOSTICS_MAX_CHARACTERS = 4_000
+
+/** In which Linux counts processor time, on every machine that Bun runs on. */
+const TICKS_PER_SECOND = 100
+
+/** With what follows it, as a line may come in parts. */
+const ADDRESS = /(http:\/\/127\.0\.0\.1:\d+)\D/
+
+export interface ServerCommand {
+  readonly name: string
+  readonly command: readonly string[]
+  readonly directory: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** A server that is ready. Disposing stops it. */
+export interface RunningServer extends AsyncDisposable {
+  readonly address: string
+  /** The processor time that it has used so far, on all cores; null where the system does not tell. */
+  readonly processorSeconds: () => number | null
+}
+
+/** Starts a server and waits for the line on its standard output that holds its address. */
+export async function startServer(server: ServerCommand, interrupted: AbortSignal): Promise<RunningServer> {
+  interrupted.throwIfAborted()
+  const child = Bun.spawn([...server.command], {
+    cwd: server.directory,
+    env: { ...process.env, ...server.environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    signal: interrupted,
+  })
+  const diagnostics = lastWords(child.stderr)
+  const stop = async () => {
+    child.kill('SIGTERM')
+    const killing = setTimeout(() => child.kill('SIGKILL'), STOP_MAX_MS)
+    await child.exited
+    clearTimeout(killing)
+  }
+
+  const address = await Promise.race([
+    addressIn(child.stdout),
+    child.exited.then(() => null),
+    new Promise<null>(resolve => setTimeout(resolve, START_MAX_MS, null).unref()),
+  ])
+  if (address !== null) {
+    return { address, processorSeconds: () => processorSeconds(child.pid), [Symbol.asyncDispose]: stop }
+  }
+  await stop()
+  interrupted.throwIfAborted()
+  throw new Error(`${server.name} did not start: ${(await diagnostics).trim() || 'it said nothing'}`)
+}
+
+/** Reads on after the address is found, so that the server never waits for a reader. */
+function addressIn(output: ReadableStream<Uint8Array>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    read(output, part => {
+      if (ADDRESS.test(text)) return
+      text += part
+      const [, address] = ADDRESS.exec(text) ?? []
+      if (address !== undefined) resolve(address)
+    }).catch(reject)
+  })
+}
+
+async function lastWords(output: ReadableStream<Uint8Array>): Promise<string> {
+  let text = ''
+  await read(output, part => {
+    text = (text + part).slice(-DIAGNOSTICS_MAX_CHARACTERS)
+  })
+  return text
+}
+
+function processorSeconds(processId: number): number | null {
+  const file = `/proc/${processId}/stat`
+  if (!existsSync(file)) return null
+  // The second field is the program's name in brackets, and may hold blanks; proc_pid_stat(5) tells the others.
+  const [, fields = ''] = readFileSync(file, 'utf8').split(/\) (?=\S )/)
+  const [user, system] = fields.split(' ').slice(11, 13).map(Number)
+  return user === undefined || system === undefined ? null : (user + system) / TICKS_PER_SECOND
+}
+
+async function read(stream: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder()
+  for await (const bytes of stream) take(decoder.decode(bytes, { stream: true }))
+}

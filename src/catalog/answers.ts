@@ -4,8 +4,13 @@ import type { Representation } from './representation.ts'
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
-export function jsonAnswer(body: unknown, headers?: Readonly<Record<string, string>>): Response {
-  return new Response(JSON.stringify(body), { headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS })
+export function jsonAnswer(body: unknown): Response {
+  return jsonTextAnswer(JSON.stringify(body))
+}
+
+/** Answers what is JSON already. */
+export function jsonTextAnswer(json: string, headers?: Readonly<Record<string, string>>): Response {
+  return new Response(json, { headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS })
 }
 
 /** Answers one resource; `moreLink` makes the `Link` header to the rest of an embedded array that was cut. */
@@ -13,8 +18,7 @@ export function resourceAnswer(
   { json, cutAfterId }: Representation,
   moreLink?: (cutAfterId: number) => string,
 ): Response {
-  if (cutAfterId === null || !moreLink) return new Response(json, { headers: JSON_HEADERS })
-  return new Response(json, { headers: { ...JSON_HEADERS, Link: moreLink(cutAfterId) } })
+  return jsonTextAnswer(json, cutAfterId === null || !moreLink ? undefined : { Link: moreLink(cutAfterId) })
 }
 
 export function notFound(resource: Resource): Response {

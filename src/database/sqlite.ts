@@ -57,6 +57,9 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #commit: Statement
   readonly #savepoint: Statement
   readonly #release: Statement
+  readonly #dataVersion: Statement<{ data_version: number }, []>
+  readonly #changeListeners: (() => void)[] = []
+  #seenVersion = 0
   #reading = false
   #waiting: WaitingWrite[] = []
   #scheduled = false
@@ -70,6 +73,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#commit = connection.prepare('COMMIT')
     this.#savepoint = connection.prepare('SAVEPOINT write')
     this.#release = connection.prepare('RELEASE write')
+    this.#dataVersion = connection.prepare('PRAGMA data_version')
   }
 
   /** Prepares a statement for good; `?` stands for a parameter. */
@@ -88,14 +92,17 @@ export class SqliteDatabase implements AsyncDisposable {
   snapshot<Result>(read: () => Result): Result {
     try {
       if (!this.#reading) {
-        this.#begin.run()
-        this.#reading = true
-        setImmediate(() => this.#endSnapshot())
+        this.#beginSnapshot()
       }
       return read()
     } catch (error) {
       throw translated(error)
     }
+  }
+
+  /** Calls `listener` before the first read that sees a change, whichever process made it. */
+  onChange(listener: () => void): void {
+    this.#changeListeners.push(listener)
   }
 
   /**
@@ -140,6 +147,20 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#connection.close()
   }
 
+  #beginSnapshot(): void {
+    this.#begin.run()
+    this.#reading = true
+    setImmediate(() => this.#endSnapshot())
+    // SQLite counts the commits of other connections, and only those.
+    const version = this.#dataVersion.get()?.data_version ?? 0
+    if (version !== this.#seenVersion) this.#changed()
+    this.#seenVersion = version
+  }
+
+  #changed(): void {
+    for (const listener of this.#changeListeners) listener()
+  }
+
   #endSnapshot(): void {
     if (!this.#reading) return
     this.#reading = false
@@ -176,6 +197,7 @@ export class SqliteDatabase implements AsyncDisposable {
       for (const write of group) write.failed(error)
       done.length = 0
     }
+    this.#changed()
     for (const write of done) write.committed()
     if (this.#waiting.length > 0) this.#schedule()
   }

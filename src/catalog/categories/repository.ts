@@ -4,7 +4,7 @@ import type { Category, CategoryCreate } from './schema.ts'
 
 /** What a store of categories must do. `null` stands for what does not exist; a write is on the disk when it resolves. */
 export interface CategoryRepository {
-  all(): Listing<Category>
+  all(): Listing
   find(id: number): Promise<Representation | null>
   create(category: CategoryCreate): Promise<Category>
   update(id: number, category: CategoryCreate): Promise<Representation | null>

@@ -2,6 +2,7 @@ import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { EmbeddedProduct } from '../embedded/schema.ts'
 import { cutAfterId, embedding, jsonObject, PRODUCTS_OF_CATEGORY, withArray } from '../embedded/sqlite.ts'
 import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { CategoryRepository } from './repository.ts'
 import type { Category } from './schema.ts'
@@ -12,6 +13,7 @@ type EmbeddedProductRow = EmbeddedProduct & { readonly category_id: number }
 const COLUMNS = ['id', 'name', 'description'] as const
 
 export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
+  const remembered = new Remembered(database)
   const select = database.prepare<[id: number], Representation>(`
     SELECT
       ${withArray(jsonObject('category', COLUMNS), 'products', PRODUCTS_OF_CATEGORY, 'category.id')} AS json,
@@ -20,8 +22,8 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], CategoryRow>(
     `SELECT ${COLUMNS.join(', ')} FROM categories WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
-  const selectIds = database.prepare<[afterId: number, offset: number], { id: number }>(
-    'SELECT id FROM categories INDEXED BY categories_by_id WHERE id > ? ORDER BY id LIMIT 2 OFFSET ?',
+  const selectIds = database.prepare<[afterId: number, limit: number, offset: number], { id: number }>(
+    'SELECT id FROM categories INDEXED BY categories_by_id WHERE id > ? ORDER BY id LIMIT ? OFFSET ?',
   )
   const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM categories')
   const withProducts = embedding<CategoryRow, EmbeddedProductRow, Category>(database, PRODUCTS_OF_CATEGORY, {
@@ -39,14 +41,14 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
 
   return {
     all: () =>
-      sqliteListing(database, {
-        ids: (afterId, offset) => selectIds.all(afterId, offset),
+      sqliteListing(database, remembered, {
+        ids: (afterId, limit, offset) => selectIds.all(afterId, limit, offset),
         lastId: () => selectLastId.get()?.id ?? null,
         chunk: (afterId, untilId, limit) =>
           withProducts(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.description.length)),
         absentParent: () => null,
       }),
-    find: async id => database.snapshot(() => select.get(id)),
+    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, select.get(id))),
     create: ({ name, description }) =>
       database.write(() => {
         const { lastInsertRowid } = insert.run(name, description)

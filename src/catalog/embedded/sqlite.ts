@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { Chunk } from '../lists/listing.ts'
-import { CHUNK_MAX_CHARACTERS } from '../lists/sqlite.ts'
+import { CHUNK_MAX_CHARACTERS, type ReadItem } from '../lists/sqlite.ts'
 import { EMBEDDED_MAX } from './schema.ts'
 
 /** An array that resources show of a neighbour: the rows that refer to their owner by a key. */
@@ -91,7 +91,7 @@ export function embedding<
   array: EmbeddedArray,
   { ownerOf, weight, itemOf }: Embedding<Owner, Row, Item>,
   condition?: string,
-): (owners: Chunk<Owner>, ...parameters: Parameters) => Chunk<Item> {
+): (owners: Chunk<Owner>, ...parameters: Parameters) => Chunk<ReadItem> {
   const { owners: table, rows, key, index, columns } = array
   const selected = [...new Set([...columns, key])].map(column => `embedded.${column}`).join(', ')
   const joined = `
@@ -113,12 +113,15 @@ export function embedding<
   return ({ items: owners, more }, ...parameters) => {
     const [first, last] = [owners[0], owners.at(-1)]
     if (!first || !last) return { items: [], more }
-    const items: Item[] = []
+    const items: ReadItem[] = []
     let owner: Owner | undefined = first
     let found: Row[] = []
     let characters = 0
     const finishOwner = () => {
-      if (owner) items.push(itemOf(owner, found))
+      if (owner) {
+        const json = JSON.stringify(itemOf(owner, found))
+        items.push({ id: owner.id, json, whole: found.length < EMBEDDED_MAX })
+      }
       found = []
       owner = owners[items.length]
     }

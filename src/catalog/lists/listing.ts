@@ -11,6 +11,12 @@ export interface Range {
   readonly limit: number
 }
 
+/** An item as it stands in a list. */
+export interface ListItem {
+  readonly id: number
+  readonly json: string
+}
+
 /** Items of a range from its beginning. */
 export interface Chunk<Item> {
   /** As many as the limit, or fewer where they are heavy; at least one if there is any. */
@@ -28,8 +34,8 @@ interface ListEnd {
 }
 
 /** All items of a collection, or of a part of it such as one product's reviews, to be read in pieces. */
-export interface Listing<Item extends { readonly id: number }> {
-  read(range: Range): Promise<Chunk<Item>>
+export interface Listing {
+  read(range: Range): Promise<Chunk<ListItem>>
   /** Finds the end of a list of up to `limit` items without reading them. */
   end(range: Range): Promise<ListEnd>
   /** Of a listing in which nothing was found: the parent that does not exist, which is why; else null. */

@@ -1,31 +1,59 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { Resource } from '../operation.ts'
-import type { Chunk, Listing } from './listing.ts'
+import type { Remembered } from '../remembered.ts'
+import type { Chunk, ListItem, Listing } from './listing.ts'
 
 /** Text that a chunk may hold; where items are heavier, the chunk has fewer of them. */
 export const CHUNK_MAX_CHARACTERS = 4_194_304
 
+/** An item that was read for a list. */
+export interface ReadItem extends ListItem {
+  /** Whether its embedded array is known to show all there is. */
+  readonly whole: boolean
+}
+
 /** A listing's statements, each about the same collection. */
-interface ListingStatements<Item> {
-  /** Up to two ids greater than `afterId`, `offset` passed over; from an index that holds ids alone. */
-  readonly ids: (afterId: number, offset: number) => readonly { readonly id: number }[]
+interface ListingStatements {
+  /** Up to `limit` ids greater than `afterId`, `offset` passed over; from an index that holds ids alone. */
+  readonly ids: (afterId: number, limit: number, offset: number) => readonly { readonly id: number }[]
   readonly lastId: () => number | null
-  readonly chunk: (afterId: number, untilId: number, limit: number) => Chunk<Item>
+  readonly chunk: (afterId: number, untilId: number, limit: number) => Chunk<ReadItem>
   readonly absentParent: () => Resource | null
 }
 
-export function sqliteListing<Item extends { readonly id: number }>(
+export function sqliteListing(
   database: SqliteDatabase,
-  statements: ListingStatements<Item>,
-): Listing<Item> {
+  remembered: Remembered,
+  statements: ListingStatements,
+): Listing {
   const start = (afterId: number, skip: number) =>
-    skip === 0 ? afterId : (statements.ids(afterId, skip - 1)[0]?.id ?? Number.MAX_SAFE_INTEGER)
+    skip === 0 ? afterId : (statements.ids(afterId, 1, skip - 1)[0]?.id ?? Number.MAX_SAFE_INTEGER)
+
+  const recall = (afterId: number, limit: number, skip: number): Chunk<ListItem> | undefined => {
+    if (remembered.isEmpty()) return undefined
+    const ids = statements.ids(afterId, limit + 1, skip)
+    const items = remembered.getAll(ids.slice(0, limit).map(({ id }) => id))
+    return items && { items, more: ids.length > limit }
+  }
+
+  const read = (afterId: number, untilId: number, limit: number): Chunk<ListItem> => {
+    const chunk = statements.chunk(afterId, untilId, limit)
+    for (const item of chunk.items) {
+      if (item.whole) remembered.keep(item.id, { json: item.json, cutAfterId: null })
+    }
+    return chunk
+  }
+
   return {
-    read: async range =>
-      database.snapshot(() => statements.chunk(start(range.afterId, range.skip), range.untilId, range.limit)),
+    read: async ({ afterId, untilId, limit, skip }) =>
+      database.snapshot(() => {
+        // What streams on has a last id, and is too long to be remembered.
+        const recalled = untilId === Number.MAX_SAFE_INTEGER ? recall(afterId, limit, skip) : undefined
+        return recalled ?? read(start(afterId, skip), untilId, limit)
+      }),
     end: async range =>
       database.snapshot(() => {
-        const [last, next] = statements.ids(start(range.afterId, range.skip), range.limit - 1)
+        const [last, next] = statements.ids(start(range.afterId, range.skip), 2, range.limit - 1)
         return last ? { lastId: last.id, more: next !== undefined } : { lastId: statements.lastId() ?? 0, more: false }
       }),
     absentParent: async () => database.snapshot(statements.absentParent),

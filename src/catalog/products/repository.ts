@@ -4,8 +4,8 @@ import type { Product, ProductCreate } from './schema.ts'
 
 /** What a store of products must do. `null` stands for what does not exist; a write is on the disk when it resolves. */
 export interface ProductRepository {
-  all(): Listing<Product>
-  inCategory(categoryId: number): Listing<Product>
+  all(): Listing
+  inCategory(categoryId: number): Listing
   find(id: number): Promise<Representation | null>
   create(product: ProductCreate): Promise<Product>
   /** `null` when there is no such category. */

@@ -9,6 +9,7 @@ import {
   withArray,
 } from '../embedded/sqlite.ts'
 import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { ProductRepository } from './repository.ts'
 import type { Product, ProductCreate } from './schema.ts'
@@ -28,6 +29,7 @@ const REVIEWS = {
 }
 
 export function sqliteProducts(database: SqliteDatabase): ProductRepository {
+  const remembered = new Remembered(database)
   const select = database.prepare<[id: number], Representation>(`
     SELECT
       ${withArray(jsonObject('product', PRODUCT_COLUMNS), 'reviews', REVIEWS_OF_PRODUCT, 'product.id')} AS json,
@@ -36,8 +38,8 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], EmbeddedProduct>(
     `SELECT ${COLUMNS} FROM products WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
-  const selectIds = database.prepare<[afterId: number, offset: number], { id: number }>(
-    'SELECT id FROM products INDEXED BY products_by_id WHERE id > ? ORDER BY id LIMIT 2 OFFSET ?',
+  const selectIds = database.prepare<[afterId: number, limit: number, offset: number], { id: number }>(
+    'SELECT id FROM products INDEXED BY products_by_id WHERE id > ? ORDER BY id LIMIT ? OFFSET ?',
   )
   const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM products')
   const withReviews = embedding(database, REVIEWS_OF_PRODUCT, REVIEWS)
@@ -48,9 +50,12 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   >(`
     SELECT ${COLUMNS} FROM products INDEXED BY products_by_category
     WHERE category_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
-  const selectIdsInCategory = database.prepare<[categoryId: number, afterId: number, offset: number], { id: number }>(`
+  const selectIdsInCategory = database.prepare<
+    [categoryId: number, afterId: number, limit: number, offset: number],
+    { id: number }
+  >(`
     SELECT id FROM products INDEXED BY products_by_category
-    WHERE category_id = ? AND id > ? ORDER BY id LIMIT 2 OFFSET ?`)
+    WHERE category_id = ? AND id > ? ORDER BY id LIMIT ? OFFSET ?`)
   const selectLastIdInCategory = database.prepare<[categoryId: number], { id: number | null }>(
     'SELECT max(id) AS id FROM products WHERE category_id = ?',
   )
@@ -77,16 +82,16 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
 
   return {
     all: () =>
-      sqliteListing(database, {
-        ids: (afterId, offset) => selectIds.all(afterId, offset),
+      sqliteListing(database, remembered, {
+        ids: (afterId, limit, offset) => selectIds.all(afterId, limit, offset),
         lastId: () => selectLastId.get()?.id ?? null,
         chunk: (afterId, untilId, limit) =>
           withReviews(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, weightOf)),
         absentParent: () => null,
       }),
     inCategory: categoryId =>
-      sqliteListing(database, {
-        ids: (afterId, offset) => selectIdsInCategory.all(categoryId, afterId, offset),
+      sqliteListing(database, remembered, {
+        ids: (afterId, limit, offset) => selectIdsInCategory.all(categoryId, afterId, limit, offset),
         lastId: () => selectLastIdInCategory.get(categoryId)?.id ?? null,
         chunk: (afterId, untilId, limit) =>
           withReviewsInCategory(
@@ -95,7 +100,7 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
           ),
         absentParent: () => (selectCategory.get(categoryId) ? null : 'Category'),
       }),
-    find: async id => database.snapshot(() => select.get(id)),
+    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, select.get(id))),
     create: product => database.write(() => add(null, product)),
     createInCategory: (categoryId, product) =>
       database.write(() => (selectCategory.get(categoryId) ? add(categoryId, product) : null)),

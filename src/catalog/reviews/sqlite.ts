@@ -3,6 +3,7 @@ import { jsonObject, PRODUCT_COLUMNS } from '../embedded/sqlite.ts'
 import type { Listing } from '../lists/listing.ts'
 import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import type { Resource } from '../operation.ts'
+import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { AbsentReference, ReviewRepository } from './repository.ts'
 import type { Review, ReviewCreate } from './schema.ts'
@@ -38,6 +39,7 @@ interface Scope<Key extends Parameter[]> {
 }
 
 export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
+  const remembered = new Remembered(database)
   const select = database.prepare<[id: number], Representation>(`
     SELECT
       json_object('id', review.id, 'product_id', product_id, 'user_id', user_id, 'rating', rating, 'comment', comment,
@@ -70,23 +72,23 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
   }
 
   return {
-    all: reviewListings(database, { index: 'reviews_by_id', condition: 'TRUE', absentParent: () => null }),
-    ofProduct: reviewListings<[productId: number]>(database, {
+    all: reviewListings(database, remembered, { index: 'reviews_by_id', condition: 'TRUE', absentParent: () => null }),
+    ofProduct: reviewListings<[productId: number]>(database, remembered, {
       index: 'reviews_by_product',
       condition: 'product_id = ?',
       absentParent: absentProduct,
     }),
-    ofUser: reviewListings<[userId: number]>(database, {
+    ofUser: reviewListings<[userId: number]>(database, remembered, {
       index: 'reviews_by_user',
       condition: 'user_id = ?',
       absentParent: absentUser,
     }),
-    ofProductAndUser: reviewListings<[productId: number, userId: number]>(database, {
+    ofProductAndUser: reviewListings<[productId: number, userId: number]>(database, remembered, {
       index: 'reviews_by_product_and_user',
       condition: 'product_id = ? AND user_id = ?',
       absentParent: (productId, userId) => absentProduct(productId) ?? absentUser(userId),
     }),
-    find: async id => database.snapshot(() => select.get(id)),
+    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, select.get(id))),
     create: review =>
       database.write(() => {
         const absent = absentReference(review)
@@ -114,20 +116,21 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
 /** The statements of one kind of listing, prepared once; what comes back makes the listing of one key. */
 function reviewListings<Key extends Parameter[]>(
   database: SqliteDatabase,
+  remembered: Remembered,
   { index, condition, absentParent }: Scope<Key>,
-): (...key: Key) => Listing<Review> {
+): (...key: Key) => Listing {
   const selectRange = database.prepare<[...Key, afterId: number, untilId: number, limit: number], ReviewRow>(`
     WITH review AS NOT MATERIALIZED (SELECT * FROM reviews INDEXED BY ${index} WHERE ${condition})
     SELECT ${COLUMNS} FROM review ${OWNERS}
     WHERE review.id > ? AND review.id <= ? ORDER BY review.id LIMIT ?`)
-  const selectIds = database.prepare<[...Key, afterId: number, offset: number], { id: number }>(`
-    SELECT id FROM reviews INDEXED BY ${index} WHERE ${condition} AND id > ? ORDER BY id LIMIT 2 OFFSET ?`)
+  const selectIds = database.prepare<[...Key, afterId: number, limit: number, offset: number], { id: number }>(`
+    SELECT id FROM reviews INDEXED BY ${index} WHERE ${condition} AND id > ? ORDER BY id LIMIT ? OFFSET ?`)
   const selectLastId = database.prepare<Key, { id: number | null }>(
     `SELECT max(id) AS id FROM reviews WHERE ${condition}`,
   )
   return (...key) =>
-    sqliteListing(database, {
-      ids: (afterId, offset) => selectIds.all(...key, afterId, offset),
+    sqliteListing(database, remembered, {
+      ids: (afterId, limit, offset) => selectIds.all(...key, afterId, limit, offset),
       lastId: () => selectLastId.get(...key)?.id ?? null,
       chunk: (afterId, untilId, limit) => {
         const { items, more } = chunkOf(
@@ -135,7 +138,7 @@ function reviewListings<Key extends Parameter[]>(
           limit,
           row => row.comment.length + row.description.length + row.avatar.length,
         )
-        return { items: items.map(reviewOf), more }
+        return { items: items.map(row => ({ id: row.id, json: JSON.stringify(reviewOf(row)), whole: true })), more }
       },
       absentParent: () => absentParent(...key),
     })

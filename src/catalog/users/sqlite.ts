@@ -2,6 +2,7 @@ import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
 import { cutAfterId, embedding, REVIEWS_OF_USER, withArray } from '../embedded/sqlite.ts'
 import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { UserRepository } from './repository.ts'
 import { type Flags, PASSWORD_MASK, type User } from './schema.ts'
@@ -34,6 +35,7 @@ type FlagValues<Value> = [
 ]
 
 export function sqliteUsers(database: SqliteDatabase): UserRepository {
+  const remembered = new Remembered(database)
   const select = database.prepare<[mask: string, id: number], Representation>(`
     SELECT
       ${withArray(OBJECT, 'reviews', REVIEWS_OF_USER, 'account.id')} AS json,
@@ -43,8 +45,8 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], UserRow>(
     `SELECT ${COLUMNS} FROM users WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
-  const selectIds = database.prepare<[afterId: number, offset: number], { id: number }>(
-    'SELECT id FROM users INDEXED BY users_by_id WHERE id > ? ORDER BY id LIMIT 2 OFFSET ?',
+  const selectIds = database.prepare<[afterId: number, limit: number, offset: number], { id: number }>(
+    'SELECT id FROM users INDEXED BY users_by_id WHERE id > ? ORDER BY id LIMIT ? OFFSET ?',
   )
   const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM users')
   const withReviews = embedding<UserRow, EmbeddedReview, User>(database, REVIEWS_OF_USER, {
@@ -75,14 +77,14 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
 
   return {
     all: () =>
-      sqliteListing(database, {
-        ids: (afterId, offset) => selectIds.all(afterId, offset),
+      sqliteListing(database, remembered, {
+        ids: (afterId, limit, offset) => selectIds.all(afterId, limit, offset),
         lastId: () => selectLastId.get()?.id ?? null,
         chunk: (afterId, untilId, limit) =>
           withReviews(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.avatar.length)),
         absentParent: () => null,
       }),
-    find: async id => database.snapshot(() => find(id)),
+    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, find(id))),
     create: user =>
       database.write(() => {
         const { lastInsertRowid } = insert.run(

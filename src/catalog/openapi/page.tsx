@@ -8,6 +8,7 @@ export function docsPage(): string {
         <title>Store API</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/docs/swagger-ui.css" />
+        <link rel="stylesheet" href="/docs/narrow.css" />
       </head>
       <body>
         <div id="docs"></div>
@@ -29,4 +30,15 @@ export const START_SCRIPT = `SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
 })
+`
+
+/** On a phone the path has the line for itself; the operation's id is in its address when it is open. */
+export const NARROW_STYLES = `@media (max-width: 640px) {
+  .swagger-ui .wrapper { padding: 0 12px }
+  .swagger-ui .opblock .opblock-summary-path { max-width: none; word-break: normal }
+  .swagger-ui .opblock .opblock-summary-description,
+  .swagger-ui .opblock .opblock-summary-operation-id { display: none }
+  .swagger-ui .opblock .opblock-summary-method { min-width: 64px }
+  .swagger-ui .response-col_links { display: none }
+}
 `

@@ -3,7 +3,7 @@ import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'text' }
 import type { Catalog } from '../operation.ts'
 import { asset } from './asset.ts'
 import { interfaceDescription } from './document.ts'
-import { docsPage, START_SCRIPT } from './page.tsx'
+import { docsPage, NARROW_STYLES, START_SCRIPT } from './page.tsx'
 
 /** Nothing from another origin. Swagger UI sets styles on elements and draws with inline pictures. */
 const PAGE_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
@@ -15,6 +15,7 @@ export function addInterfaceDescription(catalog: Catalog): void {
   const assets = {
     '/docs/swagger-ui.js': asset(script, 'text/javascript'),
     '/docs/swagger-ui.css': asset(styles, 'text/css'),
+    '/docs/narrow.css': asset(NARROW_STYLES, 'text/css'),
     '/docs/start.js': asset(START_SCRIPT, 'text/javascript'),
   }
   catalog.get('/openapi.json', context => context.body(description, 200, { 'Content-Type': 'application/json' }))

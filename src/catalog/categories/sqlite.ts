@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { EmbeddedProduct } from '../embedded/schema.ts'
 import { cutAfterId, embedding, jsonObject, PRODUCTS_OF_CATEGORY, withArray } from '../embedded/sqlite.ts'
-import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { CategoryRepository } from './repository.ts'
@@ -22,10 +22,7 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], CategoryRow>(
     `SELECT ${COLUMNS.join(', ')} FROM categories WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
-  const selectIds = database.prepare<[afterId: number, limit: number, offset: number], { id: number }>(
-    'SELECT id FROM categories INDEXED BY categories_by_id WHERE id > ? ORDER BY id LIMIT ? OFFSET ?',
-  )
-  const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM categories')
+  const rows = allRows(database, 'categories')
   const withProducts = embedding<CategoryRow, EmbeddedProductRow, Category>(database, PRODUCTS_OF_CATEGORY, {
     ownerOf: product => product.category_id,
     weight: product => product.description.length,
@@ -42,11 +39,9 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
   return {
     all: () =>
       sqliteListing(database, remembered, {
-        ids: (afterId, limit, offset) => selectIds.all(afterId, limit, offset),
-        lastId: () => selectLastId.get()?.id ?? null,
+        ...rows,
         chunk: (afterId, untilId, limit) =>
           withProducts(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.description.length)),
-        absentParent: () => null,
       }),
     find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, select.get(id))),
     create: ({ name, description }) =>

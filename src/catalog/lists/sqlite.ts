@@ -60,6 +60,22 @@ export function sqliteListing(
   }
 }
 
+/** What a listing of all rows asks of their table, which has an index of its ids alone. */
+export function allRows(
+  database: SqliteDatabase,
+  table: 'categories' | 'products' | 'users',
+): Omit<ListingStatements, 'chunk'> {
+  const selectIds = database.prepare<[afterId: number, limit: number, offset: number], { id: number }>(
+    `SELECT id FROM ${table} INDEXED BY ${table}_by_id WHERE id > ? ORDER BY id LIMIT ? OFFSET ?`,
+  )
+  const selectLastId = database.prepare<[], { id: number | null }>(`SELECT max(id) AS id FROM ${table}`)
+  return {
+    ids: (afterId, limit, offset) => selectIds.all(afterId, limit, offset),
+    lastId: () => selectLastId.get()?.id ?? null,
+    absentParent: () => null,
+  }
+}
+
 /** Up to `limit` rows out of a statement that was asked for one more, which tells whether the listing goes on. */
 export function chunkOf<Row>(rows: Iterable<Row>, limit: number, weight: (row: Row) => number): Chunk<Row> {
   const items: Row[] = []

@@ -8,7 +8,7 @@ import {
   REVIEWS_OF_PRODUCT,
   withArray,
 } from '../embedded/sqlite.ts'
-import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { ProductRepository } from './repository.ts'
@@ -38,10 +38,7 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], EmbeddedProduct>(
     `SELECT ${COLUMNS} FROM products WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
-  const selectIds = database.prepare<[afterId: number, limit: number, offset: number], { id: number }>(
-    'SELECT id FROM products INDEXED BY products_by_id WHERE id > ? ORDER BY id LIMIT ? OFFSET ?',
-  )
-  const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM products')
+  const rows = allRows(database, 'products')
   const withReviews = embedding(database, REVIEWS_OF_PRODUCT, REVIEWS)
 
   const selectRangeInCategory = database.prepare<
@@ -83,11 +80,9 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   return {
     all: () =>
       sqliteListing(database, remembered, {
-        ids: (afterId, limit, offset) => selectIds.all(afterId, limit, offset),
-        lastId: () => selectLastId.get()?.id ?? null,
+        ...rows,
         chunk: (afterId, untilId, limit) =>
           withReviews(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, weightOf)),
-        absentParent: () => null,
       }),
     inCategory: categoryId =>
       sqliteListing(database, remembered, {

@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
 import { cutAfterId, embedding, REVIEWS_OF_USER, withArray } from '../embedded/sqlite.ts'
-import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
+import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { UserRepository } from './repository.ts'
@@ -45,10 +45,7 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], UserRow>(
     `SELECT ${COLUMNS} FROM users WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
-  const selectIds = database.prepare<[afterId: number, limit: number, offset: number], { id: number }>(
-    'SELECT id FROM users INDEXED BY users_by_id WHERE id > ? ORDER BY id LIMIT ? OFFSET ?',
-  )
-  const selectLastId = database.prepare<[], { id: number | null }>('SELECT max(id) AS id FROM users')
+  const rows = allRows(database, 'users')
   const withReviews = embedding<UserRow, EmbeddedReview, User>(database, REVIEWS_OF_USER, {
     ownerOf: review => review.user_id,
     weight: review => review.comment.length,
@@ -78,11 +75,9 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
   return {
     all: () =>
       sqliteListing(database, remembered, {
-        ids: (afterId, limit, offset) => selectIds.all(afterId, limit, offset),
-        lastId: () => selectLastId.get()?.id ?? null,
+        ...rows,
         chunk: (afterId, untilId, limit) =>
           withReviews(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.avatar.length)),
-        absentParent: () => null,
       }),
     find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, find(id))),
     create: user =>

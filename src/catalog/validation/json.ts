@@ -1,12 +1,14 @@
 /** A body that was read as JSON, or how many characters of it were right. */
 export type Json = { readonly value: unknown } | { readonly errorOffset: number }
 
+const strict = new TextDecoder('utf-8', { fatal: true })
+const lenient = new TextDecoder()
+
 /** Reads JSON as RFC 8259 has it, from UTF-8. */
 export function readJson(bytes: Uint8Array): Json {
-  const lenient = new TextDecoder()
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    text = strict.decode(bytes)
   } catch {
     return { errorOffset: countCodePoints(lenient.decode(bytes), '\ufffd') }
   }

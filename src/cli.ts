@@ -23,7 +23,11 @@ async function main(argv: readonly string[]): Promise<number> {
       return 0
     }
     const command = COMMANDS.find(candidate => candidate.name === name)
-    if (!command) throw new SettingError(`there is no command ${JSON.stringify(name)}; stockroom --help lists them`)
+    if (!command) {
+      // Repeated only where it cannot be an address with a password.
+      const named = /^[\w-]+$/.test(name) ? `no command ${JSON.stringify(name)}` : 'no such command'
+      throw new SettingError(`there is ${named}; stockroom --help lists them`)
+    }
     if (rest.includes('--help') || rest.includes('-h')) {
       process.stdout.write(commandHelp(command))
       return 0

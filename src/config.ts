@@ -113,11 +113,23 @@ export interface CommandLine {
   readonly value: <Value>(setting: Setting<Value>) => Value
 }
 
-/** Throws a `SettingError` for a flag that the command does not have, or one without its value. */
-export function readCommandLine(argv: readonly string[], settings: readonly Setting<unknown>[]): CommandLine {
+/**
+ * Throws a `SettingError` for a flag that the command does not have, one without its value, or a word that is none of its
+ * `operands`. That is not repeated: it may be an address with a password, whose flag was forgotten.
+ */
+export function readCommandLine(
+  argv: readonly string[],
+  settings: readonly Setting<unknown>[],
+  operands = '',
+): CommandLine {
   const flags: Record<string, { type: 'string' }> = {}
   for (const setting of settings) flags[setting.flag] = { type: 'string' }
   const line = parseLine(argv, flags)
+  if (line.positionals.length > (operands === '' ? 0 : 1)) {
+    throw new SettingError(
+      `unexpected: it takes ${operands === '' ? 'flags alone' : `one ${operands} beside its flags`}`,
+    )
+  }
   return { operands: line.positionals, value: setting => settingValue(setting, line.values[setting.flag]) }
 }
 
@@ -126,7 +138,7 @@ function parseLine(argv: readonly string[], options: Record<string, { type: 'str
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new SettingError(reason.split('. ')[0] ?? reason)
+    throw new SettingError(reason.split(/\. |\.?\n/)[0] ?? reason)
   }
 }
 

@@ -21,6 +21,9 @@ const WRITES_WAITING_MAX = 8_192
 /** Writes that share one transaction, so that none waits long for its neighbours. */
 const GROUP_MAX = 1_024
 
+/** What SQLite keeps in a file's header for the program that it belongs to: "Stoc". */
+const APPLICATION_ID = 0x53_74_6f_63
+
 const PAGE_CACHE_KIB = 65_536
 /** The log of changes is cut back to this after a checkpoint. */
 const LOG_KEPT_BYTES = 67_108_864
@@ -142,8 +145,13 @@ export class SqliteDatabase implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#scheduled) await this.#idle.promise
     this.#endSnapshot()
-    // Another process may be reading: then the log stays for whoever closes the file last.
-    this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    try {
+      // Another process may be reading: then the log stays for whoever closes the file last.
+      this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch (error) {
+      // On a full disk the log stays where it is, and the next start takes it up.
+      if (!(translated(error) instanceof DatabaseUnavailableError)) throw error
+    }
     this.#connection.close()
   }
 
@@ -271,6 +279,8 @@ function connect(path: string): Database {
   const connection = new Database(path, { strict: true })
   // First of all: the statements after it may themselves meet a lock.
   connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
+  // Before anything is changed in the file.
+  if (isOfAnotherProgram(connection)) throw new OperatorError(`${path} is a database of another program`)
   connection.run('PRAGMA journal_mode = WAL')
   connection.run('PRAGMA synchronous = FULL')
   connection.run('PRAGMA foreign_keys = ON')
@@ -279,13 +289,16 @@ function connect(path: string): Database {
   return connection
 }
 
+function isOfAnotherProgram(connection: Database): boolean {
+  const id = connection.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id
+  const something = connection.query<{ name: string }, []>('SELECT name FROM sqlite_schema LIMIT 1').get()
+  return id !== APPLICATION_ID && something !== null
+}
+
 /** Applies what is missing in one transaction, so that of several processes that start at once one does the work. */
 function migrated(connection: Database, migrations: readonly Migration[], path: string): Database {
   connection.run('BEGIN IMMEDIATE')
-  const tables = connection.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-  if (tables.length > 0 && !tables.some(table => table.name === 'migrations')) {
-    throw new OperatorError(`${path} is a database of another program`)
-  }
+  connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
   const applied = new Set(
     connection

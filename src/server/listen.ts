@@ -9,9 +9,6 @@ const DRAIN_GRACE_MS = 3_500
 /** The last resort, should something keep the process alive after all is closed. */
 const STOP_MAX_MS = 4_800
 
-/** Bodies are bounded where they are read, with an answer that says so; this is only the bound behind it. */
-const REQUEST_BODY_MAX_BYTES = 8_388_608
-
 /** A connection on which nothing happens is closed after this. */
 const IDLE_SECONDS = 30
 
@@ -33,7 +30,8 @@ export function listen({ fetch, host, port, accessLog }: ListenOptions): Listeni
     hostname: host,
     port,
     idleTimeout: IDLE_SECONDS,
-    maxRequestBodySize: REQUEST_BODY_MAX_BYTES,
+    // Bodies are bounded where they are read, with an answer that says so; the runtime keeps nothing that is not read.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: observed(fetch, accessLog),
   })
   return {

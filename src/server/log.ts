@@ -1,5 +1,11 @@
+import { write } from 'node:fs'
 import { configureSync, getAnsiColorFormatter, getLogger, type LogRecord } from '@logtape/logtape'
 import type { LogLevel } from '../config.ts'
+
+const STANDARD_ERROR = 2
+
+/** A full pipe that does not block is tried again after this. */
+const RETRY_MS = 20
 
 /** Text that standard error has not taken yet; beyond it, lines are dropped and counted rather than kept. */
 const BACKLOG_MAX_CHARACTERS = 1_048_576
@@ -30,24 +36,42 @@ function jsonLine({ timestamp, level, category, message, properties }: LogRecord
   return `${JSON.stringify(line)}\n`
 }
 
-/** Lines of one turn of the event loop leave in one write. */
+/** Lines of one turn of the event loop leave in one write, and those that come during a write in the next one. */
 function standardErrorSink(format: (record: LogRecord) => string): (record: LogRecord) => void {
   let waiting = ''
   let dropped = 0
-  const flush = () => {
-    process.stderr.write(waiting)
-    waiting = ''
+  let writing = false
+  const writeAll = async () => {
+    while (waiting !== '') {
+      const bytes = Buffer.from(waiting)
+      waiting = ''
+      await written(bytes)
+    }
+    writing = false
   }
   return record => {
-    if (waiting.length + process.stderr.writableLength > BACKLOG_MAX_CHARACTERS) {
+    if (waiting.length > BACKLOG_MAX_CHARACTERS) {
       dropped += 1
       return
     }
-    if (waiting === '') setImmediate(flush)
     if (dropped > 0) {
       waiting += `${JSON.stringify({ level: 'warning', message: 'log lines were dropped', dropped })}\n`
       dropped = 0
     }
     waiting += format(record)
+    if (writing) return
+    writing = true
+    setImmediate(writeAll)
   }
+}
+
+/** Resolves when the bytes are out, or nobody is left to read them: a log that is lost must not end the server. */
+function written(bytes: Buffer): Promise<void> {
+  return new Promise(resolve => {
+    write(STANDARD_ERROR, bytes, (error, count) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => resolve(written(bytes)), RETRY_MS)
+      else if (error || count === bytes.length) resolve()
+      else resolve(written(bytes.subarray(count)))
+    })
+  })
 }

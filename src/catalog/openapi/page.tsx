@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 /** The page that shows the interface description and lets one try it. */
 export function docsPage(): string {
   const page = (

@@ -10,11 +10,12 @@ export const backup: Command = {
   summary: 'Copy the database into FILE, consistently, while servers go on reading and writing.',
   settings: [database],
   run: async argv => {
-    const line = readCommandLine(argv, backup.settings)
-    const [file, ...rest] = line.operands
-    if (file === undefined || rest.length > 0) throw new SettingError('backup takes one FILE to write to')
+    const line = readCommandLine(argv, backup.settings, backup.operands)
+    const [file] = line.operands
+    if (file === undefined) throw new SettingError('backup takes one FILE to write to')
+    const { path } = line.value(database)
     if (existsSync(file)) throw new OperatorError(`${file} is there already; a backup overwrites nothing`)
-    await using store = openExistingSqlite(line.value(database).path)
+    await using store = openExistingSqlite(path)
     writeCopy(store, file)
     process.stdout.write(`${file} holds the database as it was when the copy began\n`)
   },

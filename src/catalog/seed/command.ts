@@ -22,7 +22,6 @@ export const seed: Command = {
   settings: [database, categories, products, users, reviews],
   run: async argv => {
     const line = readCommandLine(argv, seed.settings)
-    if (line.operands.length > 0) throw new SettingError(`unexpected: ${line.operands.join(' ')}`)
     const sizes = {
       categories: line.value(categories),
       products: line.value(products),

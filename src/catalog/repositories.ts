@@ -22,16 +22,22 @@ export interface Repositories {
 
 export function sqliteRepositories(database: SqliteDatabase): Repositories {
   const selectMigration = database.prepare<[], { name: string }>('SELECT name FROM migrations LIMIT 1')
-  const selectSomething = database.prepare<[], { id: number }>(`
-    SELECT id FROM (SELECT id FROM categories UNION ALL SELECT id FROM products UNION ALL SELECT id FROM users) LIMIT 1`)
+  const isEmpty = emptyCatalog(database)
   return {
     categories: sqliteCategories(database),
     products: sqliteProducts(database),
     reviews: sqliteReviews(database),
     users: sqliteUsers(database),
-    isEmpty: async () => database.snapshot(() => selectSomething.get() === null),
+    isEmpty: async () => database.snapshot(isEmpty),
     probe: async () => {
       database.snapshot(() => selectMigration.get())
     },
   }
+}
+
+/** What tells, in whatever transaction it is asked, that there is no category, product or user. */
+export function emptyCatalog(database: SqliteDatabase): () => boolean {
+  const selectSomething = database.prepare<[], { id: number }>(`
+    SELECT id FROM (SELECT id FROM categories UNION ALL SELECT id FROM products UNION ALL SELECT id FROM users) LIMIT 1`)
+  return () => selectSomething.get() === null
 }

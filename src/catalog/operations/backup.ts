@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import type { Command } from '../../command.ts'
 import { database, readCommandLine } from '../../config.ts'
 import { openExistingSqlite, type SqliteDatabase } from '../../database/sqlite.ts'
@@ -23,19 +23,30 @@ export const backup: Command = {
 
 /** Under another name until it is whole and on the disk: what has the name FILE is always a complete backup. */
 function writeCopy(store: SqliteDatabase, file: string): void {
-  const partial = `${file}.partial`
+  const partial = `${file}.${crypto.randomUUID()}.partial`
   try {
-    rmSync(partial, { force: true })
-    closeSync(openSync(partial, 'w', 0o600))
+    closeSync(openSync(partial, 'wx', 0o600))
     store.copyInto(partial)
     const descriptor = openSync(partial, 'r+')
     fsyncSync(descriptor)
     closeSync(descriptor)
-    renameSync(partial, file)
+    giveName(partial, file)
   } catch (error) {
-    rmSync(partial, { force: true })
     throw new OperatorError(
       `cannot write the backup ${file}: ${error instanceof Error ? error.message : String(error)}`,
     )
+  } finally {
+    rmSync(partial, { force: true })
+  }
+}
+
+/** Renaming would overwrite what another backup has made meanwhile; a second name for the same file does not. */
+function giveName(partial: string, file: string): void {
+  try {
+    linkSync(partial, file)
+  } catch (error) {
+    // Some file systems, as those of memory sticks, know one name for a file.
+    if (existsSync(file)) throw error
+    renameSync(partial, file)
   }
 }

@@ -3,7 +3,6 @@ import { amount, database, readCommandLine } from '../../config.ts'
 import { openSqlite } from '../../database/sqlite.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 import { progress } from '../../terminal/progress.ts'
-import { sqliteRepositories } from '../repositories.ts'
 import { passwordHasher } from '../users/password.ts'
 import { sampleCatalog } from './sample.ts'
 import { sqliteLoader } from './sqlite.ts'
@@ -32,15 +31,13 @@ export const seed: Command = {
       throw new SettingError('reviews need products and users; choose --reviews 0 or more of those')
     }
     await using store = openSqlite(line.value(database).path)
-    if (!(await sqliteRepositories(store).isEmpty())) {
-      throw new OperatorError('the catalog is not empty, and stays as it is: seed fills an empty one')
-    }
     // One password that nobody knows, since to hash one for each of many users would take hours.
     const passwordHash = await passwordHasher()(crypto.randomUUID())
     const shown = progress()
-    await sqliteLoader(store).load(sampleCatalog(sizes, passwordHash), (kind, count) =>
+    const isLoaded = await sqliteLoader(store).load(sampleCatalog(sizes, passwordHash), (kind, count) =>
       shown.at(kind, count, sizes[kind]),
     )
+    if (!isLoaded) throw new OperatorError('the catalog is not empty, and stays as it is: seed fills an empty one')
     const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)
     process.stdout.write(`The catalog holds ${counts.join(', ')}\n`)
   },

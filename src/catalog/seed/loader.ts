@@ -3,8 +3,9 @@ import type { SampleCatalog } from './sample.ts'
 /** What a store must do to take in a whole catalog at once. */
 export interface CatalogLoader {
   /**
-   * Writes all rows in one transaction: either the whole catalog is there afterwards, or nothing of it.
+   * Writes all rows into an empty catalog in one transaction: either the whole of it is there afterwards, or nothing.
+   * Resolves to false where the catalog is not empty, and then leaves it as it is.
    * `loaded` is called now and then with the kind of row at work and how many of it are written.
    */
-  load(catalog: SampleCatalog, loaded: (kind: keyof SampleCatalog['sizes'], count: number) => void): Promise<void>
+  load(catalog: SampleCatalog, loaded: (kind: keyof SampleCatalog['sizes'], count: number) => void): Promise<boolean>
 }

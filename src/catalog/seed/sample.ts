@@ -84,9 +84,9 @@ function* categories(sizes: SampleSizes): Iterable<CategoryCreate> {
   const names = new Set<string>()
   while (names.size < sizes.categories) {
     const department = faker.commerce.department()
-    // There are some twenty departments; after those, each needs a word more.
+    // There are some twenty departments; after those, each needs a word more, and then, before words run out, a number.
     const qualified = names.size < 20 ? department : `${faker.commerce.productAdjective()} ${department}`
-    const name = names.size < 1_000 ? qualified : `${department} ${names.size + 1}`
+    const name = names.size < 300 ? qualified : `${department} ${names.size + 1}`
     if (names.has(name)) continue
     names.add(name)
     yield { name, description: `${faker.commerce.productAdjective()} things for ${department.toLowerCase()}` }

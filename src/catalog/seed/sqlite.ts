@@ -1,10 +1,12 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
+import { emptyCatalog } from '../repositories.ts'
 import type { CatalogLoader } from './loader.ts'
 
 /** Rows between two reports of progress. */
 const REPORT_ROWS = 10_000
 
 export function sqliteLoader(database: SqliteDatabase): CatalogLoader {
+  const isEmpty = emptyCatalog(database)
   const insertCategory = database.prepare<[name: string, description: string]>(
     'INSERT INTO categories (name, description) VALUES (?, ?)',
   )
@@ -24,6 +26,7 @@ export function sqliteLoader(database: SqliteDatabase): CatalogLoader {
   return {
     load: (catalog, loaded) =>
       database.write(() => {
+        if (!isEmpty()) return false
         const insertAll = <Row>(
           kind: keyof typeof catalog.sizes,
           rows: Iterable<Row>,
@@ -62,6 +65,7 @@ export function sqliteLoader(database: SqliteDatabase): CatalogLoader {
           insertReview.run(products[row.product] ?? 0, users[row.user] ?? 0, row.rating, row.comment)
           return 0
         })
+        return true
       }),
   }
 }

@@ -21,6 +21,7 @@ function runTests(): { passed: number; failed: number } {
     [
       process.execPath,
       'test',
+      '--parallel',
       `--timeout=${TEST_TIMEOUT_MS}`,
       '--reporter=junit',
       `--reporter-outfile=${report}`,

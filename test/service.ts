@@ -16,20 +16,32 @@ export interface Service extends AsyncDisposable {
   readonly stop: (signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => Promise<number | null>
 }
 
+/** How a process is started. */
+interface Surroundings {
+  readonly environment?: Record<string, string>
+  /** Where it works; that of the tests when it is not given. */
+  readonly folder?: string
+  /** Another program and its arguments that puts itself in the place of ours, as `bash -c 'exec "$@"' bash` does. */
+  readonly through?: readonly string[]
+}
+
 /** Starts `stockroom serve` on a free port of this machine and waits until it says that it is ready. */
 export async function startService(
   databaseUrl: string,
-  { flags = [], environment = {} }: { flags?: readonly string[]; environment?: Record<string, string> } = {},
+  { flags = [], ...surroundings }: { flags?: readonly string[] } & Surroundings = {},
 ): Promise<Service> {
-  const child = spawn(
-    [...PROGRAM, 'serve', '--host', '127.0.0.1', '--port', '0', '--database', databaseUrl, ...flags],
-    {
-      env: { ...cleanEnvironment(), ...environment },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    },
-  )
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', databaseUrl]
+  return startServer(['serve', ...place, ...flags], surroundings)
+}
+
+/** Starts a server by its whole command line and waits until it says that it is ready. */
+export async function startServer(argv: readonly string[], surroundings: Surroundings = {}): Promise<Service> {
+  const child = spawn(commandLine(argv, surroundings), {
+    ...surroundingsOf(surroundings),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   const errors = collect(child.stderr)
   const output = collect(child.stdout)
   while (!READY_LINE.test(output.text())) {
@@ -56,20 +68,16 @@ export async function startService(
   }
 }
 
-interface Run {
+export interface Run {
   readonly status: number | null
   readonly output: string
   readonly errors: string
 }
 
-/** Runs the program to its end, in a folder of its own choosing. */
-export async function run(
-  argv: readonly string[],
-  { environment = {}, folder }: { environment?: Record<string, string>; folder?: string } = {},
-): Promise<Run> {
-  const child = spawn([...PROGRAM, ...argv], {
-    env: { ...cleanEnvironment(), ...environment },
-    ...(folder !== undefined && { cwd: folder }),
+/** Runs the program to its end. */
+export async function run(argv: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
+  const child = spawn(commandLine(argv, surroundings), {
+    ...surroundingsOf(surroundings),
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -79,9 +87,36 @@ export async function run(
   return { status: child.exitCode, output, errors }
 }
 
+/** Runs the program to its end at a terminal; answers what the terminal got. */
+export async function runAtTerminal(
+  argv: readonly string[],
+  surroundings: Surroundings = {},
+): Promise<{ readonly status: number | null; readonly screen: string }> {
+  const decoder = new TextDecoder()
+  const closed = Promise.withResolvers<void>()
+  let screen = ''
+  const terminal = {
+    data: (_: unknown, bytes: Uint8Array) => {
+      screen += decoder.decode(bytes, { stream: true })
+    },
+    exit: () => closed.resolve(),
+  }
+  const child = spawn(commandLine(argv, surroundings), { ...surroundingsOf(surroundings), terminal })
+  await child.exited
+  await closed.promise
+  return { status: child.exitCode, screen }
+}
+
+function commandLine(argv: readonly string[], { through = [] }: Surroundings): string[] {
+  return [...through, ...PROGRAM, ...argv]
+}
+
 /** Without the settings of whoever runs the tests. */
-function cleanEnvironment(): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
+function surroundingsOf({ environment, folder }: Surroundings) {
+  return {
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    ...(folder !== undefined && { cwd: folder }),
+  }
 }
 
 /** Reads a stream as it comes. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { SettingError } from './operator-error.ts'
 
@@ -17,6 +18,16 @@ export interface Setting<Value> {
 export interface DatabaseAddress {
   readonly engine: 'sqlite'
   readonly path: string
+}
+
+/** Who runs the model. `compatible` is any server that speaks the OpenAI chat-completions protocol. */
+const MODEL_PROVIDERS = ['openai', 'anthropic', 'google', 'compatible'] as const
+export type ModelProvider = (typeof MODEL_PROVIDERS)[number]
+
+export interface ModelChoice {
+  readonly provider: ModelProvider
+  /** The model's name, as its provider spells it. */
+  readonly model: string
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
@@ -95,6 +106,25 @@ export const logLevel: Setting<LogLevel> = {
   },
 }
 
+/** The model that answers; null is the offline demo model. */
+export const chatModel: Setting<ModelChoice | null> = {
+  variable: 'CHAT_MODEL',
+  flag: 'model',
+  placeholder: 'PROVIDER:MODEL',
+  fallback: '',
+  meaning: `the model that answers, of ${MODEL_PROVIDERS.join(', ')}; an offline demo model by default`,
+  parse: text => (text === '' ? null : modelChoice(text)),
+}
+
+export const chatBaseUrl: Setting<string | null> = {
+  variable: 'CHAT_BASE_URL',
+  flag: 'base-url',
+  placeholder: 'URL',
+  fallback: '',
+  meaning: 'where the server of a compatible: model is, for example http://localhost:11434/v1',
+  parse: text => (text === '' ? null : webAddress(text)),
+}
+
 /** A number of things, given by a flag alone. */
 export function amount(flag: string, fallback: number, max: number, meaning: string): Setting<number> {
   return {
@@ -133,6 +163,38 @@ export function readCommandLine(
   return { operands: line.positionals, value: setting => settingValue(setting, line.values[setting.flag]) }
 }
 
+/**
+ * A credential, from the environment alone, since anybody on the machine can read a command line: from the variable, or
+ * from the file that `<variable>_FILE` names. Null when neither is set. No error repeats it.
+ */
+export function credential(variable: string): string | null {
+  const text = process.env[variable] || null
+  const path = process.env[`${variable}_FILE`] || null
+  if (text !== null && path !== null) throw new SettingError(`${variable} and ${variable}_FILE: set one of the two`)
+  if (path !== null) return named(`${variable}_FILE`, () => headerText(readText(path)))
+  return text === null ? null : named(variable, () => headerText(text))
+}
+
+/** A web address under a name that a provider's clients know, without a flag of ours. Null when it is not set. */
+export function providerAddress(variable: string): string | null {
+  const text = process.env[variable] || null
+  return text === null ? null : named(variable, () => webAddress(text))
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new SettingError(`cannot read the file: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** Checked here, since a runtime's own error about a header repeats it. */
+function headerText(text: string): string {
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new SettingError('a credential is printable ASCII without blanks')
+  return text
+}
+
 function parseLine(argv: readonly string[], options: Record<string, { type: 'string' }>) {
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
@@ -149,8 +211,13 @@ function settingValue<Value>(setting: Setting<Value>, flagText: string | undefin
       ? [`--${setting.flag}`, flagText]
       : // An empty variable is an unset one, as in most compose files and unit files.
         [setting.variable ?? `--${setting.flag}`, variableText || setting.fallback]
+  return named(name, () => setting.parse(text))
+}
+
+/** What `parse` says is wrong is said of the setting with that name. */
+function named<Value>(name: string, parse: () => Value): Value {
   try {
-    return setting.parse(text)
+    return parse()
   } catch (error) {
     if (error instanceof SettingError) throw new SettingError(`${name}: ${error.message}`)
     throw error
@@ -167,6 +234,31 @@ function databaseAddress(text: string): DatabaseAddress {
   if (scheme !== 'sqlite' || rest.length === 0) throw new SettingError('unknown kind of database; use sqlite:PATH')
   if (path === '') throw new SettingError('a path is needed after sqlite:, for example sqlite:data/stockroom.db')
   return { engine: 'sqlite', path: path.startsWith('//') ? path.slice(2) : path }
+}
+
+function modelChoice(text: string): ModelChoice {
+  const [scheme = '', ...rest] = text.split(':')
+  const provider = MODEL_PROVIDERS.find(name => name === scheme)
+  if (!provider) {
+    // Not repeated: it may be a credential in the wrong variable.
+    throw new SettingError(`write PROVIDER:MODEL; the providers are ${MODEL_PROVIDERS.join(', ')}`)
+  }
+  const model = rest.join(':').trim()
+  if (model === '') throw new SettingError(`a model's name is needed after ${provider}:, as its provider spells it`)
+  return { provider, model }
+}
+
+/** The address of a web interface, to which paths are added. It may hold a password, so no error repeats it. */
+function webAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new SettingError('that is no web address; write it as http://localhost:11434/v1')
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new SettingError('an address holds no user and no password; the credential has a variable of its own')
+  }
+  if (url.search !== '' || url.hash !== '') throw new SettingError('an address to add paths to has no ? and no #')
+  return url.href.replace(/\/+$/, '')
 }
 
 function webOrigin(text: string): string {

@@ -1,0 +1,59 @@
+/**
+ * What the demo model says: that it is one, a list, a table, and the code that plugs in a real one. A question for a
+ * table, or for code, has that first. Nothing of the question is repeated.
+ */
+export function demoAnswer(question: string): string {
+  // A conversation may stand before the question: its last paragraph is what is asked now.
+  const asked =
+    question
+      .trim()
+      .split(/\n\s*\n/)
+      .at(-1)
+      ?.toLowerCase() ?? ''
+  if (/\btables?\b/.test(asked))
+    return [BEGINNING, 'You wrote "table", so here is one first.', TABLE, CODE, LIST, END].join('\n\n')
+  if (/\bcode\b/.test(asked))
+    return [BEGINNING, 'You wrote "code", so here is some first.', CODE, LIST, TABLE, END].join('\n\n')
+  return [BEGINNING, LIST, CODE, TABLE, END].join('\n\n')
+}
+
+const BEGINNING = `# This is the demo model
+
+I am **not a language model**: I understand nothing, my answer was written beforehand, and no provider is asked. I am here
+so that the chat can be tried *without an account and without a network*.`
+
+const LIST = `## What can be seen here
+
+- The answer arrives **piece by piece**, and is shown as it arrives.
+- Markdown becomes headings, lists, tables and \`inline code\`:
+  1. a finished block is drawn once,
+  2. the last one is drawn again with each piece.
+- Raw HTML stays text: <b>this is not bold</b>.`
+
+const CODE = `## How to plug in a real model
+
+Name one when the server is started. The credential stays with the server:
+
+\`\`\`bash
+# A model of OpenAI (anthropic: and google: work alike, see the table)
+export CHAT_MODEL=openai:gpt-5-mini
+export OPENAI_API_KEY=...       # or OPENAI_API_KEY_FILE=/run/secrets/openai
+stockroom chat
+
+# Any server that speaks the OpenAI chat-completions protocol, such as one on this machine
+export CHAT_MODEL=compatible:llama3.2
+export CHAT_BASE_URL=http://localhost:11434/v1
+stockroom chat
+\`\`\``
+
+const TABLE = `## What each provider needs
+
+| \`CHAT_MODEL\` | Credential | Where it runs |
+| --- | --- | --- |
+| \`openai:MODEL\` | \`OPENAI_API_KEY\` | OpenAI |
+| \`anthropic:MODEL\` | \`ANTHROPIC_API_KEY\` | Anthropic |
+| \`google:MODEL\` | \`GOOGLE_GENERATIVE_AI_API_KEY\` | Google |
+| \`compatible:MODEL\` | \`CHAT_API_KEY\`, where it needs one | at \`CHAT_BASE_URL\` |
+| *unset* | none | here: this demo |`
+
+const END = `Start it so, ask again, and a real model answers.`

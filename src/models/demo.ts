@@ -1,0 +1,72 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider'
+import { type Clock, pause } from '../clock.ts'
+import { demoAnswer } from './demo-answer.ts'
+
+/** About as fast as a quick model writes. */
+const PIECE_EVERY_MS = 20
+
+/** A word with the blanks after it, or blanks alone: about what a model's token is. */
+const PIECE = /\S*\s+|\S+/g
+
+const NO_USAGE: LanguageModelV4Usage = {
+  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 0, text: 0, reasoning: 0 },
+}
+
+/** A model of the AI SDK that is none: it writes a fixed answer, piece by piece, and needs no network. */
+export function demoModel(clock: Clock): LanguageModelV4 {
+  return {
+    specificationVersion: 'v4',
+    provider: 'demo',
+    modelId: 'demo',
+    supportedUrls: {},
+    doGenerate: async ({ prompt }) => ({
+      content: [{ type: 'text', text: demoAnswer(question(prompt)) }],
+      finishReason: { unified: 'stop', raw: undefined },
+      usage: NO_USAGE,
+      warnings: [],
+    }),
+    doStream: async options => ({ stream: streamOf(parts(options, clock)) }),
+  }
+}
+
+async function* parts(
+  { prompt, abortSignal = new AbortController().signal }: LanguageModelV4CallOptions,
+  clock: Clock,
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  yield { type: 'stream-start', warnings: [] }
+  yield { type: 'text-start', id: 'answer' }
+  for (const delta of demoAnswer(question(prompt)).match(PIECE) ?? []) {
+    await pause(clock, PIECE_EVERY_MS, abortSignal)
+    abortSignal.throwIfAborted()
+    yield { type: 'text-delta', id: 'answer', delta }
+  }
+  yield { type: 'text-end', id: 'answer' }
+  yield { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage: NO_USAGE }
+}
+
+function streamOf(written: AsyncGenerator<LanguageModelV4StreamPart>): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    pull: async controller => {
+      const { done, value } = await written.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+    cancel: async () => {
+      await written.return(undefined)
+    },
+  })
+}
+
+/** The text of the last message. */
+function question(prompt: LanguageModelV4Prompt): string {
+  const last = prompt.at(-1)
+  if (last?.role !== 'user') return ''
+  return last.content.map(part => (part.type === 'text' ? part.text : '')).join('')
+}

@@ -1,0 +1,54 @@
+import { AnswerError } from './chat-model.ts'
+import type { Service } from './failures.ts'
+
+/** What a provider may send for one answer, with all that its protocol wraps around the text. */
+const RESPONSE_MAX_BYTES = 67_108_864
+
+/** What a wrong address often shows: a web page, or an answer that is no stream. */
+const NO_STREAM = /^(text\/html|application\/json)\b/i
+
+/** `fetch` for a provider's package. It follows no redirect, as the credential would go along, and bounds what is read. */
+export function providerFetch(service: Service): typeof fetch {
+  const boundedFetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const response = await fetch(input, { ...init, redirect: 'manual' })
+    if (response.ok && NO_STREAM.test(response.headers.get('Content-Type') ?? '')) {
+      await response.body?.cancel()
+      throw new AnswerError(
+        'not understood',
+        `${service.title} answered with a page or a document, not with a stream: check ${service.addressVariable}.`,
+      )
+    }
+    if (response.body === null) return response
+    return new Response(whatCame(response.body, init?.signal ?? undefined, service), response)
+  }
+  return Object.assign(boundedFetch, { preconnect: fetch.preconnect })
+}
+
+/**
+ * All that came of a body, within the bound. A connection that breaks ends it like any other end, as an error would
+ * overtake what came before it; the AI SDK knows by the protocol that the answer is not whole.
+ */
+function whatCame(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal | undefined,
+  service: Service,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  let received = 0
+  return new ReadableStream<Uint8Array>({
+    pull: async controller => {
+      const { done, value } = await reader.read().catch(() => {
+        signal?.throwIfAborted()
+        return { done: true, value: undefined } as const
+      })
+      if (done) return controller.close()
+      received += value.length
+      if (received > RESPONSE_MAX_BYTES) {
+        await reader.cancel()
+        throw new AnswerError('too long', `${service.title} sent more than is read of one answer; it ends here.`)
+      }
+      controller.enqueue(value)
+    },
+    cancel: reason => reader.cancel(reason),
+  })
+}

@@ -1,0 +1,7 @@
+/** How long a refusal asks to wait (RFC 9110, 10.2.3: seconds or a date); null when it does not say. */
+export function retryAfterMs(headers: Readonly<Record<string, string>>): number | null {
+  const text = headers['retry-after']
+  if (text === undefined) return null
+  const milliseconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isFinite(milliseconds) ? Math.max(milliseconds, 0) : null
+}

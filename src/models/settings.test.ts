@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ask, openModel } from '../../test/answering.ts'
+import { temporaryFolder } from '../../test/folder.ts'
+import { startModelServer } from '../../test/peers/model-server.ts'
+import { openaiChat } from '../../test/peers/openai-chat.ts'
+import { SettingError } from '../operator-error.ts'
+
+describe('a setting', () => {
+  test('that names no provider is refused, and not repeated', async () => {
+    for (const text of ['sk-secret', 'mistral:large', ':x', 'OPENAI:gpt-5-mini']) {
+      const message = await settingError({ CHAT_MODEL: text, OPENAI_API_KEY: 'key' })
+      expect(message).toBe('CHAT_MODEL: write PROVIDER:MODEL; the providers are openai, anthropic, google, compatible')
+    }
+  })
+
+  test('that names no model is refused', async () => {
+    for (const text of ['openai:', 'openai: ']) {
+      expect(await settingError({ CHAT_MODEL: text, OPENAI_API_KEY: 'key' })).toStartWith("CHAT_MODEL: a model's name")
+    }
+  })
+
+  test('may name a model with a colon in it', async () => {
+    await using server = await startModelServer(openaiChat)
+    const model = await openModel({ ...server.environment, CHAT_MODEL: 'compatible:llama3.2:3b' })
+    expect(model.name).toBe('compatible:llama3.2:3b')
+    const answer = ask(model)
+    const call = await server.nextCall()
+    expect(call.model).toBe('llama3.2:3b')
+    await call.answer('Yes.')
+    await answer.end()
+  })
+
+  test('that chooses a provider needs its credential', async () => {
+    expect(await settingError({ CHAT_MODEL: 'openai:m' })).toStartWith('OPENAI_API_KEY: ')
+    expect(await settingError({ CHAT_MODEL: 'anthropic:m' })).toStartWith('ANTHROPIC_API_KEY: ')
+    expect(await settingError({ CHAT_MODEL: 'google:m' })).toStartWith('GOOGLE_GENERATIVE_AI_API_KEY: ')
+    expect(await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY: '' })).toStartWith('OPENAI_API_KEY: ')
+  })
+
+  test('that chooses a compatible model needs an address', async () => {
+    expect(await settingError({ CHAT_MODEL: 'compatible:m' })).toStartWith('CHAT_BASE_URL: an address is needed')
+  })
+
+  test('that is no address to add paths to is refused, and not repeated', async () => {
+    const wrong = [
+      'localhost:11434',
+      'ftp://host/v1',
+      'http://me:secret@host/v1',
+      'http://host/v1?key=secret',
+      'secret',
+    ]
+    for (const address of wrong) {
+      const message = await settingError({ CHAT_MODEL: 'compatible:m', CHAT_BASE_URL: address })
+      expect(message).toStartWith('CHAT_BASE_URL: ')
+      expect(message).not.toContain('secret')
+    }
+    for (const variable of ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'GOOGLE_GEMINI_BASE_URL']) {
+      const [provider = ''] = variable.toLowerCase().split('_')
+      const environment = { [`${provider.toUpperCase()}_API_KEY`]: 'key', GOOGLE_GENERATIVE_AI_API_KEY: 'key' }
+      const message = await settingError({ CHAT_MODEL: `${provider}:m`, [variable]: 'secret', ...environment })
+      expect(message).toStartWith(`${variable}: `)
+      expect(message).not.toContain('secret')
+    }
+  })
+
+  test('that gives the address of a compatible server to another provider is refused', async () => {
+    const environment = { CHAT_MODEL: 'openai:m', OPENAI_API_KEY: 'key', CHAT_BASE_URL: 'http://localhost:11434/v1' }
+    expect(await settingError(environment)).toContain('OPENAI_BASE_URL')
+  })
+
+  test('that no header can carry is refused, and not repeated', async () => {
+    for (const text of ['two words', 'line\nbreak', 'schlüssel']) {
+      const message = await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY: text })
+      expect(message).toBe('OPENAI_API_KEY: a credential is printable ASCII without blanks')
+    }
+  })
+
+  test('that gives a credential twice, or in a file that is not there, is refused', async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'none')
+    const twice = { CHAT_MODEL: 'openai:m', OPENAI_API_KEY: 'key', OPENAI_API_KEY_FILE: file }
+    expect(await settingError(twice)).toBe('OPENAI_API_KEY and OPENAI_API_KEY_FILE: set one of the two')
+    expect(await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY_FILE: file })).toStartWith(
+      'OPENAI_API_KEY_FILE: ',
+    )
+    writeFileSync(file, '\n')
+    expect(await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY_FILE: file })).toStartWith(
+      'OPENAI_API_KEY_FILE: ',
+    )
+  })
+})
+
+async function settingError(settings: Record<string, string>): Promise<string> {
+  try {
+    await openModel(settings)
+  } catch (error) {
+    if (error instanceof SettingError && error.exitStatus === 2) return error.message
+    throw error
+  }
+  throw new Error('the settings were taken')
+}

@@ -1,0 +1,195 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { z } from 'zod'
+
+/** A language model's service, as it is on the wire. One file each beside this one. */
+export interface Protocol {
+  /** What a client's settings say to reach a server of it. */
+  readonly environment: (address: string) => Record<string, string>
+  /** Where it is asked; anything else is not there. */
+  readonly path: string
+  /** Throws for a request that is none. */
+  readonly read: (request: ModelRequest) => Asked
+  /** The frames of one answer, in the order in which they are asked for. */
+  readonly answer: (model: string) => AnswerFrames
+  /** The body of a refusal. */
+  readonly refusal: (status: number, reason: RefusalReason) => unknown
+}
+
+/** How an answer ends, by the provider's account. */
+export type Ending = 'whole' | 'too long' | 'withheld'
+
+interface RefusalReason {
+  readonly message: string
+  /** The provider's own name for it, where it has one. */
+  readonly code: string | null
+}
+
+interface ModelRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: unknown
+}
+
+/** What was asked, whichever way the protocol says it. */
+interface Asked {
+  readonly model: string
+  readonly system: string
+  readonly prompt: string
+  readonly credential: string | null
+}
+
+interface AnswerFrames {
+  /** Before the first piece. */
+  readonly begin: () => string
+  readonly piece: (text: string) => string
+  /** A piece of what the model thinks, before it answers. */
+  readonly thought: (text: string) => string
+  readonly end: (ending: Ending) => string
+  /** An error amid the answer, as an overloaded provider sends it. */
+  readonly failure: (message: string) => string
+}
+
+/** One call to the server. The test says what happens, step by step. */
+export interface ModelCall extends Asked, ModelRequest {
+  /** Sends a piece of the answer. */
+  readonly send: (text: string) => Promise<void>
+  /** Sends pieces that arrive together. */
+  readonly sendAtOnce: (pieces: readonly string[]) => Promise<void>
+  readonly think: (text: string) => Promise<void>
+  /** Ends the answer as the protocol ends one. */
+  readonly finish: (ending?: Ending) => Promise<void>
+  /** Sends all of an answer. */
+  readonly answer: (...pieces: string[]) => Promise<void>
+  /** Refuses the call, with the protocol's own error body. */
+  readonly refuse: (status: number, refusal?: Refusal) => Promise<void>
+  /** Answers with a body of any kind. */
+  readonly reply: (status: number, headers: Record<string, string>, body: string) => Promise<void>
+  /** Sends this text as it is, within the answer. */
+  readonly sendRaw: (text: string) => Promise<void>
+  /** Sends the protocol's error amid the answer. */
+  readonly fail: (message?: string) => Promise<void>
+  /** Ends the response in good order, without the end of the answer. */
+  readonly breakOff: () => Promise<void>
+  /** Cuts the connection. */
+  readonly cut: () => void
+  /** Resolves when the client's connection is closed, by whomever. */
+  readonly closed: Promise<void>
+}
+
+interface Refusal extends Partial<RefusalReason> {
+  readonly headers?: Record<string, string>
+}
+
+export interface ModelServer extends AsyncDisposable {
+  readonly address: string
+  /** The settings of a client of this server, with a credential. */
+  readonly environment: Record<string, string>
+  /** All calls so far. */
+  readonly calls: readonly ModelCall[]
+  /** The first call that was not handed out yet; waits for it. */
+  readonly nextCall: () => Promise<ModelCall>
+}
+
+/** Serves a protocol on a free port of this machine. */
+export async function startModelServer(protocol: Protocol): Promise<ModelServer> {
+  const calls: ModelCall[] = []
+  let handedOut = 0
+  let arrived = Promise.withResolvers<void>()
+  const server = createServer(async (request, response) => {
+    const asked = await modelRequest(request)
+    if (request.method !== 'POST' || asked.path !== protocol.path) return response.writeHead(404).end()
+    calls.push(modelCall(protocol, asked, response))
+    arrived.resolve()
+    arrived = Promise.withResolvers()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = `http://127.0.0.1:${portOf(server.address())}`
+  return {
+    address,
+    environment: protocol.environment(address),
+    calls,
+    nextCall: async () => {
+      for (;;) {
+        const call = calls[handedOut]
+        if (call) {
+          handedOut += 1
+          return call
+        }
+        await arrived.promise
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** An event of a stream, with its name where the protocol gives one. */
+export function event(data: object, name?: string): string {
+  return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
+}
+
+/** Text as the protocols write it: plain, or in parts. */
+export const texts = z.union([z.string(), z.array(z.object({ text: z.string() }))])
+
+export function textOf(content: z.infer<typeof texts> = ''): string {
+  return typeof content === 'string' ? content : content.map(({ text }) => text).join('')
+}
+
+function modelCall(protocol: Protocol, request: ModelRequest, response: ServerResponse): ModelCall {
+  const asked = protocol.read(request)
+  const frames = protocol.answer(asked.model)
+  const closed = new Promise<void>(resolve => response.once('close', resolve))
+  const write = (text: string) => new Promise<void>(resolve => response.write(text, () => resolve()))
+  const end = (text: string) => new Promise<void>(resolve => response.end(text, () => resolve()))
+  const begin = () => {
+    if (response.headersSent) return ''
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    return frames.begin()
+  }
+  const reply = (status: number, headers: Record<string, string>, body: string) => {
+    response.writeHead(status, headers)
+    return end(body)
+  }
+  return {
+    ...request,
+    ...asked,
+    send: text => write(begin() + frames.piece(text)),
+    sendAtOnce: pieces => write(begin() + pieces.map(frames.piece).join('')),
+    think: text => write(begin() + frames.thought(text)),
+    finish: (ending = 'whole') => end(begin() + frames.end(ending)),
+    answer: async (...pieces) => {
+      for (const piece of pieces) await write(begin() + frames.piece(piece))
+      await end(begin() + frames.end('whole'))
+    },
+    refuse: (status, { headers = {}, message = 'refused', code = null } = {}) => {
+      const body = JSON.stringify(protocol.refusal(status, { message, code }))
+      return reply(status, { 'Content-Type': 'application/json', ...headers }, body)
+    },
+    reply,
+    sendRaw: text => write(begin() + text),
+    fail: (message = 'overloaded') => end(begin() + frames.failure(message)),
+    breakOff: () => end(begin()),
+    cut: () => {
+      response.destroy()
+    },
+    closed,
+  }
+}
+
+async function modelRequest(request: IncomingMessage): Promise<ModelRequest> {
+  let body = ''
+  for await (const bytes of request) body += bytes
+  const headers: Record<string, string | undefined> = {}
+  for (const [name, value] of Object.entries(request.headers)) headers[name] = String(value)
+  return { path: request.url ?? '', headers, body: JSON.parse(body) }
+}
+
+function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen')
+  return address.port
+}

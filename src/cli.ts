@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 import { version } from '../package.json'
+import { breeds } from './breeds/command.ts'
 import { serve } from './catalog/command.ts'
 import { backup } from './catalog/operations/backup.ts'
 import { seed } from './catalog/seed/command.ts'
@@ -7,7 +8,7 @@ import type { Command } from './command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
 
-const COMMANDS: readonly Command[] = [serve, seed, backup]
+const COMMANDS: readonly Command[] = [serve, breeds, seed, backup]
 
 process.exitCode = await main(process.argv.slice(2))
 

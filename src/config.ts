@@ -125,6 +125,21 @@ export const chatBaseUrl: Setting<string | null> = {
   parse: text => (text === '' ? null : webAddress(text)),
 }
 
+/** The list service of the breeds; null for the list that ships with the app. */
+export const breedsUrl: Setting<string | null> = {
+  variable: 'BREEDS_URL',
+  flag: 'breeds-url',
+  placeholder: 'URL',
+  fallback: '',
+  meaning: "the list service, a JSON object whose message object's keys are the names; the app's own list by default",
+  parse: text => {
+    if (text === '') return null
+    // Not repeated: it may hold a credential.
+    if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new SettingError('that is no address of http or https')
+    return text
+  },
+}
+
 /** A number of things, given by a flag alone. */
 export function amount(flag: string, fallback: number, max: number, meaning: string): Setting<number> {
   return {

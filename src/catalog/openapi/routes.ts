@@ -1,7 +1,7 @@
 import styles from 'swagger-ui-dist/swagger-ui.css' with { type: 'text' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'text' }
+import { asset } from '../../server/asset.ts'
 import type { Catalog } from '../operation.ts'
-import { asset } from './asset.ts'
 import { interfaceDescription } from './document.ts'
 import { docsPage, NARROW_STYLES, START_SCRIPT } from './page.tsx'
 
@@ -22,6 +22,6 @@ export function addInterfaceDescription(catalog: Catalog): void {
   catalog.get('/docs', context => context.html(page, 200, { 'Content-Security-Policy': PAGE_POLICY }))
   catalog.get('/redoc', context => context.redirect('/docs', 307))
   for (const [path, answer] of Object.entries(assets)) {
-    catalog.get(path, context => answer(context.req.header('Accept-Encoding')))
+    catalog.get(path, context => answer(context.req.raw))
   }
 }

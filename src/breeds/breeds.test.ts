@@ -1,0 +1,234 @@
+import { expect, test } from 'bun:test'
+import { z } from 'zod'
+import { manualClock } from '../../test/manual-clock.ts'
+import { type ListServicePeer, listAnswer, listService } from '../../test/peers/list-service.ts'
+import { run, startServer } from '../../test/service.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { listen } from '../server/listen.ts'
+import { createBreeds } from './app.tsx'
+
+const MORE =
+  'event: DogBreedNoMass\ndata: <div id="DogBreedNoMass" hx-swap-oob="true">More breeds are coming.</div>\n\n'
+const NO_MORE =
+  'event: DogBreedNoMass\ndata: <div id="DogBreedNoMass" hx-swap-oob="true">No more breeds are coming.</div>\n\n'
+const name = (html: string) => `event: DogBreed\ndata: <div id="DogBreed" hx-swap-oob="true">${html}</div>\n\n`
+
+const ListAnswer = z.object({ message: z.record(z.string(), z.unknown()) })
+
+/** Lets all that waits pass at once. */
+const hurriedClock: Clock = {
+  after: (milliseconds, callback) => systemClock.after(milliseconds < 1_000 ? 0 : milliseconds, callback),
+}
+
+function startBreeds(service: ListServicePeer | null, clock: Clock = hurriedClock) {
+  const app = createBreeds({ listUrl: service?.url ?? null, clock })
+  return listen({ fetch: app.fetch, host: '127.0.0.1', port: 0, accessLog: false })
+}
+
+async function streamOf(service: ListServicePeer | null, path = '/dogstream', headers: Record<string, string> = {}) {
+  await using server = startBreeds(service)
+  return (await fetch(server.address + path, { headers })).text()
+}
+
+async function* chunksOf(answer: Promise<Response>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  for await (const bytes of (await answer).body ?? []) yield decoder.decode(bytes)
+}
+
+function failure(reason: string): string {
+  const text = `The list of breeds is not to be had: ${reason}. Reload the page to try again.`
+  return `event: DogBreedNoMass\ndata: <div id="DogBreedNoMass" hx-swap-oob="true">${text}</div>\n\n`
+}
+
+test('the page connects to /dogstream, listens for three topics, and has two empty containers', async () => {
+  await using server = startBreeds(null)
+  const answer = await fetch(server.address)
+  const html = await answer.text()
+  expect(answer.headers.get('Content-Type')).toStartWith('text/html')
+  expect(html).toContain('sse-connect="/dogstream"')
+  expect(html).toContain('sse-swap="Terminate,DogBreedNoMass,DogBreed"')
+  expect(html).toContain('<div id="DogBreedNoMass"></div>')
+  expect(html).toContain('<div id="DogBreed"></div>')
+})
+
+test('the page forbids what is not from its own origin, and inline scripts', async () => {
+  await using server = startBreeds(null)
+  const policy = (await fetch(server.address)).headers.get('Content-Security-Policy') ?? ''
+  expect(policy).toContain("default-src 'self'")
+  expect(policy).not.toContain('script-src')
+})
+
+test('every file that the page names is served by the app, with a time to keep it, and 304 when it has not changed', async () => {
+  await using server = startBreeds(null)
+  const html = await (await fetch(server.address)).text()
+  const paths = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
+  expect(paths.length).toBeGreaterThan(4)
+  for (const path of paths) {
+    expect(path).toStartWith('/static/')
+    const answer = await fetch(server.address + path)
+    expect(answer.status, path).toBe(200)
+    expect(answer.headers.get('Cache-Control'), path).toMatch(/max-age=\d+/)
+    const tag = answer.headers.get('ETag') ?? ''
+    expect((await fetch(server.address + path, { headers: { 'If-None-Match': tag } })).status, path).toBe(304)
+  }
+})
+
+test('the stream is a status and a name for each key of message, in order, and a last status: byte for byte', async () => {
+  await using service = listService(() => listAnswer(['zebra dog', 'akita', 'mastiff']))
+  expect(await streamOf(service)).toBe(
+    MORE + name('zebra dog') + MORE + name('akita') + MORE + name('mastiff') + NO_MORE,
+  )
+})
+
+test('the stream is text/event-stream that nothing on the way may keep', async () => {
+  await using service = listService(() => listAnswer([]))
+  await using server = startBreeds(service)
+  const { headers } = await fetch(`${server.address}/dogstream`)
+  expect(headers.get('Content-Type')).toBe('text/event-stream')
+  expect(headers.get('Cache-Control')).toBe('no-cache')
+  expect(headers.get('X-Accel-Buffering')).toBe('no')
+})
+
+test('a list without names is the last status alone', async () => {
+  await using service = listService(() => listAnswer([]))
+  expect(await streamOf(service)).toBe(NO_MORE)
+})
+
+test('a status comes 0.2 s after the event before it, a name 0.2 s after its status, the last status at once', async () => {
+  await using service = listService(() => listAnswer(['akita', 'boxer']))
+  const clock = manualClock()
+  await using server = startBreeds(service, clock)
+  const stream = chunksOf(fetch(`${server.address}/dogstream`))
+  // The last status comes with the last name.
+  for (const frame of [MORE, name('akita'), MORE, name('boxer') + NO_MORE]) {
+    const first = stream.next()
+    await clock.waitedFor(200)
+    clock.advance(199)
+    await clock.waitedFor(1)
+    clock.advance(1)
+    let text = (await first).value ?? ''
+    while (text.length < frame.length) text += (await stream.next()).value ?? ''
+    expect(text).toBe(frame)
+  }
+  expect((await stream.next()).done).toBe(true)
+})
+
+test('names are shown as text, whatever they hold', async () => {
+  await using service = listService(() => listAnswer(['<img src=x onerror=alert(1)>', 'a"b&c', 'two\nlines\rhere']))
+  const stream = await streamOf(service)
+  expect(stream).toContain(name('&lt;img src=x onerror=alert(1)&gt;'))
+  expect(stream).toContain(name('a&quot;b&amp;c'))
+  expect(stream).toContain(name('two&#10;lines&#10;here'))
+})
+
+test('without a list service, the app reads a list of its own over HTTP in the same shape', async () => {
+  await using server = startBreeds(null)
+  const stream = await (await fetch(`${server.address}/dogstream`)).text()
+  const list = ListAnswer.parse(await (await fetch(`${server.address}/breeds/list`)).json())
+  const names = Object.keys(list.message)
+  expect(names.length).toBeGreaterThan(10)
+  expect(stream).toBe(names.map(key => MORE + name(key)).join('') + NO_MORE)
+})
+
+test('a list service that refuses the connection is one status that says so', async () => {
+  const service = listService(() => listAnswer([]))
+  await service[Symbol.asyncDispose]()
+  expect(await streamOf(service)).toBe(failure('it cannot be reached'))
+})
+
+test('a list service that does not answer 200 is one status that says so', async () => {
+  await using service = listService(() => new Response('secret reason', { status: 503 }))
+  expect(await streamOf(service)).toBe(failure('it answered with status 503'))
+})
+
+test('an answer that is not JSON is one status that says so', async () => {
+  await using service = listService(() => new Response('<html>'))
+  expect(await streamOf(service)).toBe(failure('its answer is not JSON'))
+})
+
+test('an answer of another shape is one status that says so', async () => {
+  for (const answer of ['[]', 'null', '{}', '{"message":["akita"]}', '{"message":null}', '{"message":"akita"}']) {
+    await using service = listService(() => new Response(answer))
+    expect(await streamOf(service), answer).toBe(failure('its answer is not a list of names'))
+  }
+})
+
+test('an answer longer than 1 MiB is one status that says so', async () => {
+  await using service = listService(() => listAnswer(['x'.repeat(1_048_577)]))
+  expect(await streamOf(service)).toBe(failure('its answer is longer than 1048576 bytes'))
+})
+
+test('an answer that breaks off is one status that says so', async () => {
+  await using service = listService(
+    () =>
+      new Response(
+        new ReadableStream({
+          start(controller) {
+            controller.enqueue('{"message":{"akita":[],')
+            controller.close()
+          },
+        }),
+      ),
+  )
+  expect(await streamOf(service)).toBe(failure('its answer is not JSON'))
+})
+
+test('a list service that gives no full answer within 10 s is one status that says so', async () => {
+  const clock = manualClock()
+  await using service = listService(
+    () => new Response(new ReadableStream({ start: controller => controller.enqueue('{"message":') })),
+  )
+  await using server = startBreeds(service, clock)
+  const answer = fetch(`${server.address}/dogstream`).then(response => response.text())
+  await clock.waitedFor(10_000)
+  clock.advance(10_000)
+  // The comment of a stream that was silent for a second stands before it.
+  expect(await answer).toBe(`:\n\n${failure('it gave no full answer within 10 seconds')}`)
+})
+
+test('a plain client that says nothing of what it has gets no frames but events', async () => {
+  await using service = listService(() => listAnswer(['akita']))
+  expect(await streamOf(service)).not.toContain('id:')
+})
+
+test('a client that counts its names gets the number of each, and goes on after the last it has', async () => {
+  await using service = listService(() => listAnswer(['akita', 'boxer', 'corgi']))
+  expect(await streamOf(service, '/dogstream?after=1')).toBe(
+    `${MORE + name('boxer')}id: 2\n\n${MORE}${name('corgi')}id: 3\n\n${NO_MORE}`,
+  )
+})
+
+test('of a count in the address and one in Last-Event-ID, the greater counts', async () => {
+  await using service = listService(() => listAnswer(['akita', 'boxer', 'corgi']))
+  const stream = await streamOf(service, '/dogstream?after=0', { 'Last-Event-ID': '2' })
+  expect(stream).toBe(`${MORE + name('corgi')}id: 3\n\n${NO_MORE}`)
+})
+
+test('who has all names gets the last status alone', async () => {
+  await using service = listService(() => listAnswer(['akita']))
+  expect(await streamOf(service, '/dogstream?after=1')).toBe(NO_MORE)
+})
+
+test('the program serves the page, and ends with status 0 while a stream runs', async () => {
+  const server = await startServer(['breeds', '--host', '127.0.0.1', '--port', '0'])
+  const stream = await fetch(`${server.address}/dogstream`)
+  const reading = stream.text().catch(() => 'cut')
+  expect((await fetch(`${server.address}/healthz`)).status).toBe(200)
+  expect(await server.stop()).toBe(0)
+  await reading
+})
+
+test('BREEDS_URL that is no address of http is refused with status 2 and not repeated', async () => {
+  const { status, errors } = await run(['breeds'], { environment: { BREEDS_URL: 'ftp://user:secret@host/' } })
+  expect(status).toBe(2)
+  expect(errors).toContain('BREEDS_URL')
+  expect(errors).not.toContain('secret')
+})
+
+test('a path that is not there is 404, and a method that a path does not have 405 with Allow', async () => {
+  await using server = startBreeds(null)
+  expect((await fetch(`${server.address}/nothing`)).status).toBe(404)
+  const answer = await fetch(`${server.address}/dogstream`, { method: 'POST' })
+  expect(answer.status).toBe(405)
+  expect(answer.headers.get('Allow')).toBe('GET, HEAD')
+})

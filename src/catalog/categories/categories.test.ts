@@ -60,6 +60,7 @@ onEachEngine('categories', api => {
   test('an update changes the whole category and keeps its products', async () => {
     const id = await api.create('/categories/', sample.category)
     const productId = await api.create(`/products/${id}/products`, sample.product)
+    expect((await api.get(`/categories/${id}`)).body).toMatchObject(sample.category)
     const update = { name: 'Kitchen', description: 'All for the kitchen' }
     const updated = await api.put(`/categories/${id}`, update)
     expect(updated.status).toBe(200)

@@ -28,6 +28,7 @@ onEachEngine('products', api => {
 
   test('an update changes the whole product, in its answer and when read again', async () => {
     const id = await api.create('/products/', sample.product)
+    expect((await api.get(`/products/${id}`)).body).toMatchObject(sample.product)
     const update = { name: 'Fork', description: '', price: 0.01 }
     const updated = await api.put(`/products/${id}`, update)
     expect(updated.status).toBe(200)
@@ -74,6 +75,7 @@ onEachEngine('products', api => {
     const [first, second, third] = reviewIds
     const elsewhere = await api.create('/products/', sample.product)
     const userId = userIds[0] ?? 0
+    expect((await api.get(`/products/${productId}`)).body).toMatchObject({ reviews: [{ id: first }, {}, {}] })
     await api.patch(`/reviews/${first}`, { ...sample.review(productId, userId), rating: 5, comment: 'Better' })
     await api.delete(`/reviews/${second}`)
     await api.patch(`/reviews/${third}`, sample.review(elsewhere, userId))
@@ -96,6 +98,8 @@ onEachEngine('products', api => {
     const other = await api.create('/products/', sample.product)
     const userId = userIds[0] ?? 0
     const kept = await api.create('/reviews/', sample.review(other, userId))
+    expect((await api.get(`/products/${productId}`)).body).toMatchObject({ id: productId })
+    expect((await api.get(`/users/${userId}`)).body).toMatchObject({ reviews: [{}, {}, { id: kept }] })
     await api.delete(`/products/${productId}`)
     const gone = await api.get(`/products/${productId}`)
     expect(gone.status).toBe(404)
@@ -111,6 +115,9 @@ onEachEngine('products', api => {
     const categoryId = await api.create('/categories/', sample.category)
     const id = await api.create(`/products/${categoryId}/products`, sample.product)
     const kept = await api.create(`/products/${categoryId}/products`, sample.product)
+    for (const path of [`/products/${categoryId}/products`, `/categories/${categoryId}`]) {
+      expect(JSON.stringify((await api.get(path)).body), path).toContain(`"id":${id},`)
+    }
     await api.delete(`/products/${id}`)
     expect((await api.get(`/products/${categoryId}/products`)).body).toMatchObject([{ id: kept }])
     expect((await api.get(`/categories/${categoryId}`)).body).toMatchObject({ products: [{ id: kept }] })

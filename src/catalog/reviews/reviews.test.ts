@@ -60,6 +60,7 @@ onEachEngine('reviews', api => {
   test('an update changes the whole review, in its answer and when read again', async () => {
     const { productId, userId } = await pair()
     const id = await api.create('/reviews/', sample.review(productId, userId))
+    expect((await api.get(`/reviews/${id}`)).body).toStrictEqual(shown(id, productId, userId))
     const update = { product_id: productId, user_id: userId, rating: 1, comment: '' }
     const updated = await api.patch(`/reviews/${id}`, update)
     expect(updated.status).toBe(200)

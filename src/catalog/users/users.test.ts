@@ -83,6 +83,7 @@ onEachEngine('users', api => {
 
   test('an update changes what it sends, in its answer and when read again', async () => {
     const id = await api.create('/users/', sample.user)
+    expect((await api.get(`/users/${id}`)).body).toMatchObject(shown)
     const update = { name: 'Ada Marble', email: 'marble@mail.example', avatar: '', password: 'another', ...otherFlags }
     const updated = await api.patch(`/users/${id}`, update)
     expect(updated.status).toBe(200)
@@ -166,6 +167,8 @@ onEachEngine('users', api => {
     const { userId, productIds, reviewIds } = await reviewer()
     const other = await api.create('/users/', sample.user)
     const kept = await api.create('/reviews/', sample.review(productIds[0] ?? 0, other))
+    expect((await api.get(`/users/${userId}`)).body).toMatchObject({ id: userId })
+    expect((await api.get(`/products/${productIds[1]}`)).body).toMatchObject({ reviews: [{ user_id: userId }] })
     await api.delete(`/users/${userId}`)
     const gone = await api.get(`/users/${userId}`)
     expect(gone.status).toBe(404)

@@ -16,7 +16,8 @@ async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-      process.stdout.write(programHelp(COMMANDS))
+      const stream = name === undefined ? process.stderr : process.stdout
+      stream.write(programHelp(COMMANDS))
       return name === undefined ? 2 : 0
     }
     if (name === '--version') {

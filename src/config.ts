@@ -247,7 +247,9 @@ function databaseAddress(text: string): DatabaseAddress {
     throw new SettingError('this version stores on SQLite alone; use sqlite:PATH')
   }
   if (scheme !== 'sqlite' || rest.length === 0) throw new SettingError('unknown kind of database; use sqlite:PATH')
-  if (path === '') throw new SettingError('a path is needed after sqlite:, for example sqlite:data/stockroom.db')
+  if (path === '' || path.startsWith(':')) {
+    throw new SettingError('the path of a file is needed after sqlite:, for example sqlite:data/stockroom.db')
+  }
   return { engine: 'sqlite', path: path.startsWith('//') ? path.slice(2) : path }
 }
 
@@ -280,7 +282,7 @@ function webOrigin(text: string): string {
   if (text === '*') return text
   const origin = URL.canParse(text) ? new URL(text).origin : 'null'
   if (origin === 'null' || origin !== text) {
-    throw new SettingError(`${JSON.stringify(text)} is no web origin; write it as https://shop.example`)
+    throw new SettingError('a web origin is a scheme, a host and perhaps a port, for example https://shop.example')
   }
   return text
 }

@@ -1,0 +1,53 @@
+import { createOnigurumaEngine } from '@shikijs/engine-oniguruma'
+import { codeToTokensBase, createShikiPrimitive } from '@shikijs/primitive'
+import MarkdownIt from 'markdown-it'
+import { escapeHtml } from '../../src/markdown/html.ts'
+import { loadLanguages } from '../../src/markdown/languages.ts'
+import { makeSafe } from '../../src/markdown/safety.ts'
+import { pairThemes } from '../../src/markdown/theme.ts'
+
+/**
+ * What a program does that renders the whole text with each piece: markdown-it as it comes, and Shiki's own function for
+ * a whole block of code. The rules of safety, the languages and the colours are ours, so that the output can be the same.
+ */
+export async function openAnew(): Promise<(text: string) => string> {
+  const [engine, languages] = await Promise.all([
+    createOnigurumaEngine(import('@shikijs/engine-oniguruma/wasm-inlined')),
+    loadLanguages(),
+  ])
+  const theme = pairThemes()
+  const shiki = createShikiPrimitive({ engine, langs: [], themes: [theme.registration], warnings: false })
+  const markdown = new MarkdownIt({
+    linkify: true,
+    highlight(code, label) {
+      const language = languages.get(label.toLowerCase())
+      if (!language) return `<pre class="code" style="${theme.blockStyle}"><code>${escapeHtml(code)}</code></pre>`
+      shiki.loadLanguageSync(...language.registrations)
+      const isWhole = code.endsWith('\n')
+      const lines = codeToTokensBase(shiki, isWhole ? code.slice(0, -1) : code, {
+        lang: language.name,
+        theme: 'paired',
+      })
+      const html = lines.map(tokens => lineOf(tokens, color => theme.styleOf(color))).join('\n')
+      const text = isWhole ? `${html}\n` : html
+      return `<pre class="code" style="${theme.blockStyle}"><code class="language-${language.name}">${text}</code></pre>`
+    },
+  })
+  makeSafe(markdown)
+  markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
+  return text => markdown.render(text)
+}
+
+/** Neighbours of one colour are one element. */
+function lineOf(tokens: readonly { content: string; color?: string }[], styleOf: (color: string) => string): string {
+  const runs: { style: string; text: string }[] = []
+  for (const { content, color = '' } of tokens) {
+    const style = styleOf(color)
+    const last = runs.at(-1)
+    if (last?.style === style) last.text += content
+    else runs.push({ style, text: content })
+  }
+  return runs
+    .map(({ style, text }) => (style ? `<span style="${style}">${escapeHtml(text)}</span>` : escapeHtml(text)))
+    .join('')
+}

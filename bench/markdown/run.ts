@@ -1,0 +1,91 @@
+import { openMarkdown } from '../../src/markdown/renderer.ts'
+import { median } from '../statistics.ts'
+import { openAnew } from './anew.ts'
+import { sampleAnswer } from './answer.ts'
+
+const PIECE_CHARACTERS = 4
+const ANSWER_CHARACTERS = 16_000
+const ROUNDS = 7
+/** Rendering everything anew is measured at one piece in so many, since it takes a minute at all. */
+const ANEW_STEP = 40
+
+const opening = cpuMilliseconds()
+const markdown = await openMarkdown()
+const opened = cpuMilliseconds() - opening
+
+const cold = cpuMilliseconds()
+await markdown.warmUp()
+const warmed = cpuMilliseconds() - cold
+
+const answer = sampleAnswer(ANSWER_CHARACTERS)
+const pieces = Math.ceil(answer.length / PIECE_CHARACTERS)
+const quarters = quartersOf(answer)
+const first = costOf([answer])
+const long: number[] = []
+const short: number[] = []
+const sent: number[] = []
+for (let round = 0; round < ROUNDS; round++) {
+  short.push(costOf(quarters) / quarters.length)
+  long.push(costOf([answer]))
+  sent.push(costOf([answer], Buffer.byteLength))
+}
+
+console.log(
+  `an answer of ${answer.length} characters, half of it code, in ${pieces} pieces; CPU time of ${ROUNDS} rounds`,
+)
+console.log(`opening: ${opened.toFixed(0)} ms; warming up: ${warmed.toFixed(0)} ms`)
+console.log(`first answer: ${first.toFixed(0)} ms, ${(first / pieces).toFixed(3)} ms a piece`)
+console.log(`after that: ${range(long)} ms, ${(median(long) / pieces).toFixed(3)} ms a piece`)
+console.log(`with the bytes to send made of each rendering: ${range(sent)} ms`)
+console.log(`a quarter of it, ${pieces / 4} pieces: ${range(short)} ms`)
+console.log(`so ${pieces} pieces cost ${(median(long) / median(short)).toFixed(2)} times as much as ${pieces / 4}`)
+
+const anew = await openAnew()
+anew(answer)
+const stream = markdown.stream()
+let sampled = 0
+let checked = 0
+for (let end = PIECE_CHARACTERS; end <= answer.length; end += PIECE_CHARACTERS) {
+  stream.append(answer.slice(end - PIECE_CHARACTERS, end))
+  if ((end / PIECE_CHARACTERS) % ANEW_STEP !== 0) continue
+  const before = cpuMilliseconds()
+  const html = anew(answer.slice(0, end))
+  sampled += cpuMilliseconds() - before
+  checked += 1
+  if (html !== stream.html()) throw new Error(`the two differ after ${end} characters`)
+}
+const everything = sampled * ANEW_STEP
+console.log(
+  `everything anew with markdown-it and Shiki: ${everything.toFixed(0)} ms (${checked} of ${pieces} pieces measured, the same output)`,
+)
+console.log(`that is ${(everything / median(long)).toFixed(0)} times as much`)
+
+/** CPU milliseconds to render texts after each piece. */
+function costOf(texts: readonly string[], use: (html: string) => number = html => html.length): number {
+  const before = cpuMilliseconds()
+  let used = 0
+  for (const text of texts) {
+    const stream = markdown.stream()
+    for (let start = 0; start < text.length; start += PIECE_CHARACTERS) {
+      stream.append(text.slice(start, start + PIECE_CHARACTERS))
+      used += use(stream.html())
+    }
+  }
+  if (used === 0) throw new Error('nothing was rendered')
+  return cpuMilliseconds() - before
+}
+
+/** Four answers of about a quarter of the length, which together have what the whole one has. */
+function quartersOf(text: string): string[] {
+  const starts = [0, 1, 2, 3].map(quarter => text.lastIndexOf('## ', (quarter * text.length) / 4))
+  return starts.map((start, quarter) => text.slice(Math.max(start, 0), starts[quarter + 1]))
+}
+
+function cpuMilliseconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+function range(values: readonly number[]): string {
+  return `${median(values).toFixed(0)} (${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)})`
+}

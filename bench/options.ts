@@ -13,7 +13,7 @@ export interface BenchOptions {
   readonly markdown: boolean
 }
 
-export const HELP = `Usage: npm run bench -- [OPTION ...]
+export const HELP = `Usage: npm run bench -- catalog [OPTION ...]
 
   --connections N   connections that are kept open at once (32)
   --seconds N       how long each server is driven in each round (4)

@@ -4,11 +4,12 @@ import { breeds } from './breeds/command.ts'
 import { serve } from './catalog/command.ts'
 import { backup } from './catalog/operations/backup.ts'
 import { seed } from './catalog/seed/command.ts'
+import { chat } from './chat/command.ts'
 import type { Command } from './command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
 
-const COMMANDS: readonly Command[] = [serve, breeds, seed, backup]
+const COMMANDS: readonly Command[] = [serve, breeds, chat, seed, backup]
 
 process.exitCode = await main(process.argv.slice(2))
 

@@ -8,6 +8,8 @@ export interface Command {
   /** What it does, in one line. */
   readonly summary: string
   readonly settings: readonly Setting<unknown>[]
+  /** What --help says beside the settings. */
+  readonly note?: string
   /** Ends when the command is done; throws an `OperatorError` that the operator can act on. */
   readonly run: (argv: readonly string[]) => Promise<void>
 }

@@ -23,6 +23,7 @@ export function commandHelp(command: Command): string {
     '',
     ...columns([...rows, ['--help', 'print this text']]),
     '',
+    ...(command.note === undefined ? [] : [command.note, '']),
   ].join('\n')
 }
 

@@ -5,7 +5,7 @@ import { type ListServicePeer, listAnswer, listService } from '../../test/peers/
 import { run, startServer } from '../../test/service.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { listen } from '../server/listen.ts'
-import { createBreeds } from './app.tsx'
+import { createBreeds } from './app.ts'
 
 const MORE =
   'event: DogBreedNoMass\ndata: <div id="DogBreedNoMass" hx-swap-oob="true">More breeds are coming.</div>\n\n'
@@ -36,7 +36,7 @@ async function* chunksOf(answer: Promise<Response>): AsyncGenerator<string> {
 }
 
 function failure(reason: string): string {
-  const text = `The list of breeds is not to be had: ${reason}. Reload the page to try again.`
+  const text = `The list service ${reason}. Reload the page to try again.`
   return `event: DogBreedNoMass\ndata: <div id="DogBreedNoMass" hx-swap-oob="true">${text}</div>\n\n`
 }
 
@@ -58,16 +58,18 @@ test('the page forbids what is not from its own origin, and inline scripts', asy
   expect(policy).not.toContain('script-src')
 })
 
-test('every file that the page names is served by the app, with a time to keep it, and 304 when it has not changed', async () => {
+test('every file that the page names is served by the app, under an address that holds for just these contents', async () => {
   await using server = startBreeds(null)
   const html = await (await fetch(server.address)).text()
   const paths = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
   expect(paths.length).toBeGreaterThan(4)
   for (const path of paths) {
-    expect(path).toStartWith('/static/')
+    expect(path).toMatch(/^\/static\/[\w.]+\?v=[\w-]{22}$/)
     const answer = await fetch(server.address + path)
     expect(answer.status, path).toBe(200)
-    expect(answer.headers.get('Cache-Control'), path).toMatch(/max-age=\d+/)
+    expect(answer.headers.get('Cache-Control'), path).toBe('public, max-age=31536000, immutable')
+    const ofAnotherVersion = await fetch(server.address + path.replace(/v=.*/, 'v=another'))
+    expect(ofAnotherVersion.headers.get('Cache-Control'), path).toBe('no-cache')
     const tag = answer.headers.get('ETag') ?? ''
     expect((await fetch(server.address + path, { headers: { 'If-None-Match': tag } })).status, path).toBe(304)
   }
@@ -87,6 +89,14 @@ test('the stream is text/event-stream that nothing on the way may keep', async (
   expect(headers.get('Content-Type')).toBe('text/event-stream')
   expect(headers.get('Cache-Control')).toBe('no-cache')
   expect(headers.get('X-Accel-Buffering')).toBe('no')
+})
+
+test("names that look like numbers, and those of an object's own members, keep their places", async () => {
+  const message = '"message" : {"10":[],"__proto__":[],"9":[{"1":"\\"2\\":"}],"constructor":[],"a\\"b\\u0041":[]}'
+  await using service = listService(() => new Response(`{"0":1,${message},"status":"message"}`))
+  expect(await streamOf(service)).toBe(
+    ['10', '__proto__', '9', 'constructor', 'a&quot;bA'].map(key => MORE + name(key)).join('') + NO_MORE,
+  )
 })
 
 test('a list without names is the last status alone', async () => {
@@ -133,29 +143,29 @@ test('without a list service, the app reads a list of its own over HTTP in the s
 test('a list service that refuses the connection is one status that says so', async () => {
   const service = listService(() => listAnswer([]))
   await service[Symbol.asyncDispose]()
-  expect(await streamOf(service)).toBe(failure('it cannot be reached'))
+  expect(await streamOf(service)).toBe(failure('cannot be reached'))
 })
 
 test('a list service that does not answer 200 is one status that says so', async () => {
   await using service = listService(() => new Response('secret reason', { status: 503 }))
-  expect(await streamOf(service)).toBe(failure('it answered with status 503'))
+  expect(await streamOf(service)).toBe(failure('answered with status 503'))
 })
 
 test('an answer that is not JSON is one status that says so', async () => {
   await using service = listService(() => new Response('<html>'))
-  expect(await streamOf(service)).toBe(failure('its answer is not JSON'))
+  expect(await streamOf(service)).toBe(failure('did not answer in JSON'))
 })
 
 test('an answer of another shape is one status that says so', async () => {
   for (const answer of ['[]', 'null', '{}', '{"message":["akita"]}', '{"message":null}', '{"message":"akita"}']) {
     await using service = listService(() => new Response(answer))
-    expect(await streamOf(service), answer).toBe(failure('its answer is not a list of names'))
+    expect(await streamOf(service), answer).toBe(failure('did not answer with a list of names'))
   }
 })
 
 test('an answer longer than 1 MiB is one status that says so', async () => {
   await using service = listService(() => listAnswer(['x'.repeat(1_048_577)]))
-  expect(await streamOf(service)).toBe(failure('its answer is longer than 1048576 bytes'))
+  expect(await streamOf(service)).toBe(failure('answered with more than 1048576 bytes'))
 })
 
 test('an answer that breaks off is one status that says so', async () => {
@@ -170,7 +180,7 @@ test('an answer that breaks off is one status that says so', async () => {
         }),
       ),
   )
-  expect(await streamOf(service)).toBe(failure('its answer is not JSON'))
+  expect(await streamOf(service)).toBe(failure('did not answer in JSON'))
 })
 
 test('a list service that gives no full answer within 10 s is one status that says so', async () => {
@@ -183,7 +193,7 @@ test('a list service that gives no full answer within 10 s is one status that sa
   await clock.waitedFor(10_000)
   clock.advance(10_000)
   // The comment of a stream that was silent for a second stands before it.
-  expect(await answer).toBe(`:\n\n${failure('it gave no full answer within 10 seconds')}`)
+  expect(await answer).toBe(`:\n\n${failure('gave no full answer within 10 seconds')}`)
 })
 
 test('a plain client that says nothing of what it has gets no frames but events', async () => {
@@ -207,6 +217,29 @@ test('of a count in the address and one in Last-Event-ID, the greater counts', a
 test('who has all names gets the last status alone', async () => {
   await using service = listService(() => listAnswer(['akita']))
   expect(await streamOf(service, '/dogstream?after=1')).toBe(NO_MORE)
+})
+
+test('a failure of the list service is logged with its cause, and without the address that may hold a credential', async () => {
+  const service = listService(() => listAnswer([]))
+  await service[Symbol.asyncDispose]()
+  const environment = { BREEDS_URL: service.url.replace('//', '//user:secret@') }
+  const server = await startServer(['breeds', '--host', '127.0.0.1', '--port', '0'], { environment })
+  const stream = await fetch(`${server.address}/dogstream`, { headers: { 'X-Request-Id': 'asked-for-this' } })
+  expect(await stream.text()).toBe(failure('cannot be reached'))
+  expect(await server.stop()).toBe(0)
+  const lines = server
+    .errors()
+    .split('\n')
+    .filter(line => line.includes('"logger":"breeds"'))
+  expect(lines.map(line => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      level: 'warning',
+      message: 'the list service cannot be reached',
+      cause: expect.stringMatching(/refused/i),
+      request_id: 'asked-for-this',
+    }),
+  ])
+  expect(server.output() + server.errors()).not.toContain('secret')
 })
 
 test('the program serves the page, and ends with status 0 while a stream runs', async () => {

@@ -2,7 +2,7 @@ import type { Command } from '../command.ts'
 import { accessLog, breedsUrl, host, logLevel, port, readCommandLine } from '../config.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { startLog } from '../server/log.ts'
-import { createBreeds } from './app.tsx'
+import { createBreeds } from './app.ts'
 
 const breedsPort = port(6543)
 
@@ -13,6 +13,7 @@ export const breeds: Command = {
   settings: [host, breedsPort, breedsUrl, accessLog, logLevel],
   run: async argv => {
     const line = readCommandLine(argv, breeds.settings)
+    // All of them first: a wrong setting stops the program before it has touched anything.
     const settings = {
       level: line.value(logLevel),
       listUrl: line.value(breedsUrl),

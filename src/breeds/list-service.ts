@@ -5,9 +5,11 @@ import type { Clock } from '../clock.ts'
 const ANSWER_MAX_MS = 10_000
 const ANSWER_MAX_BYTES = 1_048_576
 
-const ListAnswer = z.object({ message: z.record(z.string(), z.unknown()) })
+/** Keys are marked, see `withMarkedKeys`. */
+const MARK = '.'
+const ListAnswer = z.object({ [`${MARK}message`]: z.record(z.string(), z.unknown()) })
 
-/** Why there are no names, in words for whoever looks at the page. */
+/** Why there are no names: what the list service did, for whoever looks at the page. */
 export class ListServiceError extends Error {
   override name = 'ListServiceError'
 }
@@ -26,16 +28,15 @@ export async function fetchNames(url: string, clock: Clock, left: AbortSignal): 
     })
     if (response.status !== 200) {
       await response.body?.cancel()
-      throw new ListServiceError(`it answered with status ${response.status}`)
+      throw new ListServiceError(`answered with status ${response.status}`)
     }
     return namesIn(await boundedText(response))
   } catch (error) {
     if (error instanceof ListServiceError) throw error
     if (late.signal.aborted) {
-      throw new ListServiceError(`it gave no full answer within ${ANSWER_MAX_MS / 1000} seconds`)
+      throw new ListServiceError(`gave no full answer within ${ANSWER_MAX_MS / 1000} seconds`)
     }
-    // What the runtime says may hold the address, and with it a credential.
-    throw new ListServiceError('it cannot be reached', { cause: error })
+    throw new ListServiceError('cannot be reached', { cause: error })
   } finally {
     callOff()
   }
@@ -47,7 +48,7 @@ async function boundedText(response: Response): Promise<string> {
   let length = 0
   for await (const bytes of response.body ?? []) {
     length += bytes.length
-    if (length > ANSWER_MAX_BYTES) throw new ListServiceError(`its answer is longer than ${ANSWER_MAX_BYTES} bytes`)
+    if (length > ANSWER_MAX_BYTES) throw new ListServiceError(`answered with more than ${ANSWER_MAX_BYTES} bytes`)
     text += decoder.decode(bytes, { stream: true })
   }
   return text + decoder.decode()
@@ -56,11 +57,18 @@ async function boundedText(response: Response): Promise<string> {
 function namesIn(text: string): string[] {
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = JSON.parse(withMarkedKeys(text))
   } catch {
-    throw new ListServiceError('its answer is not JSON')
+    throw new ListServiceError('did not answer in JSON')
   }
   const read = ListAnswer.safeParse(json)
-  if (!read.success) throw new ListServiceError('its answer is not a list of names')
-  return Object.keys(read.data.message)
+  if (!read.success) throw new ListServiceError('did not answer with a list of names')
+  return Object.values(read.data).flatMap(message => Object.keys(message).map(key => key.slice(MARK.length)))
+}
+
+/** JSON text with a mark before each key, as an object puts keys that look like numbers first, wherever they stood. */
+function withMarkedKeys(json: string): string {
+  return json.replace(/"((?:[^"\\]|\\.)*)"(\s*:)?/g, (string, content, colon) =>
+    colon === undefined ? string : `"${MARK}${content}"${colon}`,
+  )
 }

@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { sharedPath } from './static.ts'
 
 /**
  * What a page may do: load from its own origin alone and run no inline script. Styles on elements are allowed, since
@@ -55,11 +56,11 @@ export function Layout({ title, styles = [], scripts = [], head, children }: Lay
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={JSON.stringify(HTMX_SETTINGS)} />
         <title>{title}</title>
-        <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
-        {['/static/page.css', ...styles].map(href => (
+        <link rel="icon" href={sharedPath('icon.svg')} type="image/svg+xml" />
+        {[sharedPath('page.css'), ...styles].map(href => (
           <link rel="stylesheet" href={href} />
         ))}
-        {['/static/htmx.js', '/static/sse.js', ...scripts].map(src => (
+        {[sharedPath('htmx.js'), sharedPath('sse.js'), ...scripts].map(src => (
           <script src={src} defer></script>
         ))}
         {head}

@@ -1,29 +1,40 @@
 import type { Hono } from 'hono'
 import htmx from 'htmx.org/dist/htmx.min.js' with { type: 'text' }
 import htmxSse from 'htmx-ext-sse/dist/sse.min.js' with { type: 'text' }
-import { asset } from '../server/asset.ts'
+import { asset, versionedPath } from '../server/asset.ts'
 import type { RequestScope } from '../server/requests.ts'
 import icon from './icon.svg' with { type: 'text' }
 import styles from './page.css' with { type: 'text' }
 
-const JAVASCRIPT = 'text/javascript'
-const CSS = 'text/css'
+const CONTENT_TYPES = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' } as const
 
-/** Files of one app, by their names under `/static/`. */
-export type StaticFiles = Readonly<Record<`${string}.js` | `${string}.css`, string>>
+type StaticFileName = `${string}.${keyof typeof CONTENT_TYPES}`
+
+/** Contents of files by their names under `/static/`. */
+export type StaticFiles = Readonly<Record<StaticFileName, string>>
+
+/** What every page needs. */
+const SHARED = { 'htmx.js': htmx, 'sse.js': htmxSse, 'page.css': styles, 'icon.svg': icon } satisfies StaticFiles
 
 /** Serves under `/static` what every page needs, and the app's own files. */
 export function addStaticFiles(app: Hono<{ Bindings: RequestScope }>, files: StaticFiles): void {
-  const assets = {
-    'htmx.js': asset(htmx, JAVASCRIPT),
-    'sse.js': asset(htmxSse, JAVASCRIPT),
-    'page.css': asset(styles, CSS),
-    'icon.svg': asset(icon, 'image/svg+xml'),
-    ...Object.fromEntries(
-      Object.entries(files).map(([name, text]) => [name, asset(text, name.endsWith('.css') ? CSS : JAVASCRIPT)]),
-    ),
-  }
-  for (const [name, answer] of Object.entries(assets)) {
+  for (const [name, contents] of Object.entries({ ...SHARED, ...files })) {
+    const answer = asset(contents, contentTypeOf(name))
     app.get(`/static/${name}`, context => answer(context.req.raw))
   }
+}
+
+/** Where a page loads an app's own file from. */
+export function staticPath(name: StaticFileName, contents: string): string {
+  return versionedPath(`/static/${name}`, contents)
+}
+
+/** Where a page loads from what every page needs. */
+export function sharedPath(name: keyof typeof SHARED): string {
+  return staticPath(name, SHARED[name])
+}
+
+function contentTypeOf(name: string): string {
+  const [, type] = Object.entries(CONTENT_TYPES).find(([ending]) => name.endsWith(`.${ending}`)) ?? []
+  return type ?? 'application/octet-stream'
 }

@@ -1,24 +1,45 @@
 import { CryptoHasher, gzipSync } from 'bun'
 
-const MAX_AGE_SECONDS = 86_400
+const YEAR_SECONDS = 31_536_000
+const HASH_CHARACTERS = 22
 
-/** Answers a request for one file of ours: compressed once, kept by browsers for a day, then asked for by its hash. */
+/** Answers a request for one file of ours. */
 export type Asset = (request: Request) => Response
 
+/**
+ * A file that is compressed once. Under an address that ends with its version, browsers keep it for good; under its plain
+ * one, they ask each time whether it has changed.
+ */
 export function asset(contents: string, contentType: string): Asset {
-  // A weak tag, as the bytes differ by coding while the file is the same (RFC 9110, 8.8.3).
-  const tag = `W/"${new CryptoHasher('sha256').update(contents).digest('base64url').slice(0, 22)}"`
-  const headers = {
+  const version = versionOf(contents)
+  const plainHeaders = {
     'Content-Type': `${contentType}; charset=utf-8`,
-    'Cache-Control': `public, max-age=${MAX_AGE_SECONDS}`,
-    ETag: tag,
+    'Cache-Control': 'no-cache',
+    // A weak tag, as the bytes differ by coding while the file is the same (RFC 9110, 8.8.3).
+    ETag: `W/"${version}"`,
     Vary: 'Accept-Encoding',
+    'X-Content-Type-Options': 'nosniff',
   }
+  const keptHeaders = { ...plainHeaders, 'Cache-Control': `public, max-age=${YEAR_SECONDS}, immutable` }
   let compressed: Uint8Array<ArrayBuffer> | undefined
-  return request => {
-    if (request.headers.get('If-None-Match') === tag) return new Response(null, { status: 304, headers })
-    if (!request.headers.get('Accept-Encoding')?.includes('gzip')) return new Response(contents, { headers })
+  return ({ url, headers: asked }) => {
+    const headers = url.endsWith(versionQuery(version)) ? keptHeaders : plainHeaders
+    if (asked.get('If-None-Match')?.includes(version)) return new Response(null, { status: 304, headers })
+    if (!asked.get('Accept-Encoding')?.includes('gzip')) return new Response(contents, { headers })
     compressed ??= gzipSync(contents)
     return new Response(compressed, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
   }
+}
+
+/** A file's path with its version: another address when its contents change. */
+export function versionedPath(path: string, contents: string): string {
+  return path + versionQuery(versionOf(contents))
+}
+
+function versionQuery(version: string): string {
+  return `?v=${version}`
+}
+
+function versionOf(contents: string): string {
+  return new CryptoHasher('sha256').update(contents).digest('base64url').slice(0, HASH_CHARACTERS)
 }

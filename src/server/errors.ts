@@ -24,12 +24,17 @@ export function errorResponse(error: unknown, requestId: string): Response {
     log.database.error('{reason}', { request_id: requestId, reason: error.message, cause: reasonOf(error.cause) })
     return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(RETRY_AFTER_SECONDS) })
   }
+  logFailure(error, requestId)
+  return detailResponse(500, 'Internal Server Error')
+}
+
+/** For what breaks on our side, in a request or in the stream that answers it. */
+export function logFailure(error: unknown, requestId: string): void {
   log.server.error('a request failed: {reason}', {
     request_id: requestId,
     reason: reasonOf(error),
     stack: error instanceof Error ? error.stack : undefined,
   })
-  return detailResponse(500, 'Internal Server Error')
 }
 
 /** An answer in the shape of the framework that clients know: `{"detail": "…"}`. */

@@ -1,16 +1,16 @@
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib'
 
 /**
- * How far back compression looks, as a power of two: 4 MiB. Where each event repeats the one before and adds a little, the
+ * How far back compression looks, as a power of two: 2 MiB. Where each event repeats the one before and adds a little, the
  * whole of it must be within reach; then an event costs a few bytes.
  */
-const WINDOW_BITS = 22
+const WINDOW_BITS = 21
 
-const BROTLI_QUALITY = 5
+const BROTLI_QUALITY = 6
 const ZSTD_LEVEL = 3
 
-/** Streams that are compressed at once; each takes some MiB. Others go out as they are. */
-const COMPRESSED_STREAMS_MAX = 512
+/** Streams with a large window at once; each takes up to some 8 MiB. Others have gzip's, of 32 KiB. */
+const LARGE_WINDOWS_MAX = 128
 
 /** Best first. */
 const CODINGS = ['br', 'zstd', 'gzip'] as const
@@ -27,17 +27,21 @@ export interface EventCompressor extends Disposable {
   end(): Promise<Uint8Array>
 }
 
-let compressedStreams = 0
+let largeWindows = 0
 
-/** The best coding that the client takes (RFC 9110, 12.5.3). */
+/** The coding that the client likes best, and of those that it likes alike, the best (RFC 9110, 12.5.3). */
 export function contentCoding(acceptEncoding: string | null): ContentCoding {
-  if (compressedStreams >= COMPRESSED_STREAMS_MAX) return 'identity'
-  const taken = new Set<string>()
+  const weights = new Map<string, number>()
   for (const part of (acceptEncoding ?? '').toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map(word => word.trim())
-    if (!parameters.some(parameter => /^q=0(\.0*)?$/.test(parameter))) taken.add(name)
+    const weight = parameters.find(parameter => parameter.startsWith('q='))
+    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)) || 0)
   }
-  return CODINGS.find(coding => taken.has(coding)) ?? 'identity'
+  const weightOf = (coding: ContentCoding) => weights.get(coding) ?? weights.get('*') ?? 0
+  const possible = largeWindows < LARGE_WINDOWS_MAX ? CODINGS : (['gzip'] as const)
+  const best = possible.reduce((one, other) => (weightOf(other) > weightOf(one) ? other : one))
+  // Who does not name identity takes it, but likes anything else better.
+  return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : 'identity'
 }
 
 export function eventCompressor(coding: ContentCoding): EventCompressor {
@@ -46,10 +50,12 @@ export function eventCompressor(coding: ContentCoding): EventCompressor {
     return { event: async text => encoder.encode(text), end: async () => new Uint8Array(), [Symbol.dispose]: () => {} }
   }
   const { stream, flush } = FLUSHED[coding]()
-  compressedStreams += 1
-  stream.once('close', () => {
-    compressedStreams -= 1
-  })
+  if (coding !== 'gzip') {
+    largeWindows += 1
+    stream.once('close', () => {
+      largeWindows -= 1
+    })
+  }
   let chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   const taken = () => {

@@ -4,11 +4,11 @@ import { EventSource } from 'eventsource'
 import { createParser } from 'eventsource-parser'
 import { manualClock } from '../../test/manual-clock.ts'
 import type { Clock } from '../clock.ts'
-import { eventStream, type Frame } from './event-stream.ts'
+import { eventStream, type ServerSentEvent } from './event-stream.ts'
 import { listen } from './listen.ts'
 
 /** Serves one stream, as an app does. */
-function serve(frames: (left: AbortSignal) => AsyncIterable<Frame>, clock?: Clock) {
+function serve(frames: (left: AbortSignal) => AsyncIterable<ServerSentEvent>, clock?: Clock) {
   return listen({
     fetch: (request, scope) => eventStream(request, scope, frames, clock),
     host: '127.0.0.1',
@@ -17,13 +17,15 @@ function serve(frames: (left: AbortSignal) => AsyncIterable<Frame>, clock?: Cloc
   })
 }
 
-async function* twoEvents(): AsyncGenerator<Frame> {
-  yield { name: 'First', chunk: '<p>one</p>' }
-  yield { id: 7 }
+async function* twoEvents(): AsyncGenerator<ServerSentEvent> {
+  yield { name: 'First', chunk: '<p>one</p>', id: 7 }
   yield { name: 'Second', chunk: '<pre>a\nb\r\nc\rd</pre>' }
 }
 
 const TWO_EVENTS = 'event: First\ndata: <p>one</p>\n\nid: 7\n\nevent: Second\ndata: <pre>a&#10;b&#10;c&#10;d</pre>\n\n'
+
+/** How HTTP/1.1 ends a body whose length was not told. */
+const LAST_PIECE = '0\r\n\r\n'
 
 /** What has come by when, so that a test can wait for it. */
 function gate() {
@@ -58,23 +60,83 @@ test('an independent EventSource hears the events by their names', async () => {
   source.close()
 })
 
-test('the best coding that the client takes compresses the stream', async () => {
+test('on the wire, each event is one piece, sent before the next is there, and nothing else stands around them', async () => {
+  const received = gate()
+  await using server = serve(async function* () {
+    for await (const event of twoEvents()) {
+      yield event
+      await received.opened
+    }
+  })
+  const client = await connect(server.address)
+  const first = 'event: First\ndata: <p>one</p>\n\nid: 7\n\n'
+  const second = 'event: Second\ndata: <pre>a&#10;b&#10;c&#10;d</pre>\n\n'
+  const piece = (frames: string) => `${frames.length.toString(16)}\r\n${frames}\r\n`
+  await client.received('\r\n\r\n')
+  const head = client.text().slice(0, client.text().indexOf('\r\n\r\n'))
+  expect(head.split('\r\n')).toEqual(
+    expect.arrayContaining([
+      'HTTP/1.1 200 OK',
+      'Content-Type: text/event-stream',
+      'Cache-Control: no-cache',
+      'X-Accel-Buffering: no',
+      'Vary: Accept-Encoding',
+    ]),
+  )
+  await client.received(`${head}\r\n\r\n${piece(first)}`)
+  received.open()
+  await client.received(LAST_PIECE)
+  expect(client.text()).toBe(`${head}\r\n\r\n${piece(first)}${piece(second)}${LAST_PIECE}`)
+})
+
+test('the coding is the one that the client likes best, and of those that it likes alike the one that takes least', async () => {
   await using server = serve(twoEvents)
-  const get = (accepted: string) =>
-    fetch(server.address, { headers: { 'Accept-Encoding': accepted }, decompress: false })
-  const brotli = await get('gzip, deflate, br, zstd')
-  expect(brotli.headers.get('Content-Encoding')).toBe('br')
-  expect(brotli.headers.get('Vary')).toBe('Accept-Encoding')
-  expect(brotliDecompressSync(await brotli.bytes()).toString()).toBe(TWO_EVENTS)
-  const zstd = await get('zstd, gzip')
-  expect(zstd.headers.get('Content-Encoding')).toBe('zstd')
-  expect(zstdDecompressSync(await zstd.bytes()).toString()).toBe(TWO_EVENTS)
-  const gzip = await get('gzip, br;q=0')
-  expect(gzip.headers.get('Content-Encoding')).toBe('gzip')
-  expect(gunzipSync(await gzip.bytes()).toString()).toBe(TWO_EVENTS)
-  const plain = await get('identity')
-  expect(plain.headers.get('Content-Encoding')).toBeNull()
-  expect(await plain.text()).toBe(TWO_EVENTS)
+  const codings = [
+    ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+    ['zstd, gzip', 'zstd', zstdDecompressSync],
+    ['gzip, br;q=0', 'gzip', gunzipSync],
+    ['br;q=0.5, gzip;q=0.8, zstd;q=0.8', 'zstd', zstdDecompressSync],
+    ['GZIP;Q=0.2', 'gzip', gunzipSync],
+    ['*', 'br', brotliDecompressSync],
+    ['br;q=0, *;q=0.1', 'zstd', zstdDecompressSync],
+  ] as const
+  for (const [accepted, coding, decompress] of codings) {
+    const answer = await ask(server.address, accepted)
+    expect(answer.headers.get('Content-Encoding'), accepted).toBe(coding)
+    expect(answer.headers.get('Vary'), accepted).toBe('Accept-Encoding')
+    expect(decompress(await answer.bytes()).toString(), accepted).toBe(TWO_EVENTS)
+  }
+  for (const accepted of ['identity', 'deflate', '', 'br;q=0', 'gzip;q=0.5, identity', '*;q=0', 'gzip;q=x']) {
+    const answer = await ask(server.address, accepted)
+    expect(answer.headers.get('Content-Encoding'), accepted).toBeNull()
+    expect(await answer.text(), accepted).toBe(TWO_EVENTS)
+  }
+})
+
+test('streams that have ended, and those that nobody reads, leave their compression to others', async () => {
+  await using server = serve(twoEvents)
+  for (let times = 0; times < 200; times++) {
+    await fetch(server.address, { method: 'HEAD', headers: { 'Accept-Encoding': 'br' } })
+    const answer = await ask(server.address, 'br, gzip')
+    expect(answer.headers.get('Content-Encoding'), `stream ${times}`).toBe('br')
+    await answer.bytes()
+  }
+})
+
+test('of more streams at once than large windows are kept, the others are compressed with a small one', async () => {
+  const ending = gate()
+  await using server = serve(async function* () {
+    yield { name: 'First', chunk: '' }
+    await ending.opened
+  })
+  const readers = []
+  for (let times = 0; times < 129; times++) {
+    const answer = await ask(server.address, 'br, gzip')
+    readers.push({ coding: answer.headers.get('Content-Encoding'), whole: answer.bytes() })
+  }
+  ending.open()
+  await Promise.all(readers.map(({ whole }) => whole))
+  expect(readers.map(({ coding }) => coding)).toEqual([...Array.from({ length: 128 }, () => 'br'), 'gzip'])
 })
 
 test('an event reaches the client before the next one is written, in every coding', async () => {
@@ -155,24 +217,87 @@ test('when the client leaves, the source is told and ended', async () => {
   await ended.opened
 })
 
-test('a source is asked for no more than its reader takes', async () => {
-  let asked = 0
+test('a reader that does not read holds up its own source alone, and ends it when it leaves', async () => {
+  let taken = 0
+  const ended = gate()
+  const events = 2_000
   const chunk = 'x'.repeat(65_536)
-  await using server = serve(async function* () {
-    for (; asked < 10_000; asked++) yield { name: 'Much', chunk }
-  })
+  async function* much(): AsyncGenerator<ServerSentEvent> {
+    for (let count = 0; count < events; count++) yield { name: 'Much', chunk }
+  }
+  async function* watched(): AsyncGenerator<ServerSentEvent> {
+    try {
+      for await (const event of much()) {
+        taken += 1
+        yield event
+      }
+    } finally {
+      ended.open()
+    }
+  }
+  await using held = serve(watched)
+  const { leave } = await connect(held.address, { isReading: false })
+  // Who reads has all of it long before the other one would.
+  await using free = serve(much)
+  let received = 0
+  for await (const bytes of (await ask(free.address, 'identity')).body ?? []) received += bytes.length
+  expect(received).toBeGreaterThan(events * chunk.length)
+  expect(taken).toBeLessThan(events / 4)
+  leave()
+  await ended.opened
+})
+
+test('a source that fails cuts the connection, so that the stream is not taken for whole, and says nothing of why', async () => {
+  for (const coding of ['br', 'identity']) {
+    const received = gate()
+    await using server = serve(async function* () {
+      yield { name: 'First', chunk: 'one' }
+      await received.opened
+      throw new Error('a secret reason')
+    })
+    const client = await connect(server.address, { coding })
+    await client.received('\r\n\r\n')
+    received.open()
+    await client.closed
+    expect(client.text(), coding).not.toEndWith(LAST_PIECE)
+    expect(client.text(), coding).not.toContain('secret')
+  }
+})
+
+interface Connecting {
+  readonly coding?: string
+  readonly isReading?: boolean
+}
+
+/** Asks over a bare connection, on which all that comes is kept as it is. */
+async function connect(address: string, { coding = 'identity', isReading = true }: Connecting = {}) {
+  const closed = gate()
+  let more = gate()
+  let text = ''
   const socket = await Bun.connect({
     hostname: '127.0.0.1',
-    port: Number(new URL(server.address).port),
-    socket: { open: socket => socket.pause(), data: () => {} },
+    port: Number(new URL(address).port),
+    socket: {
+      data: (_, bytes) => {
+        text += bytes.toString('latin1')
+        more.open()
+        more = gate()
+      },
+      close: () => closed.open(),
+    },
   })
-  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  let before = -1
-  // The buffers of the two sockets take some; then nothing is asked for.
-  while (asked !== before || asked === 0) {
-    before = asked
-    await Bun.sleep(100)
+  if (!isReading) socket.pause()
+  socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: ${coding}\r\n\r\n`)
+  return {
+    text: () => text,
+    received: async (part: string) => {
+      while (!text.includes(part)) await more.opened
+    },
+    closed: closed.opened,
+    leave: () => socket.terminate(),
   }
-  expect(asked).toBeLessThan(1_000)
-  socket.end()
-})
+}
+
+function ask(address: string, accepted: string): Promise<Response> {
+  return fetch(address, { headers: { 'Accept-Encoding': accepted }, decompress: false })
+}

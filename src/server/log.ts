@@ -15,6 +15,8 @@ export const log = {
   server: getLogger(['stockroom', 'server']),
   request: getLogger(['stockroom', 'request']),
   database: getLogger(['stockroom', 'database']),
+  breeds: getLogger(['stockroom', 'breeds']),
+  chat: getLogger(['stockroom', 'chat']),
 }
 
 /** Sends log lines to standard error: JSON, one object a line, or text where a person reads them at a terminal. */

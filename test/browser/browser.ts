@@ -9,7 +9,7 @@ export interface TestBrowser extends AsyncDisposable {
 }
 
 /** A page, and what happened in it so far. */
-interface Tab extends AsyncDisposable {
+export interface Tab extends AsyncDisposable {
   readonly page: Page
   /** The address of everything that it asked for, also of what was refused. */
   readonly requests: () => readonly string[]

@@ -1,5 +1,6 @@
 // Imported as text, because the compiled program has no folder to scan.
 import catalog from './sqlite/0001_catalog.sql' with { type: 'text' }
+import chat from './sqlite/0002_chat.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -7,4 +8,7 @@ export interface Migration {
 }
 
 /** In the order in which they are applied; only ever added to. */
-export const sqliteMigrations: readonly Migration[] = [{ name: '0001_catalog', sql: catalog }]
+export const sqliteMigrations: readonly Migration[] = [
+  { name: '0001_catalog', sql: catalog },
+  { name: '0002_chat', sql: chat },
+]

@@ -1,4 +1,3 @@
-/** @jsxImportSource hono/jsx */
 import { Hono } from 'hono'
 import { type Clock, systemClock } from '../clock.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
@@ -7,11 +6,9 @@ import { errorResponse } from '../server/errors.ts'
 import { eventStream } from '../server/event-stream.ts'
 import type { RequestScope } from '../server/requests.ts'
 import { unrouted } from '../server/unrouted.ts'
-import script from './breeds.client.js' with { type: 'text' }
-import styles from './breeds.css' with { type: 'text' }
 import { OWN_LIST, OWN_LIST_PATH } from './own-list.ts'
-import { breedsPage } from './page.tsx'
-import { breedFrames } from './stream.tsx'
+import { breedsPage, FILES } from './page.tsx'
+import { breedEvents } from './stream.tsx'
 
 export type Breeds = Hono<{ Bindings: RequestScope }>
 
@@ -26,22 +23,13 @@ export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): B
   const breeds: Breeds = new Hono<{ Bindings: RequestScope }>()
   const page = breedsPage()
   breeds.get('/', context => context.html(page, 200, PAGE_HEADERS))
-  breeds.get('/dogstream', ({ req, env }) =>
-    eventStream(
-      req.raw,
-      env,
-      left =>
-        breedFrames({
-          listUrl: listUrl ?? ownListUrl(env),
-          shown: shownNames(req.query('after'), req.header('Last-Event-ID')),
-          clock,
-          left,
-        }),
-      clock,
-    ),
-  )
+  breeds.get('/dogstream', ({ req, env }) => {
+    const shown = shownNames(req.query('after'), req.header('Last-Event-ID'))
+    const from = { listUrl: listUrl ?? ownListUrl(env), requestId: env.requestId }
+    return eventStream(req.raw, env, left => breedEvents({ ...from, shown, clock, left }), clock)
+  })
   breeds.get(OWN_LIST_PATH, context => context.body(OWN_LIST, 200, { 'Content-Type': 'application/json' }))
-  addStaticFiles(breeds, { 'breeds.js': script, 'breeds.css': styles })
+  addStaticFiles(breeds, FILES)
   breeds.get('/healthz', context => context.json({ status: 'ok' }))
   breeds.get('/health', context => context.json({ status: 'ok' }))
   const answerUnrouted = unrouted(breeds.routes)

@@ -1,0 +1,77 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Markdown } from '../../markdown/renderer.ts'
+import { log } from '../../server/log.ts'
+import type { AnswerLimits } from './limits.ts'
+import { findAlive } from './liveness.ts'
+import { Rendition } from './rendition.ts'
+import type { AnswerRepository } from './repository.ts'
+
+/** How often is read what the other process has kept. */
+const FOLLOW_MS = 250
+
+/** How often the other process is told that somebody listens here, before it gives up. */
+const HEAR_TIMES = 6
+
+/** After the last listener has left, for one that comes back at once. */
+const LINGER_MS = 5_000
+
+/** An answer that another process has claimed, followed through the database while somebody listens. */
+export class FollowedAnswer {
+  readonly rendition: Rendition
+  /** Resolves when it is no longer followed. */
+  readonly done: Promise<void>
+  readonly #reqId: string
+  readonly #answers: AnswerRepository
+  readonly #limits: AnswerLimits
+  readonly #leaving = new AbortController()
+  #heardAt = 0
+  #toldAt = 0
+
+  constructor(reqId: string, answers: AnswerRepository, markdown: Markdown, limits: AnswerLimits) {
+    this.#limits = limits
+    this.rendition = new Rendition(markdown)
+    this.#reqId = reqId
+    this.#answers = answers
+    this.#heardAt = Date.now()
+    this.done = this.#follow()
+  }
+
+  /** Lets the listeners go; the answer goes on where it is. */
+  leave(): Promise<void> {
+    this.#leaving.abort()
+    return this.done
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#leaving
+    while (!signal.aborted) {
+      try {
+        if (await this.#isOver()) break
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error)
+        log.chat.warning('an answer could not be followed: {reason}', { req_id: this.#reqId, reason })
+      }
+      await wait(FOLLOW_MS, undefined, { signal }).catch(() => {})
+    }
+    this.rendition.detach()
+  }
+
+  async #isOver(): Promise<boolean> {
+    const stored = await findAlive(this.#answers, this.#reqId)
+    // Given back: whoever connects next may claim it.
+    if (!stored) return true
+    this.rendition.extendTo(stored.text)
+    if (stored.ending) {
+      this.rendition.end(stored.ending)
+      return true
+    }
+    const now = Date.now()
+    if (this.rendition.listeners === 0) return now - this.#heardAt >= LINGER_MS
+    this.#heardAt = now
+    if (now - this.#toldAt >= this.#limits.unheardMaxMs / HEAR_TIMES) {
+      this.#toldAt = now
+      await this.#answers.hear(this.#reqId)
+    }
+    return false
+  }
+}

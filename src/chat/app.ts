@@ -1,0 +1,41 @@
+import { Hono } from 'hono'
+import { addStaticFiles } from '../pages/static.ts'
+import { errorResponse, HttpError } from '../server/errors.ts'
+import type { RequestScope } from '../server/requests.ts'
+import { unrouted } from '../server/unrouted.ts'
+import type { Answers } from './answers/answers.ts'
+import script from './chat.client.js' with { type: 'text' }
+import styles from './chat.css' with { type: 'text' }
+import type { Repositories } from './repositories.ts'
+import { addChatRoutes } from './routes.ts'
+
+export type Chat = Hono<{ Bindings: RequestScope }>
+
+export interface ChatOptions {
+  readonly repositories: Repositories
+  readonly answers: Answers
+}
+
+/** The chat stream app. It listens nowhere: `fetch` answers a request. */
+export function createChat({ repositories, answers }: ChatOptions): Chat {
+  const chat: Chat = new Hono<{ Bindings: RequestScope }>()
+  chat.use(async (context, next) => {
+    // A page of another site may lead to this one, but not write in its reader's name.
+    if (context.req.method === 'POST' && context.req.header('Sec-Fetch-Site') === 'cross-site') {
+      throw new HttpError(403, 'This is not for the pages of other sites')
+    }
+    await next()
+  })
+  addChatRoutes(chat, repositories.prompts, answers)
+  addStaticFiles(chat, { 'chat.js': script, 'chat.css': styles })
+  chat.get('/healthz', context => context.json({ status: 'ok' }))
+  chat.get('/health', context => context.json({ status: 'ok' }))
+  chat.get('/readyz', async context => {
+    await repositories.probe()
+    return context.json({ status: 'ready' })
+  })
+  const fallback = unrouted(chat.routes)
+  chat.notFound(context => fallback(context.req.path))
+  chat.onError((error, context) => errorResponse(error, context.env.requestId))
+  return chat
+}

@@ -1,0 +1,50 @@
+import type { Command } from '../command.ts'
+import { accessLog, chatBaseUrl, chatModel, database, host, logLevel, port, readCommandLine } from '../config.ts'
+import { openSqlite } from '../database/sqlite.ts'
+import { openMarkdown } from '../markdown/renderer.ts'
+import { openChatModel } from '../models/open.ts'
+import { listen, stopSignal } from '../server/listen.ts'
+import { startLog } from '../server/log.ts'
+import { Answers } from './answers/answers.ts'
+import { createChat } from './app.ts'
+import { startHousekeeping } from './housekeeping.ts'
+import { sqliteRepositories } from './repositories.ts'
+
+/** How long answers may go on after a signal; what is left is kept as interrupted, while connections drain. */
+const ANSWERS_GRACE_MS = 2_500
+
+const chatPort = port(6543)
+
+export const chat: Command = {
+  name: 'chat',
+  operands: '',
+  summary: 'Serve the chat page, and the answers of a language model as they come.',
+  settings: [host, chatPort, database, chatModel, chatBaseUrl, accessLog, logLevel],
+  note: `A provider's credential comes from the environment alone: OPENAI_API_KEY, ANTHROPIC_API_KEY,
+GOOGLE_GENERATIVE_AI_API_KEY, or CHAT_API_KEY for compatible:. Each may be in a file instead, which the same name
+with _FILE at its end tells.`,
+  run: async argv => {
+    const line = readCommandLine(argv, chat.settings)
+    // All of them first: a wrong setting stops the program before it has touched anything.
+    const settings = {
+      level: line.value(logLevel),
+      path: line.value(database).path,
+      place: { host: line.value(host), port: line.value(chatPort), accessLog: line.value(accessLog) },
+    }
+    const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
+    startLog(settings.level)
+    const stopped = stopSignal()
+    await using store = openSqlite(settings.path)
+    const repositories = sqliteRepositories(store)
+    const markdown = await openMarkdown({ lineBreak: '&#10;' })
+    await using answers = new Answers({ ...repositories, model, markdown })
+    using _ = startHousekeeping(repositories)
+    const app = createChat({ repositories, answers })
+    await using server = listen({ fetch: app.fetch, ...settings.place })
+    process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
+    await markdown.warmUp()
+    await stopped
+    // Beside the server, which stops accepting and waits for its streams meanwhile.
+    void answers.close(ANSWERS_GRACE_MS)
+  },
+}

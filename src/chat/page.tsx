@@ -1,0 +1,166 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import { Layout } from '../pages/layout.tsx'
+import { staticPath } from '../pages/static.ts'
+import type { Shown } from './answers/rendition.ts'
+import script from './chat.client.js' with { type: 'text' }
+import styles from './chat.css' with { type: 'text' }
+import { AnswerMessage, ClosedListener, LISTENER_ID, Message, UserMessage } from './message.tsx'
+
+/** What the listener listens to. */
+const TOPICS = ['Response', 'ResponseNoMass', 'Terminate'].join(',')
+
+/** The page before anything was asked. */
+export function welcomePage(): string {
+  return chatPage({ conversation: <SampleMessages /> })
+}
+
+/** A prompt and its answer: whole if that has ended, else as far as it has come, and listening for the rest. */
+export function turnPage(reqId: string, prompt: string, shown: Shown | null): string {
+  const conversation = (
+    <div class="turn" data-path={pathOf(reqId)}>
+      <UserMessage content={prompt} />
+      <AnswerMessage shown={shown} />
+    </div>
+  )
+  if (shown?.ending) return chatPage({ conversation })
+  return chatPage({ conversation, listener: <Listener reqId={reqId} />, head: <WithoutScripts reqId={reqId} /> })
+}
+
+/** The form again, with what was refused, to be mended. */
+export function refusalPage(reason: string, typed: string): string {
+  return chatPage({ refusal: { reason, typed } })
+}
+
+export function forgottenPage(): string {
+  return chatPage({ conversation: <p class="notice">This chat is no longer kept. You can begin a new one.</p> })
+}
+
+interface Refusal {
+  readonly reason: string
+  readonly typed: string
+}
+
+interface ChatPage {
+  readonly conversation?: Child
+  readonly listener?: Child
+  readonly head?: Child
+  readonly refusal?: Refusal
+}
+
+function chatPage({ conversation, listener, head, refusal }: ChatPage): string {
+  return `<!doctype html>${(
+    <Layout
+      title="Chat"
+      styles={[staticPath('chat.css', styles)]}
+      scripts={[staticPath('chat.js', script)]}
+      head={head}
+    >
+      <header class="top">
+        <h1>Chat</h1>
+        <a href="/">New chat</a>
+      </header>
+      {/* Nothing that people and models write can act: htmx leaves alone what is in here. */}
+      <main id="conversation" hx-disable aria-label="Conversation">
+        {conversation}
+      </main>
+      <footer class="dock">
+        <div role="status" class="progress">
+          {listener ?? <ClosedListener />}
+          <p id="trouble"></p>
+        </div>
+        <Composer refusal={refusal} />
+      </footer>
+    </Layout>
+  )}`
+}
+
+function SampleMessages() {
+  return (
+    <>
+      <Message sender="ai">
+        <div class="bubble">Hello! Write to me below, and my answer appears here while it comes.</div>
+      </Message>
+      <UserMessage content="Can you write more than plain text?" />
+      <Message sender="ai">
+        <div class="bubble">
+          Yes: lists, tables, and code with colours. I answer each message by itself, without looking back at earlier
+          ones.
+        </div>
+      </Message>
+    </>
+  )
+}
+
+/** Connects to the stream. The last event replaces it, and with it the connection and all that is shown of waiting. */
+function Listener({ reqId }: { reqId: string }) {
+  return (
+    <div
+      id={LISTENER_ID}
+      hx-ext="sse"
+      sse-connect={`/chatstream/${encodeURIComponent(reqId)}`}
+      sse-swap={TOPICS}
+      hx-swap="none"
+    >
+      <span id="waiting">Waiting for the answer</span>
+      <form class="stop" action={`${pathOf(reqId)}/stop`} method="post">
+        <button type="submit">Stop</button>
+      </form>
+    </div>
+  )
+}
+
+/** The form for the next prompt, under a name of its own. htmx adds the turn to the conversation; a browser opens it. */
+function Composer({ refusal }: { refusal: Refusal | undefined }) {
+  const path = pathOf(crypto.randomUUID())
+  return (
+    <form
+      id="composer"
+      action={path}
+      method="post"
+      hx-post={path}
+      hx-target="#conversation"
+      hx-select=".turn"
+      hx-swap="beforeend"
+      hx-select-oob="#chat,#composer"
+      hx-sync="this:drop"
+    >
+      {refusal && (
+        <p id="refusal" role="alert">
+          {refusal.reason}
+        </p>
+      )}
+      <label for="user_prompt">Your message</label>
+      <div class="field">
+        <textarea
+          id="user_prompt"
+          name="user_prompt"
+          rows={1}
+          required
+          autofocus
+          enterkeyhint="send"
+          placeholder="Write a message"
+          {...(refusal && { 'aria-invalid': 'true', 'aria-describedby': 'refusal' })}
+        >
+          {/* The first line break in a text area is not part of it. */}
+          {refusal && `\n${refusal.typed}`}
+        </textarea>
+        <button type="submit">Send</button>
+      </div>
+      <p class="keys">Enter sends, Shift+Enter begins a new line.</p>
+    </form>
+  )
+}
+
+/** A browser without scripts cannot listen: it looks again, at the page that waits for the answer. */
+function WithoutScripts({ reqId }: { reqId: string }) {
+  return (
+    <noscript>
+      <meta http-equiv="refresh" content={`0; url=${pathOf(reqId)}/answer`} />
+    </noscript>
+  )
+}
+
+function pathOf(reqId: string): string {
+  return `/chat/${encodeURIComponent(reqId)}`
+}

@@ -1,0 +1,24 @@
+import type { SqliteDatabase } from '../database/sqlite.ts'
+import type { AnswerRepository } from './answers/repository.ts'
+import { sqliteAnswers } from './answers/sqlite.ts'
+import type { PromptRepository } from './prompts/repository.ts'
+import { sqlitePrompts } from './prompts/sqlite.ts'
+
+/** Where prompts and answers are stored: all that an engine must do. */
+export interface Repositories {
+  readonly prompts: PromptRepository
+  readonly answers: AnswerRepository
+  /** Rejects with a `DatabaseUnavailableError` when the database does not answer. */
+  readonly probe: () => Promise<void>
+}
+
+export function sqliteRepositories(database: SqliteDatabase): Repositories {
+  const selectMigration = database.prepare<[], { name: string }>('SELECT name FROM migrations LIMIT 1')
+  return {
+    prompts: sqlitePrompts(database),
+    answers: sqliteAnswers(database),
+    probe: async () => {
+      database.snapshot(() => selectMigration.get())
+    },
+  }
+}

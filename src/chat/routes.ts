@@ -1,0 +1,89 @@
+import type { Context } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { PAGE_HEADERS } from '../pages/layout.tsx'
+import { detailResponse } from '../server/errors.ts'
+import { eventStream } from '../server/event-stream.ts'
+import type { Answers } from './answers/answers.ts'
+import type { Shown } from './answers/rendition.ts'
+import type { Chat } from './app.ts'
+import { forgottenPage, refusalPage, turnPage, welcomePage } from './page.tsx'
+import { readSubmission } from './prompt-form.ts'
+import type { PromptRepository } from './prompts/repository.ts'
+import { answerEvents } from './stream.tsx'
+
+const FORM_MAX_BYTES = 1_048_576
+
+/** In UTF-16 code units. */
+const REQ_ID_MAX_CHARACTERS = 128
+
+/** How long a page for a browser without scripts waits for the answer's end; then it shows what there is. */
+const PLAIN_PAGE_WAIT_MS = 5_000
+
+/** A page that is shown again, as by going back, would send its next prompt under an address that is taken. */
+const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
+
+/** The endpoints of the specification, `stop`, and what a page needs that is opened again. */
+export function addChatRoutes(chat: Chat, prompts: PromptRepository, answers: Answers): void {
+  chat.get('/', context => page(context, welcomePage()))
+
+  chat.post(
+    '/chat/:req_id',
+    bodyLimit({ maxSize: FORM_MAX_BYTES, onError: () => detailResponse(413, 'The form is too large') }),
+    async context => {
+      const reqId = context.req.param('req_id')
+      if (!isReqId(reqId)) return page(context, refusalPage('This address is too long.', ''), 422)
+      const submission = await readSubmission(context.req.raw)
+      if ('reason' in submission) return page(context, refusalPage(submission.reason, submission.typed), 422)
+      const prompt = await prompts.keep(reqId, submission.prompt)
+      return page(context, turnPage(reqId, prompt, await shownIfEnded(reqId)))
+    },
+  )
+
+  chat.get('/chatstream/:req_id', async context => {
+    const answer = await answers.join(context.req.param('req_id'))
+    if (!answer) return promptNotFound()
+    return eventStream(context.req.raw, context.env, signal => answerEvents(answer, signal))
+  })
+
+  chat.post('/chat/:req_id/stop', async context => {
+    const isThere = await answers.stop(context.req.param('req_id'))
+    return isThere ? context.body(null, 204) : promptNotFound()
+  })
+
+  chat.get('/chat/:req_id', async context => {
+    const reqId = context.req.param('req_id')
+    const prompt = await prompts.find(reqId)
+    if (prompt === null) return page(context, forgottenPage(), 404)
+    return page(context, turnPage(reqId, prompt, await shownIfEnded(reqId)))
+  })
+
+  // For a browser without scripts, which cannot listen: the turn when its answer has ended, or as far as it has come.
+  chat.get('/chat/:req_id/answer', async context => {
+    const reqId = context.req.param('req_id')
+    const answer = await answers.join(reqId)
+    const prompt = await prompts.find(reqId)
+    if (!answer || prompt === null) return page(context, forgottenPage(), 404)
+    for await (const _ of answer.listen(AbortSignal.timeout(PLAIN_PAGE_WAIT_MS)));
+    return page(context, turnPage(reqId, prompt, answer.shown))
+  })
+
+  chat.get('/chat/:req_id/status', async context => {
+    const status = await answers.status(context.req.param('req_id'))
+    return status === null ? promptNotFound() : context.json({ status }, 200, { 'Cache-Control': 'no-store' })
+  })
+
+  const shownIfEnded = async (reqId: string): Promise<Shown | null> => (await answers.ended(reqId))?.shown ?? null
+}
+
+function page(context: Context, html: string, status: 200 | 404 | 422 = 200): Response | Promise<Response> {
+  return context.html(html, status, HEADERS)
+}
+
+/** PostgreSQL cannot store U+0000. */
+function isReqId(text: string): boolean {
+  return text.length <= REQ_ID_MAX_CHARACTERS && !text.includes('\0')
+}
+
+function promptNotFound(): Response {
+  return detailResponse(404, 'Prompt not found')
+}

@@ -1,0 +1,125 @@
+/** An event as it stood on the wire. */
+interface WireEvent {
+  readonly name: string
+  readonly chunk: string
+}
+
+/** One who listens to a stream. */
+export interface Listener {
+  /** Resolves to the head of the response, which may come as late as the first event. */
+  readonly head: Promise<{ readonly status: number; readonly headers: Headers }>
+  /** All that came so far, byte by byte. */
+  readonly wire: () => string
+  /** The next event that was not handed out yet. Fails when the stream ends before. */
+  readonly next: () => Promise<WireEvent>
+  /** Passes over events until one has this in its chunk. */
+  readonly until: (text: string) => Promise<WireEvent>
+  /** Resolves to all that came, when the stream has ended. */
+  readonly end: () => Promise<string>
+  /** All events, when the stream has ended. */
+  readonly events: () => Promise<readonly WireEvent[]>
+  /** Cuts the connection. */
+  readonly leave: () => void
+}
+
+export interface ChatClient {
+  readonly address: string
+  /** Posts the form. */
+  readonly post: (reqId: string, prompt: string) => Promise<{ status: number; page: string }>
+  /** Begins to listen; the answer may come whenever it will. */
+  readonly listen: (reqId: string, headers?: Record<string, string>) => Listener
+  readonly stop: (reqId: string) => Promise<number>
+  readonly status: (reqId: string) => Promise<string>
+  readonly get: (path: string, request?: RequestInit) => Promise<{ status: number; headers: Headers; text: string }>
+}
+
+/** Speaks HTTP with a chat server, as a browser would. */
+export function chatClient(address: string): ChatClient {
+  const path = (reqId: string) => `${address}/chat/${encodeURIComponent(reqId)}`
+  return {
+    address,
+    post: async (reqId, prompt) => {
+      const response = await fetch(path(reqId), { method: 'POST', body: new URLSearchParams({ user_prompt: prompt }) })
+      return { status: response.status, page: await response.text() }
+    },
+    listen: (reqId, headers) => listen(`${address}/chatstream/${encodeURIComponent(reqId)}`, headers),
+    stop: async reqId => (await fetch(`${path(reqId)}/stop`, { method: 'POST' })).status,
+    status: async reqId => await (await fetch(`${path(reqId)}/status`)).text(),
+    get: async (target, request = {}) => {
+      const response = await fetch(address + target, { redirect: 'manual', ...request })
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    },
+  }
+}
+
+function listen(url: string, headers: Record<string, string> = {}): Listener {
+  const leaving = new AbortController()
+  const head = fetch(url, { headers: { 'Accept-Encoding': 'identity', ...headers }, signal: leaving.signal })
+  const events: WireEvent[] = []
+  let wire = ''
+  let handedOut = 0
+  let isOver = false
+  let news = Promise.withResolvers<void>()
+  const read = async () => {
+    const { status, body } = await head
+    if (status !== 200 || !body) throw new Error(`GET ${url}: ${status}`)
+    const decoder = new TextDecoder()
+    let parsed = 0
+    for await (const bytes of body) {
+      wire += decoder.decode(bytes, { stream: true })
+      for (let end = wire.indexOf('\n\n', parsed); end !== -1; end = wire.indexOf('\n\n', parsed)) {
+        const frame = wire.slice(parsed, end)
+        parsed = end + 2
+        if (!frame.startsWith(':')) events.push(wireEvent(frame))
+      }
+      news.resolve()
+      news = Promise.withResolvers()
+    }
+  }
+  const over = read()
+    .catch(error => {
+      if (!leaving.signal.aborted) throw error
+    })
+    .finally(() => {
+      isOver = true
+      news.resolve()
+    })
+  const next = async () => {
+    for (;;) {
+      const event = events[handedOut]
+      if (event) {
+        handedOut += 1
+        return event
+      }
+      if (isOver) throw new Error(`the stream ended: ${wire.slice(-500)}`)
+      await news.promise
+    }
+  }
+  return {
+    head,
+    wire: () => wire,
+    next,
+    until: async text => {
+      for (;;) {
+        const event = await next()
+        if (event.chunk.includes(text)) return event
+      }
+    },
+    end: async () => {
+      await over
+      return wire
+    },
+    events: async () => {
+      await over
+      return events
+    },
+    leave: () => leaving.abort(),
+  }
+}
+
+/** Strictly: an event is a line with its name, one with its chunk, and an empty one. */
+function wireEvent(frame: string): WireEvent {
+  const [, name, chunk] = /^event: (\w+)\ndata: ([^\r\n]*)$/.exec(frame) ?? []
+  if (name === undefined || chunk === undefined) throw new Error(`no frame of the specification: ${frame}`)
+  return { name, chunk }
+}

@@ -1,0 +1,39 @@
+import { temporaryFolder } from '../folder.ts'
+import { type ModelServer, startModelServer } from '../peers/model-server.ts'
+import { openaiChat } from '../peers/openai-chat.ts'
+import { type Service, startServer } from '../service.ts'
+import { type ChatClient, chatClient } from './chat-client.ts'
+
+export interface ChatServer extends AsyncDisposable {
+  readonly databaseUrl: string
+  readonly model: ModelServer
+  readonly service: Service
+  readonly chat: ChatClient
+  /** Another process on the same database, asking the same model. */
+  readonly startAnother: () => Promise<Service & { readonly chat: ChatClient }>
+}
+
+/** `stockroom chat` as a process, with an empty database, and a model server that answers as the test says. */
+export async function startChatServer(): Promise<ChatServer> {
+  const open = new AsyncDisposableStack()
+  const folder = open.use(temporaryFolder())
+  const databaseUrl = `sqlite:${folder.path}/stockroom.db`
+  const model = open.use(await startModelServer(openaiChat))
+  const start = async () => {
+    const environment = model.environment
+    const place = ['--host', '127.0.0.1', '--port', '0', '--database', databaseUrl, '--access-log', 'off']
+    return open.use(await startServer(['chat', ...place], { environment }))
+  }
+  const service = await start()
+  return {
+    databaseUrl,
+    model,
+    service,
+    chat: chatClient(service.address),
+    startAnother: async () => {
+      const another = await start()
+      return { ...another, chat: chatClient(another.address) }
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}

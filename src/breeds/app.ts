@@ -4,13 +4,11 @@ import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addStaticFiles } from '../pages/static.ts'
 import { errorResponse } from '../server/errors.ts'
 import { eventStream } from '../server/event-stream.ts'
-import type { RequestScope } from '../server/requests.ts'
+import type { App, RequestScope } from '../server/requests.ts'
 import { unrouted } from '../server/unrouted.ts'
 import { OWN_LIST, OWN_LIST_PATH } from './own-list.ts'
 import { breedsPage, FILES } from './page.tsx'
 import { breedEvents } from './stream.tsx'
-
-export type Breeds = Hono<{ Bindings: RequestScope }>
 
 export interface BreedsOptions {
   /** The list service; null for the app's own list. */
@@ -19,8 +17,8 @@ export interface BreedsOptions {
 }
 
 /** The breed stream app. It listens nowhere: `fetch` answers a request. */
-export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): Breeds {
-  const breeds: Breeds = new Hono<{ Bindings: RequestScope }>()
+export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): App {
+  const breeds: App = new Hono()
   const page = breedsPage()
   breeds.get('/', context => context.html(page, 200, PAGE_HEADERS))
   breeds.get('/dogstream', ({ req, env }) => {

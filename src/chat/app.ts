@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { addStaticFiles } from '../pages/static.ts'
 import { errorResponse, HttpError } from '../server/errors.ts'
-import type { RequestScope } from '../server/requests.ts'
+import type { App } from '../server/requests.ts'
 import { unrouted } from '../server/unrouted.ts'
 import type { Answers } from './answers/answers.ts'
 import script from './chat.client.js' with { type: 'text' }
@@ -9,16 +9,14 @@ import styles from './chat.css' with { type: 'text' }
 import type { Repositories } from './repositories.ts'
 import { addChatRoutes } from './routes.ts'
 
-export type Chat = Hono<{ Bindings: RequestScope }>
-
 export interface ChatOptions {
   readonly repositories: Repositories
   readonly answers: Answers
 }
 
 /** The chat stream app. It listens nowhere: `fetch` answers a request. */
-export function createChat({ repositories, answers }: ChatOptions): Chat {
-  const chat: Chat = new Hono<{ Bindings: RequestScope }>()
+export function createChat({ repositories, answers }: ChatOptions): App {
+  const chat: App = new Hono()
   chat.use(async (context, next) => {
     // A page of another site may lead to this one, but not write in its reader's name.
     if (context.req.method === 'POST' && context.req.header('Sec-Fetch-Site') === 'cross-site') {

@@ -3,9 +3,9 @@ import { bodyLimit } from 'hono/body-limit'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { detailResponse } from '../server/errors.ts'
 import { eventStream } from '../server/event-stream.ts'
+import type { App } from '../server/requests.ts'
 import type { Answers } from './answers/answers.ts'
 import type { Shown } from './answers/rendition.ts'
-import type { Chat } from './app.ts'
 import { forgottenPage, refusalPage, turnPage, welcomePage } from './page.tsx'
 import { readSubmission } from './prompt-form.ts'
 import type { PromptRepository } from './prompts/repository.ts'
@@ -23,7 +23,7 @@ const PLAIN_PAGE_WAIT_MS = 5_000
 const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 
 /** The endpoints of the specification, `stop`, and what a page needs that is opened again. */
-export function addChatRoutes(chat: Chat, prompts: PromptRepository, answers: Answers): void {
+export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Answers): void {
   chat.get('/', context => page(context, welcomePage()))
 
   chat.post(

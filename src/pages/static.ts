@@ -1,8 +1,7 @@
-import type { Hono } from 'hono'
 import htmx from 'htmx.org/dist/htmx.min.js' with { type: 'text' }
 import htmxSse from 'htmx-ext-sse/dist/sse.min.js' with { type: 'text' }
 import { asset, versionedPath } from '../server/asset.ts'
-import type { RequestScope } from '../server/requests.ts'
+import type { App } from '../server/requests.ts'
 import icon from './icon.svg' with { type: 'text' }
 import styles from './page.css' with { type: 'text' }
 
@@ -17,7 +16,7 @@ export type StaticFiles = Readonly<Record<StaticFileName, string>>
 const SHARED = { 'htmx.js': htmx, 'sse.js': htmxSse, 'page.css': styles, 'icon.svg': icon } satisfies StaticFiles
 
 /** Serves under `/static` what every page needs, and the app's own files. */
-export function addStaticFiles(app: Hono<{ Bindings: RequestScope }>, files: StaticFiles): void {
+export function addStaticFiles(app: App, files: StaticFiles): void {
   for (const [name, contents] of Object.entries({ ...SHARED, ...files })) {
     const answer = asset(contents, contentTypeOf(name))
     app.get(`/static/${name}`, context => answer(context.req.raw))

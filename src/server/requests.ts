@@ -1,4 +1,5 @@
 import type { Server } from 'bun'
+import type { Hono } from 'hono'
 import { errorResponse } from './errors.ts'
 import { log } from './log.ts'
 
@@ -7,6 +8,9 @@ export interface RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
 }
+
+/** A server's routes: an app that listens nowhere. */
+export type App = Hono<{ Bindings: RequestScope }>
 
 export type Fetch = (request: Request, scope: RequestScope) => Response | Promise<Response>
 

@@ -1,6 +1,7 @@
 // Imported as text, because the compiled program has no folder to scan.
 import catalog from './sqlite/0001_catalog.sql' with { type: 'text' }
 import chat from './sqlite/0002_chat.sql' with { type: 'text' }
+import talk from './sqlite/0003_talk.sql' with { type: 'text' }
 
 export interface Migration {
   readonly name: string
@@ -11,4 +12,5 @@ export interface Migration {
 export const sqliteMigrations: readonly Migration[] = [
   { name: '0001_catalog', sql: catalog },
   { name: '0002_chat', sql: chat },
+  { name: '0003_talk', sql: talk },
 ]

@@ -1,0 +1,73 @@
+import type { SqliteDatabase } from '../../database/sqlite.ts'
+import { type Message, MODEL_SENDER, type RoomRepository } from './repository.ts'
+
+interface MessageRow {
+  readonly id: number
+  readonly sender: string
+  readonly text: string
+  readonly sent_at: number
+  readonly answer_to: number | null
+  readonly stopped: number
+}
+
+const COLUMNS = 'message.id, sender, text, sent_at, answer_to, stopped'
+const IN_ROOM = 'room_id = (SELECT id FROM rooms WHERE name = ?)'
+/** Each answer behind its prompt, also where two terminals asked at once. */
+const BY_TURN = 'ORDER BY coalesce(answer_to, id), id'
+
+export function sqliteRooms(database: SqliteDatabase): RoomRepository {
+  const insertPrompt = database.prepare<[room: string, sender: string, text: string, sentAt: number]>(`
+    INSERT INTO messages (room_id, sender, text, sent_at)
+    VALUES ((SELECT id FROM rooms WHERE name = ?), ?, ?, ?)`)
+  const insertAnswer = database.prepare<
+    [sender: string, text: string, sentAt: number, stopped: number, promptId: number]
+  >(`
+    INSERT INTO messages (room_id, sender, text, sent_at, answer_to, stopped)
+    SELECT room_id, ?, ?, ?, id, ? FROM messages WHERE id = ?`)
+  const selectLast = database.prepare<[room: string, limit: number], MessageRow>(`
+    SELECT * FROM (
+      SELECT ${COLUMNS} FROM messages AS message WHERE ${IN_ROOM} ORDER BY id DESC LIMIT ?
+    ) ORDER BY id`)
+  const selectLastByTurn = database.prepare<[room: string, limit: number], MessageRow>(`
+    SELECT * FROM (
+      SELECT ${COLUMNS} FROM messages AS message WHERE ${IN_ROOM} ORDER BY id DESC LIMIT ?
+    ) ${BY_TURN}`)
+  const selectTurns = database.prepare<[room: string, afterPromptId: number, limit: number], MessageRow>(`
+    SELECT ${COLUMNS} FROM (
+      SELECT id AS prompt_id FROM messages WHERE ${IN_ROOM} AND answer_to IS NULL AND id > ? ORDER BY id LIMIT ?
+    ) JOIN messages AS message ON message.id = prompt_id OR message.answer_to = prompt_id
+    ${BY_TURN}`)
+  const selectPrompts = database.prepare<[room: string, limit: number], { text: string }>(
+    `SELECT text FROM messages WHERE ${IN_ROOM} AND answer_to IS NULL ORDER BY id DESC LIMIT ?`,
+  )
+  const selectCount = database.prepare<[room: string], { count: number }>(
+    `SELECT count(*) AS count FROM messages WHERE ${IN_ROOM}`,
+  )
+  const overwriteDeleted = database.prepare<[], { secure_delete: number }>('PRAGMA secure_delete = ON')
+  const remove = database.prepare<[room: string]>(`DELETE FROM messages WHERE ${IN_ROOM}`)
+
+  return {
+    keepPrompt: (room, text, limit) =>
+      database.write(() => {
+        const before = selectLast.all(room, limit).map(messageOf)
+        const { lastInsertRowid } = insertPrompt.run(room, room, text, Date.now())
+        return { id: Number(lastInsertRowid), before }
+      }),
+    keepAnswer: (promptId, text, stopped) =>
+      database.write(() => insertAnswer.run(MODEL_SENDER, text, Date.now(), stopped ? 1 : 0, promptId).changes > 0),
+    last: async (room, limit) => database.snapshot(() => selectLastByTurn.all(room, limit).map(messageOf)),
+    turns: async (room, afterPromptId, limit) =>
+      database.snapshot(() => selectTurns.all(room, afterPromptId, limit).map(messageOf)),
+    prompts: async (room, limit) => database.snapshot(() => selectPrompts.all(room, limit).map(({ text }) => text)),
+    count: async room => database.snapshot(() => selectCount.get(room)?.count ?? 0),
+    forget: room =>
+      database.write(() => {
+        overwriteDeleted.get()
+        remove.run(room)
+      }),
+  }
+}
+
+function messageOf({ id, sender, text, sent_at, answer_to, stopped }: MessageRow): Message {
+  return { id, sender, text, sentAt: new Date(sent_at), answerTo: answer_to, stopped: stopped === 1 }
+}

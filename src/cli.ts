@@ -8,8 +8,9 @@ import { chat } from './chat/command.ts'
 import type { Command } from './command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
+import { talk } from './talk/command.ts'
 
-const COMMANDS: readonly Command[] = [serve, breeds, chat, seed, backup]
+const COMMANDS: readonly Command[] = [serve, breeds, chat, talk, seed, backup]
 
 process.exitCode = await main(process.argv.slice(2))
 

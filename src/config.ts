@@ -6,7 +6,7 @@ import { SettingError } from './operator-error.ts'
 export interface Setting<Value> {
   readonly variable?: string
   readonly flag: string
-  /** What stands for the value in `--help`. */
+  /** What stands for the value in `--help`; empty for a flag without a value, which is parsed as `on`. */
   readonly placeholder: string
   /** Text that is parsed when neither the variable nor the flag is given. */
   readonly fallback: string
@@ -151,6 +151,33 @@ export function amount(flag: string, fallback: number, max: number, meaning: str
   }
 }
 
+/** The same, where giving none is something else than giving any. */
+export function optionalAmount(flag: string, max: number, meaning: string): Setting<number | null> {
+  return {
+    flag,
+    placeholder: 'N',
+    fallback: '',
+    meaning,
+    parse: text => (text === '' ? null : wholeNumber(text, 1, max)),
+  }
+}
+
+/** Any text, given by a flag alone. */
+export function optionalText(flag: string, placeholder: string, meaning: string): Setting<string | null> {
+  return { flag, placeholder, fallback: '', meaning, parse: text => (text.trim() === '' ? null : text) }
+}
+
+/** A flag without a value. */
+export function toggle(flag: string, meaning: string): Setting<boolean> {
+  return { flag, placeholder: '', fallback: '', meaning, parse: text => text === 'on' }
+}
+
+/** What the environment says of the terminal: NO_COLOR (https://no-color.org), and TERM. */
+export function terminalAbilities(): { readonly showsColor: boolean; readonly movesCursor: boolean } {
+  const movesCursor = process.env.TERM !== 'dumb'
+  return { movesCursor, showsColor: movesCursor && !process.env.NO_COLOR }
+}
+
 /** A command's line, read: its operands, and the value of each of its settings. */
 export interface CommandLine {
   readonly operands: readonly string[]
@@ -167,15 +194,16 @@ export function readCommandLine(
   settings: readonly Setting<unknown>[],
   operands = '',
 ): CommandLine {
-  const flags: Record<string, { type: 'string' }> = {}
-  for (const setting of settings) flags[setting.flag] = { type: 'string' }
+  const flags: Record<string, { type: 'string' | 'boolean' }> = {}
+  for (const { flag, placeholder } of settings) flags[flag] = { type: placeholder === '' ? 'boolean' : 'string' }
   const line = parseLine(argv, flags)
   if (line.positionals.length > (operands === '' ? 0 : 1)) {
     throw new SettingError(
       `unexpected: it takes ${operands === '' ? 'flags alone' : `one ${operands} beside its flags`}`,
     )
   }
-  return { operands: line.positionals, value: setting => settingValue(setting, line.values[setting.flag]) }
+  const flagText = (given: string | boolean | undefined) => (typeof given === 'boolean' ? 'on' : given)
+  return { operands: line.positionals, value: setting => settingValue(setting, flagText(line.values[setting.flag])) }
 }
 
 /**
@@ -210,7 +238,7 @@ function headerText(text: string): string {
   return text
 }
 
-function parseLine(argv: readonly string[], options: Record<string, { type: 'string' }>) {
+function parseLine(argv: readonly string[], options: Record<string, { type: 'string' | 'boolean' }>) {
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (error) {

@@ -15,7 +15,9 @@ export function programHelp(commands: readonly Command[]): string {
 
 export function commandHelp(command: Command): string {
   const operands = command.operands === '' ? '' : ` ${command.operands}`
-  const rows = command.settings.map(setting => [`--${setting.flag} ${setting.placeholder}`, meaning(setting)] as const)
+  const rows = command.settings.map(
+    setting => [`--${setting.flag} ${setting.placeholder}`.trim(), meaning(setting)] as const,
+  )
   return [
     `Usage: stockroom ${command.name} [OPTION ...]${operands}`,
     '',
@@ -31,7 +33,7 @@ function meaning(setting: Setting<unknown>): string {
   const fallback = setting.fallback === '' ? [] : [`default ${setting.fallback}`]
   const variable = setting.variable ? [`variable ${setting.variable}`] : []
   const notes = [...fallback, ...variable].join('; ')
-  return `${setting.meaning} (${notes})`
+  return notes === '' ? setting.meaning : `${setting.meaning} (${notes})`
 }
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {

@@ -1,0 +1,12 @@
+import { DatabaseUnavailableError } from '../database/errors.ts'
+import { AnswerError } from '../models/chat-model.ts'
+import { safeLine } from './safe-text.ts'
+
+/** One line on what happened and what to do, for a failure that a session outlives. Throws any other error again. */
+export function whatFailed(error: unknown): string {
+  if (error instanceof AnswerError) return safeLine(error.message)
+  if (error instanceof DatabaseUnavailableError) {
+    return safeLine(`Not stored, ${error.message}: check the file that DATABASE_URL names, and try again.`)
+  }
+  throw error
+}

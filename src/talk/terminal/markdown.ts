@@ -1,0 +1,175 @@
+import { wrapAnsi } from 'bun'
+import MarkdownIt, { type Token } from 'markdown-it'
+import { safeText } from '../safe-text.ts'
+import type { Highlighter } from './highlighter.ts'
+import { style } from './style.ts'
+import { type Alignment, type Cell, tableLines } from './table.ts'
+
+/** However deep it lies, text is not wrapped to less than this. */
+const WIDTH_MIN = 10
+
+const BULLET = '• '
+const QUOTE = '│ '
+
+const markdown = new MarkdownIt()
+
+/** Markdown as lines for a terminal of this width, in columns. Code is not wrapped, so that it can be copied. */
+export function markdownLines(text: string, width: number, highlighter: Highlighter): string[] {
+  return blockLines(markdown.parse(text, {}), Math.max(width, WIDTH_MIN), highlighter)
+}
+
+function blockLines(tokens: readonly Token[], width: number, highlighter: Highlighter): string[] {
+  const lines: string[] = []
+  for (const node of nodesOf(tokens)) {
+    // The items of a tight list, and the paragraphs in it, which are hidden, stand close.
+    if (lines.length > 0 && !node.isTight) lines.push('')
+    lines.push(...nodeLines(node, width, highlighter))
+  }
+  return lines
+}
+
+/** A token, or one that opens with all up to the one that closes it. */
+interface Node {
+  readonly token: Token
+  readonly inner: readonly Token[]
+  readonly isTight: boolean
+}
+
+function nodesOf(tokens: readonly Token[]): Node[] {
+  const nodes: Node[] = []
+  for (let index = 0; index < tokens.length; index += 1) {
+    const token = tokens[index]
+    if (!token) break
+    const end = token.nesting === 1 ? closingIndex(tokens, index) : index
+    const inner = tokens.slice(index + 1, end)
+    nodes.push({ token, inner, isTight: isTight(token, inner, nodes.at(-1)) })
+    index = end
+  }
+  return nodes
+}
+
+function closingIndex(tokens: readonly Token[], opening: number): number {
+  const level = tokens[opening]?.level
+  const after = tokens.slice(opening + 1).findIndex(token => token.nesting === -1 && token.level === level)
+  return after < 0 ? tokens.length : opening + 1 + after
+}
+
+function isTight(token: Token, inner: readonly Token[], previous: Node | undefined): boolean {
+  if (token.type === 'list_item_open') return !inner.some(({ type, hidden }) => type === 'paragraph_open' && !hidden)
+  return token.hidden || (previous?.token.hidden ?? false)
+}
+
+function nodeLines({ token, inner }: Node, width: number, highlighter: Highlighter): string[] {
+  switch (token.type) {
+    case 'heading_open':
+      return wrapped(style.heading(inlineText(inner)), width)
+    case 'bullet_list_open':
+      return listLines(inner, () => BULLET, width, highlighter)
+    case 'ordered_list_open': {
+      const start = Number(token.attrGet('start') ?? 1)
+      return listLines(inner, index => `${start + index}. `, width, highlighter)
+    }
+    case 'blockquote_open':
+      return indented(blockLines(inner, narrower(width, QUOTE.length), highlighter), style.faint(QUOTE))
+    case 'fence':
+    case 'code_block':
+      return codeLines(token, highlighter)
+    case 'hr':
+      return [style.faint('─'.repeat(width))]
+    case 'table_open':
+      return tableLines(tableRows(inner), width)
+    default:
+      return wrapped(inlineText(inner), width)
+  }
+}
+
+function listLines(
+  items: readonly Token[],
+  marker: (index: number) => string,
+  width: number,
+  highlighter: Highlighter,
+): string[] {
+  return nodesOf(items).flatMap(({ inner, isTight }, index) => {
+    const mark = marker(index)
+    const [first = '', ...rest] = blockLines(inner, narrower(width, mark.length), highlighter)
+    const lines = [style.mark(mark) + first, ...indented(rest, ' '.repeat(mark.length))]
+    return index > 0 && !isTight ? ['', ...lines] : lines
+  })
+}
+
+function codeLines({ info, markup, content }: Token, highlighter: Highlighter): string[] {
+  const [label = ''] = info.trim().split(/\s/, 1)
+  const lines = safeText(content).replace(/\n$/, '').split('\n').map(highlighter.open(label))
+  return markup === '' ? lines : [style.faint(markup + label), ...lines, style.faint(markup)]
+}
+
+function tableRows(tokens: readonly Token[]): Cell[][] {
+  return nodesOf(tokens)
+    .flatMap(({ inner }) => nodesOf(inner))
+    .map(({ inner }) =>
+      nodesOf(inner).map(({ token, inner: content }) => ({
+        text: inlineText(content),
+        alignment: alignmentOf(token),
+      })),
+    )
+}
+
+function alignmentOf(token: Token): Alignment {
+  const [, alignment] = /text-align:(left|center|right)/.exec(attribute(token, 'style')) ?? []
+  return alignment === 'center' || alignment === 'right' ? alignment : 'left'
+}
+
+/** Text with its styles, not yet wrapped. */
+function inlineText(tokens: readonly Token[]): string {
+  const inline = tokens.find(({ type }) => type === 'inline')
+  return styledText(inline?.children ?? [])
+}
+
+function styledText(tokens: readonly Token[]): string {
+  return nodesOf(tokens)
+    .map(({ token, inner }) => {
+      switch (token.type) {
+        case 'strong_open':
+          return style.strong(styledText(inner))
+        case 'em_open':
+          return style.emphasis(styledText(inner))
+        case 's_open':
+          return style.deleted(styledText(inner))
+        case 'link_open':
+          return linkText(styledText(inner), attribute(token, 'href'))
+        case 'image':
+          return linkText(safeText(token.content), attribute(token, 'src'))
+        case 'code_inline':
+          return style.code(safeText(token.content))
+        case 'softbreak':
+          return ' '
+        case 'hardbreak':
+          return '\n'
+        default:
+          // What an entity spells may be a control character, even where none was written.
+          return safeText(token.content).replaceAll('\t', ' ')
+      }
+    })
+    .join('')
+}
+
+function attribute(token: Token, name: string): string {
+  return safeText(String(token.attrGet(name) ?? ''))
+}
+
+/** The address is shown, not hidden in the text: who reads it sees where it leads. */
+function linkText(text: string, address: string): string {
+  return text === address || text === '' ? style.link(address) : `${style.link(text)} ${style.faint(`(${address})`)}`
+}
+
+function wrapped(text: string, width: number): string[] {
+  return wrapAnsi(text, width, { hard: true }).split('\n')
+}
+
+function indented(lines: readonly string[], indentation: string): string[] {
+  return lines.map(line => (line === '' ? indentation.trimEnd() : indentation + line))
+}
+
+function narrower(width: number, by: number): number {
+  return Math.max(width - by, WIDTH_MIN)
+}

@@ -164,7 +164,7 @@ export function optionalAmount(flag: string, max: number, meaning: string): Sett
 
 /** Any text, given by a flag alone. */
 export function optionalText(flag: string, placeholder: string, meaning: string): Setting<string | null> {
-  return { flag, placeholder, fallback: '', meaning, parse: text => (text.trim() === '' ? null : text) }
+  return { flag, placeholder, fallback: '', meaning, parse: text => (text === '' ? null : text) }
 }
 
 /** A flag without a value. */
@@ -254,7 +254,11 @@ function settingValue<Value>(setting: Setting<Value>, flagText: string | undefin
       ? [`--${setting.flag}`, flagText]
       : // An empty variable is an unset one, as in most compose files and unit files.
         [setting.variable ?? `--${setting.flag}`, variableText || setting.fallback]
-  return named(name, () => setting.parse(text))
+  return named(name, () => {
+    // Where nothing given means something, giving nothing is a mistake.
+    if (flagText === '' && !setting.variable && setting.fallback === '') throw new SettingError('a value is needed')
+    return setting.parse(text)
+  })
 }
 
 /** What `parse` says is wrong is said of the setting with that name. */

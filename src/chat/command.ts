@@ -3,6 +3,7 @@ import { accessLog, chatBaseUrl, chatModel, database, host, logLevel, port, read
 import { openSqlite } from '../database/sqlite.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
 import { openChatModel } from '../models/open.ts'
+import { CREDENTIALS_NOTE } from '../models/providers.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { startLog } from '../server/log.ts'
 import { Answers } from './answers/answers.ts'
@@ -20,9 +21,7 @@ export const chat: Command = {
   operands: '',
   summary: 'Serve the chat page, and the answers of a language model as they come.',
   settings: [host, chatPort, database, chatModel, chatBaseUrl, accessLog, logLevel],
-  note: `A provider's credential comes from the environment alone: OPENAI_API_KEY, ANTHROPIC_API_KEY,
-GOOGLE_GENERATIVE_AI_API_KEY, or CHAT_API_KEY for compatible:. Each may be in a file instead, which the same name
-with _FILE at its end tells.`,
+  note: CREDENTIALS_NOTE,
   run: async argv => {
     const line = readCommandLine(argv, chat.settings)
     // All of them first: a wrong setting stops the program before it has touched anything.

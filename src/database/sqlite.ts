@@ -1,4 +1,4 @@
-import { Database, SQLiteError, type Statement } from 'bun:sqlite'
+import { constants, Database, SQLiteError, type Statement } from 'bun:sqlite'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../operator-error.ts'
@@ -213,6 +213,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Takes the write lock. While another process has it, tries again a little later and lets reads go on. */
   #beginGroup(): boolean {
     try {
+      this.#mustBeInPlace()
       this.#beginImmediate.run()
       this.#busySince = null
       return true
@@ -225,6 +226,15 @@ export class SqliteDatabase implements AsyncDisposable {
       this.#busySince = null
       for (const write of this.#waiting.splice(0)) write.failed(error)
       return false
+    }
+  }
+
+  /** SQLite goes on writing into a file that was deleted, where nobody would find it again. */
+  #mustBeInPlace(): void {
+    const isMoved = new Int32Array(2)
+    this.#connection.fileControl(constants.SQLITE_FCNTL_HAS_MOVED, isMoved)
+    if (isMoved[0] !== 0) {
+      throw new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
     }
   }
 
@@ -335,8 +345,8 @@ function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
-/** SQLite's codes for "not now", as against a fault in what was asked. */
-const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL)/
+/** SQLite's codes for a file that is busy, full, gone or damaged, as against a fault in what was asked. */
+const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|CORRUPT|NOTADB)/
 
 function translated(error: unknown): unknown {
   if (!(error instanceof SQLiteError && UNAVAILABLE.test(error.code ?? ''))) return error

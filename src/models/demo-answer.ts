@@ -32,13 +32,13 @@ const LIST = `## What can be seen here
 
 const CODE = `## How to plug in a real model
 
-Name one when the server is started. The credential stays with the server:
+Name one when this program is started. The credential stays on its machine:
 
 \`\`\`bash
 # A model of OpenAI (anthropic: and google: work alike, see the table)
 export CHAT_MODEL=openai:gpt-5-mini
 export OPENAI_API_KEY=...       # or OPENAI_API_KEY_FILE=/run/secrets/openai
-stockroom chat
+stockroom chat                  # the page, or: stockroom talk
 
 # Any server that speaks the OpenAI chat-completions protocol, such as one on this machine
 export CHAT_MODEL=compatible:llama3.2

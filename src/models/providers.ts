@@ -21,6 +21,11 @@ interface Connection {
   readonly fetch: typeof fetch
 }
 
+/** For the --help of what asks a model. */
+export const CREDENTIALS_NOTE = `A provider's credential comes from the environment alone: OPENAI_API_KEY, ANTHROPIC_API_KEY,
+GOOGLE_GENERATIVE_AI_API_KEY, or CHAT_API_KEY for compatible:. Each may be in a file instead, which the same name
+with _FILE at its end tells.`
+
 export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {
     title: 'OpenAI',

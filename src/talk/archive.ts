@@ -1,12 +1,15 @@
-import { open } from 'node:fs/promises'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { OperatorError } from '../operator-error.ts'
 import { type Message, MODEL_SENDER, type RoomRepository } from './rooms/repository.ts'
-import { safeText } from './safe-text.ts'
+import { safeLine, safeText } from './safe-text.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { headline, jsonOf, markdownOf } from './transcript.ts'
 
 /** Prompts that are read at once, each with its answer. */
 const TURNS_READ = 100
+
+/** The mode of an exported file. */
+const OWNER_ALONE = 0o600
 
 /** Which of a room's messages are printed: the last so many of those with all these words. `null` stands for all. */
 export interface Selection {
@@ -14,51 +17,74 @@ export interface Selection {
   readonly words: string | null
 }
 
-/** Prints messages of the room to the standard output: to be read, or one line of JSON each. */
+/** Prints messages of the room to the standard output: to be read, or one line of JSON each. Ctrl-C ends it. */
 export async function printMessages(
   terminal: Terminal,
   rooms: RoomRepository,
   room: string,
-  { last, words }: Selection,
+  selection: Selection,
   asJson: boolean,
 ): Promise<void> {
-  const print = async (message: Message) => {
-    if (asJson) return terminal.print(`${jsonOf(message)}\n`)
-    await terminal.print(`${headline(message)}\n`)
-    const text = safeText(message.text)
-    if (message.sender === MODEL_SENDER) await terminal.printMarkdown(text)
-    else await terminal.print(`${text}\n`)
-    await terminal.print('\n')
+  using stop = terminal.interruptible()
+  for await (const message of selected(rooms, room, selection)) {
+    if (stop.signal.aborted) return
+    if (asJson) await terminal.print(`${jsonOf(message)}\n`)
+    else await printReadably(terminal, message)
   }
-  if (words === null && last !== null) {
-    for (const message of await rooms.last(room, last)) await print(message)
-    return
-  }
+}
+
+async function printReadably(terminal: Terminal, message: Message): Promise<void> {
+  await terminal.print(`${headline(message)}\n`)
+  const text = safeText(message.text)
+  if (message.sender === MODEL_SENDER) await terminal.printMarkdown(text)
+  else await terminal.print(`${text}\n`)
+  await terminal.print('\n')
+}
+
+async function* selected(rooms: RoomRepository, room: string, { last, words }: Selection): AsyncGenerator<Message> {
+  if (words === null && last !== null) return yield* await rooms.last(room, last)
   const found: Message[] = []
   for await (const message of allMessages(rooms, room)) {
     if (words !== null && !holdsAll(message.text, words)) continue
-    if (last === null) await print(message)
+    if (last === null) yield message
     else if (found.push(message) > last) found.shift()
   }
-  for (const message of found) await print(message)
+  yield* found
 }
 
-/** Writes the room as markdown into a new file, for its owner alone. Throws an `OperatorError` when it cannot be written. */
-export async function exportRoom(rooms: RoomRepository, room: string, path: string): Promise<number> {
+/**
+ * Writes the room as markdown into a new file, for its owner alone. Throws an `OperatorError` when it cannot be written; no
+ * part of it is left then.
+ */
+export async function exportRoom(terminal: Terminal, rooms: RoomRepository, room: string, path: string): Promise<void> {
+  await using file = await newFile(path)
   try {
-    await using file = await open(path, 'wx', 0o600)
     let messages = 0
-    await file.write(`# Conversation of ${safeText(room)}\n`)
+    await file.writeFile(`# Conversation of ${safeLine(room)}\n`)
     for await (const message of allMessages(rooms, room)) {
-      await file.write(`\n---\n\n${markdownOf(message)}`)
+      await file.writeFile(`\n---\n\n${markdownOf(message)}`)
       messages += 1
     }
-    return messages
+    terminal.say(`${safeLine(path)} has all ${messages} messages of ${room}.`)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error
+    await unlink(path)
+    if (isOfSystem(error)) throw new OperatorError(`cannot write ${path}: ${error.message}`)
+    throw error
+  }
+}
+
+async function newFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', OWNER_ALONE)
+  } catch (error) {
+    if (!isOfSystem(error)) throw error
     if (error.code === 'EEXIST') throw new OperatorError(`${path} is there already; an export overwrites nothing`)
     throw new OperatorError(`cannot write ${path}: ${error.message}`)
   }
+}
+
+function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && 'syscall' in error
 }
 
 /** Deletes the room's messages, if the user says yes to it. */
@@ -84,6 +110,7 @@ async function* allMessages(rooms: RoomRepository, room: string): AsyncGenerator
 function holdsAll(text: string, words: string): boolean {
   const folded = text.toLowerCase()
   return words
+    .trim()
     .toLowerCase()
     .split(/\s+/)
     .every(word => folded.includes(word))

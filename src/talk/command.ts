@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import {
+  type CommandLine,
   chatBaseUrl,
   chatModel,
   database,
@@ -11,10 +12,12 @@ import {
 } from '../config.ts'
 import { openSqlite } from '../database/sqlite.ts'
 import { openChatModel } from '../models/open.ts'
-import { SettingError } from '../operator-error.ts'
+import { CREDENTIALS_NOTE } from '../models/providers.ts'
+import { OperatorError, SettingError } from '../operator-error.ts'
 import { exportRoom, forgetRoom, printMessages } from './archive.ts'
 import { enter } from './entrance.ts'
 import { sqliteRepositories } from './repositories.ts'
+import type { RoomRepository } from './rooms/repository.ts'
 import { talkIn } from './session.ts'
 import { Terminal } from './terminal/terminal.ts'
 
@@ -31,26 +34,17 @@ export const talk: Command = {
   operands: '',
   summary: 'Talk with a language model at the terminal, in a room of your own.',
   settings: [database, chatModel, chatBaseUrl, exportFile, last, search, json, forget],
-  note: `The history is kept in the database, which --database names: the file data/stockroom.db in the folder where it is
-started, unless told otherwise. Its owner alone can read it. With --export, --last, --search or --forget, it does
-that with your room instead of talking.`,
+  note: `With --export, --last, --search or --forget, it does that with your room instead of talking.
+
+The history is kept in the database: unless --database names another one, that is the file data/stockroom.db in the
+folder where it is started. Such a file is readable by its owner alone.
+
+${CREDENTIALS_NOTE}`,
   run: async argv => {
     const line = readCommandLine(argv, talk.settings)
-    const wanted = {
-      exportFile: line.value(exportFile),
-      last: line.value(last),
-      words: line.value(search),
-      asJson: line.value(json),
-      forget: line.value(forget),
-    }
-    const prints = wanted.last !== null || wanted.words !== null
-    if ([wanted.exportFile !== null, prints, wanted.forget].filter(Boolean).length > 1) {
-      throw new SettingError('--export, --forget and printing with --last or --search go one at a time')
-    }
-    if (wanted.asJson && !prints) throw new SettingError('--json goes with --last or --search')
     const { path } = line.value(database)
-    const talks = wanted.exportFile === null && !prints && !wanted.forget
-    const model = talks ? await openChatModel(line.value(chatModel), line.value(chatBaseUrl)) : null
+    const task = chosenTask(line)
+    const model = task ? null : await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
     await using store = openSqlite(path)
     const { accounts, rooms } = sqliteRepositories(store)
     using terminal = new Terminal(
@@ -58,13 +52,34 @@ that with your room instead of talking.`,
       terminalAbilities(),
     )
     using _ = leavingOnSignals(terminal)
+    if (model) terminal.remark(`Stockroom talk, answered by ${model.name}. Log in to your room, or register for one.`)
     const room = await enter(terminal, accounts)
-    if (room === null) return
-    if (model) await talkIn({ room, rooms, model }, terminal)
-    else if (wanted.forget) await forgetRoom(terminal, rooms, room)
-    else if (wanted.exportFile === null) await printMessages(terminal, rooms, room, wanted, wanted.asJson)
-    else terminal.say(`${wanted.exportFile} has all ${await exportRoom(rooms, room, wanted.exportFile)} messages.`)
+    if (room !== null && model) await talkIn({ room, rooms, model }, terminal)
+    else if (room !== null) await task?.(terminal, rooms, room)
+    else if (task) throw new OperatorError('nobody has logged in')
   },
+}
+
+/** What is done with a room beside talking in it. */
+type Task = (terminal: Terminal, rooms: RoomRepository, room: string) => Promise<void>
+
+/** The one that the flags name; `null` when they name none. */
+function chosenTask(line: CommandLine): Task | null {
+  const path = line.value(exportFile)
+  const selection = { last: line.value(last), words: line.value(search) }
+  const asJson = line.value(json)
+  const tasks: Task[] = []
+  if (path !== null) tasks.push((terminal, rooms, room) => exportRoom(terminal, rooms, room, path))
+  if (line.value(forget)) tasks.push(forgetRoom)
+  if (selection.last !== null || selection.words !== null) {
+    tasks.push((terminal, rooms, room) => printMessages(terminal, rooms, room, selection, asJson))
+  } else if (asJson) {
+    throw new SettingError('--json goes with --last or --search')
+  }
+  if (tasks.length > 1) {
+    throw new SettingError('--export, --forget, and printing with --last or --search, go one at a time')
+  }
+  return tasks[0] ?? null
 }
 
 /** Ctrl-C where the input is no terminal, a terminal that is closed, and the end of the machine's day. */

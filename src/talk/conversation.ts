@@ -56,7 +56,7 @@ function textForModel(before: readonly Message[], prompt: string): string {
   return [...before.map(({ sender, text }) => `${sender}: ${text}`), prompt].join('\n')
 }
 
-/** Whether what was typed ends the session: the word alone, in any letter case, and not as a line among others. */
+/** Whether what was typed ends the session: the word alone, in any letter case, and not among other lines. */
 export function isQuit(text: string): boolean {
-  return /^[ \t]*quit[ \t]*$/i.test(text)
+  return /^\s*quit\s*$/i.test(text)
 }

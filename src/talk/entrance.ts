@@ -17,7 +17,10 @@ export async function enter(terminal: Terminal, accounts: AccountRepository): Pr
     const choice = await terminal.ask({ text: '[L]og in or [R]egister? ' })
     if (choice === null) return null
     const way = WAYS[choice.trim().toUpperCase()]
-    if (!way) continue
+    if (!way) {
+      terminal.remark('L logs in, R registers; Ctrl-C leaves.')
+      continue
+    }
     const username = await terminal.ask({ text: 'Username: ' })
     if (username === null) return null
     const password = await terminal.ask({ text: 'Password: ', isHidden: true })

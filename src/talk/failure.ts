@@ -6,7 +6,7 @@ import { safeLine } from './safe-text.ts'
 export function whatFailed(error: unknown): string {
   if (error instanceof AnswerError) return safeLine(error.message)
   if (error instanceof DatabaseUnavailableError) {
-    return safeLine(`Not stored, ${error.message}: check the file that DATABASE_URL names, and try again.`)
+    return safeLine(`Not stored, ${error.message}: check the database that DATABASE_URL names, and try again.`)
   }
   throw error
 }

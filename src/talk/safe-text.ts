@@ -6,10 +6,10 @@ const SEQUENCES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /(?:\x1b\[|\x9b)[\x30-\x3f]{0,64}[\x20-\x2f]{0,8}[\x40-\x7e]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,1024}(?:\x07|\x1b\\|\x9c)|\x1b[\x20-\x2f]{0,8}[\x30-\x7e]/g
 
-/** What may still become one of these, or a line break of two characters. */
+/** What may still become one of these, a line break of two characters, or a character of two halves. */
 const BEGINNING =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /(?:\r|(?:\x1b\[|\x9b)[\x30-\x3f]{0,64}[\x20-\x2f]{0,8}|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,1024}\x1b?|\x1b[\x20-\x2f]{0,8})$/
+  /(?:\r|(?:\x1b\[|\x9b)[\x30-\x3f]{0,64}[\x20-\x2f]{0,8}|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,1024}\x1b?|\x1b[\x20-\x2f]{0,8}|[\ud800-\udbff])$/
 
 /** All control characters but the tab and the line feed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

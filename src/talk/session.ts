@@ -1,8 +1,9 @@
 import { type Conversation, isQuit, turn } from './conversation.ts'
 import { whatFailed } from './failure.ts'
+import { MODEL_SENDER } from './rooms/repository.ts'
 import { safeText } from './safe-text.ts'
 import type { Terminal } from './terminal/terminal.ts'
-import { headline } from './transcript.ts'
+import { timeText } from './transcript.ts'
 
 /** Earlier prompts of the room that arrow-up brings back. */
 const PROMPTS_RECALLED = 500
@@ -10,6 +11,10 @@ const PROMPTS_RECALLED = 500
 /** Messages of the room that are shown to who enters it, and lines of each. */
 const MESSAGES_SHOWN = 4
 const LINES_SHOWN = 8
+
+const KEYS = 'Ctrl-C stops an answer, Alt-Enter breaks a line, arrow-up recalls, quit leaves.'
+const STOPPED = '[stopped; what came is kept]'
+const STOPPED_EMPTY = '[stopped]'
 
 /** Counted in code points. */
 const PROMPT_MAX_CHARACTERS = 32_768
@@ -20,7 +25,7 @@ export async function talkIn(conversation: Conversation, terminal: Terminal): Pr
   await welcome(conversation, terminal)
   const recalled = await recalledPrompts(conversation, terminal)
   for (;;) {
-    const typed = await terminal.ask({ text: `${room}> `, isBlock: true, recalled })
+    const typed = await terminal.ask({ text: promptMark(room), isBlock: true, recalled })
     if (typed === null || isQuit(typed)) return
     const prompt = safeText(typed).replace(/\n+$/, '')
     if (prompt.trim() === '') continue
@@ -35,20 +40,34 @@ export async function talkIn(conversation: Conversation, terminal: Terminal): Pr
   }
 }
 
-async function welcome({ room, rooms, model }: Conversation, terminal: Terminal): Promise<void> {
-  terminal.remark(`Hello ${room}, you talk with ${model.name}. Ctrl-C stops an answer; quit, Ctrl-C or Ctrl-D leaves.`)
+async function welcome(conversation: Conversation, terminal: Terminal): Promise<void> {
+  terminal.remark(`Welcome, ${conversation.room}.`)
+  if (terminal.hasKeyboard) terminal.remark(KEYS)
+  terminal.say('')
   try {
-    const [count, messages] = await Promise.all([rooms.count(room), rooms.last(room, MESSAGES_SHOWN)])
-    if (count === 0) return terminal.say('')
-    terminal.remark(`Messages in your room: ${count}. This is where you were:\n`)
-    for (const message of messages) {
-      terminal.remark(headline(message))
-      await terminal.show(safeText(message.text), LINES_SHOWN)
-      terminal.say('')
-    }
+    await showWhereLeft(conversation, terminal)
   } catch (error) {
     terminal.complain(whatFailed(error))
   }
+}
+
+/** The last messages of the room, as they looked then. */
+async function showWhereLeft({ room, rooms }: Conversation, terminal: Terminal): Promise<void> {
+  const [count, messages] = await Promise.all([rooms.count(room), rooms.last(room, MESSAGES_SHOWN)])
+  const newest = messages.at(-1)
+  if (!newest) return
+  const all = count === 1 ? '1 message is' : `${count} messages are`
+  terminal.remark(`${all} kept here. The last, of ${timeText(newest.sentAt)}:\n`)
+  for (const { sender, text, stopped } of messages) {
+    if (sender === MODEL_SENDER) await terminal.show(safeText(text), LINES_SHOWN)
+    else terminal.echo(promptMark(sender), safeText(text), LINES_SHOWN)
+    if (stopped) terminal.remark(STOPPED)
+    if (sender === MODEL_SENDER) terminal.say('')
+  }
+}
+
+function promptMark(room: string): string {
+  return `${room}> `
 }
 
 async function recalledPrompts({ room, rooms }: Conversation, terminal: Terminal): Promise<string[]> {
@@ -65,7 +84,7 @@ async function answered(conversation: Conversation, terminal: Terminal, prompt: 
   using stop = terminal.interruptible()
   try {
     const { stopped, kept } = await terminal.answer(turn(conversation, prompt, stop.signal))
-    if (stopped) terminal.remark(kept ? '[stopped; what came is kept]' : '[stopped]')
+    if (stopped) terminal.remark(kept ? STOPPED : STOPPED_EMPTY)
     else if (!kept) terminal.complain('The room was emptied meanwhile: the answer is not stored.')
   } catch (error) {
     terminal.complain(whatFailed(error))

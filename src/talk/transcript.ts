@@ -19,7 +19,7 @@ export function jsonOf({ sender, text, sentAt, stopped }: Message): string {
   return JSON.stringify({ sender, text, timestamp: sentAt.toISOString(), stopped })
 }
 
-function timeText(time: Date): string {
+export function timeText(time: Date): string {
   return `${time.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 

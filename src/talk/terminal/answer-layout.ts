@@ -1,4 +1,4 @@
-import { sliceAnsi, wrapAnsi } from 'bun'
+import { stringWidth, wrapAnsi } from 'bun'
 import { closesFence, type Fence, openingFence } from '../fence.ts'
 import type { CodeHighlighting, Highlighter } from './highlighter.ts'
 import { markdownLines } from './markdown.ts'
@@ -11,7 +11,7 @@ export interface AnswerLayout {
   end(): void
   /** The final lines that were not taken yet. */
   takeFinal(): string[]
-  /** The lines after them, as if the answer ended here. They may change. */
+  /** The lines after them, as if the answer ended here, none wider than the terminal. They may change. */
   open(): string[]
 }
 
@@ -19,6 +19,9 @@ export interface AnswerLayout {
 const MARKS = /^ *(?:(?:[-*+]|\d{1,9}[.)]|>) +)*/
 
 const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?: |$)/
+
+/** As wide as the most that a tab takes at a terminal. */
+const TAB = ' '.repeat(8)
 
 /** The text as the model wrote it, wrapped between words. Code is not wrapped. */
 export class PlainLayout implements AnswerLayout {
@@ -51,8 +54,7 @@ export class PlainLayout implements AnswerLayout {
   }
 
   open(): string[] {
-    if (this.#line === '') return []
-    return this.#fence ? [beginning(this.#line, this.#width)] : this.#lines()
+    return this.#line === '' ? [] : screenRows(this.#lines(), this.#width)
   }
 
   #lines(): string[] {
@@ -113,8 +115,8 @@ export class MarkdownLayout implements AnswerLayout {
   }
 
   open(): string[] {
-    if (this.#code) return this.#line === '' ? [] : [beginning(this.#line, this.#width)]
-    return this.#separated(this.#laidOut([...this.#block, this.#line]))
+    if (this.#code) return this.#line === '' ? [] : screenRows([this.#line], this.#width)
+    return screenRows(this.#separated(this.#laidOut([...this.#block, this.#line])), this.#width)
   }
 
   #endLineOfCode({ fence, highlight }: OpenCode): void {
@@ -183,7 +185,14 @@ function indentationOf(line: string): number {
   return line.length - line.trimStart().length
 }
 
-/** As much of a line of code as fits: the whole line comes when it is final, and the terminal breaks it. */
-function beginning(line: string, width: number): string {
-  return sliceAnsi(line, 0, width)
+/**
+ * The lines as a terminal breaks them: code is not wrapped, and what has no room is too wide. What may be drawn again must
+ * be known row by row.
+ */
+function screenRows(lines: readonly string[], width: number): string[] {
+  return lines.flatMap(line => {
+    const spaced = line.replaceAll('\t', TAB)
+    if (stringWidth(spaced) <= width) return [spaced]
+    return wrapAnsi(spaced, width, { hard: true, wordWrap: false, trim: false }).split('\n')
+  })
 }

@@ -1,23 +1,25 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
+import { safeText } from '../safe-text.ts'
+import { BracketedPaste, PASTE_OFF, PASTE_ON, type Typed } from './bracketed-paste.ts'
 import type { Input, Question } from './input.ts'
 
 /** What is typed while nothing is asked; more is dropped. */
 const TYPED_AHEAD_MAX_CHARACTERS = 65_536
 
-const INTERRUPT = '\x03'
-const NEXT_LINE = '… '
+/** What is pasted into one answer; more is dropped. It is far more than any answer may be long. */
+const PASTED_MAX_CHARACTERS = 1_048_576
 
-// Bracketed paste: the terminal marks what is pasted, so that a line break in it is not Enter.
-const PASTE_ON = '\x1b[?2004h'
-const PASTE_OFF = '\x1b[?2004l'
-const PASTE_BEGIN = '\x1b[200~'
-const PASTE_END = '\x1b[201~'
+const INTERRUPT = '\x03'
+
+/** Before each further line, as Node's editor shows a recalled answer of several lines. */
+export const NEXT_LINE = '| '
 
 /** A line break that is typed, with Alt (which sends ESC before the key) if it does not end the answer. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const TYPED_BREAK = /(\x1b)?(?:\r\n?|\n)/
+const PASTED_BREAK = /\r\n?|\n/
 
 /** A question that waits for its answer. */
 interface Asked {
@@ -25,6 +27,7 @@ interface Asked {
   readonly editor: Interface
   /** The lines of a block that are ready. */
   readonly lines: string[]
+  pastedCharacters: number
   readonly answer: (text: string | null) => void
 }
 
@@ -42,8 +45,8 @@ export class Keyboard implements Input {
   readonly #ended = () => this.leave()
   readonly #restore = () => this.#setUp(false)
   readonly #continued = () => this.#resume()
-  #ahead = ''
-  #isPasting = false
+  readonly #paste = new BracketedPaste()
+  #ahead: Typed[] = []
   #isBreakingLine = false
   #asked: Asked | null = null
   #interrupted: (() => void) | null = null
@@ -76,8 +79,7 @@ export class Keyboard implements Input {
   }
 
   forgetAhead(): void {
-    this.#ahead = ''
-    this.#isPasting = false
+    this.#ahead = []
   }
 
   leave(): void {
@@ -111,7 +113,7 @@ export class Keyboard implements Input {
       history: [...(question.recalled ?? [])],
       removeHistoryDuplicates: true,
     })
-    this.#asked = { question, editor, lines: [], answer: resolve }
+    this.#asked = { question, editor, lines: [], pastedCharacters: 0, answer: resolve }
     editor.on('line', line => this.#endLine(line))
     editor.on('history', history => {
       // The lines of a block are recalled as one.
@@ -150,59 +152,53 @@ export class Keyboard implements Input {
   }
 
   #receive(text: string): void {
-    const room = TYPED_AHEAD_MAX_CHARACTERS - this.#ahead.length
-    this.#ahead += this.#asked ? text : text.slice(0, Math.max(0, room))
+    for (const typed of this.#paste.split(text)) {
+      if (!this.#asked) this.#keepAhead(typed)
+      else if (!typed.isPasted) this.#ahead.push(typed)
+      else this.#keepPasted(this.#asked, typed.text)
+    }
     this.#feed()
+  }
+
+  /** Ctrl-C takes the place of what was typed before it. */
+  #keepAhead({ text, isPasted }: Typed): void {
+    const interrupt = isPasted ? -1 : text.lastIndexOf(INTERRUPT)
+    if (interrupt >= 0) this.#ahead = []
+    const room = this.#ahead.reduce((left, part) => left - part.text.length, TYPED_AHEAD_MAX_CHARACTERS)
+    if (room > 0) this.#ahead.push({ text: text.slice(Math.max(0, interrupt)).slice(0, room), isPasted })
+  }
+
+  #keepPasted(asked: Asked, text: string): void {
+    const room = PASTED_MAX_CHARACTERS - asked.pastedCharacters
+    if (room <= 0) return
+    asked.pastedCharacters += text.length
+    this.#ahead.push({ text: text.slice(0, room), isPasted: true })
   }
 
   /** Hands on what was typed, as long as something is asked. */
   #feed(): void {
-    while (this.#asked && this.#ahead !== '') {
-      if (!(this.#isPasting ? this.#feedPaste(this.#asked) : this.#feedKeys(this.#asked))) return
-    }
-    if (!this.#asked && this.#interrupted && this.#ahead.includes(INTERRUPT)) {
+    for (let next = this.#ahead[0]; this.#asked && next; next = this.#ahead[0]) this.#feedLine(this.#asked, next)
+    if (!this.#asked && this.#interrupted && this.#ahead.some(isInterrupt)) {
       this.forgetAhead()
       this.#interrupted()
     }
   }
 
-  /** Up to the end of a line, or the beginning of a paste. False when more must come first. */
-  #feedKeys(asked: Asked): boolean {
-    const paste = this.#ahead.indexOf(PASTE_BEGIN)
-    if (paste === 0) {
-      this.#ahead = this.#ahead.slice(PASTE_BEGIN.length)
-      this.#isPasting = true
-      return true
-    }
-    const keys =
-      paste < 0
-        ? this.#ahead.slice(0, this.#ahead.length - cutMark(this.#ahead, PASTE_BEGIN))
-        : this.#ahead.slice(0, paste)
-    if (keys === '') return false
-    const lineBreak = TYPED_BREAK.exec(keys)
-    const line = lineBreak ? keys.slice(0, lineBreak.index) : keys
-    this.#ahead = this.#ahead.slice(line.length + (lineBreak?.[0].length ?? 0))
-    if (line !== '') this.#keys.emit('data', line)
-    if (lineBreak) this.#breakLine(asked, lineBreak[1] !== undefined)
-    return true
+  /** Hands on up to the end of a line, or what there is of it. */
+  #feedLine(asked: Asked, { text, isPasted }: Typed): void {
+    const lineBreak = (isPasted ? PASTED_BREAK : TYPED_BREAK).exec(text)
+    const line = lineBreak ? text.slice(0, lineBreak.index) : text
+    const rest = text.slice(line.length + (lineBreak?.[0].length ?? 0))
+    if (rest === '') this.#ahead.shift()
+    else this.#ahead[0] = { text: rest, isPasted }
+    if (isPasted) this.#insert(safeText(line))
+    else if (line !== '') this.#keys.emit('data', line)
+    if (lineBreak) this.#breakLine(asked, isPasted || lineBreak[1] !== undefined)
   }
 
-  #feedPaste(asked: Asked): boolean {
-    const end = this.#ahead.indexOf(PASTE_END)
-    if (end === 0) {
-      this.#ahead = this.#ahead.slice(PASTE_END.length)
-      this.#isPasting = false
-      return true
-    }
-    const pasted = this.#ahead.slice(0, end < 0 ? this.#ahead.length - cutMark(this.#ahead, PASTE_END) : end)
-    if (pasted === '') return false
-    const lineBreak = /\r\n?|\n/.exec(pasted)
-    const line = lineBreak ? pasted.slice(0, lineBreak.index) : pasted
-    this.#ahead = this.#ahead.slice(line.length + (lineBreak?.[0].length ?? 0))
-    // At once, since the editor takes longer for each key the longer the line is.
-    if (line !== '') this.#keys.emit('keypress', line, { sequence: line, ctrl: false, meta: false, shift: false })
-    if (lineBreak) this.#breakLine(asked, true)
-    return true
+  /** At once, since the editor takes longer for each key the longer the line is. */
+  #insert(text: string): void {
+    if (text !== '') this.#keys.emit('keypress', text, { sequence: text, ctrl: false, meta: false, shift: false })
   }
 
   /** Ends the line in the editor: to go on with the next one, where the answer may have several, or to be done. */
@@ -223,10 +219,6 @@ export class Keyboard implements Input {
   }
 }
 
-/** How much of a mark, which the terminal sends in one, has come at the end of this text: more than a key's beginning. */
-function cutMark(text: string, mark: string): number {
-  for (let length = mark.length - 1; length > 2; length -= 1) {
-    if (text.endsWith(mark.slice(0, length))) return length
-  }
-  return 0
+function isInterrupt({ text, isPasted }: Typed): boolean {
+  return !isPasted && text.includes(INTERRUPT)
 }

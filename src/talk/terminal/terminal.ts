@@ -1,8 +1,9 @@
 import type { ReadStream, WriteStream } from 'node:tty'
+import { wrapAnsi } from 'bun'
 import { type AnswerLayout, MarkdownLayout, PlainLayout } from './answer-layout.ts'
 import { type Highlighter, openHighlighter } from './highlighter.ts'
 import type { Input, Question } from './input.ts'
-import { Keyboard } from './keyboard.ts'
+import { Keyboard, NEXT_LINE } from './keyboard.ts'
 import { Pipe } from './pipe.ts'
 import { AnswerInPipe, AnswerOnScreen, type ShownAnswer, written } from './shown-answer.ts'
 import { startSpinner } from './spinner.ts'
@@ -61,6 +62,11 @@ export class Terminal implements Disposable {
     return this.#input.ask({ ...question, text })
   }
 
+  /** Whether there are keys to press. */
+  get hasKeyboard(): boolean {
+    return this.#input instanceof Keyboard
+  }
+
   /** Tells something that is no answer, in lines. */
   say(text: string): void {
     this.#talk.write(`${text}\n`)
@@ -68,18 +74,24 @@ export class Terminal implements Disposable {
 
   /** The same, as something beside the matter. */
   remark(text: string): void {
-    this.say(this.#hasColor(this.#talk) ? style.faint(text) : text)
+    this.#tell(text, style.faint)
   }
 
   /** Tells what went wrong. */
   complain(text: string): void {
-    this.say(this.#hasColor(this.#talk) ? style.failure(text) : text)
+    this.#tell(text, style.failure)
+  }
+
+  /** Shows what was answered to a question earlier, at most so many lines of it. */
+  echo(question: string, answer: string, linesMax: number): void {
+    const text = this.#hasColor(this.#talk) ? style.prompt(question) : question
+    const lines = this.#wrapped(text + answer.replaceAll('\n', `\n${NEXT_LINE}`)).split('\n')
+    this.say(beginningOf(lines, linesMax))
   }
 
   /** Shows markdown that is there as a whole, at most so many lines of it. */
   async show(markdown: string, linesMax: number): Promise<void> {
-    const lines = await this.#lines(markdown, this.#talk)
-    this.say(lines.length > linesMax ? [...lines.slice(0, linesMax), '…'].join('\n') : lines.join('\n'))
+    this.say(beginningOf(await this.#lines(markdown, this.#talk), linesMax))
   }
 
   /** Puts text out as if it were an answer, for whoever reads the standard output. */
@@ -141,6 +153,16 @@ export class Terminal implements Disposable {
     this.#input[Symbol.dispose]()
   }
 
+  #tell(text: string, tone: (text: string) => string): void {
+    const wrapped = this.#wrapped(text)
+    this.say(this.#hasColor(this.#talk) ? tone(wrapped) : wrapped)
+  }
+
+  /** Between words, where it goes to a terminal. */
+  #wrapped(text: string): string {
+    return this.#talk.isTTY ? wrapAnsi(text, columnsOf(this.#talk), { hard: true }) : text
+  }
+
   #hasColor(stream: WriteStream): boolean {
     return stream.isTTY && this.#abilities.showsColor
   }
@@ -154,7 +176,7 @@ export class Terminal implements Disposable {
     const appearance = this.#appearance(stream)
     if (appearance === 'raw') return null
     // An answer keeps the width that it began with: what is drawn already cannot follow.
-    const width = stream.columns || COLUMNS_UNKNOWN
+    const width = columnsOf(stream)
     if (appearance === 'wrapped') return new PlainLayout(width)
     this.#highlighter ??= openHighlighter()
     return new MarkdownLayout(width, await this.#highlighter)
@@ -167,4 +189,13 @@ export class Terminal implements Disposable {
     layout.end()
     return layout.takeFinal()
   }
+}
+
+function columnsOf(stream: WriteStream): number {
+  return stream.columns || COLUMNS_UNKNOWN
+}
+
+function beginningOf(lines: readonly string[], linesMax: number): string {
+  if (lines.length <= linesMax) return lines.join('\n')
+  return `${lines.slice(0, linesMax).join('\n').trimEnd()}\n…`
 }

@@ -17,7 +17,7 @@ export interface Service extends AsyncDisposable {
 }
 
 /** How a process is started. */
-interface Surroundings {
+export interface Surroundings {
   readonly environment?: Record<string, string>
   /** Where it works; that of the tests when it is not given. */
   readonly folder?: string
@@ -74,11 +74,14 @@ export interface Run {
   readonly errors: string
 }
 
-/** Runs the program to its end. */
-export async function run(argv: readonly string[], surroundings: Surroundings = {}): Promise<Run> {
+/** Runs the program to its end, with `input` piped into it. */
+export async function run(
+  argv: readonly string[],
+  { input, ...surroundings }: Surroundings & { readonly input?: string } = {},
+): Promise<Run> {
   const child = spawn(commandLine(argv, surroundings), {
     ...surroundingsOf(surroundings),
-    stdin: 'ignore',
+    stdin: input === undefined ? 'ignore' : new Blob([input]),
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -107,12 +110,12 @@ export async function runAtTerminal(
   return { status: child.exitCode, screen }
 }
 
-function commandLine(argv: readonly string[], { through = [] }: Surroundings): string[] {
+export function commandLine(argv: readonly string[], { through = [] }: Surroundings): string[] {
   return [...through, ...PROGRAM, ...argv]
 }
 
 /** Without the settings of whoever runs the tests. */
-function surroundingsOf({ environment, folder }: Surroundings) {
+export function surroundingsOf({ environment, folder }: Surroundings) {
   return {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
     ...(folder !== undefined && { cwd: folder }),

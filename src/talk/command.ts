@@ -52,7 +52,7 @@ ${CREDENTIALS_NOTE}`,
       terminalAbilities(),
     )
     using _ = leavingOnSignals(terminal)
-    if (model) terminal.remark(`Stockroom talk, answered by ${model.name}. Log in to your room, or register for one.`)
+    if (model) terminal.remark(`Stockroom talk, answered by ${model.name}. Log in, or register.`)
     const room = await enter(terminal, accounts)
     if (room !== null && model) await talkIn({ room, rooms, model }, terminal)
     else if (room !== null) await task?.(terminal, rooms, room)

@@ -182,6 +182,7 @@ function modelCall(protocol: Protocol, request: ModelRequest, response: ServerRe
 }
 
 async function modelRequest(request: IncomingMessage): Promise<ModelRequest> {
+  request.setEncoding('utf8')
   let body = ''
   for await (const bytes of request) body += bytes
   const headers: Record<string, string | undefined> = {}

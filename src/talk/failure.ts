@@ -6,7 +6,9 @@ import { safeLine } from './safe-text.ts'
 export function whatFailed(error: unknown): string {
   if (error instanceof AnswerError) return safeLine(error.message)
   if (error instanceof DatabaseUnavailableError) {
-    return safeLine(`Not stored, ${error.message}: check the database that DATABASE_URL names, and try again.`)
+    const [first = '', ...rest] = error.message
+    const what = `${first.toUpperCase()}${rest.join('')}`
+    return safeLine(`${what}. Nothing was stored: check what DATABASE_URL names, and try again.`)
   }
   throw error
 }

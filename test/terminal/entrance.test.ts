@@ -78,7 +78,7 @@ test('a wrong password and an unknown user are told, and it is asked again', asy
 
 test('a username has 1 to 50 characters, none of them a control character, and is not the name of the model', async () => {
   await using place = await talkPlace()
-  const longest = '日'.repeat(49) + '👩'
+  const longest = `${'日'.repeat(49)}👩`
   const refused = ['', '   ', `${longest}x`, 'a\u0007b', 'a\tb', 'ai', 'AI']
   const { errors } = await place.pipe(refused.flatMap(name => ['R', name, PASSWORD]))
   expect(errors.match(/A username has 1 to 50 characters\./g)).toHaveLength(3)

@@ -148,10 +148,10 @@ export async function talkPlace(): Promise<TalkPlace> {
       open.use(startAtTerminal(argv(flags), { ...options, environment: { ...model.environment, ...environment } })),
     enter: async (user, options) => {
       const session = place.sit(options)
-      await session.shows('egister?')
+      await session.shows('[L]og in')
       session.type(`${users.has(user) ? 'L' : 'R'}\r${user}\r${PASSWORD}\r`)
       users.add(user)
-      await session.shows(new RegExp(`^${user}>$(?![^]*\\n)`, 'm'))
+      await session.shows(new RegExp(`^${user}>$(?![\\s\\S]*\\n)`, 'm'))
       return session
     },
     pipe: (lines, flags = [], { environment, ...surroundings } = {}) =>

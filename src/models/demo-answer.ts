@@ -40,7 +40,7 @@ export CHAT_MODEL=openai:gpt-5-mini
 export OPENAI_API_KEY=...       # or OPENAI_API_KEY_FILE=/run/secrets/openai
 stockroom chat                  # the page, or: stockroom talk
 
-# Any server that speaks the OpenAI chat-completions protocol, such as one on this machine
+# Any server with the OpenAI chat-completions protocol, also on this machine
 export CHAT_MODEL=compatible:llama3.2
 export CHAT_BASE_URL=http://localhost:11434/v1
 stockroom chat

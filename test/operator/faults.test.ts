@@ -1,6 +1,15 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
 import { type Answer, type Client, client } from '../client.ts'
@@ -242,6 +251,21 @@ test.skipIf(!CAN_LIMIT)('writes at once on a full disk are each told, and what w
   }
   await using again = await startService(database)
   expect((await idsOf(client(() => again.address))).sort(ascending)).toEqual(stored)
+})
+
+test('what is written while the database is moved away is answered 503, and writes go on when it is back', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${path}`, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  const before = await api.create('/products/', sample.product)
+  renameSync(path, `${path}.away`)
+  expectUnavailable(await api.post('/products/', sample.product))
+  writeFileSync(path, '')
+  expectUnavailable(await api.post('/products/', sample.product))
+  renameSync(`${path}.away`, path)
+  const after = await api.create('/products/', sample.product)
+  expect(await idsOf(api)).toEqual([before, after])
 })
 
 test('seeding a disk that is too small is told in one line, and leaves the catalog empty', async () => {

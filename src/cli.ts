@@ -6,11 +6,12 @@ import { backup } from './catalog/operations/backup.ts'
 import { seed } from './catalog/seed/command.ts'
 import { chat } from './chat/command.ts'
 import type { Command } from './command.ts'
+import { copy } from './copy/command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
 import { talk } from './talk/command.ts'
 
-const COMMANDS: readonly Command[] = [serve, breeds, chat, talk, seed, backup]
+const COMMANDS: readonly Command[] = [serve, breeds, chat, talk, seed, backup, copy]
 
 process.exitCode = await main(process.argv.slice(2))
 

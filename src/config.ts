@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { type PostgresAddress, postgresAddress } from './database/postgres/address.ts'
 import { SettingError } from './operator-error.ts'
 
 /** One setting of a command: an environment variable, a flag, or both. The flag wins. */
@@ -15,10 +16,12 @@ export interface Setting<Value> {
   readonly parse: (text: string) => Value
 }
 
-export interface DatabaseAddress {
+interface SqliteAddress {
   readonly engine: 'sqlite'
   readonly path: string
 }
+
+export type DatabaseAddress = SqliteAddress | PostgresAddress
 
 /** Who runs the model. `compatible` is any server that speaks the OpenAI chat-completions protocol. */
 const MODEL_PROVIDERS = ['openai', 'anthropic', 'google', 'compatible'] as const
@@ -34,14 +37,43 @@ const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const PORT_MAX = 65_535
+const CONNECTIONS_MAX = 1_000
 
 export const database: Setting<DatabaseAddress> = {
   variable: 'DATABASE_URL',
   flag: 'database',
   placeholder: 'URL',
   fallback: 'sqlite:data/stockroom.db',
-  meaning: 'the database: sqlite:PATH, a file that is made when it is not there',
+  meaning: 'the database: sqlite:PATH, a file that is made when it is not there, or postgres://…',
   parse: databaseAddress,
+}
+
+/** Streaming replicas of the PostgreSQL database at `DATABASE_URL`. */
+export const databaseReplicas: Setting<PostgresAddress[]> = {
+  variable: 'DATABASE_REPLICA_URLS',
+  flag: 'database-replicas',
+  placeholder: 'URLS',
+  fallback: '',
+  meaning: 'PostgreSQL: streaming replicas that answer reads, with commas between; none by default',
+  parse: text =>
+    text
+      .split(',')
+      .map(url => url.trim())
+      .filter(url => url !== '')
+      .map(url => {
+        const address = databaseAddress(url)
+        if (address.engine !== 'postgres') throw new SettingError('a replica is at postgres://…')
+        return address
+      }),
+}
+
+export const databaseConnections: Setting<number> = {
+  variable: 'DATABASE_CONNECTIONS',
+  flag: 'database-connections',
+  placeholder: 'N',
+  fallback: '4',
+  meaning: 'PostgreSQL: connections of this process to each server; each carries many statements at once',
+  parse: text => wholeNumber(text, 1, CONNECTIONS_MAX),
 }
 
 export const host: Setting<string> = {
@@ -197,13 +229,18 @@ export function readCommandLine(
   const flags: Record<string, { type: 'string' | 'boolean' }> = {}
   for (const { flag, placeholder } of settings) flags[flag] = { type: placeholder === '' ? 'boolean' : 'string' }
   const line = parseLine(argv, flags)
-  if (line.positionals.length > (operands === '' ? 0 : 1)) {
-    throw new SettingError(
-      `unexpected: it takes ${operands === '' ? 'flags alone' : `one ${operands} beside its flags`}`,
-    )
+  const expected = operands === '' ? [] : operands.split(' ')
+  if (line.positionals.length > expected.length) {
+    const taken = expected.length === 0 ? 'flags alone' : `one ${expected.join(' and one ')} beside its flags`
+    throw new SettingError(`unexpected: it takes ${taken}`)
   }
   const flagText = (given: string | boolean | undefined) => (typeof given === 'boolean' ? 'on' : given)
   return { operands: line.positionals, value: setting => settingValue(setting, flagText(line.values[setting.flag])) }
+}
+
+/** An address among the operands of a command, which calls it `name`. */
+export function databaseOperand(name: string, text: string): DatabaseAddress {
+  return named(name, () => databaseAddress(text))
 }
 
 /**
@@ -211,11 +248,15 @@ export function readCommandLine(
  * from the file that `<variable>_FILE` names. Null when neither is set. No error repeats it.
  */
 export function credential(variable: string): string | null {
+  return secret(variable, headerText)
+}
+
+function secret(variable: string, check: (text: string) => string): string | null {
   const text = process.env[variable] || null
   const path = process.env[`${variable}_FILE`] || null
   if (text !== null && path !== null) throw new SettingError(`${variable} and ${variable}_FILE: set one of the two`)
-  if (path !== null) return named(`${variable}_FILE`, () => headerText(readText(path)))
-  return text === null ? null : named(variable, () => headerText(text))
+  if (path !== null) return named(`${variable}_FILE`, () => check(readText(path)))
+  return text === null ? null : named(variable, () => check(text))
 }
 
 /** A web address under a name that a provider's clients know, without a flag of ours. Null when it is not set. */
@@ -275,10 +316,14 @@ function databaseAddress(text: string): DatabaseAddress {
   const [scheme, ...rest] = text.split(':')
   const path = rest.join(':')
   if (scheme === 'postgres' || scheme === 'postgresql') {
-    // The address may hold a password, so it is not repeated.
-    throw new SettingError('this version stores on SQLite alone; use sqlite:PATH')
+    return postgresAddress(
+      text,
+      secret('DATABASE_PASSWORD', password => password),
+    )
   }
-  if (scheme !== 'sqlite' || rest.length === 0) throw new SettingError('unknown kind of database; use sqlite:PATH')
+  if (scheme !== 'sqlite' || rest.length === 0) {
+    throw new SettingError('unknown kind of database; use sqlite:PATH or postgres://user:password@host:5432/database')
+  }
   if (path === '' || path.startsWith(':')) {
     throw new SettingError('the path of a file is needed after sqlite:, for example sqlite:data/stockroom.db')
   }

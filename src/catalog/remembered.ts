@@ -1,4 +1,3 @@
-import type { SqliteDatabase } from '../database/sqlite.ts'
 import type { Representation } from './representation.ts'
 
 /** Characters of one resource's representations that are kept: at most two generations of this size. */
@@ -18,8 +17,8 @@ export class Remembered {
   #older = new Map<number, Representation>()
   #recentCharacters = 0
 
-  constructor(database: SqliteDatabase) {
-    database.onChange(() => this.#forget())
+  constructor(changes: { onChange(listener: () => void): void }) {
+    changes.onChange(() => this.#forget())
   }
 
   get(id: number): Representation | undefined {

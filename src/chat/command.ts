@@ -1,6 +1,6 @@
 import type { Command } from '../command.ts'
-import { accessLog, chatBaseUrl, chatModel, database, host, logLevel, port, readCommandLine } from '../config.ts'
-import { openSqlite } from '../database/sqlite.ts'
+import { accessLog, chatBaseUrl, chatModel, host, logLevel, port, readCommandLine } from '../config.ts'
+import { databaseSettings, openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
 import { openChatModel } from '../models/open.ts'
 import { CREDENTIALS_NOTE } from '../models/providers.ts'
@@ -9,7 +9,7 @@ import { startLog } from '../server/log.ts'
 import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
-import { sqliteRepositories } from './repositories.ts'
+import { repositoriesOf } from './repositories.ts'
 
 /** How long answers may go on after a signal; what is left is kept as interrupted, while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
@@ -20,21 +20,21 @@ export const chat: Command = {
   name: 'chat',
   operands: '',
   summary: 'Serve the chat page, and the answers of a language model as they come.',
-  settings: [host, chatPort, database, chatModel, chatBaseUrl, accessLog, logLevel],
+  settings: [host, chatPort, ...databaseSettings, chatModel, chatBaseUrl, accessLog, logLevel],
   note: CREDENTIALS_NOTE,
   run: async argv => {
     const line = readCommandLine(argv, chat.settings)
     // All of them first: a wrong setting stops the program before it has touched anything.
     const settings = {
       level: line.value(logLevel),
-      path: line.value(database).path,
+      database: readDatabaseSettings(line),
       place: { host: line.value(host), port: line.value(chatPort), accessLog: line.value(accessLog) },
     }
     const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
     startLog(settings.level)
     const stopped = stopSignal()
-    await using store = openSqlite(settings.path)
-    const repositories = sqliteRepositories(store)
+    await using database = await openDatabase(settings.database, START_WAIT_MS)
+    const repositories = repositoriesOf(database)
     const markdown = await openMarkdown({ lineBreak: '&#10;' })
     await using answers = new Answers({ ...repositories, model, markdown })
     using _ = startHousekeeping(repositories)
@@ -42,6 +42,7 @@ export const chat: Command = {
     await using server = listen({ fetch: app.fetch, ...settings.place })
     process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
     await markdown.warmUp()
+    await Promise.race([database.ready, stopped])
     await stopped
     // Beside the server, which stops accepting and waits for its streams meanwhile.
     void answers.close(ANSWERS_GRACE_MS)

@@ -1,185 +1,192 @@
 import { expect, test } from 'bun:test'
-import { type ChatClient, chatClient } from '../../test/chat/chat-client.ts'
-import { temporaryFolder } from '../../test/folder.ts'
-import { type ModelServer, startModelServer } from '../../test/peers/model-server.ts'
+import { chatClient } from '../../test/chat/chat-client.ts'
+import { withEachEngine } from '../../test/contract.ts'
+import type { Engine } from '../../test/engines.ts'
+import { startModelServer } from '../../test/peers/model-server.ts'
 import { openaiChat } from '../../test/peers/openai-chat.ts'
-import { openSqlite, type SqliteDatabase } from '../database/sqlite.ts'
+import { connected } from '../../test/postgres/database.ts'
+import { database as databaseSetting } from '../config.ts'
+import { openDatabase, type StoreDatabase } from '../database/open.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
 import { openChatModel } from '../models/open.ts'
 import { listen } from '../server/listen.ts'
 import { Answers } from './answers/answers.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
 import { createChat } from './app.ts'
-import { type Keeping, sqlitePrompts } from './prompts/sqlite.ts'
-import { sqliteRepositories } from './repositories.ts'
+import type { Keeping } from './prompts/keeping.ts'
+import { postgresPrompts } from './prompts/postgres.ts'
+import type { PromptRepository } from './prompts/repository.ts'
+import { sqlitePrompts } from './prompts/sqlite.ts'
+import { repositoriesOf } from './repositories.ts'
+
+/** To the database. */
+const CONNECTIONS = 4
 
 const markdown = await openMarkdown()
 
-test('an answer that nobody listens to any longer is stopped: the connection to the model is closed, what came is kept', async () => {
-  await using server = await startChat({ unheardMaxMs: 300 })
-  const { chat, model } = server
-  await chat.post('unheard', 'unheard')
-  const listener = chat.listen('unheard')
-  const call = await model.nextCall()
-  await call.send('The beginning')
-  await listener.until('The beginning')
-  listener.leave()
-  await call.closed
-  const { text } = await chat.get('/chatstream/unheard')
-  expect(text).toContain('<p>The beginning</p>&#10;<p class="note">The answer was stopped here, because nobody was')
-  expect(model.calls).toHaveLength(1)
-})
+withEachEngine('the bounds of answers', engine => {
+  const startChat = (limits: Partial<AnswerLimits>) => startChatOn(engine, limits)
 
-test('an answer is worth going on for one who listens in another process, and for no longer', async () => {
-  const unheardMaxMs = 1_500
-  await using server = await startChat({ unheardMaxMs })
-  await using other = await server.startOther()
-  const { chat, model } = server
-  await chat.post('heard', 'heard')
-  const first = chat.listen('heard')
-  const call = await model.nextCall()
-  await call.send('one ')
-  await first.until('one')
-  const follower = other.chat.listen('heard')
-  await follower.until('one')
-  first.leave()
-  let isClosed = false
-  void call.closed.then(() => {
-    isClosed = true
+  test('an answer that nobody listens to any longer is stopped: the connection to the model is closed, what came is kept', async () => {
+    await using server = await startChat({ unheardMaxMs: 300 })
+    const { chat, model } = server
+    await chat.post('unheard', 'unheard')
+    const listener = chat.listen('unheard')
+    const call = await model.nextCall()
+    await call.send('The beginning')
+    await listener.until('The beginning')
+    listener.leave()
+    await call.closed
+    const { text } = await chat.get('/chatstream/unheard')
+    expect(text).toContain('<p>The beginning</p>&#10;<p class="note">The answer was stopped here, because nobody was')
+    expect(model.calls).toHaveLength(1)
   })
-  const left = Date.now()
-  while (heardAt(server.database, 'heard') < left + unheardMaxMs) await Bun.sleep(50)
-  expect(isClosed).toBe(false)
-  await call.send('two')
-  await follower.until('one two')
-  follower.leave()
-  await call.closed
-})
 
-test('more answers than may run at once wait in line, say so, and come in their turn', async () => {
-  await using server = await startChat({ runningMax: 1 })
-  const { chat, model } = server
-  await chat.post('first', 'first')
-  await chat.post('second', 'second')
-  const first = chat.listen('first')
-  const call = await model.nextCall()
-  const second = chat.listen('second')
-  while ((await chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
-  expect(model.calls).toHaveLength(1)
-  await call.answer('the first')
-  await first.end()
-  const next = await model.nextCall()
-  expect(next.prompt).toBe('second')
-  await next.answer('the second')
-  expect(await second.end()).toContain('the second')
-})
+  test('an answer is worth going on for one who listens in another process, and for no longer', async () => {
+    const unheardMaxMs = 1_500
+    await using server = await startChat({ unheardMaxMs })
+    await using other = await server.startOther()
+    const { chat, model } = server
+    await chat.post('heard', 'heard')
+    const first = chat.listen('heard')
+    const call = await model.nextCall()
+    await call.send('one ')
+    await first.until('one')
+    const follower = other.chat.listen('heard')
+    await follower.until('one')
+    first.leave()
+    let isClosed = false
+    void call.closed.then(() => {
+      isClosed = true
+    })
+    const left = Date.now()
+    while ((await heardAt(server.databaseUrl, 'heard')) < left + unheardMaxMs) await Bun.sleep(50)
+    expect(isClosed).toBe(false)
+    await call.send('two')
+    await follower.until('one two')
+    follower.leave()
+    await call.closed
+  })
 
-test('an answer that waits in line can be stopped, and its place goes to the next one', async () => {
-  await using server = await startChat({ runningMax: 1 })
-  const { chat, model } = server
-  for (const reqId of ['first', 'second', 'third']) await chat.post(reqId, reqId)
-  const first = chat.listen('first')
-  const call = await model.nextCall()
-  const second = chat.listen('second')
-  while ((await chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
-  const third = chat.listen('third')
-  while ((await chat.status('third')) !== '{"status":"waiting"}') await Bun.sleep(10)
-  expect(await chat.stop('second')).toBe(204)
-  expect(await second.end()).toContain('The answer was stopped.')
-  await call.answer('done')
-  await first.end()
-  const next = await model.nextCall()
-  expect(next.prompt).toBe('third')
-  await next.answer('done')
-  await third.end()
-  expect(model.calls).toHaveLength(2)
-})
+  test('more answers than may run at once wait in line, say so, and come in their turn', async () => {
+    await using server = await startChat({ runningMax: 1 })
+    const { chat, model } = server
+    await chat.post('first', 'first')
+    await chat.post('second', 'second')
+    const first = chat.listen('first')
+    const call = await model.nextCall()
+    const second = chat.listen('second')
+    while ((await chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    expect(model.calls).toHaveLength(1)
+    await call.answer('the first')
+    await first.end()
+    const next = await model.nextCall()
+    expect(next.prompt).toBe('second')
+    await next.answer('the second')
+    expect(await second.end()).toContain('the second')
+  })
 
-test('a line that is full turns the next one away for now, and takes it later', async () => {
-  await using server = await startChat({ runningMax: 1, waitingMax: 0 })
-  const { chat, model } = server
-  await chat.post('first', 'first')
-  await chat.post('second', 'second')
-  const first = chat.listen('first')
-  const call = await model.nextCall()
-  const { status, headers } = await chat.get('/chatstream/second')
-  expect(status).toBe(503)
-  expect(headers.get('Retry-After')).toBe('5')
-  expect(await chat.status('second')).toBe('{"status":"new"}')
-  await call.answer('done')
-  await first.end()
-  const second = chat.listen('second')
-  await (await model.nextCall()).answer('done')
-  expect(await second.end()).toContain('<p>done</p>')
-})
+  test('an answer that waits in line can be stopped, and its place goes to the next one', async () => {
+    await using server = await startChat({ runningMax: 1 })
+    const { chat, model } = server
+    for (const reqId of ['first', 'second', 'third']) await chat.post(reqId, reqId)
+    const first = chat.listen('first')
+    const call = await model.nextCall()
+    const second = chat.listen('second')
+    while ((await chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    const third = chat.listen('third')
+    while ((await chat.status('third')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    expect(await chat.stop('second')).toBe(204)
+    expect(await second.end()).toContain('The answer was stopped.')
+    await call.answer('done')
+    await first.end()
+    const next = await model.nextCall()
+    expect(next.prompt).toBe('third')
+    await next.answer('done')
+    await third.end()
+    expect(model.calls).toHaveLength(2)
+  })
 
-test('what waits in line when a process ends is answered by another one', async () => {
-  await using server = await startChat({ runningMax: 1 })
-  const other = await server.startOther()
-  await using _ = other
-  const { model } = server
-  for (const reqId of ['first', 'second']) await other.chat.post(reqId, reqId)
-  const first = other.chat.listen('first')
-  const call = await model.nextCall()
-  const second = other.chat.listen('second')
-  while ((await other.chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
-  await other.answers.close(0)
-  expect(await first.end()).toContain('The answer was interrupted here')
-  expect(await second.end()).not.toContain('event')
-  await call.closed
-  const again = server.chat.listen('second')
-  await (await model.nextCall()).answer('done')
-  expect(await again.end()).toContain('<p>done</p>')
-})
+  test('a line that is full turns the next one away for now, and takes it later', async () => {
+    await using server = await startChat({ runningMax: 1, waitingMax: 0 })
+    const { chat, model } = server
+    await chat.post('first', 'first')
+    await chat.post('second', 'second')
+    const first = chat.listen('first')
+    const call = await model.nextCall()
+    const { status, headers } = await chat.get('/chatstream/second')
+    expect(status).toBe(503)
+    expect(headers.get('Retry-After')).toBe('5')
+    expect(await chat.status('second')).toBe('{"status":"new"}')
+    await call.answer('done')
+    await first.end()
+    const second = chat.listen('second')
+    await (await model.nextCall()).answer('done')
+    expect(await second.end()).toContain('<p>done</p>')
+  })
 
-test('the oldest prompts are forgotten when they are too many, with their answers, but none that is under way', async () => {
-  await using server = await startChat({})
-  const { chat, model } = server
-  const prompts = sqlitePrompts(server.database, { promptsMax: 2, ageMaxMs: 60_000 })
-  await chat.post('running', 'running')
-  const listener = chat.listen('running')
-  const call = await model.nextCall()
-  for (const reqId of ['a', 'b', 'c']) await chat.post(reqId, reqId)
-  await chat.stop('a')
-  while ((await prompts.forgetSome()) > 0);
-  expect(await prompts.find('a')).toBeNull()
-  expect((await chat.get('/chat/a/status')).status).toBe(404)
-  expect(await prompts.find('running')).toBe('running')
-  expect([await prompts.find('b'), await prompts.find('c')]).toEqual(['b', 'c'])
-  await call.answer('done')
-  await listener.end()
-})
+  test('what waits in line when a process ends is answered by another one', async () => {
+    await using server = await startChat({ runningMax: 1 })
+    const other = await server.startOther()
+    await using _ = other
+    const { model } = server
+    for (const reqId of ['first', 'second']) await other.chat.post(reqId, reqId)
+    const first = other.chat.listen('first')
+    const call = await model.nextCall()
+    const second = other.chat.listen('second')
+    while ((await other.chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    await other.answers.close(0)
+    expect(await first.end()).toContain('The answer was interrupted here')
+    expect(await second.end()).not.toContain('event')
+    await call.closed
+    const again = server.chat.listen('second')
+    await (await model.nextCall()).answer('done')
+    expect(await again.end()).toContain('<p>done</p>')
+  })
 
-test('prompts that are too old are forgotten a few at a time', async () => {
-  await using server = await startChat({})
-  const keeping: Keeping = { promptsMax: 1_000, ageMaxMs: 0 }
-  const prompts = sqlitePrompts(server.database)
-  for (let index = 0; index < 40; index += 1) await prompts.keep(`old-${index}`, 'old')
-  const old = sqlitePrompts(server.database, keeping)
-  while (Date.now() <= timeOf(server.database, 'old-39')) await Bun.sleep(1)
-  const steps: number[] = []
-  for (let step = await old.forgetSome(); step > 0; step = await old.forgetSome()) steps.push(step)
-  expect(steps.length).toBeGreaterThan(1)
-  expect(await prompts.find('old-39')).toBeNull()
-})
+  test('the oldest prompts are forgotten when they are too many, with their answers, but none that is under way', async () => {
+    await using server = await startChat({})
+    const { chat, model } = server
+    const prompts = promptsOf(server.database, { promptsMax: 2, ageMaxMs: 60_000 })
+    await chat.post('running', 'running')
+    const listener = chat.listen('running')
+    const call = await model.nextCall()
+    for (const reqId of ['a', 'b', 'c']) await chat.post(reqId, reqId)
+    await chat.stop('a')
+    while ((await prompts.forgetSome()) > 0);
+    expect(await prompts.find('a')).toBeNull()
+    expect((await chat.get('/chat/a/status')).status).toBe(404)
+    expect(await prompts.find('running')).toBe('running')
+    expect([await prompts.find('b'), await prompts.find('c')]).toEqual(['b', 'c'])
+    await call.answer('done')
+    await listener.end()
+  })
 
-interface TestServer extends AsyncDisposable {
-  readonly chat: ChatClient
-  readonly answers: Answers
-}
+  test('prompts that are too old are forgotten a few at a time', async () => {
+    await using server = await startChat({})
+    const keeping: Keeping = { promptsMax: 1_000, ageMaxMs: 0 }
+    const prompts = promptsOf(server.database)
+    for (let index = 0; index < 300; index += 1) await prompts.keep(`old-${index}`, 'old')
+    const old = promptsOf(server.database, keeping)
+    // Once it is older than no time at all.
+    while ((await ageOf(server.databaseUrl, 'old-299')) <= 0) await Bun.sleep(1)
+    const steps: number[] = []
+    for (let step = await old.forgetSome(); step > 0; step = await old.forgetSome()) steps.push(step)
+    expect(steps.length).toBeGreaterThan(1)
+    expect(await prompts.find('old-299')).toBeNull()
+  })
+})
 
 /** The app within the test's process, with other limits than usual, before a real model server. */
-async function startChat(
-  limits: Partial<AnswerLimits>,
-): Promise<TestServer & { model: ModelServer; database: SqliteDatabase; startOther: () => Promise<TestServer> }> {
+async function startChatOn({ freshDatabase }: Engine, limits: Partial<AnswerLimits>) {
   const open = new AsyncDisposableStack()
-  const folder = open.use(temporaryFolder())
-  const path = `${folder.path}/stockroom.db`
+  const { url: databaseUrl } = open.use(await freshDatabase())
   const model = open.use(await startModelServer(openaiChat))
   const start = async () => {
     const own = new AsyncDisposableStack()
-    const database = own.use(openSqlite(path))
-    const repositories = sqliteRepositories(database)
+    const address = databaseSetting.parse(databaseUrl)
+    const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }))
+    const repositories = repositoriesOf(database)
     const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`)
     const answers = new Answers({
       ...repositories,
@@ -193,15 +200,25 @@ async function startChat(
     return { database, answers, chat: chatClient(listening.address), [Symbol.asyncDispose]: () => own.disposeAsync() }
   }
   const first = open.use(await start())
-  return { ...first, model, startOther: start, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { ...first, databaseUrl, model, startOther: start, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-function heardAt(database: SqliteDatabase, reqId: string): number {
-  const select = database.prepare<[string], { heard_at: number }>('SELECT heard_at FROM answers WHERE req_id = ?')
-  return select.get(reqId)?.heard_at ?? 0
+function promptsOf(database: StoreDatabase, keeping?: Keeping): PromptRepository {
+  return database.engine === 'sqlite' ? sqlitePrompts(database, keeping) : postgresPrompts(database, keeping)
 }
 
-function timeOf(database: SqliteDatabase, reqId: string): number {
-  const select = database.prepare<[string], { created_at: number }>('SELECT created_at FROM prompts WHERE req_id = ?')
-  return select.get(reqId)?.created_at ?? 0
+/** In milliseconds since 1970; the database is on this machine. */
+async function heardAt(databaseUrl: string, reqId: string): Promise<number> {
+  await using sql = connected(databaseUrl)
+  const time = databaseUrl.startsWith('sqlite:') ? 'heard_at' : '(extract(epoch FROM heard_at) * 1000)::float8'
+  const [row] = await sql.unsafe(`SELECT ${time} AS time FROM answers WHERE req_id = '${reqId}'`)
+  return row?.time ?? 0
+}
+
+/** In milliseconds. */
+async function ageOf(databaseUrl: string, reqId: string): Promise<number> {
+  await using sql = connected(databaseUrl)
+  const time = databaseUrl.startsWith('sqlite:') ? 'created_at' : '(extract(epoch FROM created_at) * 1000)::float8'
+  const [row] = await sql.unsafe(`SELECT ${time} AS time FROM prompts WHERE req_id = '${reqId}'`)
+  return Date.now() - (row?.time ?? 0)
 }

@@ -39,6 +39,12 @@ export interface Prepared<Parameters extends Parameter[], Row = never> {
   run(...parameters: Parameters): { readonly changes: number; readonly lastInsertRowid: number | bigint }
 }
 
+/** One transaction of its own. */
+export interface SqliteTransaction {
+  /** Prepares a statement for as long as the transaction lasts. */
+  prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
+}
+
 interface WaitingWrite {
   /** Does the work; called inside the savepoint. */
   readonly work: () => void
@@ -54,6 +60,10 @@ interface WaitingWrite {
  * They are synchronous, so a read never sees a transaction half done.
  */
 export class SqliteDatabase implements AsyncDisposable {
+  readonly engine = 'sqlite'
+  /** It is open from the beginning. */
+  readonly ready = Promise.resolve()
+  readonly #path: string
   readonly #connection: Database
   readonly #begin: Statement
   readonly #beginImmediate: Statement
@@ -69,7 +79,8 @@ export class SqliteDatabase implements AsyncDisposable {
   #busySince: number | null = null
   #idle = Promise.withResolvers<void>()
 
-  constructor(connection: Database) {
+  constructor(path: string, connection: Database) {
+    this.#path = path
     this.#connection = connection
     this.#begin = connection.prepare('BEGIN')
     this.#beginImmediate = connection.prepare('BEGIN IMMEDIATE')
@@ -81,9 +92,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** Prepares a statement for good; `?` stands for a parameter. */
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
-    // Where the planner has looked at a bare parameter, SQLite plans the statement anew at each binding, which takes
-    // longer than most of our reads. It does not look behind a unary plus, which changes nothing else.
-    return this.#connection.prepare<Row, Parameter[]>(sql.replaceAll('?', '+?'))
+    return prepared(this.#connection, sql)
   }
 
   /**
@@ -136,6 +145,31 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       this.#endSnapshot()
       this.#connection.prepare<null, [string]>('VACUUM INTO ?').run(path)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /**
+   * Does `work` in one transaction of any length, on a connection of its own, and commits it when `work` resolves.
+   * One that reads sees the moment of its beginning; one that writes keeps every other writer waiting.
+   */
+  async bulk<Result>(
+    access: 'reading' | 'writing',
+    work: (transaction: SqliteTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      using own = connect(this.#path)
+      own.run(access === 'reading' ? 'BEGIN' : 'BEGIN IMMEDIATE')
+      try {
+        // The moment is that of the first read.
+        own.run('SELECT count(*) FROM migrations')
+        const result = await work({ prepare: sql => prepared(own, sql) })
+        own.run('COMMIT')
+        return result
+      } finally {
+        if (own.inTransaction) own.run('ROLLBACK')
+      }
     } catch (error) {
       throw translated(error)
     }
@@ -263,7 +297,7 @@ export class SqliteDatabase implements AsyncDisposable {
 export function openSqlite(path: string): SqliteDatabase {
   try {
     makeFile(path)
-    return new SqliteDatabase(migrated(connect(path), sqliteMigrations, path))
+    return new SqliteDatabase(path, migrated(connect(path), sqliteMigrations, path))
   } catch (error) {
     throw unusable(error, path)
   }
@@ -297,6 +331,12 @@ function connect(path: string): Database {
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
   connection.run(`PRAGMA journal_size_limit = ${LOG_KEPT_BYTES}`)
   return connection
+}
+
+function prepared<Parameters extends Parameter[], Row>(connection: Database, sql: string): Prepared<Parameters, Row> {
+  // Where the planner has looked at a bare parameter, SQLite plans the statement anew at each binding, which takes
+  // longer than most of our reads. It does not look behind a unary plus, which changes nothing else.
+  return connection.prepare<Row, Parameter[]>(sql.replaceAll('?', '+?'))
 }
 
 function isOfAnotherProgram(connection: Database): boolean {

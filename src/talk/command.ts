@@ -1,27 +1,36 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Command } from '../command.ts'
 import {
   type CommandLine,
   chatBaseUrl,
   chatModel,
-  database,
   optionalAmount,
   optionalText,
   readCommandLine,
   terminalAbilities,
   toggle,
 } from '../config.ts'
-import { openSqlite } from '../database/sqlite.ts'
+import {
+  type DatabaseSettings,
+  databaseSettings,
+  openDatabase,
+  readDatabaseSettings,
+  type StoreDatabase,
+} from '../database/open.ts'
 import { openChatModel } from '../models/open.ts'
 import { CREDENTIALS_NOTE } from '../models/providers.ts'
 import { OperatorError, SettingError } from '../operator-error.ts'
 import { exportRoom, forgetRoom, printMessages } from './archive.ts'
 import { enter } from './entrance.ts'
-import { sqliteRepositories } from './repositories.ts'
+import { repositoriesOf } from './repositories.ts'
 import type { RoomRepository } from './rooms/repository.ts'
 import { talkIn } from './session.ts'
 import { Terminal } from './terminal/terminal.ts'
 
 const MESSAGES_PRINTED_MAX = 10_000
+
+/** How long a person waits for a database that is not there: long enough for one that restarts. */
+const DATABASE_WAIT_MS = 30_000
 
 const exportFile = optionalText('export', 'FILE', "write your room's messages into a new file, as markdown")
 const last = optionalAmount('last', MESSAGES_PRINTED_MAX, 'print your last N messages, answers included')
@@ -33,7 +42,7 @@ export const talk: Command = {
   name: 'talk',
   operands: '',
   summary: 'Talk with a language model at the terminal, in a room of your own.',
-  settings: [database, chatModel, chatBaseUrl, exportFile, last, search, json, forget],
+  settings: [...databaseSettings, chatModel, chatBaseUrl, exportFile, last, search, json, forget],
   note: `With --export, --last, --search or --forget, it does that with your room instead of talking.
 
 The history is kept in the database: unless --database names another one, that is the file data/stockroom.db in the
@@ -42,11 +51,12 @@ folder where it is started. Such a file is readable by its owner alone.
 ${CREDENTIALS_NOTE}`,
   run: async argv => {
     const line = readCommandLine(argv, talk.settings)
-    const { path } = line.value(database)
+    const settings = readDatabaseSettings(line)
     const task = chosenTask(line)
     const model = task ? null : await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
-    await using store = openSqlite(path)
-    const { accounts, rooms } = sqliteRepositories(store)
+    await using database = await openDatabase(settings, DATABASE_WAIT_MS)
+    await waitFor(database, settings)
+    const { accounts, rooms } = repositoriesOf(database)
     using terminal = new Terminal(
       { input: process.stdin, output: process.stdout, errors: process.stderr },
       terminalAbilities(),
@@ -58,6 +68,16 @@ ${CREDENTIALS_NOTE}`,
     else if (room !== null) await task?.(terminal, rooms, room)
     else if (task) throw new OperatorError('nobody has logged in')
   },
+}
+
+/** Resolves when the database can be used, and says on standard error that it waits. Rejects when it waited too long. */
+async function waitFor(database: StoreDatabase, { address }: DatabaseSettings): Promise<void> {
+  const isReady = await Promise.race([database.ready.then(() => true), turn(false)])
+  if (isReady || address.engine === 'sqlite') return
+  process.stderr.write(
+    `Waiting for the database ${address.place}, for up to ${DATABASE_WAIT_MS / 1_000} s; Ctrl-C leaves.\n`,
+  )
+  await database.ready
 }
 
 /** What is done with a room beside talking in it. */

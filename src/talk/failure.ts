@@ -8,7 +8,8 @@ export function whatFailed(error: unknown): string {
   if (error instanceof DatabaseUnavailableError) {
     const [first = '', ...rest] = error.message
     const what = `${first.toUpperCase()}${rest.join('')}`
-    return safeLine(`${what}. Nothing was stored: check what DATABASE_URL names, and try again.`)
+    // Where a connection broke amid a write, it may have been done.
+    return safeLine(`${what}. This may not be stored: check what DATABASE_URL names, and try again.`)
   }
   throw error
 }

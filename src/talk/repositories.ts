@@ -1,6 +1,8 @@
-import type { SqliteDatabase } from '../database/sqlite.ts'
+import type { StoreDatabase } from '../database/open.ts'
+import { postgresAccounts } from './accounts/postgres.ts'
 import type { AccountRepository } from './accounts/repository.ts'
 import { sqliteAccounts } from './accounts/sqlite.ts'
+import { postgresRooms } from './rooms/postgres.ts'
 import type { RoomRepository } from './rooms/repository.ts'
 import { sqliteRooms } from './rooms/sqlite.ts'
 
@@ -10,6 +12,8 @@ export interface Repositories {
   readonly rooms: RoomRepository
 }
 
-export function sqliteRepositories(database: SqliteDatabase): Repositories {
-  return { accounts: sqliteAccounts(database), rooms: sqliteRooms(database) }
+export function repositoriesOf(database: StoreDatabase): Repositories {
+  return database.engine === 'sqlite'
+    ? { accounts: sqliteAccounts(database), rooms: sqliteRooms(database) }
+    : { accounts: postgresAccounts(database), rooms: postgresRooms(database) }
 }

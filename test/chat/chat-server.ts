@@ -1,4 +1,4 @@
-import { temporaryFolder } from '../folder.ts'
+import { type Engine, sqlite } from '../engines.ts'
 import { type ModelServer, startModelServer } from '../peers/model-server.ts'
 import { openaiChat } from '../peers/openai-chat.ts'
 import { type Service, startServer } from '../service.ts'
@@ -14,10 +14,17 @@ export interface ChatServer extends AsyncDisposable {
 }
 
 /** `stockroom chat` as a process, with an empty database, and a model server that answers as the test says. */
-export async function startChatServer(): Promise<ChatServer> {
-  const open = new AsyncDisposableStack()
-  const folder = open.use(temporaryFolder())
-  const databaseUrl = `sqlite:${folder.path}/stockroom.db`
+export async function startChatServer({ freshDatabase }: Engine = sqlite): Promise<ChatServer> {
+  await using opened = new AsyncDisposableStack()
+  const { url } = opened.use(await freshDatabase())
+  return startChatServerOn(url, opened.move())
+}
+
+/** The same on a database that is there; what is opened goes with it. */
+export async function startChatServerOn(
+  databaseUrl: string,
+  open: AsyncDisposableStack = new AsyncDisposableStack(),
+): Promise<ChatServer> {
   const model = open.use(await startModelServer(openaiChat))
   const start = async () => {
     const environment = model.environment

@@ -3,7 +3,8 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { client } from '../client.ts'
 import { temporaryFolder } from '../folder.ts'
-import { run, startServer } from '../service.ts'
+import { run, startServer, startService } from '../service.ts'
+import { until } from '../until.ts'
 import { expectRefusal } from './refusal.ts'
 
 /** Each of these starts the program, some of them many times. */
@@ -247,10 +248,11 @@ test('a password in a database URL is never printed, wherever the URL stands and
   const secret = 'hunter2-do-not-tell'
   const url = (scheme: string) => `${scheme}://shop:${secret}@127.0.0.1:1/shop`
   for (const { argv, environment } of [
-    { argv: ['serve', '--port', '0'], environment: { DATABASE_URL: url('postgres') } },
+    { argv: ['serve', '--port', '0'], environment: { DATABASE_URL: `${url('postgres')}?sslmode=${secret}` } },
+    { argv: ['serve', '--port', '0'], environment: { DATABASE_URL: url('postgres').replace(':1/', ':no/') } },
     { argv: ['serve', '--port', '0'], environment: { DATABASE_URL: url('mysql') } },
     { argv: ['serve', '--port', '0'], environment: { DATABASE_URL: url(' postgres') } },
-    { argv: ['serve', '--port', '0', '--database', url('postgresql')], environment: {} },
+    { argv: ['serve', '--port', '0', '--database', `${url('postgresql')}?${secret}=1`], environment: {} },
     { argv: ['seed', '--reviews', '0'], environment: { DATABASE_URL: url('postgresql') } },
     { argv: ['backup', join(folder.path, 'copy.db')], environment: { DATABASE_URL: url('postgres') } },
   ]) {
@@ -260,6 +262,34 @@ test('a password in a database URL is never printed, wherever the URL stands and
     expect(refused.errors, row).toMatch(/^stockroom: .*\n$/)
     expect(refused.output + refused.errors, row).not.toContain(secret)
   }
+})
+
+test('a service that waits for its database says where it looks for it, without the password', async () => {
+  const secret = 'hunter2-do-not-tell'
+  await using service = await startService(`postgres://shop:${secret}@127.0.0.1:1/shop`)
+  await until(async () => service.errors().includes('127.0.0.1:1/shop'))
+  expect(await service.stop()).toBe(0)
+  expect(service.output() + service.errors()).not.toContain(secret)
+})
+
+test('the password of a database is read from its own variable, or from a file', async () => {
+  using folder = temporaryFolder()
+  const secret = 'hunter2-do-not-tell'
+  const file = join(folder.path, 'password')
+  await Bun.write(file, `${secret}\n`)
+  const address = 'postgres://shop@127.0.0.1:1/shop'
+  for (const environment of [{ DATABASE_PASSWORD: secret }, { DATABASE_PASSWORD_FILE: file }]) {
+    const refused = await run(['seed', '--database', address], { environment })
+    expectRefusal(refused, { status: 1, reason: /127\.0\.0\.1:1\/shop/ })
+    expect(refused.errors).not.toContain(secret)
+  }
+  const both = { DATABASE_PASSWORD: secret, DATABASE_PASSWORD_FILE: file }
+  expectRefusal(await run(['seed', '--database', address], { environment: both }), {
+    status: 2,
+    reason: /DATABASE_PASSWORD/,
+  })
+  const missing = { DATABASE_PASSWORD_FILE: join(folder.path, 'nothing') }
+  expectRefusal(await run(['seed', '--database', address], { environment: missing }), { status: 2, reason: /_FILE/ })
 })
 
 test('a password in a database URL whose flag was forgotten is not printed either', async () => {

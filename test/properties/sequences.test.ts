@@ -1,8 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
 import { z } from 'zod'
-import type { Answer, Client } from '../client.ts'
+import { alike } from '../alike.ts'
+import { type Answer, type Client, client } from '../client.ts'
 import { onEachEngine } from '../contract.ts'
+import { ENGINES } from '../engines.ts'
+import { startService } from '../service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
 
 /** A failure is made smaller before it is told, by many requests more. */
@@ -199,19 +202,36 @@ const steps: Arbitrary<Step>[] = [
 
 onEachEngine('the catalog as a whole', api => {
   test('answers any sequence of operations on its four resources as a plain model in memory does', async () => {
-    const sequences = fc.commands(steps, { maxCommands: STEPS_MAX, size: 'max' })
-    const property = fc.asyncProperty(sequences, async sequence => {
-      await deleteAll(api)
-      const model = new Model()
-      await fc.asyncModelRun(() => ({ model, real: api }), sequence)
-      isEqual(await api.get(`/categories/${queryOf(ALL)}`), model.listCategories(ALL))
-      isEqual(await api.get(`/products/${queryOf(ALL)}`), model.listProducts(ALL))
-      isEqual(await api.get(`/reviews/${queryOf(ALL)}`), model.listReviews({}, ALL))
-      isEqual(await api.get(`/users/${queryOf(ALL)}`), model.listUsers(ALL))
-    })
-    await fc.assert(property, { numRuns: RUNS })
+    await runSequences(api)
   })
 })
+
+test('all engines answer any sequence of operations alike, ids, headers and errors included', async () => {
+  await using open = new AsyncDisposableStack()
+  const clients = await Promise.all(
+    ENGINES.map(async engine => {
+      const database = open.use(await engine.freshDatabase())
+      const service = open.use(await startService(database.url, { flags: ['--access-log', 'off'] }))
+      return client(() => service.address)
+    }),
+  )
+  expect(clients.length).toBeGreaterThan(1)
+  await runSequences(alike(clients))
+})
+
+async function runSequences(api: Client): Promise<void> {
+  const sequences = fc.commands(steps, { maxCommands: STEPS_MAX, size: 'max' })
+  const property = fc.asyncProperty(sequences, async sequence => {
+    await deleteAll(api)
+    const model = new Model()
+    await fc.asyncModelRun(() => ({ model, real: api }), sequence)
+    isEqual(await api.get(`/categories/${queryOf(ALL)}`), model.listCategories(ALL))
+    isEqual(await api.get(`/products/${queryOf(ALL)}`), model.listProducts(ALL))
+    isEqual(await api.get(`/reviews/${queryOf(ALL)}`), model.listReviews({}, ALL))
+    isEqual(await api.get(`/users/${queryOf(ALL)}`), model.listUsers(ALL))
+  })
+  await fc.assert(property, { numRuns: RUNS })
+}
 
 /** A step that any state allows: what is not there is asked for as well. */
 function step<Chosen>(

@@ -1,5 +1,7 @@
+import { dirname } from 'node:path'
 import { Terminal as Emulator } from '@xterm/headless'
 import { spawn } from 'bun'
+import { type Engine, sqlite } from '../engines.ts'
 import { temporaryFolder } from '../folder.ts'
 import { type ModelServer, startModelServer } from '../peers/model-server.ts'
 import { openaiChat } from '../peers/openai-chat.ts'
@@ -121,6 +123,8 @@ function screenOf({ buffer }: Emulator): string {
 /** A database, a model server that answers as the test says, and `stockroom talk` with them. */
 export interface TalkPlace extends AsyncDisposable {
   readonly folder: string
+  readonly databaseUrl: string
+  /** Of SQLite. */
   readonly databasePath: string
   readonly model: ModelServer
   /** At a terminal. */
@@ -133,15 +137,25 @@ export interface TalkPlace extends AsyncDisposable {
 
 export const PASSWORD = 'sesame'
 
-export async function talkPlace(): Promise<TalkPlace> {
-  const open = new AsyncDisposableStack()
-  const { path: folder } = open.use(temporaryFolder())
+export async function talkPlace({ freshDatabase }: Engine = sqlite): Promise<TalkPlace> {
+  await using opened = new AsyncDisposableStack()
+  const { url } = opened.use(await freshDatabase())
+  return talkPlaceOn(url, opened.move())
+}
+
+/** The same on a database that is there; what is opened goes with it. */
+export async function talkPlaceOn(
+  databaseUrl: string,
+  open: AsyncDisposableStack = new AsyncDisposableStack(),
+): Promise<TalkPlace> {
+  const databasePath = databaseUrl.slice('sqlite:'.length)
+  const folder = databaseUrl.startsWith('sqlite:') ? dirname(databasePath) : open.use(temporaryFolder()).path
   const model = open.use(await startModelServer(openaiChat))
-  const databasePath = `${folder}/stockroom.db`
-  const argv = (flags: readonly string[]) => ['talk', '--database', `sqlite:${databasePath}`, ...flags]
+  const argv = (flags: readonly string[]) => ['talk', '--database', databaseUrl, ...flags]
   const users = new Set<string>()
   const place: TalkPlace = {
     folder,
+    databaseUrl,
     databasePath,
     model,
     sit: ({ flags = [], environment, ...options } = {}) =>

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
-import type { Chunk } from '../lists/listing.ts'
-import { CHUNK_MAX_CHARACTERS, type ReadItem } from '../lists/sqlite.ts'
+import { CHUNK_MAX_CHARACTERS, type Chunk } from '../lists/listing.ts'
+import type { ReadItem } from '../lists/sqlite.ts'
 import { EMBEDDED_MAX } from './schema.ts'
 
 /** An array that resources show of a neighbour: the rows that refer to their owner by a key. */

@@ -1,5 +1,8 @@
 import type { Resource } from '../operation.ts'
 
+/** Text that a chunk may hold; where items are heavier, the chunk has fewer of them. */
+export const CHUNK_MAX_CHARACTERS = 4_194_304
+
 /** A part of a listing, in ascending order of id. */
 export interface Range {
   /** Only ids greater than this. */

@@ -1,10 +1,7 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { Resource } from '../operation.ts'
 import type { Remembered } from '../remembered.ts'
-import type { Chunk, ListItem, Listing } from './listing.ts'
-
-/** Text that a chunk may hold; where items are heavier, the chunk has fewer of them. */
-export const CHUNK_MAX_CHARACTERS = 4_194_304
+import { CHUNK_MAX_CHARACTERS, type Chunk, type ListItem, type Listing } from './listing.ts'
 
 /** An item that was read for a list. */
 export interface ReadItem extends ListItem {

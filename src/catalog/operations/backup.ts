@@ -13,7 +13,9 @@ export const backup: Command = {
     const line = readCommandLine(argv, backup.settings, backup.operands)
     const [file] = line.operands
     if (file === undefined) throw new SettingError('backup takes one FILE to write to')
-    const { path } = line.value(database)
+    const address = line.value(database)
+    if (address.engine !== 'sqlite') throw new SettingError('backup copies a file of SQLite; PostgreSQL has pg_dump')
+    const { path } = address
     if (existsSync(file)) throw new OperatorError(`${file} is there already; a backup overwrites nothing`)
     await using store = openExistingSqlite(path)
     writeCopy(store, file)

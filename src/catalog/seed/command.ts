@@ -1,9 +1,10 @@
 import type { Command } from '../../command.ts'
-import { amount, database, readCommandLine } from '../../config.ts'
-import { openSqlite } from '../../database/sqlite.ts'
+import { amount, readCommandLine } from '../../config.ts'
+import { databaseSettings, openDatabase, readDatabaseSettings } from '../../database/open.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 import { progress } from '../../terminal/progress.ts'
 import { passwordHasher } from '../users/password.ts'
+import { postgresLoader } from './postgres.ts'
 import { sampleCatalog } from './sample.ts'
 import { sqliteLoader } from './sqlite.ts'
 
@@ -18,7 +19,7 @@ export const seed: Command = {
   name: 'seed',
   operands: '',
   summary: 'Fill an empty database with a sample catalog, always the same for the same sizes.',
-  settings: [database, categories, products, users, reviews],
+  settings: [...databaseSettings, categories, products, users, reviews],
   run: async argv => {
     const line = readCommandLine(argv, seed.settings)
     const sizes = {
@@ -30,11 +31,13 @@ export const seed: Command = {
     if (sizes.reviews > 0 && (sizes.products === 0 || sizes.users === 0)) {
       throw new SettingError('reviews need products and users; choose --reviews 0 or more of those')
     }
-    await using store = openSqlite(line.value(database).path)
+    await using store = await openDatabase(readDatabaseSettings(line))
+    await store.ready
     // One password that nobody knows, since to hash one for each of many users would take hours.
     const passwordHash = await passwordHasher()(crypto.randomUUID())
     const shown = progress()
-    const isLoaded = await sqliteLoader(store).load(sampleCatalog(sizes, passwordHash), (kind, count) =>
+    const loader = store.engine === 'sqlite' ? sqliteLoader(store) : postgresLoader(store)
+    const isLoaded = await loader.load(sampleCatalog(sizes, passwordHash), (kind, count) =>
       shown.at(kind, count, sizes[kind]),
     )
     if (!isLoaded) throw new OperatorError('the catalog is not empty, and stays as it is: seed fills an empty one')

@@ -9,3 +9,8 @@ export interface CatalogLoader {
    */
   load(catalog: SampleCatalog, loaded: (kind: keyof SampleCatalog['sizes'], count: number) => void): Promise<boolean>
 }
+
+/** The id of the row that is at a place of the sample. */
+export function idAt(ids: readonly number[], place: number | null): number | null {
+  return place === null ? null : (ids[place] ?? null)
+}

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
 import { emptyCatalog } from '../repositories.ts'
-import type { CatalogLoader } from './loader.ts'
+import { type CatalogLoader, idAt } from './loader.ts'
 
 /** Rows between two reports of progress. */
 const REPORT_ROWS = 10_000
@@ -68,8 +68,4 @@ export function sqliteLoader(database: SqliteDatabase): CatalogLoader {
         return true
       }),
   }
-}
-
-function idAt(ids: readonly number[], place: number | null): number | null {
-  return place === null ? null : (ids[place] ?? null)
 }

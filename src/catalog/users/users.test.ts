@@ -1,9 +1,7 @@
-import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, test } from 'bun:test'
-import { join } from 'node:path'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { client } from '../../../test/client.ts'
 import { onEachEngine } from '../../../test/contract.ts'
-import { temporaryFolder } from '../../../test/folder.ts'
+import { ENGINES, type Engine } from '../../../test/engines.ts'
 import { sample } from '../../../test/samples.ts'
 import { startService } from '../../../test/service.ts'
 
@@ -314,79 +312,82 @@ onEachEngine('a password', api => {
   })
 })
 
-test('a password is stored as an argon2id hash alone, on SQLite', async () => {
-  await using shop = await startShop()
-  const password = 'swordfish-of-the-sea'
-  const id = await shop.api.create('/users/', { ...sample.user, password })
-  const hash = shop.storedHash(id)
-  expect(hash).toStartWith('$argon2id$')
-  expect(await Bun.password.verify(password, hash)).toBe(true)
-  await shop.stop()
-  const bytes = await shop.everyByte()
-  expect(bytes).toContain(hash)
-  expect(bytes).not.toContain(password)
-  expect(shop.printed()).not.toContain(password)
-})
+for (const engine of ENGINES) {
+  describe(`passwords, stored on ${engine.name}`, () => {
+    test('a password is stored as an argon2id hash alone', async () => {
+      await using shop = await startShop(engine)
+      const password = 'swordfish-of-the-sea'
+      const id = await shop.api.create('/users/', { ...sample.user, password })
+      const hash = await shop.storedHash(id)
+      expect(hash).toStartWith('$argon2id$')
+      expect(await Bun.password.verify(password, hash)).toBe(true)
+      await shop.stop()
+      const bytes = await shop.everything()
+      expect(bytes).toContain(hash)
+      expect(bytes).not.toContain(password)
+      expect(shop.printed()).not.toContain(password)
+    })
 
-test('two users with the same password have hashes that differ, on SQLite', async () => {
-  await using shop = await startShop()
-  const first = await shop.api.create('/users/', sample.user)
-  const second = await shop.api.create('/users/', sample.user)
-  expect(shop.storedHash(second)).not.toBe(shop.storedHash(first))
-})
+    test('two users with the same password have hashes that differ', async () => {
+      await using shop = await startShop(engine)
+      const first = await shop.api.create('/users/', sample.user)
+      const second = await shop.api.create('/users/', sample.user)
+      expect(await shop.storedHash(second)).not.toBe(await shop.storedHash(first))
+    })
 
-test('an empty password is stored as a hash too, on SQLite', async () => {
-  await using shop = await startShop()
-  const id = await shop.api.create('/users/', { ...sample.user, password: '' })
-  expect(shop.storedHash(id)).toStartWith('$argon2id$')
-})
+    test('an empty password is stored as a hash too', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', { ...sample.user, password: '' })
+      expect(await shop.storedHash(id)).toStartWith('$argon2id$')
+    })
 
-test('an update with the mask keeps the stored password, on SQLite', async () => {
-  await using shop = await startShop()
-  const id = await shop.api.create('/users/', sample.user)
-  const before = shop.storedHash(id)
-  const updated = await shop.api.patch(`/users/${id}`, { ...sample.user, name: 'Ada Marble', password: MASK })
-  expect(updated.body).toMatchObject({ name: 'Ada Marble' })
-  expect(shop.storedHash(id)).toBe(before)
-})
+    test('an update with the mask keeps the stored password', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', sample.user)
+      const before = await shop.storedHash(id)
+      const updated = await shop.api.patch(`/users/${id}`, { ...sample.user, name: 'Ada Marble', password: MASK })
+      expect(updated.body).toMatchObject({ name: 'Ada Marble' })
+      expect(await shop.storedHash(id)).toBe(before)
+    })
 
-test('an update with another password stores that one, on SQLite', async () => {
-  await using shop = await startShop()
-  const id = await shop.api.create('/users/', sample.user)
-  await shop.api.patch(`/users/${id}`, { ...sample.user, password: 'another' })
-  const hash = shop.storedHash(id)
-  expect(hash).toStartWith('$argon2id$')
-  expect(await Bun.password.verify('another', hash)).toBe(true)
-  expect(await Bun.password.verify(sample.user.password, hash)).toBe(false)
-})
+    test('an update with another password stores that one', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', sample.user)
+      await shop.api.patch(`/users/${id}`, { ...sample.user, password: 'another' })
+      const hash = await shop.storedHash(id)
+      expect(hash).toStartWith('$argon2id$')
+      expect(await Bun.password.verify('another', hash)).toBe(true)
+      expect(await Bun.password.verify(sample.user.password, hash)).toBe(false)
+    })
 
-test('an update that is refused keeps the stored password, on SQLite', async () => {
-  await using shop = await startShop()
-  const id = await shop.api.create('/users/', sample.user)
-  const before = shop.storedHash(id)
-  const refused = await shop.api.patch(`/users/${id}`, { ...sample.user, name: 'ab', password: 'another' })
-  expect(refused.status).toBe(422)
-  expect(shop.storedHash(id)).toBe(before)
-})
+    test('an update that is refused keeps the stored password', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', sample.user)
+      const before = await shop.storedHash(id)
+      const refused = await shop.api.patch(`/users/${id}`, { ...sample.user, name: 'ab', password: 'another' })
+      expect(refused.status).toBe(422)
+      expect(await shop.storedHash(id)).toBe(before)
+    })
+  })
+}
 
-/** A service of which the database file can be read. */
-async function startShop() {
+/** A service of which the database can be read. */
+async function startShop(engine: Engine) {
   const open = new AsyncDisposableStack()
-  const folder = open.use(temporaryFolder())
-  const path = join(folder.path, 'stockroom.db')
-  const service = open.use(await startService(`sqlite:${path}`))
+  const database = open.use(await engine.freshDatabase())
+  const service = open.use(await startService(database.url))
   return {
     api: client(() => service.address),
     stop: service.stop,
     printed: () => service.output() + service.errors(),
-    storedHash: (id: number): string => {
-      using database = new Database(path, { readonly: true })
-      const row = database
-        .query<{ password_hash: string }, [number]>('SELECT password_hash FROM users WHERE id = ?')
-        .get(id)
-      return row?.password_hash ?? ''
+    storedHash: async (id: number): Promise<string> => {
+      const [row] = await engine.read<{ hash: string }>(
+        database.url,
+        `SELECT password_hash AS hash FROM users WHERE id = ${id}`,
+      )
+      return row?.hash ?? ''
     },
-    everyByte: () => Bun.file(path).text(),
+    everything: () => engine.everything(database.url),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }

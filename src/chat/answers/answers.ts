@@ -6,14 +6,16 @@ import type { PromptRepository } from '../prompts/repository.ts'
 import { FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
 import { Line } from './line.ts'
-import { findAlive } from './liveness.ts'
 import { RenderedAnswers } from './rendered.ts'
-import type { Rendition } from './rendition.ts'
+import { Rendition } from './rendition.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
 import { RunningAnswer } from './running.ts'
 
 /** What a reader who was turned away is asked to wait. */
 const RETRY_AFTER_SECONDS = 5
+
+/** For the store to keep the ends of answers when the process ends; what it has not kept by then is found by others. */
+const KEEP_LAST_MS = 1_500
 
 export interface AnswersOptions {
   readonly prompts: PromptRepository
@@ -66,14 +68,17 @@ export class Answers implements AsyncDisposable {
     if (current) return current.rendition.shown.ending && current.rendition
     const known = this.#rendered.get(reqId)
     if (known) return known
-    const stored = await findAlive(this.#answers, reqId)
-    return stored?.ending ? this.#rendered.keep(reqId, stored.text, stored.ending) : null
+    const stored = await this.#answers.find(reqId)
+    if (!stored?.ending) return null
+    // More text may come to it, should its process live after all.
+    if (stored.ending.state === 'interrupted') return Rendition.of(stored.text, stored.ending, this.#markdown)
+    return this.#rendered.keep(reqId, stored.text, stored.ending)
   }
 
   /** `null` when there is no such prompt. */
   async status(reqId: string): Promise<AnswerStatus | null> {
     const current = await this.#current.get(reqId)
-    const stored = current instanceof RunningAnswer ? current : await findAlive(this.#answers, reqId)
+    const stored = current instanceof RunningAnswer ? current : await this.#answers.find(reqId)
     if (stored) return statusOf(stored)
     return (await this.#prompts.find(reqId)) === null ? null : 'new'
   }
@@ -114,7 +119,7 @@ export class Answers implements AsyncDisposable {
     const over = Promise.all(current.map(answer => answer.done))
     await within(graceMs, over)
     for (const answer of running) void answer.end({ state: 'interrupted' })
-    await over
+    await within(KEEP_LAST_MS, over)
   }
 
   #joinCurrent(reqId: string): Promise<Current | null> {
@@ -132,7 +137,7 @@ export class Answers implements AsyncDisposable {
   async #open(reqId: string): Promise<Current | null> {
     if ((await this.#prompts.find(reqId)) === null) return null
     if (this.#closed) throw turnedAway('The server is stopping')
-    const stored = await findAlive(this.#answers, reqId)
+    const stored = await this.#answers.find(reqId)
     if (!stored && this.#line.isFull) throw turnedAway('Too many answers are waiting')
     if (!stored && (await this.#answers.claim(reqId))) return this.#run(reqId)
     return stored?.ending ? null : new FollowedAnswer(reqId, this.#answers, this.#markdown, this.#limits)

@@ -1,13 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { log } from '../../server/log.ts'
+import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
-import { findAlive } from './liveness.ts'
 import { Rendition } from './rendition.ts'
 import type { AnswerRepository } from './repository.ts'
 
-/** How often is read what the other process has kept. */
-const FOLLOW_MS = 250
+/** How often is read what the other process has kept, and how long after it could not be read. */
+const FOLLOW_MS = 100
+const FOLLOW_FAILED_MS = 500
 
 /** How often the other process is told that somebody listens here, before it gives up. */
 const HEAR_TIMES = 6
@@ -24,15 +25,15 @@ export class FollowedAnswer {
   readonly #answers: AnswerRepository
   readonly #limits: AnswerLimits
   readonly #leaving = new AbortController()
-  #heardAt = 0
-  #toldAt = 0
+  #known = 0
+  #heardAt = performance.now()
+  #toldAt = Number.NEGATIVE_INFINITY
 
   constructor(reqId: string, answers: AnswerRepository, markdown: Markdown, limits: AnswerLimits) {
     this.#limits = limits
     this.rendition = new Rendition(markdown)
     this.#reqId = reqId
     this.#answers = answers
-    this.#heardAt = Date.now()
     this.done = this.#follow()
   }
 
@@ -44,28 +45,31 @@ export class FollowedAnswer {
 
   async #follow(): Promise<void> {
     const { signal } = this.#leaving
+    let isFailing = false
     while (!signal.aborted) {
       try {
         if (await this.#isOver()) break
+        isFailing = false
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
-        log.chat.warning('an answer could not be followed: {reason}', { req_id: this.#reqId, reason })
+        if (!isFailing) this.#notFollowed(error)
+        isFailing = true
       }
-      await wait(FOLLOW_MS, undefined, { signal }).catch(() => {})
+      await wait(isFailing ? FOLLOW_FAILED_MS : FOLLOW_MS, undefined, { signal }).catch(() => {})
     }
     this.rendition.detach()
   }
 
   async #isOver(): Promise<boolean> {
-    const stored = await findAlive(this.#answers, this.#reqId)
+    const stored = await this.#answers.find(this.#reqId, this.#known)
     // Given back: whoever connects next may claim it.
     if (!stored) return true
-    this.rendition.extendTo(stored.text)
+    this.rendition.append(stored.text)
+    this.#known += codePoints(stored.text)
     if (stored.ending) {
       this.rendition.end(stored.ending)
       return true
     }
-    const now = Date.now()
+    const now = performance.now()
     if (this.rendition.listeners === 0) return now - this.#heardAt >= LINGER_MS
     this.#heardAt = now
     if (now - this.#toldAt >= this.#limits.unheardMaxMs / HEAR_TIMES) {
@@ -73,5 +77,10 @@ export class FollowedAnswer {
       await this.#answers.hear(this.#reqId)
     }
     return false
+  }
+
+  #notFollowed(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error)
+    log.chat.warning('an answer could not be followed: {reason}', { req_id: this.#reqId, reason })
   }
 }

@@ -30,7 +30,7 @@ export class Rendition {
   /** An answer that ended before. */
   static of(text: string, ending: Ending, markdown: Markdown): Rendition {
     const rendition = new Rendition(markdown)
-    rendition.extendTo(text)
+    rendition.append(text)
     rendition.end(ending)
     return rendition
   }
@@ -48,19 +48,10 @@ export class Rendition {
   }
 
   append(piece: string): void {
+    if (piece === '') return
     this.#text += piece
     this.#rendering.append(piece)
     this.#show({ html: this.#rendering.html(), ending: null })
-  }
-
-  /** Makes `text` the text so far; usually it begins with what was there. */
-  extendTo(text: string): void {
-    if (text === this.#text) return
-    if (!text.startsWith(this.#text)) {
-      this.#rendering = this.#markdown.stream()
-      this.#text = ''
-    }
-    this.append(text.slice(this.#text.length))
   }
 
   /** Nothing comes any more. An ordinary end shows nothing that was not shown before. */

@@ -12,36 +12,60 @@ export type Ending =
   | { readonly state: 'failed'; readonly reason: string }
 
 export interface StoredAnswer {
-  /** What came of it so far. */
+  /** What came of it so far, beyond what is known to who asks. */
   readonly text: string
   /** `null` while it is under way. */
   readonly ending: Ending | null
   /** Whether it is still in line for the model. */
   readonly isWaiting: boolean
-  /** Whether somebody has asked that it be stopped. */
-  readonly stopAsked: boolean
-  /** When the process that asks the model last said that it is alive, in milliseconds since 1970. */
-  readonly aliveAt: number
-  /** When somebody last listened in another process, or the answer began, in milliseconds since 1970. */
-  readonly heardAt: number
 }
 
-/** What a store of answers must do, for several processes at once. A write is on the disk when it resolves. */
+/** A part of an answer's text. */
+export interface Piece {
+  readonly text: string
+  /** What stands before it, in Unicode code points. */
+  readonly position: number
+}
+
+/** What other processes want of an answer, to be read by the one that claimed it. */
+export interface Wishes {
+  /** `null` while it is under way. It may have been taken for dead. */
+  readonly ending: Ending | null
+  /** Whether somebody has asked that it be stopped. */
+  readonly stopAsked: boolean
+  /** How long ago somebody last listened in another process, or the answer began. */
+  readonly unheardMs: number
+}
+
+/**
+ * What a store of answers must do, for several processes at once, on machines whose clocks differ: all times are told by
+ * the store's clock. A write is on the disk when it resolves.
+ */
 export interface AnswerRepository {
+  /** A process that has not said for so long that it is alive is dead. More than it may be kept from saying so. */
+  readonly deadAfterMs: number
   /** Makes the answer to this prompt the caller's: true for exactly one caller, in whichever process. */
   claim(reqId: string): Promise<boolean>
   /** Gives a claim back of which nothing has come, so that another may claim it. */
   release(reqId: string): Promise<void>
-  /** `null` when nobody has claimed it. */
-  find(reqId: string): Promise<StoredAnswer | null>
-  /** Says that whoever claimed it is alive, and keeps what came so far. */
-  keep(reqId: string, text: string, isWaiting: boolean): Promise<void>
-  /** Ends an answer that is under way; of several endings the first one stands. */
+  /** `null` when nobody has claimed it. `known` is what is known of its text already, in Unicode code points. */
+  find(reqId: string, known?: number): Promise<StoredAnswer | null>
+  /**
+   * Says that whoever claimed it is alive, and keeps one more piece of what came. A piece whose keeping failed is kept
+   * again before the next one, the same. `null` when the answer is not there.
+   */
+  keep(reqId: string, piece: Piece, isWaiting: boolean): Promise<Wishes | null>
+  /**
+   * Ends an answer for who claimed it, with all its text. Of several endings the first one stands; one that was taken for
+   * dead gets its text all the same.
+   */
   end(reqId: string, text: string, ending: Ending): Promise<void>
   /** Asks whoever claimed it to stop it, for good; one that nobody has claimed ends at once. */
   askToStop(reqId: string): Promise<void>
   /** Says that somebody listens. */
   hear(reqId: string): Promise<void>
-  /** Ends as interrupted what is under way and was last alive before `aliveBefore`, in milliseconds since 1970. */
+  /** The store's clock, in milliseconds since 1970. */
+  time(): Promise<number>
+  /** Ends as interrupted what is under way and was last said to be alive before this time of the store's clock. */
   interruptDead(aliveBefore: number): Promise<void>
 }

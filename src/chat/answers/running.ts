@@ -2,18 +2,25 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
 import { log } from '../../server/log.ts'
+import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
 import type { Line } from './line.ts'
-import { ALIVE_MS } from './liveness.ts'
 import { Rendition } from './rendition.ts'
-import type { AnswerRepository, Ending } from './repository.ts'
+import type { AnswerRepository, Ending, Piece } from './repository.ts'
 
-/** How often what came is kept, and the wishes of other processes are read. */
-const KEEP_MS = 250
+/** How often what came is kept, with the wishes of other processes read, and how long after it could not be kept. */
+const KEEP_MS = 100
+const KEEP_FAILED_MS = 500
 
-/** How often the end is tried to be kept while the database cannot be used, and the time between. */
-const KEEP_END_TRIES = 3
-const KEEP_END_WAIT_MS = 1_000
+/** How often that is done while nothing comes, to say that this process is alive. */
+const ALIVE_MS = 500
+
+/** How long the end is tried to be kept while the database cannot be used, and the time between. */
+const KEEP_END_MAX_MS = 60_000
+const KEEP_END_WAIT_MS = 500
+
+/** What databases cannot store stands as what Markdown shows in its place. */
+const REPLACEMENT = '\ufffd'
 
 const SYSTEM_INSTRUCTION = 'Answer in markdown only.'
 
@@ -36,8 +43,11 @@ export class RunningAnswer {
   readonly done: Promise<void>
   readonly #asked: Asked
   readonly #stopping = new AbortController()
-  #kept = { text: '', isWaiting: true, at: Date.now() }
-  #heardAt = Date.now()
+  /** How much of the text is kept: in UTF-16 code units, and in code points. */
+  #kept = { length: 0, codePoints: 0, isWaiting: true, at: performance.now() }
+  /** Begun to be kept; whether it was is not known. */
+  #keeping: Piece | null = null
+  #heardAt = performance.now()
   #isWaiting = true
   #isGivenBack = false
   #ending: Ending | null = null
@@ -99,7 +109,7 @@ export class RunningAnswer {
     try {
       for await (const piece of model.answer({ system: SYSTEM_INSTRUCTION, prompt, signal })) {
         if (this.#ending) break
-        this.rendition.append(piece)
+        this.rendition.append(piece.replaceAll('\0', REPLACEMENT))
         // Each piece is on its way to those who can take it before the next one replaces it.
         await turn()
       }
@@ -116,46 +126,72 @@ export class RunningAnswer {
   }
 
   #keepRegularly(): () => void {
-    let isBusy = false
-    const timer = setInterval(async () => {
-      if (isBusy) return
-      isBusy = true
-      await this.#keep().catch(error => this.#notKept(error))
-      isBusy = false
-    }, KEEP_MS)
-    return () => clearInterval(timer)
+    const over = new AbortController()
+    void this.#keepUntil(over.signal)
+    return () => over.abort()
+  }
+
+  /** All answers of this process at the same moments, so that the database gets them together. */
+  async #keepUntil(signal: AbortSignal): Promise<void> {
+    let isFailing = false
+    for (;;) {
+      const period = isFailing ? KEEP_FAILED_MS : KEEP_MS
+      await wait(period - (performance.now() % period), undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      try {
+        await this.#keep()
+        isFailing = false
+      } catch (error) {
+        if (!isFailing) this.#notKept(error)
+        isFailing = true
+      }
+    }
   }
 
   async #keep(): Promise<void> {
     const { reqId, answers, limits } = this.#asked
-    if (this.rendition.listeners > 0) this.#heardAt = Date.now()
-    const stored = await answers.find(reqId)
-    const heardAt = Math.max(this.#heardAt, stored?.heardAt ?? 0)
+    if (this.rendition.listeners > 0) this.#heardAt = performance.now()
+    if (!this.#isDue()) return
+    const isWaiting = this.#isWaiting
+    const piece = this.#nextPiece()
+    this.#keeping = piece
+    const wishes = await answers.keep(reqId, piece, isWaiting)
+    this.#keeping = null
+    this.#kept = {
+      length: this.#kept.length + piece.text.length,
+      codePoints: this.#kept.codePoints + codePoints(piece.text),
+      isWaiting,
+      at: performance.now(),
+    }
+    const unheardMs = Math.min(performance.now() - this.#heardAt, wishes?.unheardMs ?? Number.POSITIVE_INFINITY)
     // Another process has taken this one for dead.
-    if (stored?.ending) this.#decide(stored.ending)
-    else if (stored?.stopAsked) this.#decide({ state: 'stopped' })
-    else if (Date.now() - heardAt >= limits.unheardMaxMs) this.#decide({ state: 'unheard' })
-    else if (this.#isDue()) await this.#keepSoFar()
+    if (wishes?.ending) this.#decide(wishes.ending)
+    else if (wishes?.stopAsked) this.#decide({ state: 'stopped' })
+    else if (unheardMs >= limits.unheardMaxMs) this.#decide({ state: 'unheard' })
   }
 
   #isDue(): boolean {
-    const { text, isWaiting, at } = this.#kept
-    return text !== this.rendition.text || isWaiting !== this.#isWaiting || Date.now() - at >= ALIVE_MS
+    const { length, isWaiting, at } = this.#kept
+    const isNew = length !== this.rendition.text.length || isWaiting !== this.#isWaiting
+    return isNew || performance.now() - at >= ALIVE_MS
   }
 
-  async #keepSoFar(): Promise<void> {
-    const kept = { text: this.rendition.text, isWaiting: this.#isWaiting, at: Date.now() }
-    await this.#asked.answers.keep(this.#asked.reqId, kept.text.toWellFormed(), kept.isWaiting)
-    this.#kept = kept
+  /** What came since the last one, or that one again. The first half of a character waits for the other one. */
+  #nextPiece(): Piece {
+    if (this.#keeping) return this.#keeping
+    const { length, codePoints: position } = this.#kept
+    const text = this.rendition.text.slice(length).replace(/[\uD800-\uDBFF]$/, '')
+    return { text: text.toWellFormed(), position }
   }
 
   async #keepEnd(ending: Ending): Promise<void> {
     const { reqId, answers } = this.#asked
-    for (let tries = 1; tries <= KEEP_END_TRIES; tries += 1) {
+    const began = performance.now()
+    for (let isFirst = true; performance.now() - began < KEEP_END_MAX_MS; isFirst = false) {
       try {
         return await answers.end(reqId, this.rendition.text.toWellFormed(), ending)
       } catch (error) {
-        this.#notKept(error)
+        if (isFirst) this.#notKept(error)
         await wait(KEEP_END_WAIT_MS)
       }
     }

@@ -1,55 +1,75 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
 import type { AnswerRepository, Ending, StoredAnswer } from './repository.ts'
 
+/** A write may wait 10 s for another process's. */
+const DEAD_AFTER_MS = 15_000
+
 const UNDER_WAY = "state IN ('waiting', 'running')"
 
-interface Row {
+interface StateRow {
   readonly state: 'waiting' | 'running' | Ending['state']
-  readonly text: string
   readonly failure: string | null
+}
+
+interface TextRow extends StateRow {
+  readonly text: string
+}
+
+interface WishesRow extends StateRow {
   readonly stop_asked: 0 | 1
-  readonly alive_at: number
   readonly heard_at: number
 }
 
+/** All processes are on one machine, so its clock is the store's. */
 export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
   const insert = database.prepare<[reqId: string, aliveAt: number, heardAt: number]>(`
     INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, 'waiting', ?, ?) ON CONFLICT DO NOTHING`)
   const insertStopped = database.prepare<[reqId: string, aliveAt: number, heardAt: number]>(`
     INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, 'stopped', ?, ?) ON CONFLICT DO NOTHING`)
   const remove = database.prepare<[reqId: string]>("DELETE FROM answers WHERE req_id = ? AND state = 'waiting'")
-  const select = database.prepare<[reqId: string], Row>(
-    'SELECT state, text, failure, stop_asked, alive_at, heard_at FROM answers WHERE req_id = ?',
+  const select = database.prepare<[known: number, reqId: string], TextRow>(
+    'SELECT state, failure, substr(text, 1 + ?) AS text FROM answers WHERE req_id = ?',
   )
-  const change = database.prepare<[state: Row['state'], text: string, aliveAt: number, reqId: string]>(
-    `UPDATE answers SET state = ?, text = ?, alive_at = ? WHERE req_id = ? AND ${UNDER_WAY}`,
+  const selectWishes = database.prepare<[reqId: string], WishesRow>(
+    'SELECT state, failure, stop_asked, heard_at FROM answers WHERE req_id = ?',
   )
-  const end = database.prepare<[state: Ending['state'], text: string, failure: string | null, reqId: string]>(
-    `UPDATE answers SET state = ?, text = ?, failure = ? WHERE req_id = ? AND ${UNDER_WAY}`,
+  const append = database.prepare<[state: string, position: number, text: string, aliveAt: number, reqId: string]>(
+    `UPDATE answers SET state = ?, text = substr(text, 1, ?) || ?, alive_at = ? WHERE req_id = ? AND ${UNDER_WAY}`,
   )
+  const end = database.prepare<[state: Ending['state'], failure: string | null, reqId: string]>(
+    `UPDATE answers SET state = ?, failure = ? WHERE req_id = ? AND ${UNDER_WAY}`,
+  )
+  const complete = database.prepare<[text: string, reqId: string]>('UPDATE answers SET text = ? WHERE req_id = ?')
   const askToStop = database.prepare<[reqId: string]>('UPDATE answers SET stop_asked = 1 WHERE req_id = ?')
   const hear = database.prepare<[heardAt: number, reqId: string]>('UPDATE answers SET heard_at = ? WHERE req_id = ?')
+  const selectDead = database.prepare<[aliveBefore: number], { req_id: string }>(
+    `SELECT req_id FROM answers WHERE ${UNDER_WAY} AND alive_at < ? LIMIT 1`,
+  )
   const interrupt = database.prepare<[aliveBefore: number]>(
     `UPDATE answers SET state = 'interrupted' WHERE ${UNDER_WAY} AND alive_at < ?`,
   )
 
   return {
+    deadAfterMs: DEAD_AFTER_MS,
     claim: reqId => database.write(() => insert.run(reqId, Date.now(), Date.now()).changes === 1),
     release: reqId =>
       database.write(() => {
         remove.run(reqId)
       }),
-    find: async reqId => {
-      const row = database.snapshot(() => select.get(reqId))
+    find: async (reqId, known = 0) => {
+      const row = database.snapshot(() => select.get(known, reqId))
       return row && stored(row)
     },
-    keep: (reqId, text, isWaiting) =>
+    keep: (reqId, { text, position }, isWaiting) =>
       database.write(() => {
-        change.run(isWaiting ? 'waiting' : 'running', text, Date.now(), reqId)
+        append.run(isWaiting ? 'waiting' : 'running', position, text, Date.now(), reqId)
+        const row = selectWishes.get(reqId)
+        return row && { ending: endingOf(row), stopAsked: row.stop_asked === 1, unheardMs: Date.now() - row.heard_at }
       }),
     end: (reqId, text, ending) =>
       database.write(() => {
-        end.run(ending.state, text, ending.state === 'failed' ? ending.reason : null, reqId)
+        end.run(ending.state, ending.state === 'failed' ? ending.reason : null, reqId)
+        complete.run(text, reqId)
       }),
     askToStop: reqId =>
       database.write(() => {
@@ -59,21 +79,22 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       database.write(() => {
         hear.run(Date.now(), reqId)
       }),
-    interruptDead: aliveBefore =>
-      database.write(() => {
+    time: async () => Date.now(),
+    interruptDead: async aliveBefore => {
+      // Hardly ever is there one, and a write holds up others.
+      if (database.snapshot(() => selectDead.get(aliveBefore)) === null) return
+      await database.write(() => {
         interrupt.run(aliveBefore)
-      }),
+      })
+    },
   }
 }
 
-function stored({ state, text, failure, stop_asked, alive_at, heard_at }: Row): StoredAnswer {
-  const underWay = state === 'waiting' || state === 'running'
-  return {
-    text,
-    ending: underWay ? null : state === 'failed' ? { state, reason: failure ?? '' } : { state },
-    isWaiting: state === 'waiting',
-    stopAsked: stop_asked === 1,
-    aliveAt: alive_at,
-    heardAt: heard_at,
-  }
+function stored(row: TextRow): StoredAnswer {
+  return { text: row.text, ending: endingOf(row), isWaiting: row.state === 'waiting' }
+}
+
+function endingOf({ state, failure }: StateRow): Ending | null {
+  if (state === 'waiting' || state === 'running') return null
+  return state === 'failed' ? { state, reason: failure ?? '' } : { state }
 }

@@ -1,20 +1,9 @@
 import type { SqliteDatabase } from '../../database/sqlite.ts'
+import { KEEPING, type Keeping } from './keeping.ts'
 import type { PromptRepository } from './repository.ts'
-
-/** Prompts beyond these are forgotten, with their answers. */
-const PROMPTS_KEPT_MAX = 5_000
-/** A week. */
-const PROMPT_AGE_MAX_MS = 604_800_000
 
 /** Forgotten in one step, so that no write holds up others for long. More than one, or keeping could outrun forgetting. */
 const FORGET_STEP = 16
-
-export interface Keeping {
-  readonly promptsMax: number
-  readonly ageMaxMs: number
-}
-
-const KEEPING: Keeping = { promptsMax: PROMPTS_KEPT_MAX, ageMaxMs: PROMPT_AGE_MAX_MS }
 
 export function sqlitePrompts(database: SqliteDatabase, { promptsMax, ageMaxMs }: Keeping = KEEPING): PromptRepository {
   const upsert = database.prepare<[reqId: string, text: string, createdAt: number]>(`

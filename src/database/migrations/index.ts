@@ -1,4 +1,7 @@
 // Imported as text, because the compiled program has no folder to scan.
+import postgresCatalog from './postgres/0001_catalog.sql' with { type: 'text' }
+import postgresChat from './postgres/0002_chat.sql' with { type: 'text' }
+import postgresTalk from './postgres/0003_talk.sql' with { type: 'text' }
 import catalog from './sqlite/0001_catalog.sql' with { type: 'text' }
 import chat from './sqlite/0002_chat.sql' with { type: 'text' }
 import talk from './sqlite/0003_talk.sql' with { type: 'text' }
@@ -13,4 +16,10 @@ export const sqliteMigrations: readonly Migration[] = [
   { name: '0001_catalog', sql: catalog },
   { name: '0002_chat', sql: chat },
   { name: '0003_talk', sql: talk },
+]
+
+export const postgresMigrations: readonly Migration[] = [
+  { name: '0001_catalog', sql: postgresCatalog },
+  { name: '0002_chat', sql: postgresChat },
+  { name: '0003_talk', sql: postgresTalk },
 ]

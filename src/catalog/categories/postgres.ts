@@ -1,0 +1,64 @@
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import {
+  creating,
+  type Embedding,
+  type EmbeddingRow,
+  embeddingReads,
+  PRODUCTS,
+  representations,
+} from '../embedded/postgres.ts'
+import type { EmbeddedProduct } from '../embedded/schema.ts'
+import { allOf, postgresListing } from '../lists/postgres.ts'
+import type { Representation } from '../representation.ts'
+import type { CategoryRepository } from './repository.ts'
+import type { Category, CategoryCreate } from './schema.ts'
+
+interface Row extends EmbeddingRow {
+  readonly name: string
+  readonly description: string
+  readonly item_id: number
+  readonly item_name: string
+  readonly item_description: string
+  readonly price: number
+}
+
+const CATEGORY: Embedding<Row, EmbeddedProduct, Category> = {
+  owners: 'categories',
+  object: 'owner.id, owner.name, owner.description',
+  row: 'owner.id::float8 AS id, owner.name, owner.description',
+  long: 'description',
+  array: { ...PRODUCTS, key: 'category_id' },
+  itemOf: row => ({ id: row.item_id, name: row.item_name, description: row.item_description, price: row.price }),
+  resourceOf: ({ id, name, description }, products) => ({ id, name, description, products }),
+}
+
+const INSERT = `
+  INSERT INTO categories (name, description)
+  SELECT name, description FROM json_to_recordset($1::text::json) AS category (name text, description text)
+  RETURNING id::float8 AS id`
+
+const UPDATE = `
+  WITH changed AS (
+    UPDATE categories SET name = $2::text, description = $3::text WHERE id = $1::bigint RETURNING *
+  ) ${representations(CATEGORY, 'changed')}`
+
+/** Shows the products that were in it: a statement sees the database as it was when it began. */
+const DELETE = `
+  WITH deleted AS (DELETE FROM categories WHERE id = $1::bigint RETURNING *) ${representations(CATEGORY, 'deleted')}`
+
+export function postgresCategories(database: PostgresDatabase): CategoryRepository {
+  const { find, ...reads } = embeddingReads(database, CATEGORY)
+  const insert = creating<CategoryCreate>(database, INSERT)
+
+  return {
+    all: () => postgresListing(database, reads, allOf('categories')),
+    find,
+    create: async ({ name, description }) => {
+      const id = await insert({ name, description })
+      return { id, name, description, products: [] }
+    },
+    update: async (id, { name, description }) =>
+      (await database.write<Representation>(UPDATE, id, name, description))[0] ?? null,
+    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+  }
+}

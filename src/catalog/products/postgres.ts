@@ -1,0 +1,87 @@
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import {
+  creating,
+  type Embedding,
+  type EmbeddingRow,
+  embeddingReads,
+  REVIEWS,
+  representations,
+} from '../embedded/postgres.ts'
+import type { EmbeddedReview } from '../embedded/schema.ts'
+import { allOf, postgresListing } from '../lists/postgres.ts'
+import type { Representation } from '../representation.ts'
+import type { ProductRepository } from './repository.ts'
+import type { Product, ProductCreate } from './schema.ts'
+
+interface Row extends EmbeddingRow {
+  readonly name: string
+  readonly description: string
+  readonly price: number
+  readonly item_id: number
+  readonly product_id: number
+  readonly user_id: number
+  readonly rating: number
+  readonly comment: string
+}
+
+const PRODUCT: Embedding<Row, EmbeddedReview, Product> = {
+  owners: 'products',
+  object: 'owner.id, owner.name, owner.description, owner.price',
+  row: 'owner.id::float8 AS id, owner.name, owner.description, owner.price',
+  long: 'description',
+  array: { ...REVIEWS, key: 'product_id' },
+  itemOf: ({ item_id: id, product_id, user_id, rating, comment }) => ({ id, product_id, user_id, rating, comment }),
+  resourceOf: ({ id, name, description, price }, reviews) => ({ id, name, description, price, reviews }),
+}
+
+const INSERT = `
+  INSERT INTO products (name, description, price)
+  SELECT name, description, price
+  FROM json_to_recordset($1::text::json) AS product (name text, description text, price double precision)
+  RETURNING id::float8 AS id`
+
+const INSERT_IN_CATEGORY = `
+  INSERT INTO products (category_id, name, description, price)
+  SELECT id, $2::text, $3::text, $4::double precision FROM categories WHERE id = $1::bigint
+  RETURNING id::float8 AS id`
+
+const UPDATE = `
+  WITH changed AS (
+    UPDATE products SET name = $2::text, description = $3::text, price = $4::double precision WHERE id = $1::bigint
+    RETURNING *
+  ) ${representations(PRODUCT, 'changed')}`
+
+/** Shows the reviews that go with it: a statement sees the database as it was when it began. */
+const DELETE = `
+  WITH deleted AS (DELETE FROM products WHERE id = $1::bigint RETURNING *) ${representations(PRODUCT, 'deleted')}`
+
+export function postgresProducts(database: PostgresDatabase): ProductRepository {
+  const { find, ...reads } = embeddingReads(database, PRODUCT)
+  const insert = creating<ProductCreate>(database, INSERT)
+
+  return {
+    all: () => postgresListing(database, reads, allOf('products')),
+    inCategory: categoryId =>
+      postgresListing(database, reads, {
+        table: 'products',
+        condition: 'category_id = $5::bigint',
+        parameters: [categoryId],
+        absentParent: async () => {
+          const found = await database.read('SELECT id FROM categories WHERE id = $1::bigint', categoryId)
+          return found.length > 0 ? null : 'Category'
+        },
+      }),
+    find,
+    create: async ({ name, description, price }) => {
+      const id = await insert({ name, description, price })
+      return { id, name, description, price, reviews: [] }
+    },
+    createInCategory: async (categoryId, { name, description, price }) => {
+      const [created] = await database.write<{ id: number }>(INSERT_IN_CATEGORY, categoryId, name, description, price)
+      return created ? { id: created.id, name, description, price, reviews: [] } : null
+    },
+    update: async (id, { name, description, price }) =>
+      (await database.write<Representation>(UPDATE, id, name, description, price))[0] ?? null,
+    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+  }
+}

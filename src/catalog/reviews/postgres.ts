@@ -1,0 +1,192 @@
+import { Batch } from '../../database/postgres/batch.ts'
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import type { Parameter } from '../../database/postgres/pool.ts'
+import type { Reads } from '../embedded/postgres.ts'
+import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
+import { allOf, postgresListing } from '../lists/postgres.ts'
+import type { Resource } from '../operation.ts'
+import { Remembered } from '../remembered.ts'
+import type { Representation } from '../representation.ts'
+import type { AbsentReference, ReviewRepository } from './repository.ts'
+import type { Review } from './schema.ts'
+
+interface Row {
+  readonly id: number
+  readonly product_id: number
+  readonly user_id: number
+  readonly rating: number
+  readonly comment: string
+  readonly user_name: string
+  readonly avatar: string
+  readonly product_name: string
+  readonly description: string
+  readonly price: number
+  /** In bytes, of this review and all before it. */
+  readonly weight: number
+  /** At which it was read. */
+  readonly state: string | null
+}
+
+/** What a statement that writes a review finds: what it refers to, and what it made of it. */
+interface Written {
+  readonly product_id: string | null
+  readonly user_id: string | null
+  readonly json: string | null
+}
+
+/** The SQL of reviews as JSON, from what has rows of theirs: their table, or a statement that has changed it. */
+function representations(source: string): string {
+  return `
+    SELECT row_to_json(shown)::text AS json, NULL AS "cutAfterId"
+    FROM ${source} AS review
+    JOIN users AS account ON account.id = review.user_id
+    JOIN products AS product ON product.id = review.product_id
+    CROSS JOIN LATERAL (SELECT account.id, account.name, account.avatar) AS "user"
+    CROSS JOIN LATERAL (SELECT product.id, product.name, product.description, product.price) AS embedded
+    CROSS JOIN LATERAL (
+      SELECT review.id, review.product_id, review.user_id, review.rating, review.comment,
+        row_to_json("user") AS "user", row_to_json(embedded) AS product
+    ) AS shown`
+}
+
+/** What the review's body refers to, by $1 and $2. */
+const REFERRED = `
+  referred AS (
+    SELECT (SELECT id FROM products WHERE id = $1::bigint) AS product_id, (SELECT id FROM users WHERE id = $2::bigint) AS user_id
+  )`
+
+const INSERT = `
+  WITH ${REFERRED}, written AS (
+    INSERT INTO reviews (product_id, user_id, rating, comment)
+    SELECT product_id, user_id, $3::smallint, $4::text FROM referred WHERE product_id IS NOT NULL AND user_id IS NOT NULL
+    RETURNING *
+  )
+  SELECT referred.*, answer.json FROM referred LEFT JOIN (${representations('written')}) AS answer ON TRUE`
+
+/** No row when there is no such review. */
+const UPDATE = `
+  WITH ${REFERRED}, written AS (
+    UPDATE reviews SET product_id = referred.product_id, user_id = referred.user_id, rating = $3::smallint, comment = $4::text
+    FROM referred
+    WHERE id = $5::bigint AND referred.product_id IS NOT NULL AND referred.user_id IS NOT NULL
+    RETURNING reviews.*
+  )
+  SELECT referred.*, answer.json FROM reviews AS review
+  CROSS JOIN referred LEFT JOIN (${representations('written')}) AS answer ON TRUE
+  WHERE review.id = $5::bigint`
+
+const DELETE = `
+  WITH deleted AS (DELETE FROM reviews WHERE id = $1::bigint RETURNING *) ${representations('deleted')}`
+
+export function postgresReviews(database: PostgresDatabase): ReviewRepository {
+  const { find, ...reads } = reviewReads(database)
+  const absent = async (table: 'products' | 'users', resource: Resource, id: number): Promise<Resource | null> => {
+    const found = await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)
+    return found.length > 0 ? null : resource
+  }
+  const absentProduct = (id: number) => absent('products', 'Product', id)
+  const absentUser = (id: number) => absent('users', 'User', id)
+
+  return {
+    all: () => postgresListing(database, reads, allOf('reviews')),
+    ofProduct: productId =>
+      postgresListing(database, reads, {
+        table: 'reviews',
+        condition: 'product_id = $5::bigint',
+        parameters: [productId],
+        absentParent: () => absentProduct(productId),
+      }),
+    ofUser: userId =>
+      postgresListing(database, reads, {
+        table: 'reviews',
+        condition: 'user_id = $5::bigint',
+        parameters: [userId],
+        absentParent: () => absentUser(userId),
+      }),
+    ofProductAndUser: (productId, userId) =>
+      postgresListing(database, reads, {
+        table: 'reviews',
+        condition: 'product_id = $5::bigint AND user_id = $6::bigint',
+        parameters: [productId, userId],
+        absentParent: async () => (await absentProduct(productId)) ?? (await absentUser(userId)),
+      }),
+    find,
+    create: async ({ product_id, user_id, rating, comment }) => {
+      const [written] = await database.write<Written>(INSERT, product_id, user_id, rating, comment)
+      const answer = written && answerOf(written)
+      if (!answer) throw new Error('a review that refers to what is there was not written')
+      return answer
+    },
+    update: async (id, { product_id, user_id, rating, comment }) => {
+      const [written] = await database.write<Written>(UPDATE, product_id, user_id, rating, comment, id)
+      return written ? answerOf(written) : null
+    },
+    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+  }
+}
+
+/** `null` when the review was deleted while it was to be changed. */
+function answerOf({ product_id, user_id, json }: Written): Representation | AbsentReference | null {
+  if (product_id === null) return { absent: 'Product' }
+  if (user_id === null) return { absent: 'User' }
+  return json === null ? null : { json, cutAfterId: null }
+}
+
+function reviewReads(database: PostgresDatabase): Reads {
+  const remembered = new Remembered(database.changes)
+  const weight = 'octet_length(review.comment) + octet_length(account.avatar) + octet_length(product.description)'
+  const one = `${representations('reviews')} WHERE review.id = $1::bigint`
+
+  /** All reviews of `source`, or those of them that come before what is too heavy. */
+  const read = async (source: string, parameters: Parameter[]) => {
+    const rows = await database.read<Row>(
+      `SELECT *, ${database.changes.state} AS state FROM (
+        SELECT review.id::float8 AS id, review.product_id::float8, review.user_id::float8, review.rating, review.comment,
+          account.name AS user_name, account.avatar,
+          product.name AS product_name, product.description, product.price, ${weight} AS own_weight, review.id AS place,
+          (sum(${weight}) OVER (ORDER BY review.id ROWS UNBOUNDED PRECEDING))::float8 AS weight
+        FROM (${source}) AS review
+        JOIN users AS account ON account.id = review.user_id
+        JOIN products AS product ON product.id = review.product_id
+      ) AS weighed WHERE weight - own_weight <= ${CHUNK_MAX_CHARACTERS} ORDER BY place`,
+      ...parameters,
+    )
+    const isCut = (rows.at(-1)?.weight ?? 0) > CHUNK_MAX_CHARACTERS
+    const found = rows.map(row => ({ id: row.id, json: JSON.stringify(reviewOf(row)), cutAfterId: null }))
+    if (database.changes.saw(rows[0]?.state ?? null)) for (const review of found) remembered.keep(review.id, review)
+    return { found, isCut }
+  }
+
+  const readOne = async (id: number) => (await database.read<Representation>(one, id))[0] ?? null
+
+  const batch = new Batch<number, Representation | null>(async ids => {
+    const source = 'SELECT * FROM reviews WHERE id = ANY ($1::text::bigint[])'
+    const { found, isCut } = await read(source, [`{${[...new Set(ids)].join(',')}}`])
+    const byId = new Map(found.map(review => [review.id, review]))
+    return Promise.all(ids.map(id => byId.get(id) ?? (isCut ? readOne(id) : null)))
+  })
+
+  return {
+    find: async id => {
+      const recalled = remembered.get(id) && (await database.changes.recall(() => remembered.get(id)))
+      return recalled ?? batch.add(id)
+    },
+    remembered,
+    readChunk: async (source, parameters, limit) => {
+      const { found, isCut } = await read(source, parameters)
+      return { items: found.slice(0, limit), more: isCut || found.length > limit }
+    },
+  }
+}
+
+function reviewOf(row: Row): Review {
+  return {
+    id: row.id,
+    product_id: row.product_id,
+    user_id: row.user_id,
+    rating: row.rating,
+    comment: row.comment,
+    user: { id: row.user_id, name: row.user_name, avatar: row.avatar },
+    product: { id: row.product_id, name: row.product_name, description: row.description, price: row.price },
+  }
+}

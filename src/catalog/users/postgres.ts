@@ -1,0 +1,112 @@
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { type Embedding, type EmbeddingRow, embeddingReads, REVIEWS, representations } from '../embedded/postgres.ts'
+import type { EmbeddedReview } from '../embedded/schema.ts'
+import { allOf, postgresListing } from '../lists/postgres.ts'
+import type { Representation } from '../representation.ts'
+import type { UserRepository } from './repository.ts'
+import { type Flags, PASSWORD_MASK, type User } from './schema.ts'
+
+interface Row extends EmbeddingRow, Flags {
+  readonly name: string
+  readonly email: string
+  readonly avatar: string
+  readonly item_id: number
+  readonly user_id: number
+  readonly product_id: number
+  readonly rating: number
+  readonly comment: string
+}
+
+/** All but the password's hash, which never leaves the database. */
+const USER: Embedding<Row, EmbeddedReview, User> = {
+  owners: 'users',
+  object: `
+    owner.id, owner.name, owner.email, owner.avatar, '${PASSWORD_MASK}' AS password,
+    owner.is_active, owner.is_admin, owner.is_banned, owner.is_blocked,
+    owner.is_deleted, owner.is_suspended, owner.is_verified`,
+  row: `
+    owner.id::float8 AS id, owner.name, owner.email, owner.avatar,
+    owner.is_active::float8, owner.is_admin::float8, owner.is_banned::float8, owner.is_blocked::float8,
+    owner.is_deleted::float8, owner.is_suspended::float8, owner.is_verified::float8`,
+  long: 'avatar',
+  array: { ...REVIEWS, key: 'user_id' },
+  itemOf: ({ item_id: id, product_id, user_id, rating, comment }) => ({ id, product_id, user_id, rating, comment }),
+  resourceOf: userOf,
+}
+
+const INSERT = `
+  INSERT INTO users (name, email, avatar, password_hash,
+    is_active, is_admin, is_banned, is_blocked, is_deleted, is_suspended, is_verified)
+  VALUES ($1::text, $2::text, $3::text, $4::text,
+    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint, $11::bigint)
+  RETURNING id::float8 AS id`
+
+const UPDATE = `
+  WITH changed AS (
+    UPDATE users SET name = $2::text, email = $3::text, avatar = $4::text,
+      password_hash = coalesce($5::text, password_hash),
+      is_active = coalesce($6::bigint, is_active),
+      is_admin = coalesce($7::bigint, is_admin),
+      is_banned = coalesce($8::bigint, is_banned),
+      is_blocked = coalesce($9::bigint, is_blocked),
+      is_deleted = coalesce($10::bigint, is_deleted),
+      is_suspended = coalesce($11::bigint, is_suspended),
+      is_verified = coalesce($12::bigint, is_verified)
+    WHERE id = $1::bigint RETURNING *
+  ) ${representations(USER, 'changed')}`
+
+/** Shows the reviews that go with the user: a statement sees the database as it was when it began. */
+const DELETE = `
+  WITH deleted AS (DELETE FROM users WHERE id = $1::bigint RETURNING *) ${representations(USER, 'deleted')}`
+
+export function postgresUsers(database: PostgresDatabase): UserRepository {
+  const { find, ...reads } = embeddingReads(database, USER)
+
+  return {
+    all: () => postgresListing(database, reads, allOf('users')),
+    find,
+    create: async user => {
+      const { name, email, avatar, passwordHash } = user
+      const [created] = await database.write<{ id: number }>(
+        INSERT,
+        ...[name, email, avatar, passwordHash],
+        ...[user.is_active, user.is_admin, user.is_banned, user.is_blocked],
+        ...[user.is_deleted, user.is_suspended, user.is_verified],
+      )
+      if (!created) throw new Error('an inserted user has no id')
+      return userOf({ ...user, id: created.id }, [])
+    },
+    update: async (id, user) => {
+      const { name, email, avatar, passwordHash } = user
+      const [changed] = await database.write<Representation>(
+        UPDATE,
+        ...[id, name, email, avatar, passwordHash],
+        ...[user.is_active, user.is_admin, user.is_banned, user.is_blocked].map(flag => flag ?? null),
+        ...[user.is_deleted, user.is_suspended, user.is_verified].map(flag => flag ?? null),
+      )
+      return changed ?? null
+    },
+    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+  }
+}
+
+function userOf(
+  row: Omit<Row, keyof EmbeddingRow | keyof EmbeddedReview> & { readonly id: number },
+  reviews: EmbeddedReview[],
+): User {
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    avatar: row.avatar,
+    password: PASSWORD_MASK,
+    is_active: row.is_active,
+    is_admin: row.is_admin,
+    is_banned: row.is_banned,
+    is_blocked: row.is_blocked,
+    is_deleted: row.is_deleted,
+    is_suspended: row.is_suspended,
+    is_verified: row.is_verified,
+    reviews,
+  }
+}

@@ -1,0 +1,46 @@
+import { type CommandLine, type DatabaseAddress, database, databaseConnections, databaseReplicas } from '../config.ts'
+import { SettingError } from '../operator-error.ts'
+import { PostgresDatabase } from './postgres/database.ts'
+import { openExistingSqlite, openSqlite, type SqliteDatabase } from './sqlite.ts'
+
+/** How long what goes on for long waits for a database that is started beside it, in milliseconds. */
+export const START_WAIT_MS = 60_000
+
+export type StoreDatabase = SqliteDatabase | PostgresDatabase
+
+/** The settings that say where things are stored. */
+export const databaseSettings = [database, databaseReplicas, databaseConnections] as const
+
+export interface DatabaseSettings {
+  readonly address: DatabaseAddress
+  readonly replicas: ReturnType<typeof databaseReplicas.parse>
+  readonly connections: number
+}
+
+/** Reads the settings and touches nothing. Throws a `SettingError`. */
+export function readDatabaseSettings(line: CommandLine): DatabaseSettings {
+  const address = line.value(database)
+  const replicas = line.value(databaseReplicas)
+  if (address.engine === 'sqlite' && replicas.length > 0) {
+    throw new SettingError(`${databaseReplicas.variable}: a database of SQLite has no replicas`)
+  }
+  return { address, replicas, connections: line.value(databaseConnections) }
+}
+
+/**
+ * Opens the database and brings its tables up to date. A PostgreSQL that is not there is waited for, for up to `waitMs`:
+ * see `ready`. Rejects with an `OperatorError`.
+ */
+export async function openDatabase(
+  { address, replicas, connections }: DatabaseSettings,
+  waitMs = 0,
+): Promise<StoreDatabase> {
+  if (address.engine === 'sqlite') return openSqlite(address.path)
+  return PostgresDatabase.open({ address, replicas, connections, waitMs })
+}
+
+/** As `openDatabase`, for one that must be there already. */
+export async function openExistingDatabase(address: DatabaseAddress): Promise<StoreDatabase> {
+  if (address.engine === 'sqlite') return openExistingSqlite(address.path)
+  return PostgresDatabase.open({ address, replicas: [], connections: 1, waitMs: 0, mustExist: true })
+}

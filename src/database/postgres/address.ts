@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { SettingError } from '../../operator-error.ts'
+
+const DEFAULT_PORT = 5432
+
+const TLS_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+type TlsMode = (typeof TLS_MODES)[number]
+
+/** The parameters of an address that are understood, with libpq's names and meanings. */
+const PARAMETERS = ['sslmode', 'sslrootcert', 'application_name'] as const
+
+/** Where a PostgreSQL database is, and how it is connected to. */
+export interface PostgresAddress {
+  readonly engine: 'postgres'
+  readonly hostname: string
+  readonly port: number
+  readonly username: string
+  /** `null` when the server is to let one in without. */
+  readonly password: string | null
+  readonly database: string
+  readonly tls: TlsMode
+  /** Whom to trust beside the well-known authorities, in PEM. */
+  readonly certificateAuthority: string | null
+  /** What the connections are called in `pg_stat_activity`. */
+  readonly applicationName: string | null
+  /** Host, port and database, to be shown: without the user and the password. */
+  readonly place: string
+}
+
+/**
+ * Reads `postgres://user:password@host:port/database?sslmode=…`. `separatePassword` stands where the address has none.
+ * Throws a `SettingError` that repeats nothing of the address, since it may hold a password.
+ */
+export function postgresAddress(text: string, separatePassword: string | null): PostgresAddress {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || url.hostname === '' || url.hash !== '') {
+    throw new SettingError('write it as postgres://user:password@host:5432/database')
+  }
+  for (const name of url.searchParams.keys()) {
+    if (!PARAMETERS.some(known => known === name)) {
+      throw new SettingError(`the address has an unknown parameter; understood are ${PARAMETERS.join(', ')}`)
+    }
+  }
+  const username = decoded(url.username) || 'postgres'
+  const database = decoded(url.pathname.slice(1)) || username
+  const hostname = decoded(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
+  return {
+    engine: 'postgres',
+    hostname,
+    port,
+    username,
+    password: url.password === '' ? separatePassword : decoded(url.password),
+    database,
+    tls: tlsMode(url.searchParams.get('sslmode') ?? 'prefer'),
+    certificateAuthority: certificate(url.searchParams.get('sslrootcert')),
+    applicationName: url.searchParams.get('application_name'),
+    place: `${url.hostname}:${port}/${database}`,
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new SettingError('the address has a % that is not followed by two hexadecimal digits; write % as %25')
+  }
+}
+
+function tlsMode(text: string): TlsMode {
+  const mode = TLS_MODES.find(known => known === text)
+  if (!mode) throw new SettingError(`sslmode is one of ${TLS_MODES.join(', ')}`)
+  return mode
+}
+
+function certificate(path: string | null): string | null {
+  if (path === null) return null
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new SettingError(`cannot read sslrootcert: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

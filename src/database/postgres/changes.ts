@@ -1,0 +1,57 @@
+import { Batch } from './batch.ts'
+
+/**
+ * Which transactions a statement saw, and on which server: two statements that say the same saw the same. Not on a
+ * standby, whose snapshots do not tell of what is under way.
+ * https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
+ */
+const STATE = `(
+  SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text WHERE NOT pg_is_in_recovery())`
+
+/** Whether something has changed since something was read, whoever changed it. */
+export class Changes {
+  readonly #listeners: (() => void)[] = []
+  readonly #checks: Batch<null, string | null>
+  #areTold = false
+  #current: string | null = null
+
+  /** `ask` does a statement whose one row has a `state`. */
+  constructor(ask: (sql: string) => Promise<readonly { readonly state: string | null }[]>) {
+    this.#checks = new Batch(async asked => {
+      const [row] = await ask(`SELECT ${this.state} AS state`)
+      return asked.map(() => row?.state ?? null)
+    })
+  }
+
+  /** In SQL: at which state of the database a statement reads; `NULL` where that cannot be told. */
+  get state(): string {
+    return this.#areTold ? STATE : 'NULL::text'
+  }
+
+  /** From now on the database can be asked. Until then, and where it never can, nothing is taken for unchanged. */
+  begin(): void {
+    this.#areTold = true
+  }
+
+  /** Calls `listener` when the state is another one than before. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Takes note of the state at which something was read. True when it may be kept until the next change. */
+  saw(state: string | null): boolean {
+    if (state !== this.#current) {
+      this.#current = state
+      for (const listener of this.#listeners) listener()
+    }
+    return state !== null
+  }
+
+  /**
+   * Asks the database for its state, once for all who ask at the same time, and takes note of it. `recall` is called in
+   * the same moment, so that what it finds is kept still is what the database has.
+   */
+  async recall<Result>(recall: () => Result): Promise<Result | null> {
+    return this.saw(await this.#checks.add(null)) ? recall() : null
+  }
+}

@@ -1,0 +1,23 @@
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import type { AccountRepository } from './repository.ts'
+
+const REGISTER = `
+  WITH registered AS (
+    INSERT INTO accounts (username, password_sha256) VALUES ($1::text, $2::text)
+    ON CONFLICT (username) DO NOTHING RETURNING username
+  )
+  INSERT INTO rooms (name) SELECT username FROM registered RETURNING name`
+
+const SELECT = 'SELECT username, password_sha256 AS "passwordDigest" FROM accounts WHERE username = $1::text'
+
+export function postgresAccounts(database: PostgresDatabase): AccountRepository {
+  return {
+    register: async ({ username, passwordDigest }) =>
+      (await database.write(REGISTER, username, passwordDigest)).length > 0,
+    find: async username => {
+      // PostgreSQL stores no such text.
+      if (username.includes('\0')) return null
+      return (await database.read<{ username: string; passwordDigest: string }>(SELECT, username))[0] ?? null
+    },
+  }
+}

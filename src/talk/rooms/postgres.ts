@@ -1,0 +1,71 @@
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { type Message, MODEL_SENDER, type RoomRepository } from './repository.ts'
+
+interface MessageRow {
+  readonly id: number
+  readonly sender: string
+  readonly text: string
+  readonly sent_at: number
+  readonly answer_to: number | null
+  readonly stopped: boolean
+}
+
+/** Times as milliseconds since 1970. */
+const COLUMNS = `
+  message.id::float8 AS id, message.sender, message.text, (extract(epoch FROM message.sent_at) * 1000)::float8 AS sent_at,
+  message.answer_to::float8 AS answer_to, message.stopped`
+const LAST = `
+  SELECT ${COLUMNS} FROM (
+    SELECT * FROM messages WHERE room = $1::text ORDER BY id DESC LIMIT $2::bigint
+  ) AS message`
+/** Each answer behind its prompt, also where two terminals asked at once. */
+const BY_TURN = 'ORDER BY coalesce(message.answer_to, message.id), message.id'
+
+/** The room is held until the prompt is stored, so that of two prompts at once the later one knows of the other. */
+const HOLD = 'SELECT name FROM rooms WHERE name = $1::text FOR UPDATE'
+const INSERT_PROMPT = `
+  INSERT INTO messages (room, sender, text) VALUES ($1::text, $1::text, $2::text) RETURNING id::float8 AS id`
+const INSERT_ANSWER = `
+  INSERT INTO messages (room, sender, text, answer_to, stopped)
+  SELECT room, $2::text, $3::text, id, $4::bigint = 1 FROM messages WHERE id = $1::bigint RETURNING id`
+const SELECT_TURNS = `
+  SELECT ${COLUMNS} FROM (
+    SELECT id FROM messages WHERE room = $1::text AND answer_to IS NULL AND id > $2::bigint ORDER BY id LIMIT $3::bigint
+  ) AS prompt
+  JOIN messages AS message ON message.id = prompt.id OR message.answer_to = prompt.id ${BY_TURN}`
+const SELECT_PROMPTS = `
+  SELECT text FROM messages WHERE room = $1::text AND answer_to IS NULL ORDER BY id DESC LIMIT $2::bigint`
+
+export function postgresRooms(database: PostgresDatabase): RoomRepository {
+  return {
+    keepPrompt: (room, text, limit) =>
+      database.transaction(async query => {
+        await query(HOLD, room)
+        const before = await query<MessageRow>(`${LAST} ORDER BY message.id`, room, limit)
+        const [kept] = await query<{ id: number }>(INSERT_PROMPT, room, text)
+        if (!kept) throw new Error('an inserted prompt has no id')
+        return { id: kept.id, before: before.map(messageOf) }
+      }),
+    keepAnswer: async (promptId, text, stopped) =>
+      (await database.write(INSERT_ANSWER, promptId, MODEL_SENDER, text, stopped ? 1 : 0)).length > 0,
+    last: async (room, limit) => (await database.read<MessageRow>(`${LAST} ${BY_TURN}`, room, limit)).map(messageOf),
+    turns: async (room, afterPromptId, limit) =>
+      (await database.read<MessageRow>(SELECT_TURNS, room, afterPromptId, limit)).map(messageOf),
+    prompts: async (room, limit) =>
+      (await database.read<{ text: string }>(SELECT_PROMPTS, room, limit)).map(({ text }) => text),
+    count: async room => {
+      const [found] = await database.read<{ count: number }>(
+        'SELECT count(*)::float8 AS count FROM messages WHERE room = $1::text',
+        room,
+      )
+      return found?.count ?? 0
+    },
+    forget: async room => {
+      await database.write('DELETE FROM messages WHERE room = $1::text', room)
+    },
+  }
+}
+
+function messageOf({ id, sender, text, sent_at, answer_to, stopped }: MessageRow): Message {
+  return { id, sender, text, sentAt: new Date(sent_at), answerTo: answer_to, stopped }
+}

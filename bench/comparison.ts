@@ -5,6 +5,8 @@ import type { Table } from './table.ts'
 export interface Measurement extends Figures {
   /** The server's own processor time for one request: unlike the rate, it hardly suffers from a busy machine. */
   readonly processorMicroseconds: number | null
+  /** That of the database's own processes. */
+  readonly databaseMicroseconds: number | null
 }
 
 /** What one round measured of each server, by its name. */
@@ -26,6 +28,7 @@ export interface Comparison {
  */
 export function comparisonTable({ title, subject, peers, others, rounds }: Comparison): Table {
   const rate = (round: Round, server: string) => measurementOf(round, server).requestsPerSecond
+  const hasDatabase = rounds.some(round => measurementOf(round, subject).databaseMicroseconds !== null)
   const rows = [subject, ...peers, ...others].map(server => {
     const rates = rounds.map(round => rate(round, server))
     const ratios = rounds.map(round => rate(round, subject) / rate(round, server))
@@ -35,10 +38,12 @@ export function comparisonTable({ title, subject, peers, others, rounds }: Compa
       `${whole(Math.min(...rates))}–${whole(Math.max(...rates))}`,
       median(rounds.map(round => measurementOf(round, server).p99Milliseconds)).toFixed(2),
       processorTime(rounds.map(round => measurementOf(round, server).processorMicroseconds)),
+      ...(hasDatabase ? [processorTime(rounds.map(round => measurementOf(round, server).databaseMicroseconds))] : []),
       server === subject ? '' : `${median(ratios).toFixed(2)}×`,
     ]
   })
-  const columns = ['server', 'requests/s', 'min–max', 'p99 ms', 'CPU µs', `${subject} to it`]
+  const database = hasDatabase ? ['database CPU µs'] : []
+  const columns = ['server', 'requests/s', 'min–max', 'p99 ms', 'CPU µs', ...database, `${subject} to it`]
   if (peers.length === 0) return { title, columns, rows, note: '' }
   const ratios = rounds.map(round => rate(round, subject) / Math.max(...peers.map(peer => rate(round, peer))))
   return { title, columns, rows, note: `${subject} to the best peer of each round: ${ratioRange(ratios)}` }

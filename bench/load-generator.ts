@@ -33,6 +33,8 @@ export interface Figures {
   readonly requests: number
   readonly requestsPerSecond: number
   readonly p99Milliseconds: number
+  /** The processor time of the load generator itself. */
+  readonly generatorSeconds: number
 }
 
 /** Whether wrk is there; nothing else here works without it. */
@@ -64,10 +66,10 @@ export async function drive(
   )
   const [report, complaint] = await Promise.all([wrk.stdout.text(), wrk.stderr.text(), wrk.exited])
   interrupted.throwIfAborted()
-  return figuresIn(report, complaint)
+  return { ...figuresIn(report, complaint), generatorSeconds: Number(wrk.resourceUsage()?.cpuTime.total ?? 0) / 1e6 }
 }
 
-function figuresIn(report: string, complaint: string): Figures {
+function figuresIn(report: string, complaint: string): Omit<Figures, 'generatorSeconds'> {
   const [, json] = /^FIGURES (.*)$/m.exec(report) ?? []
   if (json === undefined) throw new Error(`wrk gave no figures: ${complaint.trim() || report.trim()}`)
   const { requests, microseconds, p99Microseconds, refused, broken }: Record<FigureName, number> = JSON.parse(json)

@@ -2,20 +2,34 @@ import { Database } from 'bun:sqlite'
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
+import { BENCH, NODE } from './catalog/servers.ts'
 import { median } from './statistics.ts'
 
 const SYNC_TRIALS = 100
 const SYNC_BYTES = 4_096
 
 /** One line on what was measured on: figures of two machines, or of two versions, are not to be compared. */
-export function machineLine(node: string, benchDirectory: string, directory: string): string {
+export function machineLine(engines: readonly string[], directory: string): string {
   const [processor] = cpus()
   return [
     `${processor?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores`,
-    `Bun ${Bun.version} (bun:sqlite ${sqliteOfBun()})`,
-    versionsOfNode(node, benchDirectory),
+    ...engines,
     `fsync of ${SYNC_BYTES} bytes ${Math.round(syncMicroseconds(directory))} µs`,
   ].join('; ')
+}
+
+/** The runtimes with the SQLite that each has. */
+export function embeddedEngines(): string[] {
+  const program = `
+    const better = new (require('better-sqlite3'))(':memory:').prepare('SELECT sqlite_version()').pluck().get()
+    const { node, sqlite } = process.versions
+    console.log(\`Node \${node} (node:sqlite \${sqlite}, better-sqlite3 \${better})\`)`
+  return [`Bun ${Bun.version} (bun:sqlite ${sqliteOfBun()})`, outputOfNode(program)]
+}
+
+/** The runtimes alone, where the database is a server. */
+export function runtimes(): string[] {
+  return [`Bun ${Bun.version}`, outputOfNode("console.log('Node ' + process.versions.node)")]
 }
 
 function sqliteOfBun(): string {
@@ -23,12 +37,8 @@ function sqliteOfBun(): string {
   return database.query<{ version: string }, []>('SELECT sqlite_version() AS version').get()?.version ?? 'unknown'
 }
 
-function versionsOfNode(node: string, benchDirectory: string): string {
-  const program = `
-    const better = new (require('better-sqlite3'))(':memory:').prepare('SELECT sqlite_version()').pluck().get()
-    const { node, sqlite } = process.versions
-    console.log(\`Node \${node} (node:sqlite \${sqlite}, better-sqlite3 \${better})\`)`
-  const { stdout } = Bun.spawnSync([node, '--eval', program], { cwd: benchDirectory, stderr: 'ignore' })
+function outputOfNode(program: string): string {
+  const { stdout } = Bun.spawnSync([NODE, '--eval', program], { cwd: BENCH, stderr: 'ignore' })
   return stdout.toString().trim()
 }
 

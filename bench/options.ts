@@ -13,12 +13,13 @@ export interface BenchOptions {
   readonly markdown: boolean
 }
 
-export const HELP = `Usage: npm run bench -- catalog [OPTION ...]
+/** `parts` are the names that `--only` takes. */
+export const helpOf = (bench: string, parts: readonly string[]) => `Usage: npm run bench -- ${bench} [OPTION ...]
 
   --connections N   connections that are kept open at once (32)
   --seconds N       how long each server is driven in each round (4)
   --rounds N        how often each server is driven (3)
-  --only NAMES      these workloads, with commas between
+  --only NAMES      of ${parts.join(',')} these
   --against NAMES   these servers besides the service, with commas between
   --directory PATH  where the temporary databases are made: durable writes are as fast as its disk
   --markdown        print tables as Markdown

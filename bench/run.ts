@@ -1,5 +1,5 @@
 /** `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` one of them. */
-const PARTS = ['catalog', 'markdown', 'chat']
+const PARTS = ['catalog', 'postgres', 'markdown', 'chat']
 
 const [part, ...options] = process.argv.slice(2)
 const chosen = part === undefined ? PARTS : PARTS.filter(name => name === part)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** How long a server may take to say where it listens. */
 const START_MAX_MS = 20_000
@@ -25,6 +25,7 @@ export interface ServerCommand {
 /** A server that is ready. Disposing stops it. */
 export interface RunningServer extends AsyncDisposable {
   readonly address: string
+  readonly processId: number
   /** The processor time that it has used so far, on all cores; null where the system does not tell. */
   readonly processorSeconds: () => number | null
 }
@@ -54,7 +55,12 @@ export async function startServer(server: ServerCommand, interrupted: AbortSigna
     new Promise<null>(resolve => setTimeout(resolve, START_MAX_MS, null).unref()),
   ])
   if (address !== null) {
-    return { address, processorSeconds: () => processorSeconds(child.pid), [Symbol.asyncDispose]: stop }
+    return {
+      address,
+      processId: child.pid,
+      processorSeconds: () => processorSeconds(child.pid),
+      [Symbol.asyncDispose]: stop,
+    }
   }
   await stop()
   interrupted.throwIfAborted()
@@ -82,13 +88,38 @@ async function lastWords(output: ReadableStream<Uint8Array>): Promise<string> {
   return text
 }
 
+/** The processor time that a process has used so far, on all cores; null where the system does not tell. */
 function processorSeconds(processId: number): number | null {
-  const file = `/proc/${processId}/stat`
-  if (!existsSync(file)) return null
-  // The second field is the program's name in brackets, and may hold blanks; proc_pid_stat(5) tells the others.
-  const [, fields = ''] = readFileSync(file, 'utf8').split(/\) (?=\S )/)
-  const [user, system] = fields.split(' ').slice(11, 13).map(Number)
+  const { user, system } = statusOf(processId) ?? {}
   return user === undefined || system === undefined ? null : (user + system) / TICKS_PER_SECOND
+}
+
+/** That of a process and of all its children, those that have ended too; null where the system does not tell. */
+export function processorSecondsOfFamily(processId: number): number | null {
+  const parent = statusOf(processId)
+  if (!parent) return null
+  const children = readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .flatMap(name => statusOf(Number(name)) ?? [])
+    .filter(child => child.parent === processId)
+  const own = parent.user + parent.system + parent.endedUser + parent.endedSystem
+  return children.reduce((sum, { user, system }) => sum + user + system, own) / TICKS_PER_SECOND
+}
+
+/** What Linux tells of a process, times in ticks. */
+function statusOf(processId: number) {
+  const file = `/proc/${processId}/stat`
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return null
+  }
+  // The second field is the program's name in brackets, and may hold blanks; proc_pid_stat(5) tells the others.
+  const [, fields = ''] = text.split(/\) (?=\S )/)
+  const [, parent = 0, ...others] = fields.split(' ').map(Number)
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = others.slice(9, 13)
+  return { parent, user, system, endedUser, endedSystem }
 }
 
 async function read(stream: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {

@@ -38,7 +38,7 @@ export async function proveCeiling(
 /** What a server answers on a fresh copy of the database. */
 export async function answersFrom({ database, workloads, interrupted }: Bench, server: Contestant): Promise<Answer[]> {
   await using copy = await database.copy()
-  await using running = await startServer(server.on(copy.file), interrupted)
+  await using running = await startServer(server.on(copy.address), interrupted)
   return await answersOf(running.address, workloads)
 }
 

@@ -18,25 +18,32 @@ export interface Answer {
   readonly text: string
 }
 
-/** The bounds of a list, asked after the writes. */
-const LISTS: readonly Question[] = [
-  { method: 'GET', path: '/products/' },
-  { method: 'GET', path: '/products/?limit=0' },
-  { method: 'GET', path: '/products/?skip=1000000' },
-]
-
-/** What is asked for its status alone: each framework words its refusals in its own way. */
-const REFUSED: readonly Question[] = [
-  { method: 'GET', path: '/products/999999999' },
-  { method: 'GET', path: '/products/seven' },
-  { method: 'GET', path: '/products/?limit=-1' },
-  { method: 'GET', path: '/reviews/products/999999999' },
-  { method: 'POST', path: '/products/', body: '{"name":"ab","description":"","price":1}' },
-  { method: 'POST', path: '/products/', body: '{"name":"without a price","description":""}' },
-  { method: 'POST', path: '/products/', body: '{"name":"a present","description":"","price":0}' },
-  { method: 'PUT', path: '/products/999999999', body: '{"name":"nothing","description":"","price":1}' },
-  { method: 'PUT', path: '/products/1', body: `{"name":"${'x'.repeat(51)}","description":"","price":1}` },
-]
+/**
+ * By workload, what is asked after all writes: the bounds of a list, and what is refused. Of the latter the status alone
+ * is compared, since each framework words its refusals in its own way.
+ */
+const BOUNDS: Readonly<Record<string, readonly Question[]>> = {
+  list: [
+    { method: 'GET', path: '/products/' },
+    { method: 'GET', path: '/products/?limit=0' },
+    { method: 'GET', path: '/products/?skip=1000000' },
+    { method: 'GET', path: '/products/?limit=-1' },
+  ],
+  product: [
+    { method: 'GET', path: '/products/999999999' },
+    { method: 'GET', path: '/products/seven' },
+  ],
+  reviews: [{ method: 'GET', path: '/reviews/products/999999999' }],
+  create: [
+    { method: 'POST', path: '/products/', body: '{"name":"ab","description":"","price":1}' },
+    { method: 'POST', path: '/products/', body: '{"name":"without a price","description":""}' },
+    { method: 'POST', path: '/products/', body: '{"name":"a present","description":"","price":0}' },
+  ],
+  update: [
+    { method: 'PUT', path: '/products/999999999', body: '{"name":"nothing","description":"","price":1}' },
+    { method: 'PUT', path: '/products/1', body: `{"name":"${'x'.repeat(51)}","description":"","price":1}` },
+  ],
+}
 
 /**
  * Asks a server on a fresh copy of the database for samples of each workload, reads again what it wrote, and asks for
@@ -52,7 +59,9 @@ export async function answersOf(address: string, workloads: readonly Workload[])
       answers.push(await askSuccessfully(address, { method: 'GET', path: `/products/${idIn(answer)}` }))
     }
   }
-  for (const question of [...LISTS, ...REFUSED]) answers.push(await ask(address, question))
+  for (const { name } of workloads) {
+    for (const question of BOUNDS[name] ?? []) answers.push(await ask(address, question))
+  }
   return answers
 }
 

@@ -1,8 +1,8 @@
 import type { Measurement, Round } from '../comparison.ts'
 import { drive, type Pressure, prepareLoad } from '../load-generator.ts'
 import { startServer } from '../server-process.ts'
-import type { Bench } from './bench.ts'
-import { countProducts } from './seeded-database.ts'
+import { stopwatch } from '../stopwatch.ts'
+import type { Bench, DatabaseCopy } from './bench.ts'
 import type { Contestant } from './servers.ts'
 import type { Workload } from './workloads.ts'
 
@@ -29,12 +29,12 @@ export async function measureRound(
 /** Measures a server that is alone, just started, and on a copy of the database of its own. */
 async function measure(bench: Bench, server: Contestant, workload: Workload, pressure: Pressure): Promise<Measurement> {
   await using copy = await bench.database.copy()
-  const { answered, measurement } = await driveAlone(bench, server, workload, pressure, copy.file).catch(error => {
+  const { answered, measurement } = await driveAlone(bench, server, workload, pressure, copy).catch(error => {
     throw new Error(`${server.name}, ${workload.name}: ${error instanceof Error ? error.message : error}`)
   })
   console.error(`${workload.name.padEnd(8)} ${server.name.padEnd(24)} ${Math.round(measurement.requestsPerSecond)}/s`)
   if (workload.method === 'POST' && server.kind !== 'ceiling') {
-    const stored = countProducts(copy.file) - bench.database.productIds.length
+    const stored = (await copy.countProducts()) - bench.database.productIds.length
     if (stored < answered) throw new Error(`${server.name} answered ${answered} creates, but stored ${stored}`)
   }
   return measurement
@@ -45,14 +45,19 @@ async function driveAlone(
   server: Contestant,
   workload: Workload,
   pressure: Pressure,
-  databaseFile: string,
+  copy: DatabaseCopy,
 ): Promise<{ answered: number; measurement: Measurement }> {
   const load = await prepareLoad(directory, workload)
-  await using running = await startServer(server.on(databaseFile), interrupted)
+  await using running = await startServer(server.on(copy.address), interrupted)
   const warmUp = await drive(running.address, load, { ...pressure, seconds: WARM_UP_SECONDS, seed: 0 }, interrupted)
-  const before = running.processorSeconds()
+  const processorTime = stopwatch(running.processorSeconds)
+  const databaseTime = stopwatch(copy.processorSeconds)
   const figures = await drive(running.address, load, pressure, interrupted)
-  const after = running.processorSeconds()
-  const processorMicroseconds = before === null || after === null ? null : ((after - before) * 1e6) / figures.requests
-  return { answered: warmUp.requests + figures.requests, measurement: { ...figures, processorMicroseconds } }
+  const perRequest = (seconds: number | null) => seconds && (seconds * 1e6) / figures.requests
+  const measurement = {
+    ...figures,
+    processorMicroseconds: perRequest(processorTime()),
+    databaseMicroseconds: perRequest(databaseTime()),
+  }
+  return { answered: warmUp.requests + figures.requests, measurement }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { ServerCommand } from '../server-process.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
-const CLI = join(ROOT, 'src', 'cli.ts')
+export const CLI = join(ROOT, 'src', 'cli.ts')
 const ANY_PORT = ['--host', '127.0.0.1', '--port', '0']
 const PEERS = join(import.meta.dir, 'peers')
 
@@ -15,15 +15,15 @@ export interface Contestant {
   readonly name: string
   readonly kind: 'service' | 'peer' | 'ceiling'
   /** How it is started on a database of its own. */
-  readonly on: (databaseFile: string) => ServerCommand
+  readonly on: (databaseAddress: string) => ServerCommand
 }
 
 export const SERVICE: Contestant = {
   name: 'stockroom',
   kind: 'service',
-  on: databaseFile => ({
+  on: databaseAddress => ({
     name: 'stockroom',
-    command: [process.execPath, CLI, 'serve', ...ANY_PORT, '--database', `sqlite:${databaseFile}`],
+    command: [process.execPath, CLI, 'serve', ...ANY_PORT, '--database', databaseAddress],
     directory: ROOT,
     environment: { ACCESS_LOG: 'off' },
   }),
@@ -38,21 +38,20 @@ export function peersAndCeiling(answersFile: string): Contestant[] {
   ]
 }
 
-/** The command that fills a new database; every server gets a copy of what it makes. */
-export function seeding(databaseFile: string, rows: Readonly<Record<string, number>>): string[] {
-  const amounts = Object.entries(rows).flatMap(([table, amount]) => [`--${table}`, String(amount)])
-  return [process.execPath, CLI, 'seed', '--database', `sqlite:${databaseFile}`, ...amounts]
-}
-
 function peer(name: string, runtime: string, environment: Record<string, string> = {}): Contestant {
   return {
     name,
     kind: 'peer',
-    on: databaseFile => ({
+    on: databaseAddress => ({
       name,
       command: [runtime, join(PEERS, `${name}.ts`)],
       directory: BENCH,
-      environment: { NODE_ENV: 'production', DATABASE: databaseFile, PORT: '0', ...environment },
+      environment: {
+        NODE_ENV: 'production',
+        DATABASE: databaseAddress.replace(/^sqlite:/, ''),
+        PORT: '0',
+        ...environment,
+      },
     }),
   }
 }

@@ -15,6 +15,8 @@ export interface CannedAnswer {
   readonly body: string
 }
 
+export const WORKLOADS = ['product', 'list', 'reviews', 'create', 'update']
+
 const PAGE = 100
 
 /** Enough that an update hardly ever writes what is there already: SQLite would then not write at all. */

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { connected } from '../../test/postgres/database.ts'
+import { PostgresServer } from '../../test/postgres/server.ts'
+import type { SeededDatabase } from '../catalog/bench.ts'
+import { seed } from '../catalog/seed.ts'
+import { processorSecondsOfFamily } from '../server-process.ts'
+
+/** Beside what PostgreSQL has by itself, which makes each commit durable before it is acknowledged. */
+const SETTINGS = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  // All of the data stays in memory.
+  shared_buffers: '512MB',
+  // Neither falls into one server's seconds and not into another's: each copy is vacuumed and analyzed from the start.
+  max_wal_size: '8GB',
+  checkpoint_timeout: '1h',
+  autovacuum: 'off',
+}
+
+/** A PostgreSQL server with the seeded database. Disposing stops it and removes its data. */
+export interface DatabaseServer extends SeededDatabase, AsyncDisposable {
+  readonly version: string
+  /** Where its data lies. */
+  readonly directory: string
+}
+
+export async function startDatabase(directory: string | undefined, interrupted: AbortSignal): Promise<DatabaseServer> {
+  const server = await PostgresServer.start({
+    durable: true,
+    settings: SETTINGS,
+    ...(directory === undefined ? {} : { directory }),
+  })
+  try {
+    await execute(server.url(), 'CREATE DATABASE seeded')
+    await seed(server.url('seeded'), interrupted)
+    await execute(server.url('seeded'), 'VACUUM (FREEZE, ANALYZE)')
+    const productIds = await ids(server.url('seeded'))
+    const [about] = await server.ask<{ version: string }>(
+      sql => sql`SELECT current_setting('server_version') AS version`,
+    )
+    const processId = Number(readFileSync(join(server.data, 'postmaster.pid'), 'utf8').split('\n')[0])
+    let copies = 0
+    return {
+      version: about?.version ?? 'unknown',
+      directory: server.folder,
+      productIds,
+      copy: async () => {
+        copies += 1
+        const name = `copy_${copies}`
+        await execute(server.url(), `CREATE DATABASE ${name} TEMPLATE seeded`)
+        return {
+          address: server.url(name),
+          countProducts: async () => (await ids(server.url(name))).length,
+          processorSeconds: () => processorSecondsOfFamily(processId),
+          [Symbol.asyncDispose]: () => execute(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
+        }
+      },
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    }
+  } catch (error) {
+    await server[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  await using sql = connected(url)
+  await sql.unsafe(statement)
+}
+
+async function ids(url: string): Promise<number[]> {
+  await using sql = connected(url)
+  const rows: { id: number }[] = await sql`SELECT id::float8 AS id FROM products ORDER BY id`
+  return rows.map(row => row.id)
+}

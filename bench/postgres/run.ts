@@ -1,0 +1,74 @@
+import { tmpdir } from 'node:os'
+import { answersFrom, proveAgreement } from '../catalog/agreement.ts'
+import type { Bench } from '../catalog/bench.ts'
+import { measureRound } from '../catalog/measurement.ts'
+import { SERVICE } from '../catalog/servers.ts'
+import { workloadsOver } from '../catalog/workloads.ts'
+import { runBench, temporaryFolder } from '../command.ts'
+import { comparisonTable, type Round } from '../comparison.ts'
+import { machineLine, runtimes } from '../machine.ts'
+import { type BenchOptions, chosen } from '../options.ts'
+import { renderTable } from '../table.ts'
+import { startDatabase } from './database.ts'
+import { measureNodes, type NodesRound, nodesTable } from './nodes.ts'
+import { peers } from './servers.ts'
+
+const WORKLOADS = ['product', 'list', 'create']
+
+/** The other part of this bench, chosen by the same flag. */
+const NODES = 'nodes'
+
+const PARTS = [...WORKLOADS, NODES]
+
+process.exitCode = await runBench('postgres', PARTS, run)
+
+async function run(options: BenchOptions, interrupted: AbortSignal): Promise<void> {
+  const parts = chosen(
+    PARTS.map(name => ({ name })),
+    options.only,
+  ).map(({ name }) => name)
+  const others = chosen(peers, options.against)
+  await using folder = await temporaryFolder(options.directory ?? tmpdir())
+  await using database = await startDatabase(options.directory, interrupted)
+  const all = workloadsOver(database.productIds).filter(({ name }) => WORKLOADS.includes(name))
+  const workloads = all.filter(({ name }) => parts.includes(name))
+  const bench = { directory: folder.path, database, workloads, interrupted }
+
+  if (workloads.length > 0) await prove(bench, others)
+
+  const rounds: Map<string, Round>[] = []
+  const nodes: NodesRound[] = []
+  for (let round = 1; round <= options.rounds; round++) {
+    console.error(`round ${round} of ${options.rounds}`)
+    const pressure = { ...options, seed: round }
+    rounds.push(await measureRound(bench, [SERVICE, ...others], pressure))
+    if (parts.includes(NODES)) nodes.push(await measureNodes({ ...bench, workloads: all }, pressure))
+  }
+
+  const { connections, seconds } = options
+  const style = options.markdown ? 'markdown' : 'plain'
+  console.log(machineLine([...runtimes(), `PostgreSQL ${database.version}`], database.directory))
+  console.log(`${options.rounds} rounds of ${seconds} s over ${connections} connections, one server at a time`)
+  for (const { name, title } of workloads) {
+    const comparison = {
+      title,
+      subject: SERVICE.name,
+      peers: others.map(peer => peer.name),
+      others: [],
+      rounds: rounds.flatMap(round => round.get(name) ?? []),
+    }
+    console.log(`\n${renderTable(comparisonTable(comparison), style)}`)
+  }
+  for (const { name, title } of nodes.length > 0 ? all : []) {
+    console.log(`\n${renderTable(nodesTable(name, title, nodes), style)}`)
+  }
+}
+
+/** Asks everyone before anyone is measured. */
+async function prove(bench: Bench, others: typeof peers): Promise<void> {
+  const expected = await answersFrom(bench, SERVICE)
+  for (const other of others) {
+    await proveAgreement(bench, other, expected)
+    console.error(`${other.name} answers as ${SERVICE.name} does`)
+  }
+}

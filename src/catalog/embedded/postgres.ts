@@ -167,48 +167,39 @@ export function embeddingReads<Row extends EmbeddingRow, Item extends { readonly
   }
 
   /**
-   * The same by one look at all items of the resources, which takes half the time. `null` where there are too many items,
-   * or too heavy ones.
+   * The same by one look at all items of the resources, which takes half the time. `null` where that shows nothing: there
+   * is nothing, or there are too many items, or too heavy ones.
    */
   const readTogether = async (source: string, parameters: Parameter[], limit: number) => {
     const itemsMax = (limit + 1) * EMBEDDED_MAX
-    // Either side's columns are NULL in the rows of the other.
+    // Either side's columns are NULL in the rows of the other. What decides is asked once, which costs next to nothing.
     const rows = await database.read<TogetherRow<Row>>(
-      `WITH page AS MATERIALIZED (
-        SELECT *, (sum(octet_length(${long})) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING))::float8 AS weight
-        FROM (${source}) AS owner
-      ), items AS (
-        SELECT *, (sum(octet_length(${array.long})) OVER (ORDER BY ${array.key}, id ROWS UNBOUNDED PRECEDING))::float8 AS weight
-        FROM ${array.items} WHERE ${array.key} = ANY (ARRAY(SELECT id FROM page))
-        ORDER BY ${array.key}, id LIMIT ${itemsMax}
-      ), weighed AS (
-        SELECT * FROM items WHERE weight - octet_length(${array.long}) <= ${CHUNK_MAX_CHARACTERS}
+      `WITH page AS MATERIALIZED (${source}), items AS MATERIALIZED (
+        SELECT ${array.object}, ${array.key} AS owner_id FROM ${array.items}
+        WHERE ${array.key} = ANY (ARRAY(SELECT id FROM page)) ORDER BY ${array.key}, id LIMIT ${itemsMax}
+      ), light AS MATERIALIZED (
+        SELECT ${database.changes.state} AS state WHERE (SELECT count(*) FROM items) < ${itemsMax}
+          AND coalesce((SELECT sum(octet_length(${long})) FROM page), 0)
+            + coalesce((SELECT sum(octet_length(${array.long})) FROM items), 0) <= ${CHUNK_MAX_CHARACTERS}
       )
-      SELECT ${row}, ${array.row}, NULL::float8 AS owner_id, owner.weight, ${database.changes.state} AS state
-      FROM page AS owner LEFT JOIN weighed AS item ON FALSE
-      WHERE owner.weight - octet_length(owner.${long}) <= ${CHUNK_MAX_CHARACTERS}
+      SELECT ${row}, ${array.row}, NULL::float8 AS owner_id, light.state
+      FROM light CROSS JOIN page AS owner LEFT JOIN items AS item ON FALSE
       UNION ALL
-      SELECT ${row}, ${array.row}, item.${array.key}::float8 AS owner_id, item.weight, NULL AS state
-      FROM weighed AS item LEFT JOIN page AS owner ON FALSE`,
+      SELECT ${row}, ${array.row}, item.owner_id::float8, NULL
+      FROM light CROSS JOIN items AS item LEFT JOIN page AS owner ON FALSE`,
       ...parameters,
     )
+    if (rows.length === 0) return null
     const groups = new Map<number, { readonly first: Row; readonly items: Item[] }>()
-    let weightOfOwners = 0
-    let weightOfItems = 0
+    let state: string | null = null
     for (const next of rows) {
       if (next.owner_id !== null) continue
       groups.set(next.id, { first: next, items: [] })
-      weightOfOwners = next.weight
+      state = next.state
     }
-    for (const next of rows) {
-      if (next.owner_id === null) continue
-      groups.get(next.owner_id)?.items.push(itemOf(next))
-      weightOfItems = next.weight
-    }
-    const isFull = rows.length - groups.size === itemsMax
-    if (isFull || weightOfOwners + weightOfItems > CHUNK_MAX_CHARACTERS) return null
+    for (const next of rows) if (next.owner_id !== null) groups.get(next.owner_id)?.items.push(itemOf(next))
     const found = [...groups.values()].map(({ first, items }) => foundOf(first, items))
-    return { found: keep(found, rows.find(({ state }) => state !== null)?.state ?? null), partialId: null }
+    return { found: keep(found, state), partialId: null }
   }
 
   const readOne = async (id: number) => (await database.read<Representation>(one, id))[0] ?? null

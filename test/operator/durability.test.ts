@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { campaign } from '../campaign.ts'
 import { type Client, client } from '../client.ts'
 import { temporaryFolder } from '../folder.ts'
 import { sample } from '../samples.ts'
@@ -36,17 +37,18 @@ interface Known {
   deletion: 'not sent' | 'sent' | 'acknowledged'
 }
 
-test('what was acknowledged before the service is killed is there afterwards, whole, and no id is used again', async () => {
+campaign('what was acknowledged before a kill is there afterwards, whole, and no id is used again', async effort => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   const known = new Map<number, Known>()
   const reviews = new Map<number, { readonly product: number; readonly user: number }>()
   let userId = 0
+  let highestId = 0
 
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (const round of effort.rounds(ROUNDS)) {
     await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
     const api = client(() => service.address)
-    const highestBefore = Math.max(0, ...known.keys())
+    const highestBefore = highestId
     await expectWhatIsKnown(api, known, reviews)
     if (round === 0) userId = await api.create('/users/', sample.user)
 
@@ -55,6 +57,7 @@ test('what was acknowledged before the service is killed is there afterwards, wh
     const write = async () => {
       const id = await api.create('/products/', version(0))
       given.push(id)
+      highestId = Math.max(highestId, id)
       const product: Known = { acknowledged: 0, sent: 0, deletion: 'not sent' }
       expect(known.has(id), `product ${id} has had its id before`).toBe(false)
       known.set(id, product)

@@ -1,15 +1,13 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
 import { z } from 'zod'
 import { alike } from '../alike.ts'
+import { campaign, type Effort } from '../campaign.ts'
 import { type Answer, type Client, client } from '../client.ts'
 import { onEachEngine } from '../contract.ts'
 import { ENGINES } from '../engines.ts'
 import { startService } from '../service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
-
-/** A failure is made smaller before it is told, by many requests more. */
-setDefaultTimeout(120_000)
 
 const RUNS = 50
 const STEPS_MAX = 60
@@ -201,12 +199,12 @@ const steps: Arbitrary<Step>[] = [
 ]
 
 onEachEngine('the catalog as a whole', api => {
-  test('answers any sequence of operations on its four resources as a plain model in memory does', async () => {
-    await runSequences(api)
+  campaign('answers any sequence of operations on its four resources as a plain model in memory does', async effort => {
+    await runSequences(api, effort)
   })
 })
 
-test('all engines answer any sequence of operations alike, ids, headers and errors included', async () => {
+campaign('all engines answer any sequence of operations alike, ids, headers and errors included', async effort => {
   await using open = new AsyncDisposableStack()
   const clients = await Promise.all(
     ENGINES.map(async engine => {
@@ -216,10 +214,10 @@ test('all engines answer any sequence of operations alike, ids, headers and erro
     }),
   )
   expect(clients.length).toBeGreaterThan(1)
-  await runSequences(alike(clients))
+  await runSequences(alike(clients), effort)
 })
 
-async function runSequences(api: Client): Promise<void> {
+async function runSequences(api: Client, effort: Effort): Promise<void> {
   const sequences = fc.commands(steps, { maxCommands: STEPS_MAX, size: 'max' })
   const property = fc.asyncProperty(sequences, async sequence => {
     await deleteAll(api)
@@ -230,7 +228,7 @@ async function runSequences(api: Client): Promise<void> {
     isEqual(await api.get(`/reviews/${queryOf(ALL)}`), model.listReviews({}, ALL))
     isEqual(await api.get(`/users/${queryOf(ALL)}`), model.listUsers(ALL))
   })
-  await fc.assert(property, { numRuns: RUNS })
+  await fc.assert(property, effort.runs(RUNS))
 }
 
 /** A step that any state allows: what is not there is asked for as well. */

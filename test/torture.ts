@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { Glob } from 'bun'
+import { runBunTest, summary } from './bun-test.ts'
+import { TORTURE_VARIABLE } from './campaign.ts'
+import { SHARED_SERVER_VARIABLE, startSharedServer } from './postgres/shared.ts'
+
+/** Runs the campaigns for longer than `npm test` has time for: all, or those in files whose paths have one of the words. */
+const { values, positionals: words } = parseArgs({
+  options: { minutes: { type: 'string', default: '1' } },
+  allowPositionals: true,
+})
+const minutes = Number(values.minutes)
+const files = campaignFiles().filter(file => words.length === 0 || words.some(word => file.includes(word)))
+if (!(minutes > 0)) {
+  console.error(`--minutes: ${values.minutes} is no length of time`)
+  process.exitCode = 2
+} else if (files.length === 0) {
+  console.error(`no campaign is in a file named like ${words.join(' or ')}`)
+  process.exitCode = 2
+} else {
+  console.log(`each campaign of these goes on for ${minutes} minutes:\n${files.map(file => `  ${file}`).join('\n')}`)
+  await using server = await startSharedServer()
+  const outcome = runBunTest(
+    files.map(file => `./${file}`),
+    { environment: { [TORTURE_VARIABLE]: String(minutes), [SHARED_SERVER_VARIABLE]: server.url() } },
+  )
+  process.exitCode = outcome.failed === 0 ? 0 : 1
+  console.log(summary(outcome))
+}
+
+function campaignFiles(): string[] {
+  const tests = [...new Glob('{src,test}/**/*.test.ts').scanSync()]
+  return tests.filter(file => readFileSync(file, 'utf8').includes("/campaign.ts'")).sort()
+}

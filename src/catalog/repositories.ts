@@ -1,6 +1,6 @@
 import type { StoreDatabase } from '../database/open.ts'
 import type { PostgresDatabase } from '../database/postgres/database.ts'
-import type { SqliteDatabase } from '../database/sqlite.ts'
+import type { SqliteDatabase } from '../database/sqlite/database.ts'
 import { postgresCategories } from './categories/postgres.ts'
 import type { CategoryRepository } from './categories/repository.ts'
 import { sqliteCategories } from './categories/sqlite.ts'

@@ -1,6 +1,6 @@
 import type { StoreDatabase } from '../database/open.ts'
 import type { PostgresDatabase } from '../database/postgres/database.ts'
-import type { SqliteDatabase } from '../database/sqlite.ts'
+import type { SqliteDatabase } from '../database/sqlite/database.ts'
 import { postgresAnswers } from './answers/postgres.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import { sqliteAnswers } from './answers/sqlite.ts'

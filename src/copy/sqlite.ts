@@ -1,4 +1,5 @@
-import type { Parameter, SqliteDatabase, SqliteTransaction } from '../database/sqlite.ts'
+import type { Parameter } from '../database/sqlite/connection.ts'
+import type { SqliteDatabase, SqliteTransaction } from '../database/sqlite/database.ts'
 import { OperatorError } from '../operator-error.ts'
 import { fieldsOf, lineOf, linesOf } from './line.ts'
 import { NOT_EMPTY, type Source, type Store, type Target } from './store.ts'

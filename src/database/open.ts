@@ -1,7 +1,8 @@
 import { type CommandLine, type DatabaseAddress, database, databaseConnections, databaseReplicas } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { PostgresDatabase } from './postgres/database.ts'
-import { openExistingSqlite, openSqlite, type SqliteDatabase } from './sqlite.ts'
+import type { SqliteDatabase } from './sqlite/database.ts'
+import { openExistingSqlite, openSqlite } from './sqlite/open.ts'
 
 /** How long what goes on for long waits for a database that is started beside it, in milliseconds. */
 export const START_WAIT_MS = 60_000

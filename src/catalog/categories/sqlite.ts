@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedProduct } from '../embedded/schema.ts'
 import { cutAfterId, embedding, jsonObject, PRODUCTS_OF_CATEGORY, withArray } from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'

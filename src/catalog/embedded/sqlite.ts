@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { CHUNK_MAX_CHARACTERS, type Chunk } from '../lists/listing.ts'
 import type { ReadItem } from '../lists/sqlite.ts'
 import { EMBEDDED_MAX } from './schema.ts'

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { Resource } from '../operation.ts'
 import type { Remembered } from '../remembered.ts'
 import { CHUNK_MAX_CHARACTERS, type Chunk, type ListItem, type Listing } from './listing.ts'

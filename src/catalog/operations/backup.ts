@@ -1,7 +1,8 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import type { Command } from '../../command.ts'
 import { database, readCommandLine } from '../../config.ts'
-import { openExistingSqlite, type SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
+import { openExistingSqlite } from '../../database/sqlite/open.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 
 export const backup: Command = {

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedProduct, EmbeddedReview } from '../embedded/schema.ts'
 import {
   cutAfterId,

@@ -1,4 +1,5 @@
-import type { Parameter, SqliteDatabase } from '../../database/sqlite.ts'
+import type { Parameter } from '../../database/sqlite/connection.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { jsonObject, PRODUCT_COLUMNS } from '../embedded/sqlite.ts'
 import type { Listing } from '../lists/listing.ts'
 import { chunkOf, sqliteListing } from '../lists/sqlite.ts'

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { emptyCatalog } from '../repositories.ts'
 import { type CatalogLoader, idAt } from './loader.ts'
 

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
 import { cutAfterId, embedding, REVIEWS_OF_USER, withArray } from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'

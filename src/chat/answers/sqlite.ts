@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { AnswerRepository, Ending, StoredAnswer } from './repository.ts'
 
 /** A write may wait 10 s for another process's. */

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { KEEPING, type Keeping } from './keeping.ts'
 import type { PromptRepository } from './repository.ts'
 

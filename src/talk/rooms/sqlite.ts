@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../database/sqlite.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { type Message, MODEL_SENDER, type RoomRepository } from './repository.ts'
 
 interface MessageRow {

@@ -1,0 +1,147 @@
+import type { Database, Statement } from 'bun:sqlite'
+import { DatabaseUnavailableError } from '../errors.ts'
+import { connect, type Parameter, type Prepared, prepared } from './connection.ts'
+import { translated } from './failure.ts'
+import { GroupCommit } from './group-commit.ts'
+
+/** One transaction of its own. */
+export interface SqliteTransaction {
+  /** Prepares a statement for as long as the transaction lasts. */
+  prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
+}
+
+/**
+ * One SQLite file, opened for reading and writing by this process; others may have it open too.
+ *
+ * Reads and writes share a connection, since a second one would drop its page cache at every commit of the first.
+ * They are synchronous, so a read never sees a transaction half done.
+ */
+export class SqliteDatabase implements AsyncDisposable {
+  readonly engine = 'sqlite'
+  /** It is open from the beginning. */
+  readonly ready = Promise.resolve()
+  readonly #path: string
+  readonly #connection: Database
+  readonly #begin: Statement
+  readonly #commit: Statement
+  readonly #dataVersion: Statement<{ data_version: number }, []>
+  readonly #writes: GroupCommit
+  readonly #changeListeners: (() => void)[] = []
+  #seenVersion = 0
+  #reading = false
+
+  constructor(path: string, connection: Database) {
+    this.#path = path
+    this.#connection = connection
+    this.#begin = connection.prepare('BEGIN')
+    this.#commit = connection.prepare('COMMIT')
+    this.#dataVersion = connection.prepare('PRAGMA data_version')
+    this.#writes = new GroupCommit(connection, { begins: () => this.#endSnapshot(), ended: () => this.#changed() })
+  }
+
+  /** Prepares a statement for good; `?` stands for a parameter. */
+  prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
+    return prepared(this.#connection, sql)
+  }
+
+  /**
+   * All that `read` asks is of one moment, whatever other processes write meanwhile.
+   *
+   * Reads of one turn of the event loop share that moment, and with it the locks that SQLite takes and gives back by
+   * system calls. None can miss a write that was acknowledged before its request came.
+   */
+  snapshot<Result>(read: () => Result): Result {
+    try {
+      if (!this.#reading) {
+        this.#beginSnapshot()
+      }
+      return read()
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /** Calls `listener` before the first read that sees a change, whichever process made it. */
+  onChange(listener: () => void): void {
+    this.#changeListeners.push(listener)
+  }
+
+  /**
+   * Does `work` in a transaction and resolves when its commit is on the disk.
+   *
+   * Group commit: all writes that wait share one transaction and one fsync. Each has a savepoint of its own, so one that
+   * throws is undone and rejected alone. Rejects with `DatabaseUnavailableError` when the file stays locked, or is full.
+   */
+  write<Result>(work: () => Result): Promise<Result> {
+    return this.#writes.write(work)
+  }
+
+  /** Writes a consistent copy of the whole database into a new file, while others go on reading and writing. */
+  copyInto(path: string): void {
+    try {
+      this.#endSnapshot()
+      this.#connection.prepare<null, [string]>('VACUUM INTO ?').run(path)
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /**
+   * Does `work` in one transaction of any length, on a connection of its own, and commits it when `work` resolves.
+   * One that reads sees the moment of its beginning; one that writes keeps every other writer waiting.
+   */
+  async bulk<Result>(
+    access: 'reading' | 'writing',
+    work: (transaction: SqliteTransaction) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      using own = connect(this.#path)
+      own.run(access === 'reading' ? 'BEGIN' : 'BEGIN IMMEDIATE')
+      try {
+        // The moment is that of the first read.
+        own.run('SELECT count(*) FROM migrations')
+        const result = await work({ prepare: sql => prepared(own, sql) })
+        own.run('COMMIT')
+        return result
+      } finally {
+        if (own.inTransaction) own.run('ROLLBACK')
+      }
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  /** Finishes the writes that wait, moves the log into the file, and closes it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writes.finished()
+    this.#endSnapshot()
+    try {
+      // Another process may be reading: then the log stays for whoever closes the file last.
+      this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch (error) {
+      // On a full disk the log stays where it is, and the next start takes it up.
+      if (!(translated(error) instanceof DatabaseUnavailableError)) throw error
+    }
+    this.#connection.close()
+  }
+
+  #beginSnapshot(): void {
+    this.#begin.run()
+    this.#reading = true
+    setImmediate(() => this.#endSnapshot())
+    // SQLite counts the commits of other connections, and only those.
+    const version = this.#dataVersion.get()?.data_version ?? 0
+    if (version !== this.#seenVersion) this.#changed()
+    this.#seenVersion = version
+  }
+
+  #changed(): void {
+    for (const listener of this.#changeListeners) listener()
+  }
+
+  #endSnapshot(): void {
+    if (!this.#reading) return
+    this.#reading = false
+    this.#commit.run()
+  }
+}

@@ -1,0 +1,27 @@
+import { SQLiteError } from 'bun:sqlite'
+import { OperatorError } from '../../operator-error.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
+
+/** SQLite's codes for a file that is busy, full, gone or damaged, as against a fault in what was asked. */
+const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|CORRUPT|NOTADB)/
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
+}
+
+/** As it is told to those who wait for an answer: a fault is ours, everything else is the file's. */
+export function translated(error: unknown): unknown {
+  if (!(error instanceof SQLiteError && UNAVAILABLE.test(error.code ?? ''))) return error
+  return new DatabaseUnavailableError(`the database cannot be used: ${error.message}`, { cause: error })
+}
+
+/** As it is told to the operator when the file cannot be opened. */
+export function unusable(error: unknown, path: string): unknown {
+  if (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') {
+    return new OperatorError(`${path} is not a database`)
+  }
+  if (error instanceof SQLiteError || (error instanceof Error && 'syscall' in error)) {
+    return new OperatorError(`cannot open the database ${path}: ${error.message}`)
+  }
+  return error
+}

@@ -1,0 +1,155 @@
+import { constants, type Database, type Statement } from 'bun:sqlite'
+import { DatabaseUnavailableError } from '../errors.ts'
+import { isBusy, translated } from './failure.ts'
+
+/** How long a write waits for another process's write before the client hears of it. */
+const WRITE_WAIT_MAX_MS = 10_000
+const WRITE_RETRY_MS = 5
+
+/** Writes that wait for a commit; one more is turned away. */
+const WRITES_WAITING_MAX = 8_192
+
+/** Writes that share one transaction, so that none waits long for its neighbours. */
+const GROUP_MAX = 1_024
+
+interface WaitingWrite {
+  /** Does the work; called inside the savepoint. */
+  readonly work: () => void
+  /** Called when the work's commit is on the disk. */
+  readonly committed: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/** What a group of writes means for the reads on the same connection. */
+interface Surroundings {
+  /** Called before a group begins its transaction. */
+  readonly begins: () => void
+  /** Called when a group has ended, before those who wait for it hear of it. */
+  readonly ended: () => void
+}
+
+/** Writes that share a transaction and its fsync: all that come within one turn of the event loop. */
+export class GroupCommit {
+  readonly #connection: Database
+  readonly #surroundings: Surroundings
+  readonly #beginImmediate: Statement
+  readonly #commit: Statement
+  readonly #savepoint: Statement
+  readonly #release: Statement
+  #waiting: WaitingWrite[] = []
+  #scheduled = false
+  #busySince: number | null = null
+  #idle = Promise.withResolvers<void>()
+
+  constructor(connection: Database, surroundings: Surroundings) {
+    this.#connection = connection
+    this.#surroundings = surroundings
+    this.#beginImmediate = connection.prepare('BEGIN IMMEDIATE')
+    this.#commit = connection.prepare('COMMIT')
+    this.#savepoint = connection.prepare('SAVEPOINT write')
+    this.#release = connection.prepare('RELEASE write')
+  }
+
+  /** As `SqliteDatabase.write`. */
+  write<Result>(work: () => Result): Promise<Result> {
+    if (this.#waiting.length >= WRITES_WAITING_MAX) {
+      return Promise.reject(new DatabaseUnavailableError(`${WRITES_WAITING_MAX} writes are waiting already`))
+    }
+    return new Promise<Result>((resolve, reject) => {
+      let result: Result
+      this.#waiting.push({
+        work: () => {
+          result = work()
+        },
+        committed: () => resolve(result),
+        failed: error => reject(translated(error)),
+      })
+      this.#schedule()
+    })
+  }
+
+  /** Resolves when no write is waiting. */
+  async finished(): Promise<void> {
+    if (this.#scheduled) await this.#idle.promise
+  }
+
+  #schedule(delayMs = 0): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    this.#idle = Promise.withResolvers<void>()
+    const commitGroup = () => {
+      this.#scheduled = false
+      this.#commitGroup()
+      if (!this.#scheduled) this.#idle.resolve()
+    }
+    // After this turn of the event loop, so that all requests that have arrived go into one group.
+    if (delayMs === 0) setImmediate(commitGroup)
+    else setTimeout(commitGroup, delayMs)
+  }
+
+  #commitGroup(): void {
+    this.#surroundings.begins()
+    if (!this.#beginGroup()) return
+    const group = this.#waiting.splice(0, GROUP_MAX)
+    const done: WaitingWrite[] = []
+    try {
+      for (const write of group) {
+        if (this.#doInSavepoint(write)) done.push(write)
+      }
+      this.#commit.run()
+    } catch (error) {
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
+      // Those that failed alone were told so already; a promise settles once.
+      for (const write of group) write.failed(error)
+      done.length = 0
+    }
+    this.#surroundings.ended()
+    for (const write of done) write.committed()
+    if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  /** Takes the write lock. While another process has it, tries again a little later and lets reads go on. */
+  #beginGroup(): boolean {
+    try {
+      this.#mustBeInPlace()
+      this.#beginImmediate.run()
+      this.#busySince = null
+      return true
+    } catch (error) {
+      this.#busySince ??= performance.now()
+      if (isBusy(error) && performance.now() - this.#busySince < WRITE_WAIT_MAX_MS) {
+        this.#schedule(WRITE_RETRY_MS)
+        return false
+      }
+      this.#busySince = null
+      for (const write of this.#waiting.splice(0)) write.failed(error)
+      return false
+    }
+  }
+
+  /** SQLite goes on writing into a file that was deleted, where nobody would find it again. */
+  #mustBeInPlace(): void {
+    const isMoved = new Int32Array(2)
+    this.#connection.fileControl(constants.SQLITE_FCNTL_HAS_MOVED, isMoved)
+    if (isMoved[0] !== 0) {
+      throw new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
+    }
+  }
+
+  /** True when the work was done; false when it threw and only its own changes were undone. */
+  #doInSavepoint(write: WaitingWrite): boolean {
+    this.#savepoint.run()
+    try {
+      write.work()
+      this.#release.run()
+      return true
+    } catch (error) {
+      // Some errors, as of a full disk, have rolled back the whole transaction: then nobody's write is done.
+      if (!this.#connection.inTransaction) throw error
+      this.#connection.run('ROLLBACK TO write')
+      this.#release.run()
+      write.failed(error)
+      return false
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import type { Database } from 'bun:sqlite'
+import { OperatorError } from '../../operator-error.ts'
+import type { Migration } from '../migrations/index.ts'
+import { APPLICATION_ID } from './connection.ts'
+
+/** Applies what is missing in one transaction, so that of several processes that start at once one does the work. */
+export function migrate(connection: Database, migrations: readonly Migration[], path: string): void {
+  connection.run('BEGIN IMMEDIATE')
+  connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+  connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
+  const applied = new Set(
+    connection
+      .query<{ name: string }, []>('SELECT name FROM migrations')
+      .all()
+      .map(row => row.name),
+  )
+  const unknown = [...applied].find(name => !migrations.some(migration => migration.name === name))
+  if (unknown) {
+    throw new OperatorError(`${path} was written by a newer version of stockroom (it has the migration ${unknown})`)
+  }
+  for (const migration of migrations.filter(candidate => !applied.has(candidate.name))) {
+    connection.run(migration.sql)
+    connection
+      .query<null, [string, string]>('INSERT INTO migrations (name, applied_at) VALUES (?, ?)')
+      .run(migration.name, new Date().toISOString())
+  }
+  connection.run('COMMIT')
+}

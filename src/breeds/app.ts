@@ -6,6 +6,7 @@ import { errorResponse } from '../server/errors.ts'
 import { eventStream } from '../server/event-stream.ts'
 import type { App, RequestScope } from '../server/requests.ts'
 import { unrouted } from '../server/unrouted.ts'
+import { ListService } from './list-service.ts'
 import { OWN_LIST, OWN_LIST_PATH } from './own-list.ts'
 import { breedsPage, FILES } from './page.tsx'
 import { breedEvents } from './stream.tsx'
@@ -19,11 +20,12 @@ export interface BreedsOptions {
 /** The breed stream app. It listens nowhere: `fetch` answers a request. */
 export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): App {
   const breeds: App = new Hono()
+  const listService = new ListService(clock)
   const page = breedsPage()
   breeds.get('/', context => context.html(page, 200, PAGE_HEADERS))
   breeds.get('/dogstream', ({ req, env }) => {
     const shown = shownNames(req.query('after'), req.header('Last-Event-ID'))
-    const from = { listUrl: listUrl ?? ownListUrl(env), requestId: env.requestId }
+    const from = { listService, listUrl: listUrl ?? ownListUrl(env), requestId: env.requestId }
     return eventStream(req.raw, env, left => breedEvents({ ...from, shown, clock, left }), clock)
   })
   breeds.get(OWN_LIST_PATH, context => context.body(OWN_LIST, 200, { 'Content-Type': 'application/json' }))

@@ -2,11 +2,12 @@
 import type { Clock } from '../clock.ts'
 import type { ServerSentEvent } from '../server/event-stream.ts'
 import { log } from '../server/log.ts'
-import { fetchNames, ListServiceError } from './list-service.ts'
+import { type ListService, ListServiceError } from './list-service.ts'
 import { listing } from './listing.ts'
 import { MORE_TO_COME, Name, NO_MORE, Status, TOPIC } from './page.tsx'
 
 interface StreamOptions {
+  readonly listService: ListService
   readonly listUrl: string
   /** How many names the page has; null when it did not say, and then nothing but events is sent. */
   readonly shown: number | null
@@ -33,9 +34,10 @@ export async function* breedEvents(options: StreamOptions): AsyncGenerator<Serve
   }
 }
 
-async function namesFor({ listUrl, clock, left, requestId }: StreamOptions): Promise<string[] | ListServiceError> {
+async function namesFor(options: StreamOptions): Promise<readonly string[] | ListServiceError> {
+  const { listService, listUrl, left, requestId } = options
   try {
-    return await fetchNames(listUrl, clock, left)
+    return await listService.names(listUrl, left)
   } catch (error) {
     if (!(error instanceof ListServiceError)) throw error
     if (!left.aborted) log.breeds.warning('the list service {reason}', { request_id: requestId, ...told(error) })

@@ -364,7 +364,7 @@ function webOrigin(text: string): string {
   return text
 }
 
-function wholeNumber(text: string, min: number, max: number): number {
+export function wholeNumber(text: string, min: number, max: number): number {
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max)) {
     throw new SettingError(`${JSON.stringify(text)} is no whole number from ${min} to ${max}`)

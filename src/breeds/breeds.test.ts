@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
+import { LOOPBACK } from '../../test/loopback.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { type ListServicePeer, listAnswer, listService } from '../../test/peers/list-service.ts'
 import { run, startServer } from '../../test/service.ts'
@@ -22,7 +23,7 @@ const hurriedClock: Clock = {
 
 function startBreeds(service: ListServicePeer | null, clock: Clock = hurriedClock) {
   const app = createBreeds({ listUrl: service?.url ?? null, clock })
-  return listen({ fetch: app.fetch, host: '127.0.0.1', port: 0, accessLog: false })
+  return listen({ fetch: app.fetch, ...LOOPBACK })
 }
 
 async function streamOf(service: ListServicePeer | null, path = '/dogstream', headers: Record<string, string> = {}) {

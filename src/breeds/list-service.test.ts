@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { gzipSync } from 'bun'
+import { LOOPBACK } from '../../test/loopback.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { type ListServicePeer, listAnswer, listService } from '../../test/peers/list-service.ts'
 import { until } from '../../test/until.ts'
@@ -14,7 +15,7 @@ const hurriedClock: Clock = {
 
 function startBreeds({ url }: ListServicePeer, clock: Clock = hurriedClock) {
   const app = createBreeds({ listUrl: url, clock })
-  return listen({ fetch: app.fetch, host: '127.0.0.1', port: 0, accessLog: false })
+  return listen({ fetch: app.fetch, ...LOOPBACK })
 }
 
 async function streamOf(service: ListServicePeer): Promise<string> {

@@ -1,11 +1,12 @@
 import type { Command } from '../command.ts'
-import { accessLog, chatBaseUrl, chatModel, host, logLevel, port, readCommandLine } from '../config.ts'
+import { chatBaseUrl, chatModel, host, logLevel, port, readCommandLine } from '../config.ts'
 import { databaseSettings, openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
 import { openChatModel } from '../models/open.ts'
 import { CREDENTIALS_NOTE } from '../models/providers.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { startLog } from '../server/log.ts'
+import { readServerSettings, serverSettings } from '../server/settings.ts'
 import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
@@ -20,7 +21,7 @@ export const chat: Command = {
   name: 'chat',
   operands: '',
   summary: 'Serve the chat page, and the answers of a language model as they come.',
-  settings: [host, chatPort, ...databaseSettings, chatModel, chatBaseUrl, accessLog, logLevel],
+  settings: [host, chatPort, ...databaseSettings, chatModel, chatBaseUrl, ...serverSettings],
   note: CREDENTIALS_NOTE,
   run: async argv => {
     const line = readCommandLine(argv, chat.settings)
@@ -28,7 +29,7 @@ export const chat: Command = {
     const settings = {
       level: line.value(logLevel),
       database: readDatabaseSettings(line),
-      place: { host: line.value(host), port: line.value(chatPort), accessLog: line.value(accessLog) },
+      server: readServerSettings(line, chatPort),
     }
     const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
     startLog(settings.level)
@@ -39,7 +40,7 @@ export const chat: Command = {
     await using answers = new Answers({ ...repositories, model, markdown })
     using _ = startHousekeeping(repositories)
     const app = createChat({ repositories, answers })
-    await using server = listen({ fetch: app.fetch, ...settings.place })
+    await using server = listen({ fetch: app.fetch, ...settings.server })
     process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
     await markdown.warmUp()
     await Promise.race([database.ready, stopped])

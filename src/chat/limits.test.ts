@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { chatClient } from '../../test/chat/chat-client.ts'
 import { withEachEngine } from '../../test/contract.ts'
 import type { Engine } from '../../test/engines.ts'
+import { LOOPBACK } from '../../test/loopback.ts'
 import { startModelServer } from '../../test/peers/model-server.ts'
 import { openaiChat } from '../../test/peers/openai-chat.ts'
 import { connected } from '../../test/postgres/database.ts'
@@ -195,7 +196,7 @@ async function startChatOn({ freshDatabase }: Engine, limits: Partial<AnswerLimi
       limits: { ...ANSWER_LIMITS, ...limits },
     })
     const { fetch } = createChat({ repositories, answers })
-    const listening = own.use(listen({ fetch, host: '127.0.0.1', port: 0, accessLog: false }))
+    const listening = own.use(listen({ fetch, ...LOOPBACK }))
     own.use(answers)
     return { database, answers, chat: chatClient(listening.address), [Symbol.asyncDispose]: () => own.disposeAsync() }
   }

@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { OperatorError } from '../operator-error.ts'
 import { log } from './log.ts'
 import { type Fetch, observed } from './requests.ts'
+import type { ServerSettings } from './settings.ts'
 
 /** How long requests that run may take to end after a signal; what is left is cut. The whole stop stays under 5 s. */
 const DRAIN_GRACE_MS = 3_500
@@ -12,11 +13,8 @@ const STOP_MAX_MS = 4_800
 /** A connection on which nothing happens is closed after this. */
 const IDLE_SECONDS = 30
 
-export interface ListenOptions {
+export interface ListenOptions extends ServerSettings {
   readonly fetch: Fetch
-  readonly host: string
-  readonly port: number
-  readonly accessLog: boolean
 }
 
 export interface Listening extends AsyncDisposable {
@@ -25,14 +23,14 @@ export interface Listening extends AsyncDisposable {
 }
 
 /** Listens; disposing drains: no new connections, what runs is finished within the grace. */
-export function listen({ fetch, host, port, accessLog }: ListenOptions): Listening {
+export function listen({ fetch, host, port, ...settings }: ListenOptions): Listening {
   const server = bind({
     hostname: host,
     port,
     idleTimeout: IDLE_SECONDS,
     // Bodies are bounded where they are read, with an answer that says so; the runtime keeps nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: observed(fetch, accessLog),
+    fetch: observed(fetch, settings),
   })
   return {
     address: `http://${reachable(host)}:${server.port}`,

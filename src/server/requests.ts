@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
+import { clientAddress } from './client-address.ts'
 import { errorResponse } from './errors.ts'
 import { log } from './log.ts'
 
@@ -7,6 +8,8 @@ import { log } from './log.ts'
 export interface RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
+  /** The client's address, looked up when it is first asked for: ask before the first `await`, while the client is there. */
+  readonly clientAddress: string
 }
 
 /** A server's routes: an app that listens nowhere. */
@@ -17,8 +20,35 @@ export type Fetch = (request: Request, scope: RequestScope) => Response | Promis
 /** A request id is taken over from the client when it looks like one; it goes into a header and a log line. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:=+/@-]{1,128}$/
 
+interface ObservedOptions {
+  readonly accessLog: boolean
+  /** How many entries of `X-Forwarded-For` are to be believed. */
+  readonly trustedProxies: number
+}
+
+/** A class, so that what is not asked for costs nothing. */
+class Scope implements RequestScope {
+  readonly requestId: string
+  readonly server: Server<undefined>
+  readonly #request: Request
+  readonly #trustedProxies: number
+  #clientAddress: string | undefined
+
+  constructor(request: Request, server: Server<undefined>, requestId: string, trustedProxies: number) {
+    this.#request = request
+    this.#trustedProxies = trustedProxies
+    this.server = server
+    this.requestId = requestId
+  }
+
+  get clientAddress(): string {
+    this.#clientAddress ??= clientAddress(this.#request, this.server, this.#trustedProxies)
+    return this.#clientAddress
+  }
+}
+
 /** Gives each request its id, sends the id back, logs the request, and answers what `fetch` throws. */
-export function observed(fetch: Fetch, accessLog: boolean) {
+export function observed(fetch: Fetch, { accessLog, trustedProxies }: ObservedOptions) {
   return async (request: Request, server: Server<undefined>): Promise<Response> => {
     const started = performance.now()
     const sent = request.headers.get('X-Request-Id')
@@ -27,7 +57,7 @@ export function observed(fetch: Fetch, accessLog: boolean) {
     try {
       // HEAD is asked as GET: the runtime leaves the body out and still tells its length (RFC 9110, 9.3.2).
       const asked = request.method === 'HEAD' ? new Request(request, { method: 'GET' }) : request
-      response = await fetch(asked, { requestId, server })
+      response = await fetch(asked, new Scope(request, server, requestId, trustedProxies))
     } catch (error) {
       response = errorResponse(error, requestId)
     }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { createBreeds } from '../../src/breeds/app.ts'
 import { listen } from '../../src/server/listen.ts'
+import { LOOPBACK } from '../loopback.ts'
 import { manualClock } from '../manual-clock.ts'
 import { startCuttingProxy } from '../peers/cutting-proxy.ts'
 import { type ListServicePeer, listAnswer, listService } from '../peers/list-service.ts'
@@ -195,7 +196,7 @@ async function startSteppedListing() {
   const service = open.use(listService(() => listAnswer(NAMES)))
   const clock = manualClock()
   const app = createBreeds({ listUrl: service.url, clock })
-  const server = open.use(listen({ fetch: app.fetch, host: '127.0.0.1', port: 0, accessLog: false }))
+  const server = open.use(listen({ fetch: app.fetch, ...LOOPBACK }))
   const proxy = open.use(await startCuttingProxy(server.address))
   const tab = open.use(await browser.openTab())
   // What the browser would say in Last-Event-ID.

@@ -1,5 +1,9 @@
+import { BusyError } from '../busy-error.ts'
 import { DatabaseUnavailableError } from '../database/errors.ts'
 import { log } from './log.ts'
+
+/** For the log alone, as nginx writes it: the client left before there was an answer. */
+const CLIENT_LEFT = 499
 
 /** What a 503 asks a client to wait before it tries again. */
 const RETRY_AFTER_SECONDS = 1
@@ -20,6 +24,11 @@ export class HttpError extends Error {
 /** The one place where an error becomes an answer: its cause goes to the log, never to the client. */
 export function errorResponse(error: unknown, requestId: string): Response {
   if (error instanceof HttpError) return detailResponse(error.status, error.message, error.headers)
+  // The reason of a request's signal.
+  if (error instanceof DOMException && error.name === 'AbortError') return new Response(null, { status: CLIENT_LEFT })
+  if (error instanceof BusyError) {
+    return detailResponse(503, error.message, { 'Retry-After': String(error.retryAfterSeconds) })
+  }
   if (error instanceof DatabaseUnavailableError) {
     log.database.error('{reason}', { request_id: requestId, reason: error.message, cause: reasonOf(error.cause) })
     return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(RETRY_AFTER_SECONDS) })

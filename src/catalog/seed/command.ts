@@ -3,7 +3,7 @@ import { amount, readCommandLine } from '../../config.ts'
 import { databaseSettings, openDatabase, readDatabaseSettings } from '../../database/open.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 import { progress } from '../../terminal/progress.ts'
-import { passwordHasher } from '../users/password.ts'
+import { hash } from '../users/password.ts'
 import { postgresLoader } from './postgres.ts'
 import { sampleCatalog } from './sample.ts'
 import { sqliteLoader } from './sqlite.ts'
@@ -34,7 +34,7 @@ export const seed: Command = {
     await using store = await openDatabase(readDatabaseSettings(line))
     await store.ready
     // One password that nobody knows, since to hash one for each of many users would take hours.
-    const passwordHash = await passwordHasher()(crypto.randomUUID())
+    const passwordHash = await hash(crypto.randomUUID())
     const shown = progress()
     const loader = store.engine === 'sqlite' ? sqliteLoader(store) : postgresLoader(store)
     const isLoaded = await loader.load(sampleCatalog(sizes, passwordHash), (kind, count) =>

@@ -1,36 +1,74 @@
-import { HttpError } from '../../server/errors.ts'
+import { availableParallelism } from 'node:os'
+import { BusyError } from '../../busy-error.ts'
 
 /** OWASP's parameters for argon2id: 19 MiB of memory, two passes. */
 const PARAMETERS = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
 
-/** Hashes that are made at once, each with its own memory; others wait in line. */
-const HASHES_AT_ONCE = 4
-const HASHES_WAITING_MAX = 512
+/** Hashes computed at once, each with its own memory. More than there are cores would only slow each other down. */
+const HASHES_AT_ONCE = Math.min(4, availableParallelism())
 
-/** Makes the argon2id hash, in PHC string format, that is stored in the place of a password. */
-export type PasswordHasher = (password: string) => Promise<string>
+/** A new password is turned away if those before it keep it waiting for longer than this. */
+const WAIT_MAX_MS = 2_000
 
-/** A hasher with bounds on the memory it takes; rejects with an `HttpError` 503 when its line is full. */
+/** How long a hash takes, until the first one has been timed. */
+const FIRST_ESTIMATE_MS = 50
+/** How much of the estimate each new hash replaces. */
+const ESTIMATE_WEIGHT = 0.25
+
+/**
+ * Computes the argon2id hash, in PHC string format, that is stored in place of a password. Rejects with a `BusyError` if
+ * the queue is too long, and with the signal's reason if the client leaves while its password is queued.
+ */
+export type PasswordHasher = (password: string, client: AbortSignal) => Promise<string>
+
+/** A hasher with a bound on the memory that hashing takes, and on the time that a password is queued. */
 export function passwordHasher(): PasswordHasher {
   let running = 0
-  const line: (() => void)[] = []
-  return async password => {
-    if (running === HASHES_AT_ONCE) {
-      if (line.length === HASHES_WAITING_MAX) {
-        throw new HttpError(503, 'Too many passwords are waiting to be hashed', { 'Retry-After': '1' })
+  let estimateMs = FIRST_ESTIMATE_MS
+  const queue = new Set<() => void>()
+
+  /** Resolves once there is a free place; the place is handed over, so `running` does not change. */
+  const queued = (client: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const leave = () => {
+        queue.delete(start)
+        reject(client.reason)
       }
-      // Whoever is done hands its place over, so the count stays as it is.
-      await new Promise<void>(resolve => line.push(resolve))
+      const start = () => {
+        client.removeEventListener('abort', leave)
+        resolve()
+      }
+      client.addEventListener('abort', leave, { once: true })
+      queue.add(start)
+    })
+
+  return async (password, client) => {
+    client.throwIfAborted()
+    if (running === HASHES_AT_ONCE) {
+      const waitMs = (queue.size / HASHES_AT_ONCE) * estimateMs
+      if (waitMs > WAIT_MAX_MS) throw new BusyError('Too many passwords are waiting to be hashed', WAIT_MAX_MS / 1_000)
+      await queued(client)
     } else {
       running += 1
     }
+    const started = performance.now()
     try {
-      // The runtime refuses to hash an empty text. U+0000, which no password can hold, stands for it.
-      return await Bun.password.hash(password === '' ? '\0' : password, PARAMETERS)
+      return await hash(password)
     } finally {
-      const next = line.shift()
-      if (next) next()
-      else running -= 1
+      estimateMs += (performance.now() - started - estimateMs) * ESTIMATE_WEIGHT
+      const [next] = queue
+      if (next) {
+        queue.delete(next)
+        next()
+      } else {
+        running -= 1
+      }
     }
   }
+}
+
+/** Computes one hash at once. */
+export function hash(password: string): Promise<string> {
+  // The runtime refuses to hash an empty text. U+0000, which no password can hold, stands for it.
+  return Bun.password.hash(password === '' ? '\0' : password, PARAMETERS)
 }

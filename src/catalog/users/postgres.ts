@@ -64,6 +64,7 @@ export function postgresUsers(database: PostgresDatabase): UserRepository {
 
   return {
     all: () => postgresListing(database, reads, allOf('users')),
+    exists: async id => (await database.read('SELECT id FROM users WHERE id = $1::bigint', id)).length > 0,
     find,
     create: async user => {
       const { name, email, avatar, passwordHash } = user

@@ -15,6 +15,7 @@ interface ChangedUser extends Omit<UserUpdate, 'password'> {
 /** What a store of users must do. `null` stands for what does not exist; a write is on the disk when it resolves. */
 export interface UserRepository {
   all(): Listing
+  exists(id: number): Promise<boolean>
   find(id: number): Promise<Representation | null>
   create(user: NewUser): Promise<User>
   update(id: number, user: ChangedUser): Promise<Representation | null>

@@ -47,8 +47,8 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: [],
     },
-    async ({ body: { password, ...user } }) =>
-      jsonAnswer(await users.create({ ...user, passwordHash: await hashPassword(password) })),
+    async ({ body: { password, ...user } }, context) =>
+      jsonAnswer(await users.create({ ...user, passwordHash: await hashPassword(password, context.req.raw.signal) })),
   )
 
   operation(
@@ -82,8 +82,13 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: ['User'],
     },
-    async ({ path, body: { password, ...user } }) => {
-      const passwordHash = password === PASSWORD_MASK ? null : await hashPassword(password)
+    async ({ path, body: { password, ...user } }, context) => {
+      if (password === PASSWORD_MASK) {
+        return userAnswer(path.user_id, await users.update(path.user_id, { ...user, passwordHash: null }))
+      }
+      // Hashing costs far more than this look.
+      if (!(await users.exists(path.user_id))) return notFound('User')
+      const passwordHash = await hashPassword(password, context.req.raw.signal)
       return userAnswer(path.user_id, await users.update(path.user_id, { ...user, passwordHash }))
     },
   )

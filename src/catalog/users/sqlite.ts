@@ -41,6 +41,7 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
       ${withArray(OBJECT, 'reviews', REVIEWS_OF_USER, 'account.id')} AS json,
       ${cutAfterId(REVIEWS_OF_USER, 'account.id')} AS cutAfterId
     FROM users AS account WHERE id = ?`)
+  const selectId = database.prepare<[id: number], { id: number }>('SELECT id FROM users WHERE id = ?')
   const find = (id: number) => select.get(PASSWORD_MASK, id)
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], UserRow>(
     `SELECT ${COLUMNS} FROM users WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
@@ -79,6 +80,7 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
         chunk: (afterId, untilId, limit) =>
           withReviews(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.avatar.length)),
       }),
+    exists: async id => database.snapshot(() => selectId.get(id) !== null),
     find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, find(id))),
     create: user =>
       database.write(() => {

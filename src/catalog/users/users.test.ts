@@ -1,7 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { connect } from 'node:net'
 import { client } from '../../../test/client.ts'
 import { onEachEngine } from '../../../test/contract.ts'
-import { ENGINES, type Engine } from '../../../test/engines.ts'
+import { ENGINES, type Engine, sqlite } from '../../../test/engines.ts'
 import { sample } from '../../../test/samples.ts'
 import { startService } from '../../../test/service.ts'
 
@@ -371,6 +372,80 @@ for (const engine of ENGINES) {
   })
 }
 
+test('passwords of clients that have left are not hashed', async () => {
+  await using shop = await startShop(sqlite)
+  const abandoned = 30
+  for (let count = 0; count < abandoned; count++) await postAndLeave(shop.api.address(), '/users/', sample.user)
+  await shop.api.create('/users/', sample.user)
+  // Those that were being hashed already are stored.
+  expect(await shop.count('users')).toBeLessThan(abandoned / 2)
+})
+
+test('a user is turned away when too many passwords are waiting, and taken when they are gone', async () => {
+  await using shop = await startShop(sqlite)
+  const leaving = new AbortController()
+  const answers = Array.from({ length: 250 }, () => post(`${shop.api.address()}/users/`, sample.user, leaving.signal))
+  const refused = await firstWith(503, answers)
+  expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+  expect(await refused.json()).toEqual({ detail: 'Too many passwords are waiting to be hashed' })
+  await firstWith(200, answers)
+  leaving.abort()
+  await Promise.allSettled(answers)
+  await shop.api.create('/users/', sample.user)
+  expect(shop.printed()).not.toContain('"level":"error"')
+})
+
+for (const engine of ENGINES) {
+  describe(`users that are not there, on ${engine.name}`, () => {
+    test('an update of one waits for no password', async () => {
+      await using shop = await startShop(engine)
+      let created = 0
+      const create = async () => {
+        await shop.api.create('/users/', sample.user)
+        created += 1
+      }
+      const creates = Array.from({ length: 40 }, create)
+      await Promise.race(creates)
+      expect((await shop.api.patch(`/users/${ABSENT_ID}`, { ...sample.user, password: 'another' })).body).toEqual(
+        NOT_FOUND,
+      )
+      expect(created).toBeLessThan(creates.length / 2)
+      await Promise.all(creates)
+    })
+  })
+}
+
+function post(url: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+    signal,
+  })
+}
+
+function firstWith(status: number, answers: readonly Promise<Response>[]): Promise<Response> {
+  return Promise.any(
+    answers.map(async answer => {
+      const response = await answer
+      if (response.status !== status) throw new Error(`answered ${response.status}`)
+      return response
+    }),
+  )
+}
+
+/** Sends a whole request and is gone before the answer. */
+function postAndLeave(address: string, path: string, body: unknown): Promise<void> {
+  const { hostname, port, host } = new URL(address)
+  const text = JSON.stringify(body)
+  const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}`
+  const left = Promise.withResolvers<void>()
+  const socket = connect(Number(port), hostname, () => socket.end(`${head}\r\n\r\n${text}`, () => socket.destroy()))
+  socket.on('error', left.reject)
+  socket.on('close', () => left.resolve())
+  return left.promise
+}
+
 /** A service of which the database can be read. */
 async function startShop(engine: Engine) {
   const open = new AsyncDisposableStack()
@@ -386,6 +461,10 @@ async function startShop(engine: Engine) {
         `SELECT password_hash AS hash FROM users WHERE id = ${id}`,
       )
       return row?.hash ?? ''
+    },
+    count: async (table: string): Promise<number> => {
+      const [row] = await engine.read<{ number: number }>(database.url, `SELECT count(*) AS number FROM ${table}`)
+      return Number(row?.number)
     },
     everything: () => engine.everything(database.url),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

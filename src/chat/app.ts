@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { addStaticFiles } from '../pages/static.ts'
-import { errorResponse, HttpError } from '../server/errors.ts'
+import { errorResponse } from '../server/errors.ts'
+import { refuseOtherOrigins } from '../server/own-pages.ts'
 import type { App } from '../server/requests.ts'
 import { unrouted } from '../server/unrouted.ts'
 import type { Answers } from './answers/answers.ts'
@@ -18,10 +19,8 @@ export interface ChatOptions {
 export function createChat({ repositories, answers }: ChatOptions): App {
   const chat: App = new Hono()
   chat.use(async (context, next) => {
-    // A page of another site may lead to this one, but not write in its reader's name.
-    if (context.req.method === 'POST' && context.req.header('Sec-Fetch-Site') === 'cross-site') {
-      throw new HttpError(403, 'This is not for the pages of other sites')
-    }
+    // Another site may link to this one, but not write in its reader's name.
+    if (context.req.method === 'POST') refuseOtherOrigins(context.req.raw.headers)
     await next()
   })
   addChatRoutes(chat, repositories.prompts, answers)

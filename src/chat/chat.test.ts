@@ -53,7 +53,7 @@ withEachEngine('the chat', engine => {
     test('is not kept by a cache, names no address to other sites, and allows no script but its own', async () => {
       const { headers } = await chat.get('/')
       expect(headers.get('Cache-Control')).toBe('no-store')
-      expect(headers.get('Referrer-Policy')).toBe('no-referrer')
+      expect(headers.get('Referrer-Policy')).toBe('same-origin')
       expect(headers.get('Content-Security-Policy')).toContain("default-src 'self'")
       expect(headers.get('Content-Security-Policy')).not.toContain("script-src 'unsafe")
     })
@@ -382,15 +382,41 @@ withEachEngine('the chat', engine => {
       while ((await chat.status('status')) !== '{"status":"ended"}') await Bun.sleep(10)
     })
 
-    test('takes a link from the page of another site, but no prompt and no stop', async () => {
-      const foreign = { headers: { 'Sec-Fetch-Site': 'cross-site' } }
+    test('takes a link from a page of another origin, but no prompt, no stop, and nothing that begins an answer', async () => {
       const body = new URLSearchParams({ user_prompt: 'not for them' })
-      expect((await chat.get('/chat/cross-site', { ...foreign, method: 'POST', body })).status).toBe(403)
-      expect((await chat.get('/chatstream/cross-site')).status).toBe(404)
+      const own = { Origin: chat.address, Referer: `${chat.address}/`, 'Sec-Fetch-Site': 'same-origin' }
+      const foreign: Record<string, string>[] = [
+        { 'Sec-Fetch-Site': 'cross-site' },
+        { 'Sec-Fetch-Site': 'same-site' },
+        { Origin: 'https://evil.example' },
+        { Origin: 'null' },
+        { Referer: 'https://evil.example/' },
+      ]
       await chat.post('cross-site', 'for us')
-      expect((await chat.get('/chat/cross-site/stop', { ...foreign, method: 'POST' })).status).toBe(403)
+      for (const [place, headers] of foreign.entries()) {
+        const name = JSON.stringify(headers)
+        expect((await chat.get(`/chat/theirs-${place}`, { headers, method: 'POST', body })).status, name).toBe(403)
+        expect((await chat.get(`/chatstream/theirs-${place}`)).status, name).toBe(404)
+        expect((await chat.get('/chat/cross-site/stop', { headers, method: 'POST' })).status, name).toBe(403)
+        expect((await chat.get('/chatstream/cross-site', { headers })).status, name).toBe(403)
+        expect((await chat.get('/chat/cross-site/answer', { headers })).status, name).toBe(403)
+        expect((await chat.get('/chat/cross-site', { headers })).status, name).toBe(200)
+      }
       expect(await chat.status('cross-site')).toBe('{"status":"new"}')
-      expect((await chat.get('/chat/cross-site', foreign)).status).toBe(200)
+      expect((await chat.get('/chat/ours', { headers: own, method: 'POST', body })).status).toBe(200)
+      expect((await chat.get('/chat/ours/stop', { headers: own, method: 'POST' })).status).toBe(204)
+    })
+
+    test('begins nothing for HEAD, and says what GET would', async () => {
+      await chat.post('headers-alone', 'headers alone')
+      const stream = await chat.get('/chatstream/headers-alone', { method: 'HEAD' })
+      expect(stream).toMatchObject({ status: 200, text: '' })
+      expect(stream.headers.get('Content-Type')).toBe('text/event-stream')
+      expect(await chat.get('/chat/headers-alone/answer', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' })
+      expect(await chat.status('headers-alone')).toBe('{"status":"new"}')
+      for (const path of ['/chatstream/nothing', '/chat/nothing/answer']) {
+        expect((await chat.get(path, { method: 'HEAD' })).status, path).toBe(404)
+      }
     })
 
     test('is alive and ready, and knows no other path and no other method', async () => {

@@ -2,7 +2,8 @@ import type { Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { detailResponse } from '../server/errors.ts'
-import { eventStream } from '../server/event-stream.ts'
+import { eventStream, type ServerSentEvent } from '../server/event-stream.ts'
+import { refuseOtherOrigins } from '../server/own-pages.ts'
 import type { App } from '../server/requests.ts'
 import type { Answers } from './answers/answers.ts'
 import type { Shown } from './answers/rendition.ts'
@@ -40,7 +41,13 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
   )
 
   chat.get('/chatstream/:req_id', async context => {
-    const answer = await answers.join(context.req.param('req_id'))
+    refuseOtherOrigins(context.req.raw.headers)
+    const reqId = context.req.param('req_id')
+    if (context.env.isHead) {
+      const isThere = (await answers.status(reqId)) !== null
+      return isThere ? eventStream(context.req.raw, context.env, noEvents) : promptNotFound()
+    }
+    const answer = await answers.join(reqId)
     if (!answer) return promptNotFound()
     return eventStream(context.req.raw, context.env, signal => answerEvents(answer, signal))
   })
@@ -50,16 +57,13 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
     return isThere ? context.body(null, 204) : promptNotFound()
   })
 
-  chat.get('/chat/:req_id', async context => {
-    const reqId = context.req.param('req_id')
-    const prompt = await prompts.find(reqId)
-    if (prompt === null) return page(context, forgottenPage(), 404)
-    return page(context, turnPage(reqId, prompt, await shownIfEnded(reqId)))
-  })
+  chat.get('/chat/:req_id', async context => turn(context, context.req.param('req_id')))
 
   // For a browser without scripts, which cannot listen: the turn when its answer has ended, or as far as it has come.
   chat.get('/chat/:req_id/answer', async context => {
+    refuseOtherOrigins(context.req.raw.headers)
     const reqId = context.req.param('req_id')
+    if (context.env.isHead) return turn(context, reqId)
     const answer = await answers.join(reqId)
     const prompt = await prompts.find(reqId)
     if (!answer || prompt === null) return page(context, forgottenPage(), 404)
@@ -72,12 +76,21 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
     return status === null ? promptNotFound() : context.json({ status }, 200, { 'Cache-Control': 'no-store' })
   })
 
+  const turn = async (context: Context, reqId: string): Promise<Response> => {
+    const prompt = await prompts.find(reqId)
+    if (prompt === null) return page(context, forgottenPage(), 404)
+    return page(context, turnPage(reqId, prompt, await shownIfEnded(reqId)))
+  }
+
   const shownIfEnded = async (reqId: string): Promise<Shown | null> => (await answers.ended(reqId))?.shown ?? null
 }
 
 function page(context: Context, html: string, status: 200 | 404 | 422 = 200): Response | Promise<Response> {
   return context.html(html, status, HEADERS)
 }
+
+/** For who asks for the headers alone. */
+async function* noEvents(): AsyncGenerator<ServerSentEvent> {}
 
 /** PostgreSQL cannot store U+0000. */
 function isReqId(text: string): boolean {

@@ -17,7 +17,8 @@ export const PAGE_HEADERS = {
     "form-action 'self'",
     "frame-ancestors 'none'",
   ].join('; '),
-  'Referrer-Policy': 'no-referrer',
+  // Not `no-referrer`, which makes browsers say `Origin: null` even when a page's form is sent to its own server.
+  'Referrer-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
 }
 

@@ -10,6 +10,8 @@ export interface RequestScope {
   readonly server: Server<undefined>
   /** The client's address, looked up when it is first asked for: ask before the first `await`, while the client is there. */
   readonly clientAddress: string
+  /** Whether the headers alone are wanted. The handler sees a GET, and should do no work that only a body is worth. */
+  readonly isHead: boolean
 }
 
 /** A server's routes: an app that listens nowhere. */
@@ -30,6 +32,7 @@ interface ObservedOptions {
 class Scope implements RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
+  readonly isHead: boolean
   readonly #request: Request
   readonly #trustedProxies: number
   #clientAddress: string | undefined
@@ -39,6 +42,7 @@ class Scope implements RequestScope {
     this.#trustedProxies = trustedProxies
     this.server = server
     this.requestId = requestId
+    this.isHead = request.method === 'HEAD'
   }
 
   get clientAddress(): string {

@@ -17,6 +17,9 @@ export interface Tab extends AsyncDisposable {
   readonly complaints: () => readonly string[]
 }
 
+/** A name of this machine that browsers do not trust as they trust `localhost`. */
+export const PLAIN_HOST = 'chat.test'
+
 /** Nothing that leaves this machine. There is no sandbox for a superuser, and the pages are our own. */
 const FLAGS = [
   '--headless',
@@ -26,6 +29,7 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--no-first-run',
+  `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
 ]
 
 /** Opens the Chromium that comes as a package, without a window. */

@@ -1,4 +1,3 @@
-#!/usr/bin/env bun
 import { version } from '../package.json'
 import { breeds } from './breeds/command.ts'
 import { serve } from './catalog/command.ts'
@@ -6,9 +5,11 @@ import { backup } from './catalog/operations/backup.ts'
 import { seed } from './catalog/seed/command.ts'
 import { chat } from './chat/command.ts'
 import type { Command } from './command.ts'
+import { indispensableParent } from './config.ts'
 import { copy } from './copy/command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
+import { endWithParent } from './parent.ts'
 import { talk } from './talk/command.ts'
 
 const COMMANDS: readonly Command[] = [serve, breeds, chat, talk, seed, backup, copy]
@@ -37,6 +38,8 @@ async function main(argv: readonly string[]): Promise<number> {
       process.stdout.write(commandHelp(command))
       return 0
     }
+    const parent = indispensableParent()
+    if (parent !== null) endWithParent(parent)
     await command.run(rest)
     return 0
   } catch (error) {

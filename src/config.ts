@@ -259,6 +259,17 @@ function secret(variable: string, check: (text: string) => string): string | nul
   return text === null ? null : named(variable, () => check(text))
 }
 
+/**
+ * The process without which this one has no reason to go on: the launcher's, npx's, or that of `npm start`. Null where the
+ * program was started by something else, such as a shell, which may well end before it.
+ */
+export function indispensableParent(): number | null {
+  const launcher = process.env.STOCKROOM_LAUNCHER
+  if (launcher) return Number(launcher)
+  const isBelowNpm = process.env.npm_lifecycle_event === 'npx' || process.env.npm_package_name === 'stockroom'
+  return isBelowNpm ? process.ppid : null
+}
+
 /** A web address under a name that a provider's clients know, without a flag of ours. Null when it is not set. */
 export function providerAddress(variable: string): string | null {
   const text = process.env[variable] || null

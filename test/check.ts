@@ -3,6 +3,7 @@ import { spawnSync } from 'bun'
 /** What must hold of the source before any test runs; `npm run check` runs these alone. */
 const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', 'node_modules/typescript-native/bin/tsc'],
+  ['types of the launcher', 'node_modules/typescript-native/bin/tsc', '--project', 'bin'],
   ['lint and format', 'node_modules/.bin/biome', 'check', '.'],
   ['unused code', 'node_modules/.bin/knip'],
 ]

@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly folder?: string
   /** Another program and its arguments that puts itself in the place of ours, as `bash -c 'exec "$@"' bash` does. */
   readonly through?: readonly string[]
+  /** What is run; the source, by Bun, when it is not given. */
+  readonly program?: readonly string[]
 }
 
 /** Starts `stockroom serve` on a free port of this machine and waits until it says that it is ready. */
@@ -110,8 +112,8 @@ export async function runAtTerminal(
   return { status: child.exitCode, screen }
 }
 
-export function commandLine(argv: readonly string[], { through = [] }: Surroundings): string[] {
-  return [...through, ...PROGRAM, ...argv]
+export function commandLine(argv: readonly string[], { through = [], program = PROGRAM }: Surroundings): string[] {
+  return [...through, ...program, ...argv]
 }
 
 /** Without the settings of whoever runs the tests. */

@@ -32,6 +32,9 @@ const MESSAGES_PRINTED_MAX = 10_000
 /** How long a person waits for a database that is not there: long enough for one that restarts. */
 const DATABASE_WAIT_MS = 30_000
 
+/** One Ctrl-C may arrive several times: from the terminal, and from npm and the launcher, who pass it on. */
+const ONE_INTERRUPT_MS = 200
+
 const exportFile = optionalText('export', 'FILE', "write your room's messages into a new file, as markdown")
 const last = optionalAmount('last', MESSAGES_PRINTED_MAX, 'print your last N messages, answers included')
 const search = optionalText('search', 'WORDS', 'print the messages that have all these words')
@@ -104,7 +107,12 @@ function chosenTask(line: CommandLine): Task | null {
 
 /** Ctrl-C where the input is no terminal, a terminal that is closed, and the end of the machine's day. */
 function leavingOnSignals(terminal: Terminal): Disposable {
-  const interrupt = () => terminal.interrupt()
+  let interruptedAt = Number.NEGATIVE_INFINITY
+  const interrupt = () => {
+    if (performance.now() - interruptedAt < ONE_INTERRUPT_MS) return
+    interruptedAt = performance.now()
+    terminal.interrupt()
+  }
   const leave = () => terminal.leave()
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', leave)

@@ -140,7 +140,35 @@ test('Ctrl-C, where the input is a pipe, stops an answer first and leaves then',
   const errors = child.stderr.getReader()
   let told = ''
   while (!/kept\]\n\nada> $/.test(told)) told += new TextDecoder().decode((await errors.read()).value)
+  // One that came at once would count as the same one.
+  await Bun.sleep(300)
   child.kill('SIGINT')
+  expect(await child.exited).toBe(0)
+})
+
+test('Ctrl-C that arrives twice, from the terminal and from npm or the launcher, stops an answer and does not leave', async () => {
+  await using place = await talkPlace()
+  const launcher = ['node', '--import', 'data:text/javascript,delete process.execve', 'bin/stockroom.js']
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], { program: launcher }), {
+    ...surroundingsOf({ environment: place.model.environment, folder: join(import.meta.dir, '../..') }),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'ignore',
+    detached: true,
+  })
+  child.stdin.write([...register('ada'), 'Go', ''].join('\n'))
+  child.stdin.flush()
+  const call = await place.model.nextCall()
+  await call.send('So far')
+  await child.stdout.getReader().read()
+  // To the group, as a terminal does.
+  process.kill(-child.pid, 'SIGINT')
+  await call.closed
+  child.stdin.write('Again\nquit\n')
+  child.stdin.end()
+  const again = await place.model.nextCall()
+  expect(again.prompt).toEndWith('Again')
+  await again.answer('Well.')
   expect(await child.exited).toBe(0)
 })
 

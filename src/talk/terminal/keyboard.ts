@@ -210,7 +210,8 @@ export class Keyboard implements Input {
 
   #suspend(): void {
     this.#setUp(false)
-    process.kill(process.pid, 'SIGTSTP')
+    // All processes of the job, as the terminal would: one that waits for this one, such as npm, must stop, too.
+    process.kill(0, 'SIGTSTP')
   }
 
   #resume(): void {

@@ -4,7 +4,7 @@ import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addStaticFiles } from '../pages/static.ts'
 import { errorResponse } from '../server/errors.ts'
 import { eventStream } from '../server/event-stream.ts'
-import type { App, RequestScope } from '../server/requests.ts'
+import { type App, type RequestScope, ROUTING } from '../server/requests.ts'
 import { unrouted } from '../server/unrouted.ts'
 import { ListService } from './list-service.ts'
 import { OWN_LIST, OWN_LIST_PATH } from './own-list.ts'
@@ -19,7 +19,7 @@ export interface BreedsOptions {
 
 /** The breed stream app. It listens nowhere: `fetch` answers a request. */
 export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): App {
-  const breeds: App = new Hono()
+  const breeds: App = new Hono(ROUTING)
   const listService = new ListService(clock)
   const page = breedsPage()
   breeds.get('/', context => context.html(page, 200, PAGE_HEADERS))

@@ -23,7 +23,7 @@ const hurriedClock: Clock = {
 
 function startBreeds(service: ListServicePeer | null, clock: Clock = hurriedClock) {
   const app = createBreeds({ listUrl: service?.url ?? null, clock })
-  return listen({ fetch: app.fetch, ...LOOPBACK })
+  return listen({ app, ...LOOPBACK })
 }
 
 async function streamOf(service: ListServicePeer | null, path = '/dogstream', headers: Record<string, string> = {}) {

@@ -23,7 +23,7 @@ export const breeds: Command = {
     startLog(settings.level)
     const stopped = stopSignal()
     const app = createBreeds({ listUrl: settings.listUrl })
-    await using server = listen({ fetch: app.fetch, ...settings.server })
+    await using server = listen({ app, ...settings.server })
     process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)
     await stopped
   },

@@ -15,7 +15,7 @@ const hurriedClock: Clock = {
 
 function startBreeds({ url }: ListServicePeer, clock: Clock = hurriedClock) {
   const app = createBreeds({ listUrl: url, clock })
-  return listen({ fetch: app.fetch, ...LOOPBACK })
+  return listen({ app, ...LOOPBACK })
 }
 
 async function streamOf(service: ListServicePeer): Promise<string> {

@@ -1,7 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
 import { errorResponse } from '../server/errors.ts'
-import type { RequestScope } from '../server/requests.ts'
+import { type RequestScope, ROUTING } from '../server/requests.ts'
 import { addCategories } from './categories/routes.ts'
 import { addFallbacks } from './fallbacks.ts'
 import { addInterfaceDescription } from './openapi/routes.ts'
@@ -21,7 +21,7 @@ export interface CatalogOptions {
 
 /** The store catalog service. It listens nowhere: `fetch` answers a request. */
 export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Catalog {
-  const catalog: Catalog = new OpenAPIHono<{ Bindings: RequestScope }>()
+  const catalog: Catalog = new OpenAPIHono<{ Bindings: RequestScope }>(ROUTING)
   if (corsOrigins.length > 0) {
     const exposeHeaders = ['Link', 'X-Request-Id', 'Retry-After']
     catalog.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))

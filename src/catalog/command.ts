@@ -28,7 +28,7 @@ export const serve: Command = {
     await using database = await openDatabase(settings.database, START_WAIT_MS)
     const repositories = repositoriesOf(database)
     const catalog = createCatalog({ repositories, corsOrigins: settings.corsOrigins })
-    await using server = listen({ fetch: catalog.fetch, ...settings.server })
+    await using server = listen({ app: catalog, ...settings.server })
     process.stdout.write(`stockroom serves the store catalog at ${server.address}, its documentation at /docs\n`)
     await Promise.race([database.ready, stopped])
     // What has gone again meanwhile is told to those who ask for it.

@@ -1,7 +1,8 @@
+import { queryOf } from '../server/request-target.ts'
 import { unrouted } from '../server/unrouted.ts'
 import type { Catalog } from './operation.ts'
 
-const COLLECTIONS = new Set(['/categories', '/products', '/reviews', '/users'])
+const COLLECTIONS = ['/categories', '/products', '/reviews', '/users']
 
 /**
  * Answers what no route does: a collection without its final slash, a method that a path does not have, an unknown path.
@@ -9,12 +10,11 @@ const COLLECTIONS = new Set(['/categories', '/products', '/reviews', '/users'])
  */
 export function addFallbacks(catalog: Catalog): void {
   const answer = unrouted(catalog.routes)
-  catalog.notFound(context => {
-    const { path, raw } = context.req
-    if (COLLECTIONS.has(path)) {
-      // Relative, so that behind a proxy it leads neither to http nor to an inner host.
-      return new Response(null, { status: 307, headers: { Location: `${path}/${new URL(raw.url).search}` } })
-    }
-    return answer(path)
-  })
+  catalog.notFound(context => answer(context.req.path))
+  for (const path of COLLECTIONS) {
+    // Relative, so that behind a proxy it leads neither to http nor to an inner host.
+    catalog.all(path, ({ req }) => {
+      return new Response(null, { status: 307, headers: { Location: `${path}/${queryOf(req.raw.url)}` } })
+    })
+  }
 }

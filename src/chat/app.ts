@@ -2,7 +2,7 @@ import { Hono } from 'hono'
 import { addStaticFiles } from '../pages/static.ts'
 import { errorResponse } from '../server/errors.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
-import type { App } from '../server/requests.ts'
+import { type App, ROUTING } from '../server/requests.ts'
 import { unrouted } from '../server/unrouted.ts'
 import type { Answers } from './answers/answers.ts'
 import script from './chat.client.js' with { type: 'text' }
@@ -17,7 +17,7 @@ export interface ChatOptions {
 
 /** The chat stream app. It listens nowhere: `fetch` answers a request. */
 export function createChat({ repositories, answers }: ChatOptions): App {
-  const chat: App = new Hono()
+  const chat: App = new Hono(ROUTING)
   chat.use(async (context, next) => {
     // Another site may link to this one, but not write in its reader's name.
     if (context.req.method === 'POST') refuseOtherOrigins(context.req.raw.headers)

@@ -40,7 +40,7 @@ export const chat: Command = {
     await using answers = new Answers({ ...repositories, model, markdown })
     using _ = startHousekeeping(repositories)
     const app = createChat({ repositories, answers })
-    await using server = listen({ fetch: app.fetch, ...settings.server })
+    await using server = listen({ app, ...settings.server })
     process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
     await markdown.warmUp()
     await Promise.race([database.ready, stopped])

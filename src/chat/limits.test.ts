@@ -195,8 +195,8 @@ async function startChatOn({ freshDatabase }: Engine, limits: Partial<AnswerLimi
       markdown,
       limits: { ...ANSWER_LIMITS, ...limits },
     })
-    const { fetch } = createChat({ repositories, answers })
-    const listening = own.use(listen({ fetch, ...LOOPBACK }))
+    const app = createChat({ repositories, answers })
+    const listening = own.use(listen({ app, ...LOOPBACK }))
     own.use(answers)
     return { database, answers, chat: chatClient(listening.address), [Symbol.asyncDispose]: () => own.disposeAsync() }
   }

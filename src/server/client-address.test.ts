@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { LOOPBACK } from '../../test/loopback.ts'
+import { atRoot, LOOPBACK } from '../../test/loopback.ts'
 import { addressKey } from './client-address.ts'
 import { listen } from './listen.ts'
 
@@ -8,7 +8,7 @@ async function addressesSeen(trustedProxies: number, forwarded: readonly (string
   await using server = listen({
     ...LOOPBACK,
     trustedProxies,
-    fetch: (_, scope) => new Response(`${scope.clientAddress} ${addressKey(scope.clientAddress)}`),
+    app: atRoot((_, scope) => new Response(`${scope.clientAddress} ${addressKey(scope.clientAddress)}`)),
   })
   const seen = forwarded.map(async value => {
     const headers: Record<string, string> = value === null ? {} : { 'X-Forwarded-For': value }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { EventSource } from 'eventsource'
 import { createParser } from 'eventsource-parser'
-import { LOOPBACK } from '../../test/loopback.ts'
+import { atRoot, LOOPBACK } from '../../test/loopback.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import type { Clock } from '../clock.ts'
 import { eventStream, type ServerSentEvent } from './event-stream.ts'
@@ -11,7 +11,7 @@ import { listen } from './listen.ts'
 /** Serves one stream, as an app does. */
 function serve(frames: (left: AbortSignal) => AsyncIterable<ServerSentEvent>, clock?: Clock) {
   return listen({
-    fetch: (request, scope) => eventStream(request, scope, frames, clock),
+    app: atRoot((request, scope) => eventStream(request, scope, frames, clock)),
     ...LOOPBACK,
   })
 }

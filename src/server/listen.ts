@@ -1,6 +1,7 @@
 import type { Server } from 'bun'
 import { OperatorError } from '../operator-error.ts'
 import { log } from './log.ts'
+import { routeTable } from './request-target.ts'
 import { type Fetch, observed } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
 
@@ -14,7 +15,11 @@ const STOP_MAX_MS = 4_800
 const IDLE_SECONDS = 30
 
 export interface ListenOptions extends ServerSettings {
-  readonly fetch: Fetch
+  readonly app: {
+    readonly fetch: Fetch
+    /** All others are not found, whatever `fetch` would answer. */
+    readonly routes: readonly { readonly path: string }[]
+  }
 }
 
 export interface Listening extends AsyncDisposable {
@@ -23,14 +28,15 @@ export interface Listening extends AsyncDisposable {
 }
 
 /** Listens; disposing drains: no new connections, what runs is finished within the grace. */
-export function listen({ fetch, host, port, ...settings }: ListenOptions): Listening {
+export function listen({ app, host, port, ...settings }: ListenOptions): Listening {
+  const paths = app.routes.map(({ path }) => path)
   const server = bind({
     hostname: host,
     port,
     idleTimeout: IDLE_SECONDS,
     // Bodies are bounded where they are read, with an answer that says so; the runtime keeps nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: observed(fetch, settings),
+    ...routeTable(paths, observed(app.fetch, settings)),
   })
   return {
     address: `http://${reachable(host)}:${server.port}`,

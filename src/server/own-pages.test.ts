@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { LOOPBACK } from '../../test/loopback.ts'
+import { atRoot, LOOPBACK } from '../../test/loopback.ts'
 import { errorResponse } from './errors.ts'
 import { listen } from './listen.ts'
 import { refuseOtherOrigins } from './own-pages.ts'
@@ -8,14 +8,14 @@ import { refuseOtherOrigins } from './own-pages.ts'
 async function statuses(requests: readonly Record<string, string>[]): Promise<number[]> {
   await using server = listen({
     ...LOOPBACK,
-    fetch: (request, { requestId }) => {
+    app: atRoot((request, { requestId }) => {
       try {
         refuseOtherOrigins(request.headers)
         return new Response()
       } catch (error) {
         return errorResponse(error, requestId)
       }
-    },
+    }),
   })
   return await Promise.all(
     requests.map(async headers => (await fetch(server.address, { method: 'POST', headers })).status),

@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import { accessLog, type CommandLine, host, logLevel, type Setting, wholeNumber } from '../config.ts'
+import { SettingError } from '../operator-error.ts'
 
 const TRUSTED_PROXIES_MAX = 100
 
@@ -11,14 +13,29 @@ const trustedProxies: Setting<number> = {
   parse: text => wholeNumber(text, 0, TRUSTED_PROXIES_MAX),
 }
 
+const allowedHosts: Setting<string[]> = {
+  variable: 'ALLOWED_HOSTS',
+  flag: 'allowed-hosts',
+  placeholder: 'NAMES',
+  fallback: '',
+  meaning: 'host names to answer for, with commas between, against DNS rebinding; any by default',
+  parse: text =>
+    text
+      .split(',')
+      .map(name => name.trim().toLowerCase())
+      .filter(name => name !== '')
+      .map(hostName),
+}
+
 /** The settings of every server, beside its port. */
-export const serverSettings = [trustedProxies, accessLog, logLevel]
+export const serverSettings = [allowedHosts, trustedProxies, accessLog, logLevel]
 
 /** How a server listens, and how it treats its clients. */
 export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly accessLog: boolean
+  readonly allowedHosts: readonly string[]
   readonly trustedProxies: number
 }
 
@@ -28,6 +45,14 @@ export function readServerSettings(line: CommandLine, port: Setting<number>): Se
     host: line.value(host),
     port: line.value(port),
     accessLog: line.value(accessLog),
+    allowedHosts: line.value(allowedHosts),
     trustedProxies: line.value(trustedProxies),
   }
+}
+
+function hostName(text: string): string {
+  if (!isIP(text) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(text)) {
+    throw new SettingError('a host name has no scheme, no port and no wildcard, for example shop.example')
+  }
+  return text
 }

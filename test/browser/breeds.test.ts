@@ -196,7 +196,7 @@ async function startSteppedListing() {
   const service = open.use(listService(() => listAnswer(NAMES)))
   const clock = manualClock()
   const app = createBreeds({ listUrl: service.url, clock })
-  const server = open.use(listen({ fetch: app.fetch, ...LOOPBACK }))
+  const server = open.use(listen({ app, ...LOOPBACK }))
   const proxy = open.use(await startCuttingProxy(server.address))
   const tab = open.use(await browser.openTab())
   // What the browser would say in Last-Event-ID.

@@ -29,7 +29,7 @@ export async function listAnswer(listing: Listing, page: PageQuery, context: Cat
   }
   const whole = first.items.length === range.limit || !first.more
   const end = whole ? { lastId: lastItem?.id ?? 0, more: first.more } : await listing.end(range)
-  const headers = end.more && range.limit > 0 ? { Link: nextLink(context.req.raw.url, page, end.lastId) } : {}
+  const headers = end.more && range.limit > 0 ? { Link: nextLink(context.req, page, end.lastId) } : {}
   if (whole) return jsonTextAnswer(`[${joined(first.items)}]`, headers)
   context.env.server.timeout(context.req.raw, READER_IDLE_SECONDS)
   const rest = remainingChunks(listing, { ...range, untilId: end.lastId }, first.items)

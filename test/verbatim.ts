@@ -1,0 +1,33 @@
+import { connect } from 'node:net'
+
+export interface Reply {
+  /** 0 when the connection was closed without an answer. */
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+}
+
+/** Sends a request byte for byte, which clients do not do, and reads one reply to its end. */
+export async function sendVerbatim(address: string, request: string): Promise<Reply> {
+  const text = await exchange(address, request)
+  const [head = '', ...body] = text.split('\r\n\r\n')
+  const [statusLine = '', ...lines] = head.split('\r\n')
+  const headers = new Headers(lines.map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+  return { status: Number(statusLine.split(' ')[1] ?? 0), headers, body: body.join('\r\n\r\n') }
+}
+
+/** Resolves to all that came until the server closed the connection. Bytes are characters of the same number. */
+function exchange(address: string, request: string): Promise<string> {
+  const { hostname, port } = new URL(address)
+  return new Promise(resolve => {
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.setEncoding('latin1')
+    socket.on('data', piece => {
+      text += piece
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(text))
+    socket.write(request, 'latin1')
+  })
+}

@@ -1,6 +1,10 @@
 import { detailResponse } from '../server/errors.ts'
-import type { Resource } from './operation.ts'
+import type { CatalogContext, Resource } from './operation.ts'
 import type { Representation } from './representation.ts'
+import { streamedAnswer } from './streamed.ts'
+
+/** A longer answer is streamed, so that what waits for a slow reader is counted. */
+export const WHOLE_MAX_CHARACTERS = 262_144
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
@@ -15,10 +19,18 @@ export function jsonTextAnswer(json: string, headers?: Readonly<Record<string, s
 
 /** Answers one resource; `moreLink` makes the `Link` header to the rest of an embedded array that was cut. */
 export function resourceAnswer(
-  { json, cutAfterId }: Representation,
+  { json, cutAfterId, rest }: Representation,
+  context: CatalogContext,
   moreLink?: (cutAfterId: number) => string,
 ): Response {
-  return jsonTextAnswer(json, cutAfterId === null || !moreLink ? undefined : { Link: moreLink(cutAfterId) })
+  const headers = cutAfterId === null || !moreLink ? undefined : { Link: moreLink(cutAfterId) }
+  if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonTextAnswer(json, headers)
+  return streamedAnswer(textsOf(json, rest), context, headers)
+}
+
+async function* textsOf(json: string, rest?: () => AsyncIterable<string>): AsyncGenerator<string> {
+  yield json
+  if (rest) yield* rest()
 }
 
 export function notFound(resource: Resource): Response {

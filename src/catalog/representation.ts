@@ -1,6 +1,9 @@
-/** One resource as a response body, put together by the database, so that no row becomes an object on the way. */
+/** One resource as a response body. */
 export interface Representation {
+  /** All of it as JSON; of a heavy one, as much of its beginning as is held in memory at once. */
   readonly json: string
-  /** Where the embedded array was cut: the id of its last item. `null` where it is whole, or there is none. */
+  /** If the embedded array was cut: the id of its last item. `null` if it is whole, or there is none. */
   readonly cutAfterId: number | null
+  /** Of a heavy one: reads what follows, piece by piece. */
+  readonly rest?: () => AsyncIterable<string>
 }

@@ -3,7 +3,7 @@ import { jsonAnswer, notFound, resourceAnswer } from '../answers.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { moreLink } from '../lists/link.ts'
 import { PageQuery } from '../lists/page.ts'
-import { type Catalog, noParameters, operation } from '../operation.ts'
+import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
@@ -62,7 +62,7 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path }) => categoryAnswer(path.category_id, await categories.find(path.category_id)),
+    async ({ path }, context) => categoryAnswer(context, path.category_id, await categories.find(path.category_id)),
   )
 
   operation(
@@ -79,7 +79,8 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path, body }) => categoryAnswer(path.category_id, await categories.update(path.category_id, body)),
+    async ({ path, body }, context) =>
+      categoryAnswer(context, path.category_id, await categories.update(path.category_id, body)),
   )
 
   operation(
@@ -96,12 +97,12 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path }) => categoryAnswer(path.category_id, await categories.delete(path.category_id)),
+    async ({ path }, context) => categoryAnswer(context, path.category_id, await categories.delete(path.category_id)),
   )
 }
 
 /** The list of a category's products takes no `skip`, so the link to the rest goes on after the last id shown. */
-function categoryAnswer(id: number, found: Representation | null): Response {
+function categoryAnswer(context: CatalogContext, id: number, found: Representation | null): Response {
   if (!found) return notFound('Category')
-  return resourceAnswer(found, cutAfterId => moreLink(`/products/${id}/products?after_id=${cutAfterId}`))
+  return resourceAnswer(found, context, cutAfterId => moreLink(`/products/${id}/products?after_id=${cutAfterId}`))
 }

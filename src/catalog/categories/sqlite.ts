@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedProduct } from '../embedded/schema.ts'
-import { cutAfterId, embedding, jsonObject, PRODUCTS_OF_CATEGORY, withArray } from '../embedded/sqlite.ts'
+import { type Embedding, embedding, PRODUCTS_OF_CATEGORY, resourceReads } from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
@@ -10,24 +10,30 @@ import type { Category } from './schema.ts'
 type CategoryRow = Omit<Category, 'products'>
 type EmbeddedProductRow = EmbeddedProduct & { readonly category_id: number }
 
-const COLUMNS = ['id', 'name', 'description'] as const
+const COLUMNS = 'id, name, description'
+
+const CATEGORY: Embedding<CategoryRow, EmbeddedProductRow, EmbeddedProduct, Category> = {
+  array: PRODUCTS_OF_CATEGORY,
+  ownerOf: product => product.category_id,
+  weight: product => product.description.length,
+  // Without its owner's id.
+  itemOf: ({ id, name, description, price }) => ({ id, name, description, price }),
+  resourceOf: ({ id, name, description }, products) => ({ id, name, description, products }),
+}
 
 export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
   const remembered = new Remembered(database)
-  const select = database.prepare<[id: number], Representation>(`
-    SELECT
-      ${withArray(jsonObject('category', COLUMNS), 'products', PRODUCTS_OF_CATEGORY, 'category.id')} AS json,
-      ${cutAfterId(PRODUCTS_OF_CATEGORY, 'category.id')} AS cutAfterId
-    FROM categories AS category WHERE id = ?`)
+  const select = database.prepare<[id: number], CategoryRow>(`SELECT ${COLUMNS} FROM categories WHERE id = ?`)
+  const withOwnProducts = resourceReads(database, CATEGORY)
+  const read = (id: number): Representation | null => {
+    const category = select.get(id)
+    return category && withOwnProducts(category)
+  }
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], CategoryRow>(
-    `SELECT ${COLUMNS.join(', ')} FROM categories WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+    `SELECT ${COLUMNS} FROM categories WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
   const rows = allRows(database, 'categories')
-  const withProducts = embedding<CategoryRow, EmbeddedProductRow, Category>(database, PRODUCTS_OF_CATEGORY, {
-    ownerOf: product => product.category_id,
-    weight: product => product.description.length,
-    itemOf: ({ id, name, description }, products) => ({ id, name, description, products: products.map(shown) }),
-  })
+  const withProducts = embedding(database, CATEGORY)
   const insert = database.prepare<[name: string, description: string]>(
     'INSERT INTO categories (name, description) VALUES (?, ?)',
   )
@@ -43,7 +49,7 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
         chunk: (afterId, untilId, limit) =>
           withProducts(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.description.length)),
       }),
-    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, select.get(id))),
+    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, read(id))),
     create: ({ name, description }) =>
       database.write(() => {
         const { lastInsertRowid } = insert.run(name, description)
@@ -52,18 +58,13 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
     update: (id, { name, description }) =>
       database.write(() => {
         change.run(name, description, id)
-        return select.get(id)
+        return read(id)
       }),
     delete: id =>
       database.write(() => {
-        const found = select.get(id)
+        const found = read(id)
         remove.run(id)
         return found
       }),
   }
-}
-
-/** Without its owner's id. */
-function shown({ id, name, description, price }: EmbeddedProductRow): EmbeddedProduct {
-  return { id, name, description, price }
 }

@@ -1,6 +1,8 @@
-import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { CHUNK_MAX_CHARACTERS, type Chunk } from '../lists/listing.ts'
-import type { ReadItem } from '../lists/sqlite.ts'
+import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/database.ts'
+import { CHUNK_MAX_CHARACTERS, type Chunk, type ListItem } from '../lists/listing.ts'
+import { chunkOf, type ReadItem } from '../lists/sqlite.ts'
+import type { Representation } from '../representation.ts'
+import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
 import { EMBEDDED_MAX } from './schema.ts'
 
 /** An array that resources show of a neighbour: the rows that refer to their owner by a key. */
@@ -10,6 +12,7 @@ interface EmbeddedArray {
   readonly key: string
   /** The index that has an owner's rows in order of id. */
   readonly index: string
+  /** Those that items show, and the key. */
   readonly columns: readonly string[]
 }
 
@@ -37,63 +40,95 @@ export const PRODUCTS_OF_CATEGORY: EmbeddedArray = {
   rows: 'products',
   key: 'category_id',
   index: 'products_by_category',
-  columns: PRODUCT_COLUMNS,
+  columns: [...PRODUCT_COLUMNS, 'category_id'],
 }
 
-/** The SQL of a JSON object that has the row's columns as they are. */
-export function jsonObject(row: string, columns: readonly string[]): string {
-  return `json_object(${columns.map(column => `'${column}', ${row}.${column}`).join(', ')})`
-}
-
-/**
- * The SQL of an owner's JSON object with its array as a last member. The array is put in as text, since SQLite would parse
- * it anew to put it in as JSON; what is cut off is one brace, as a string that ends with one has its quote after it.
- */
-export function withArray(object: string, name: string, array: EmbeddedArray, owner: string): string {
-  return `rtrim(${object}, '}') || ',"${name}":' || ${arrayJson(array, owner)} || '}'`
-}
-
-/** The SQL of one owner's array as JSON text; `owner` is the SQL of the owner's id. */
-function arrayJson({ rows, key, index, columns }: EmbeddedArray, owner: string): string {
-  return `(
-    SELECT json_group_array(${jsonObject('embedded', columns)})
-    FROM (SELECT * FROM ${rows} INDEXED BY ${index} WHERE ${key} = ${owner} ORDER BY id LIMIT ${EMBEDDED_MAX}) AS embedded)`
-}
-
-/** The SQL of the last id that one owner's array shows, where there are more; else NULL. */
-export function cutAfterId({ rows, key, index }: EmbeddedArray, owner: string): string {
-  return `(
-    SELECT min(id) FROM (
-      SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ${owner} ORDER BY id LIMIT 2 OFFSET ${EMBEDDED_MAX - 1})
-    HAVING count(*) = 2)`
-}
-
-/** How the rows of an array are put under their owners. */
-interface Embedding<Owner, Row, Item> {
+/** How a resource is made of its own row and those of its array, which is its last member. */
+export interface Embedding<Owner, Row, Item, Resource> {
+  readonly array: EmbeddedArray
   readonly ownerOf: (row: Row) => number
   /** The characters of a row that may be long. */
   readonly weight: (row: Row) => number
-  readonly itemOf: (owner: Owner, rows: Row[]) => Item
+  readonly itemOf: (row: Row) => Item
+  readonly resourceOf: (owner: Owner, items: Item[]) => Resource
+}
+
+interface Identified {
+  readonly id: number
+}
+
+/** What prepares statements and reads with them: the database, or one transaction on it. */
+export interface Reading extends SqliteTransaction {
+  snapshot<Result>(read: () => Result): Result
+}
+
+/**
+ * Prepares the statements for the array of one owner at a time. The function that comes back makes a resource of its
+ * row; it reads no more of the array than may be held in memory at once.
+ */
+export function resourceReads<Owner extends Identified, Row extends Identified, Item extends Identified>(
+  reading: Reading,
+  { array: { rows, key, index, columns }, weight, itemOf, resourceOf }: Embedding<Owner, Row, Item, unknown>,
+): (owner: Owner) => Representation {
+  const ofOwner = `FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? AND id > ? ORDER BY id LIMIT ?`
+  const selectRows = reading.prepare<[ownerId: number, afterId: number, limit: number], Row>(
+    `SELECT ${columns.join(', ')} ${ofOwner}`,
+  )
+  const selectIds = reading.prepare<[ownerId: number, afterId: number, limit: number], Identified>(
+    `SELECT id ${ofOwner}`,
+  )
+
+  const read = (ownerId: number, afterId: number, limit: number, charactersMax?: number) =>
+    chunkOf(selectRows.iterate(ownerId, afterId, limit + 1), limit, weight, charactersMax)
+
+  return owner => {
+    const chunk = read(owner.id, 0, EMBEDDED_MAX)
+    const items = chunk.items.map(itemOf)
+    const isCut = items.length === EMBEDDED_MAX && chunk.more
+    if (!chunk.more || isCut) {
+      const json = JSON.stringify(resourceOf(owner, items))
+      return { json, cutAfterId: isCut ? (items.at(-1)?.id ?? null) : null }
+    }
+    const ids = selectIds.all(owner.id, 0, EMBEDDED_MAX + 1).map(({ id }) => id)
+    return heavyRepresentation(
+      {
+        emptyJson: JSON.stringify(resourceOf(owner, [])),
+        ids: ids.slice(0, EMBEDDED_MAX),
+        items: items.map(listItemOf),
+        cutAfterId: ids.length > EMBEDDED_MAX ? (ids[EMBEDDED_MAX - 1] ?? null) : null,
+      },
+      async (afterId, limit) =>
+        reading.snapshot(() =>
+          read(owner.id, afterId, limit, PIECE_CHARACTERS).items.map(row => listItemOf(itemOf(row))),
+        ),
+    )
+  }
+}
+
+function listItemOf(item: Identified): ListItem {
+  return { id: item.id, json: JSON.stringify(item) }
 }
 
 /**
  * Prepares the statements for the arrays of many owners at once, not one query for each. The function that comes back
- * gives each owner of a chunk its rows; where they are heavy, the chunk ends before the first owner that lacks some.
+ * gives each owner of a chunk its rows. If they are heavy, the chunk ends before the first owner that lacks some; one
+ * owner that is too heavy by itself is a chunk of its own.
  * `condition` is more SQL about the owner and takes the `parameters`; without one, a chunk holds all owners of a range.
  */
 export function embedding<
-  Owner extends { readonly id: number },
-  Row,
-  Item,
+  Owner extends Identified,
+  Row extends Identified,
+  Item extends Identified,
   Parameters extends (string | number)[] = [],
 >(
   database: SqliteDatabase,
-  array: EmbeddedArray,
-  { ownerOf, weight, itemOf }: Embedding<Owner, Row, Item>,
+  embedded: Embedding<Owner, Row, Item, unknown>,
   condition?: string,
 ): (owners: Chunk<Owner>, ...parameters: Parameters) => Chunk<ReadItem> {
+  const { array, ownerOf, weight, itemOf, resourceOf } = embedded
   const { owners: table, rows, key, index, columns } = array
-  const selected = [...new Set([...columns, key])].map(column => `embedded.${column}`).join(', ')
+  const alone = resourceReads(database, embedded)
+  const selected = columns.map(column => `embedded.${column}`).join(', ')
   const joined = `
     SELECT ${selected} FROM ${table} AS owner CROSS JOIN ${rows} AS embedded INDEXED BY ${index}
     WHERE owner.id BETWEEN ? AND ? AND ${condition ?? 'TRUE'} AND embedded.${key} = owner.id`
@@ -115,11 +150,11 @@ export function embedding<
     if (!first || !last) return { items: [], more }
     const items: ReadItem[] = []
     let owner: Owner | undefined = first
-    let found: Row[] = []
+    let found: Item[] = []
     let characters = 0
     const finishOwner = () => {
       if (owner) {
-        const json = JSON.stringify(itemOf(owner, found))
+        const json = JSON.stringify(resourceOf(owner, found))
         items.push({ id: owner.id, json, whole: found.length < EMBEDDED_MAX })
       }
       found = []
@@ -128,12 +163,10 @@ export function embedding<
     /** Takes rows up to one that is beyond what its owner shows, or that the chunk has no room for. */
     const take = (source: Iterable<Row>): 'all' | 'too many' | 'too heavy' => {
       for (const row of source) {
-        while (owner && owner.id !== ownerOf(row)) {
-          finishOwner()
-          if (characters > CHUNK_MAX_CHARACTERS) return 'too heavy'
-        }
+        while (owner && owner.id !== ownerOf(row)) finishOwner()
         if (found.length === EMBEDDED_MAX) return 'too many'
-        found.push(row)
+        if (characters > CHUNK_MAX_CHARACTERS) return 'too heavy'
+        found.push(itemOf(row))
         characters += weight(row)
       }
       return 'all'
@@ -142,6 +175,9 @@ export function embedding<
     if (taken === 'too many') {
       finishOwner()
       taken = owner ? take(selectFirst.iterate(owner.id, last.id, ...parameters)) : 'all'
+    }
+    if (taken === 'too heavy' && items.length === 0) {
+      return { items: [{ id: first.id, ...alone(first), whole: false }], more: more || owners.length > 1 }
     }
     if (taken === 'too heavy') return { items, more: true }
     while (owner) finishOwner()

@@ -1,14 +1,12 @@
-import { jsonTextAnswer, notFound } from '../answers.ts'
+import { jsonTextAnswer, notFound, WHOLE_MAX_CHARACTERS } from '../answers.ts'
 import type { CatalogContext } from '../operation.ts'
+import { streamedAnswer } from '../streamed.ts'
 import { nextLink } from './link.ts'
 import type { ListItem, Listing, Range } from './listing.ts'
 import type { PageQuery } from './page.ts'
 
 /** Items that are read at once, and the longest list that is answered in one piece. */
 const CHUNK_ITEMS = 200
-
-/** A reader of a long list may pause for so long. */
-const READER_IDLE_SECONDS = 255
 
 /**
  * Answers a list of any length in flat memory: a short one in one piece, a long one as a stream of chunks, each read when
@@ -30,10 +28,18 @@ export async function listAnswer(listing: Listing, page: PageQuery, context: Cat
   const whole = first.items.length === range.limit || !first.more
   const end = whole ? { lastId: lastItem?.id ?? 0, more: first.more } : await listing.end(range)
   const headers = end.more && range.limit > 0 ? { Link: nextLink(context.req, page, end.lastId) } : {}
-  if (whole) return jsonTextAnswer(`[${joined(first.items)}]`, headers)
-  context.env.server.timeout(context.req.raw, READER_IDLE_SECONDS)
-  const rest = remainingChunks(listing, { ...range, untilId: end.lastId }, first.items)
-  return new Response(jsonArrayStream(rest), { headers: { 'Content-Type': 'application/json', ...headers } })
+  if (whole && isLight(first.items)) return jsonTextAnswer(`[${joined(first.items)}]`, headers)
+  const untilId = whole ? (lastItem?.id ?? 0) : end.lastId
+  return streamedAnswer(listTexts(remainingChunks(listing, { ...range, untilId }, first.items)), context, headers)
+}
+
+function isLight(items: readonly ListItem[]): boolean {
+  let characters = 0
+  for (const { json, rest } of items) {
+    if (rest) return false
+    characters += json.length
+  }
+  return characters <= WHOLE_MAX_CHARACTERS
 }
 
 async function* remainingChunks(
@@ -57,26 +63,21 @@ function joined(items: readonly ListItem[]): string {
   return text
 }
 
-/** A JSON array, written chunk by chunk as the reader asks for more. */
-function jsonArrayStream(chunks: AsyncGenerator<readonly ListItem[]>): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let before = '['
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { value, done } = await chunks.next()
-        if (done) {
-          controller.enqueue(encoder.encode(']'))
-          controller.close()
-          return
-        }
-        controller.enqueue(encoder.encode(before + joined(value)))
-        before = ','
-      },
-      async cancel() {
-        await chunks.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
+/** A JSON array, chunk by chunk. */
+async function* listTexts(chunks: AsyncIterable<readonly ListItem[]>): AsyncGenerator<string> {
+  let text = '['
+  let before = ''
+  for await (const items of chunks) {
+    for (const { json, rest } of items) {
+      text += before + json
+      before = ','
+      if (!rest) continue
+      yield text
+      yield* rest()
+      text = ''
+    }
+    if (text !== '') yield text
+    text = ''
+  }
+  yield `${text}]`
 }

@@ -1,7 +1,10 @@
 import type { Resource } from '../operation.ts'
 
-/** Text that a chunk may hold; where items are heavier, the chunk has fewer of them. */
-export const CHUNK_MAX_CHARACTERS = 4_194_304
+/**
+ * Text that is held in memory at once for one answer, about as much as one request may bring. A chunk of heavy items has
+ * fewer of them, and a heavier resource is read in several pieces.
+ */
+export const CHUNK_MAX_CHARACTERS = 1_048_576
 
 /** A part of a listing, in ascending order of id. */
 export interface Range {
@@ -18,6 +21,8 @@ export interface Range {
 export interface ListItem {
   readonly id: number
   readonly json: string
+  /** As of a `Representation`. */
+  readonly rest?: () => AsyncIterable<string>
 }
 
 /** Items of a range from its beginning. */

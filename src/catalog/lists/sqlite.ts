@@ -74,11 +74,16 @@ export function allRows(
 }
 
 /** Up to `limit` rows out of a statement that was asked for one more, which tells whether the listing goes on. */
-export function chunkOf<Row>(rows: Iterable<Row>, limit: number, weight: (row: Row) => number): Chunk<Row> {
+export function chunkOf<Row>(
+  rows: Iterable<Row>,
+  limit: number,
+  weight: (row: Row) => number,
+  charactersMax = CHUNK_MAX_CHARACTERS,
+): Chunk<Row> {
   const items: Row[] = []
   let characters = 0
   for (const row of rows) {
-    if (items.length === limit || characters > CHUNK_MAX_CHARACTERS) return { items, more: true }
+    if (items.length === limit || characters > charactersMax) return { items, more: true }
     items.push(row)
     characters += weight(row)
   }

@@ -4,7 +4,7 @@ import { EMBEDDED_MAX } from '../embedded/schema.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { moreLink } from '../lists/link.ts'
 import { CursorQuery, PageQuery, WHOLE_LIST } from '../lists/page.ts'
-import { type Catalog, noParameters, operation } from '../operation.ts'
+import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
@@ -103,7 +103,7 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path }) => productAnswer(path.product_id, await products.find(path.product_id)),
+    async ({ path }, context) => productAnswer(context, path.product_id, await products.find(path.product_id)),
   )
 
   operation(
@@ -120,7 +120,8 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path, body }) => productAnswer(path.product_id, await products.update(path.product_id, body)),
+    async ({ path, body }, context) =>
+      productAnswer(context, path.product_id, await products.update(path.product_id, body)),
   )
 
   operation(
@@ -137,11 +138,11 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path }) => productAnswer(path.product_id, await products.delete(path.product_id)),
+    async ({ path }, context) => productAnswer(context, path.product_id, await products.delete(path.product_id)),
   )
 }
 
-function productAnswer(id: number, found: Representation | null): Response {
+function productAnswer(context: CatalogContext, id: number, found: Representation | null): Response {
   if (!found) return notFound('Product')
-  return resourceAnswer(found, () => moreLink(`/reviews/products/${id}?skip=${EMBEDDED_MAX}`))
+  return resourceAnswer(found, context, () => moreLink(`/reviews/products/${id}?skip=${EMBEDDED_MAX}`))
 }

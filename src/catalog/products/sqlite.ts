@@ -1,13 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedProduct, EmbeddedReview } from '../embedded/schema.ts'
-import {
-  cutAfterId,
-  embedding,
-  jsonObject,
-  PRODUCT_COLUMNS,
-  REVIEWS_OF_PRODUCT,
-  withArray,
-} from '../embedded/sqlite.ts'
+import { type Embedding, embedding, PRODUCT_COLUMNS, REVIEWS_OF_PRODUCT, resourceReads } from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
@@ -16,30 +9,27 @@ import type { Product, ProductCreate } from './schema.ts'
 
 const COLUMNS = PRODUCT_COLUMNS.join(', ')
 
-const REVIEWS = {
-  ownerOf: (review: EmbeddedReview) => review.product_id,
-  weight: (review: EmbeddedReview) => review.comment.length,
-  itemOf: ({ id, name, description, price }: EmbeddedProduct, reviews: EmbeddedReview[]): Product => ({
-    id,
-    name,
-    description,
-    price,
-    reviews,
-  }),
+const PRODUCT: Embedding<EmbeddedProduct, EmbeddedReview, EmbeddedReview, Product> = {
+  array: REVIEWS_OF_PRODUCT,
+  ownerOf: review => review.product_id,
+  weight: review => review.comment.length,
+  itemOf: review => review,
+  resourceOf: ({ id, name, description, price }, reviews) => ({ id, name, description, price, reviews }),
 }
 
 export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   const remembered = new Remembered(database)
-  const select = database.prepare<[id: number], Representation>(`
-    SELECT
-      ${withArray(jsonObject('product', PRODUCT_COLUMNS), 'reviews', REVIEWS_OF_PRODUCT, 'product.id')} AS json,
-      ${cutAfterId(REVIEWS_OF_PRODUCT, 'product.id')} AS cutAfterId
-    FROM products AS product WHERE id = ?`)
+  const select = database.prepare<[id: number], EmbeddedProduct>(`SELECT ${COLUMNS} FROM products WHERE id = ?`)
+  const withOwnReviews = resourceReads(database, PRODUCT)
+  const read = (id: number): Representation | null => {
+    const product = select.get(id)
+    return product && withOwnReviews(product)
+  }
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], EmbeddedProduct>(
     `SELECT ${COLUMNS} FROM products WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
   const rows = allRows(database, 'products')
-  const withReviews = embedding(database, REVIEWS_OF_PRODUCT, REVIEWS)
+  const withReviews = embedding(database, PRODUCT)
 
   const selectRangeInCategory = database.prepare<
     [categoryId: number, afterId: number, untilId: number, limit: number],
@@ -56,10 +46,9 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   const selectLastIdInCategory = database.prepare<[categoryId: number], { id: number | null }>(
     'SELECT max(id) AS id FROM products WHERE category_id = ?',
   )
-  const withReviewsInCategory = embedding<EmbeddedProduct, EmbeddedReview, Product, [categoryId: number]>(
+  const withReviewsInCategory = embedding<EmbeddedProduct, EmbeddedReview, EmbeddedReview, [categoryId: number]>(
     database,
-    REVIEWS_OF_PRODUCT,
-    REVIEWS,
+    PRODUCT,
     'owner.category_id = ?',
   )
   const selectCategory = database.prepare<[id: number], { id: number }>('SELECT id FROM categories WHERE id = ?')
@@ -95,18 +84,18 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
           ),
         absentParent: () => (selectCategory.get(categoryId) ? null : 'Category'),
       }),
-    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, select.get(id))),
+    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, read(id))),
     create: product => database.write(() => add(null, product)),
     createInCategory: (categoryId, product) =>
       database.write(() => (selectCategory.get(categoryId) ? add(categoryId, product) : null)),
     update: (id, { name, description, price }) =>
       database.write(() => {
         change.run(name, description, price, id)
-        return select.get(id)
+        return read(id)
       }),
     delete: id =>
       database.write(() => {
-        const found = select.get(id)
+        const found = read(id)
         remove.run(id)
         return found
       }),

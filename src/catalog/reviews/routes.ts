@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { notFound, resourceAnswer } from '../answers.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { PageQuery } from '../lists/page.ts'
-import { type Catalog, noParameters, operation } from '../operation.ts'
+import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
@@ -47,7 +47,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Product', 'User'],
     },
-    async ({ body }) => reviewAnswer(await reviews.create(body)),
+    async ({ body }, context) => reviewAnswer(context, await reviews.create(body)),
   )
 
   operation(
@@ -118,7 +118,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Review'],
     },
-    async ({ path }) => reviewAnswer(await reviews.find(path.review_id)),
+    async ({ path }, context) => reviewAnswer(context, await reviews.find(path.review_id)),
   )
 
   operation(
@@ -135,7 +135,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Review', 'Product', 'User'],
     },
-    async ({ path, body }) => reviewAnswer(await reviews.update(path.review_id, body)),
+    async ({ path, body }, context) => reviewAnswer(context, await reviews.update(path.review_id, body)),
   )
 
   operation(
@@ -152,11 +152,11 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Review'],
     },
-    async ({ path }) => reviewAnswer(await reviews.delete(path.review_id)),
+    async ({ path }, context) => reviewAnswer(context, await reviews.delete(path.review_id)),
   )
 }
 
-function reviewAnswer(found: Representation | AbsentReference | null): Response {
+function reviewAnswer(context: CatalogContext, found: Representation | AbsentReference | null): Response {
   if (!found) return notFound('Review')
-  return 'absent' in found ? notFound(found.absent) : resourceAnswer(found)
+  return 'absent' in found ? notFound(found.absent) : resourceAnswer(found, context)
 }

@@ -1,6 +1,5 @@
 import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { jsonObject, PRODUCT_COLUMNS } from '../embedded/sqlite.ts'
 import type { Listing } from '../lists/listing.ts'
 import { chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import type { Resource } from '../operation.ts'
@@ -41,15 +40,16 @@ interface Scope<Key extends Parameter[]> {
 
 export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
   const remembered = new Remembered(database)
-  const select = database.prepare<[id: number], Representation>(`
-    SELECT
-      json_object('id', review.id, 'product_id', product_id, 'user_id', user_id, 'rating', rating, 'comment', comment,
-        'user', json_object('id', user_id, 'name', account.name, 'avatar', avatar),
-        'product', ${jsonObject('product', PRODUCT_COLUMNS)}) AS json,
-      NULL AS cutAfterId
-    FROM reviews AS review ${OWNERS} WHERE review.id = ?`)
+  const select = database.prepare<[id: number], ReviewRow>(
+    `SELECT ${COLUMNS} FROM reviews AS review ${OWNERS} WHERE review.id = ?`,
+  )
+  const read = (id: number): Representation | null => {
+    const row = select.get(id)
+    return row && { json: JSON.stringify(reviewOf(row)), cutAfterId: null }
+  }
   const selectProduct = database.prepare<[id: number], { id: number }>('SELECT id FROM products WHERE id = ?')
   const selectUser = database.prepare<[id: number], { id: number }>('SELECT id FROM users WHERE id = ?')
+  const selectId = database.prepare<[id: number], { id: number }>('SELECT id FROM reviews WHERE id = ?')
   const insert = database.prepare<[productId: number, userId: number, rating: number, comment: string]>(
     'INSERT INTO reviews (product_id, user_id, rating, comment) VALUES (?, ?, ?, ?)',
   )
@@ -67,7 +67,7 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
   }
 
   const written = (id: number): Representation => {
-    const review = select.get(id)
+    const review = read(id)
     if (!review) throw new Error(`review ${id} is gone within the transaction that wrote it`)
     return review
   }
@@ -89,7 +89,7 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
       condition: 'product_id = ? AND user_id = ?',
       absentParent: (productId, userId) => absentProduct(productId) ?? absentUser(userId),
     }),
-    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, select.get(id))),
+    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, read(id))),
     create: review =>
       database.write(() => {
         const absent = absentReference(review)
@@ -99,7 +99,7 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
       }),
     update: (id, review) =>
       database.write(() => {
-        if (!select.get(id)) return null
+        if (!selectId.get(id)) return null
         const absent = absentReference(review)
         if (absent) return absent
         change.run(review.product_id, review.user_id, review.rating, review.comment, id)
@@ -107,7 +107,7 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
       }),
     delete: id =>
       database.write(() => {
-        const found = select.get(id)
+        const found = read(id)
         remove.run(id)
         return found
       }),

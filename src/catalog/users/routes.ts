@@ -4,7 +4,7 @@ import { EMBEDDED_MAX } from '../embedded/schema.ts'
 import { listAnswer } from '../lists/answer.ts'
 import { moreLink } from '../lists/link.ts'
 import { PageQuery } from '../lists/page.ts'
-import { type Catalog, noParameters, operation } from '../operation.ts'
+import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
@@ -65,7 +65,7 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: ['User'],
     },
-    async ({ path }) => userAnswer(path.user_id, await users.find(path.user_id)),
+    async ({ path }, context) => userAnswer(context, path.user_id, await users.find(path.user_id)),
   )
 
   operation(
@@ -84,12 +84,12 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
     },
     async ({ path, body: { password, ...user } }, context) => {
       if (password === PASSWORD_MASK) {
-        return userAnswer(path.user_id, await users.update(path.user_id, { ...user, passwordHash: null }))
+        return userAnswer(context, path.user_id, await users.update(path.user_id, { ...user, passwordHash: null }))
       }
       // Hashing costs far more than this look.
       if (!(await users.exists(path.user_id))) return notFound('User')
       const passwordHash = await hashPassword(password, context.req.raw.signal)
-      return userAnswer(path.user_id, await users.update(path.user_id, { ...user, passwordHash }))
+      return userAnswer(context, path.user_id, await users.update(path.user_id, { ...user, passwordHash }))
     },
   )
 
@@ -107,11 +107,11 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: ['User'],
     },
-    async ({ path }) => userAnswer(path.user_id, await users.delete(path.user_id)),
+    async ({ path }, context) => userAnswer(context, path.user_id, await users.delete(path.user_id)),
   )
 }
 
-function userAnswer(id: number, found: Representation | null): Response {
+function userAnswer(context: CatalogContext, id: number, found: Representation | null): Response {
   if (!found) return notFound('User')
-  return resourceAnswer(found, () => moreLink(`/reviews/users/${id}?skip=${EMBEDDED_MAX}`))
+  return resourceAnswer(found, context, () => moreLink(`/reviews/users/${id}?skip=${EMBEDDED_MAX}`))
 }

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
-import { cutAfterId, embedding, REVIEWS_OF_USER, withArray } from '../embedded/sqlite.ts'
+import { type Embedding, embedding, REVIEWS_OF_USER, resourceReads } from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
@@ -18,11 +18,13 @@ interface UserRow extends Flags {
 const COLUMNS = `
   id, name, email, avatar, is_active, is_admin, is_banned, is_blocked, is_deleted, is_suspended, is_verified`
 
-/** A user as JSON, but for the reviews; its one parameter is the mask that stands for the password. */
-const OBJECT = `
-  json_object('id', id, 'name', name, 'email', email, 'avatar', avatar, 'password', ?,
-    'is_active', is_active, 'is_admin', is_admin, 'is_banned', is_banned, 'is_blocked', is_blocked,
-    'is_deleted', is_deleted, 'is_suspended', is_suspended, 'is_verified', is_verified)`
+const USER: Embedding<UserRow, EmbeddedReview, EmbeddedReview, User> = {
+  array: REVIEWS_OF_USER,
+  ownerOf: review => review.user_id,
+  weight: review => review.comment.length,
+  itemOf: review => review,
+  resourceOf: userOf,
+}
 
 type FlagValues<Value> = [
   active: Value,
@@ -36,22 +38,18 @@ type FlagValues<Value> = [
 
 export function sqliteUsers(database: SqliteDatabase): UserRepository {
   const remembered = new Remembered(database)
-  const select = database.prepare<[mask: string, id: number], Representation>(`
-    SELECT
-      ${withArray(OBJECT, 'reviews', REVIEWS_OF_USER, 'account.id')} AS json,
-      ${cutAfterId(REVIEWS_OF_USER, 'account.id')} AS cutAfterId
-    FROM users AS account WHERE id = ?`)
+  const select = database.prepare<[id: number], UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`)
+  const withOwnReviews = resourceReads(database, USER)
+  const find = (id: number): Representation | null => {
+    const user = select.get(id)
+    return user && withOwnReviews(user)
+  }
   const selectId = database.prepare<[id: number], { id: number }>('SELECT id FROM users WHERE id = ?')
-  const find = (id: number) => select.get(PASSWORD_MASK, id)
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], UserRow>(
     `SELECT ${COLUMNS} FROM users WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
   const rows = allRows(database, 'users')
-  const withReviews = embedding<UserRow, EmbeddedReview, User>(database, REVIEWS_OF_USER, {
-    ownerOf: review => review.user_id,
-    weight: review => review.comment.length,
-    itemOf: userOf,
-  })
+  const withReviews = embedding(database, USER)
   const insert = database.prepare<
     [name: string, email: string, avatar: string, passwordHash: string, ...FlagValues<number>]
   >(`

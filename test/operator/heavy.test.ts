@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { spawnSync } from 'bun'
+import { client } from '../client.ts'
+import { sqlite } from '../engines.ts'
+import { sample } from '../samples.ts'
+import { type Service, startService } from '../service.ts'
+
+setDefaultTimeout(60_000)
+
+/** As many as a product shows, each as long as a request may bring: some 95 MiB in all. */
+const REVIEWS = 100
+const COMMENT_CHARACTERS = 1_000_000
+
+/** Clients that ask for it and take nothing, and for how long. */
+const READERS = 20
+const WATCHED_MS = 2_000
+
+const WAIT_MAX_MS = 1_000
+const MEMORY_MAX_KIB = 256 * 1_024
+
+describe('a product with 100 reviews of 1 MB each', () => {
+  const open = new AsyncDisposableStack()
+  let service: Service
+  let product: { id: number; reviews: { id: number }[] }
+  let userId = 0
+  let lightId = 0
+  const api = client(() => service.address)
+
+  beforeAll(async () => {
+    const database = open.use(await sqlite.freshDatabase())
+    service = open.use(await startService(database.url, { flags: ['--access-log', 'off'] }))
+    lightId = await api.create('/products/', sample.product)
+    const id = await api.create('/products/', sample.product)
+    userId = await api.create('/users/', sample.user)
+    product = { id, ...sample.product, reviews: [] }
+    for (let number = 0; number < REVIEWS; number += 1) {
+      const review = { ...sample.review(id, userId), comment: `"${number}"\n`.padEnd(COMMENT_CHARACTERS, 'x') }
+      product.reviews.push({ id: await api.create('/reviews/', review), ...review })
+    }
+  })
+  afterAll(() => open.disposeAsync())
+
+  test('that nobody takes keeps nobody waiting and takes little memory', async () => {
+    const before = memoryKib(service)
+    const readers = Array.from({ length: READERS }, () => askAndTakeNothing(service, `/products/${product.id}`))
+    const waits: number[] = []
+    let most = before
+    const end = performance.now() + WATCHED_MS
+    while (performance.now() < end) {
+      for (const path of ['/healthz', `/products/${lightId}`]) {
+        const asked = performance.now()
+        expect((await api.get(path)).status).toBe(200)
+        waits.push(performance.now() - asked)
+      }
+      most = Math.max(most, memoryKib(service))
+    }
+    for (const reader of readers) reader.destroy()
+    expect(Math.max(...waits)).toBeLessThan(WAIT_MAX_MS)
+    expect(most - before).toBeLessThan(MEMORY_MAX_KIB)
+  })
+
+  test('is read whole, alone, in a list, and from its user', async () => {
+    const expected = JSON.stringify(product)
+    expect(await same(`/products/${product.id}`, expected)).toBe(true)
+    expect(await same(`/products/?after_id=${product.id - 1}&limit=1`, `[${expected}]`)).toBe(true)
+    const light = JSON.stringify({ id: lightId, ...sample.product, reviews: [] })
+    expect(await same(`/products/?after_id=${lightId - 1}&limit=2`, `[${light},${expected}]`)).toBe(true)
+    const user = await (await fetch(`${service.address}/users/${userId}`)).text()
+    expect(user.endsWith(`"reviews":${JSON.stringify(product.reviews)}}`)).toBe(true)
+  })
+
+  test('is whole in the answer to an update', async () => {
+    const changed = { ...sample.product, price: 12.5 }
+    const answer = await fetch(`${service.address}/products/${product.id}`, {
+      method: 'PUT',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(changed),
+    })
+    product = { ...product, ...changed }
+    expect((await answer.text()) === JSON.stringify(product)).toBe(true)
+  })
+
+  test('is linked to the rest of its reviews, and shows 100 of them', async () => {
+    const added = await api.create('/reviews/', sample.review(product.id, userId))
+    const answer = await fetch(`${service.address}/products/${product.id}`)
+    expect(answer.headers.get('Link')).toBe(`</reviews/products/${product.id}?skip=100>; rel="more"`)
+    expect((await answer.text()) === JSON.stringify(product)).toBe(true)
+    await api.delete(`/reviews/${added}`)
+  })
+
+  /** Compares without showing 100 MB where they differ. */
+  async function same(path: string, expected: string): Promise<boolean> {
+    return (await (await fetch(service.address + path)).text()) === expected
+  }
+})
+
+function askAndTakeNothing({ address }: Service, path: string): Socket {
+  const { hostname, port, host } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  socket.pause()
+  socket.on('error', () => {})
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  return socket
+}
+
+function memoryKib({ processId }: Service): number {
+  return Number(spawnSync(['ps', '-o', 'rss=', '-p', String(processId)]).stdout.toString())
+}

@@ -47,6 +47,15 @@ test('the package holds the source with its documents, and no tests', () => {
   expect(packed.toSorted()).toEqual([...source, ...documents, ...beside, ...read].toSorted())
 })
 
+test('the lock file has the packages of all platforms, without which npm ci refuses it', () => {
+  const locked = new Set(Object.keys(lock.packages))
+  const missing = Object.entries(lock.packages).flatMap(([path, description]) => {
+    const names = 'optionalDependencies' in description ? Object.keys(description.optionalDependencies) : []
+    return names.filter(name => !foldersAbove(path).some(folder => locked.has(`${folder}node_modules/${name}`)))
+  })
+  expect(missing).toEqual([])
+})
+
 test('the package may be published', () => {
   expect(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))).not.toHaveProperty('private')
 })
@@ -97,6 +106,12 @@ test('where there is no Bun for the machine, it says so in one line, and what to
   expect({ status, output }).toEqual({ status: 1, output: '' })
   expect(errors).toMatch(/^stockroom: there is no Bun .*npm install.*\n$/)
 })
+
+/** Where Node looks for what a package depends on: in its own folder, and in each one that it is nested in. */
+function foldersAbove(path: string): string[] {
+  if (path === '') return ['']
+  return [`${path}/`, ...foldersAbove(path.slice(0, path.lastIndexOf('node_modules/')).replace(/\/$/, ''))]
+}
 
 /** What a user gets: the dependencies of the package, without those for its development. */
 function linkDependencies(modules: string): void {

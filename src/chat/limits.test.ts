@@ -1,32 +1,16 @@
 import { expect, test } from 'bun:test'
-import { chatClient } from '../../test/chat/chat-client.ts'
+import { startChatApp } from '../../test/chat/chat-app.ts'
 import { withEachEngine } from '../../test/contract.ts'
-import type { Engine } from '../../test/engines.ts'
-import { LOOPBACK } from '../../test/loopback.ts'
-import { startModelServer } from '../../test/peers/model-server.ts'
-import { openaiChat } from '../../test/peers/openai-chat.ts'
 import { connected } from '../../test/postgres/database.ts'
-import { database as databaseSetting } from '../config.ts'
-import { openDatabase, type StoreDatabase } from '../database/open.ts'
-import { openMarkdown } from '../markdown/renderer.ts'
-import { openChatModel } from '../models/open.ts'
-import { listen } from '../server/listen.ts'
-import { Answers } from './answers/answers.ts'
-import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
-import { createChat } from './app.ts'
+import type { StoreDatabase } from '../database/open.ts'
+import type { AnswerLimits } from './answers/limits.ts'
 import type { Keeping } from './prompts/keeping.ts'
 import { postgresPrompts } from './prompts/postgres.ts'
 import type { PromptRepository } from './prompts/repository.ts'
 import { sqlitePrompts } from './prompts/sqlite.ts'
-import { repositoriesOf } from './repositories.ts'
-
-/** To the database. */
-const CONNECTIONS = 4
-
-const markdown = await openMarkdown()
 
 withEachEngine('the bounds of answers', engine => {
-  const startChat = (limits: Partial<AnswerLimits>) => startChatOn(engine, limits)
+  const startChat = (limits: Partial<AnswerLimits>) => startChatApp(engine, { limits })
 
   test('an answer that nobody listens to any longer is stopped: the connection to the model is closed, what came is kept', async () => {
     await using server = await startChat({ unheardMaxMs: 300 })
@@ -177,32 +161,6 @@ withEachEngine('the bounds of answers', engine => {
     expect(await prompts.find('old-299')).toBeNull()
   })
 })
-
-/** The app within the test's process, with other limits than usual, before a real model server. */
-async function startChatOn({ freshDatabase }: Engine, limits: Partial<AnswerLimits>) {
-  const open = new AsyncDisposableStack()
-  const { url: databaseUrl } = open.use(await freshDatabase())
-  const model = open.use(await startModelServer(openaiChat))
-  const start = async () => {
-    const own = new AsyncDisposableStack()
-    const address = databaseSetting.parse(databaseUrl)
-    const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }))
-    const repositories = repositoriesOf(database)
-    const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`)
-    const answers = new Answers({
-      ...repositories,
-      model: chatModel,
-      markdown,
-      limits: { ...ANSWER_LIMITS, ...limits },
-    })
-    const app = createChat({ repositories, answers })
-    const listening = own.use(listen({ app, ...LOOPBACK }))
-    own.use(answers)
-    return { database, answers, chat: chatClient(listening.address), [Symbol.asyncDispose]: () => own.disposeAsync() }
-  }
-  const first = open.use(await start())
-  return { ...first, databaseUrl, model, startOther: start, [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
 
 function promptsOf(database: StoreDatabase, keeping?: Keeping): PromptRepository {
   return database.engine === 'sqlite' ? sqlitePrompts(database, keeping) : postgresPrompts(database, keeping)

@@ -120,7 +120,6 @@ withEachEngine('several processes', engine => {
     await follower.until('The beginning')
     lost.leave()
     await doomed.stop('SIGKILL')
-    await letPass('killed')
     const events = await follower.events()
     expect(events.at(-2)?.chunk).toContain('<p>The beginning</p>&#10;<p class="note">The answer was interrupted here')
     expect(follower.wire()).toEndWith(TERMINATE)
@@ -160,7 +159,6 @@ withEachEngine('several processes', engine => {
     follower.leave()
     lost.leave()
     await doomed.stop('SIGKILL')
-    await letPass('left')
     const next = await server.startAnother()
     while ((await next.chat.status('left')) !== '{"status":"ended"}') await Bun.sleep(10)
     const { text } = await next.chat.get('/chat/left')
@@ -220,12 +218,6 @@ withEachEngine('several processes', engine => {
 
 function callsFor(prompt: string): number {
   return server.model.calls.filter(call => call.prompt === prompt).length
-}
-
-/** In SQLite, as if a minute had gone by since the answer's process said that it was alive; elsewhere that takes seconds. */
-async function letPass(reqId: string): Promise<void> {
-  if (!server.databaseUrl.startsWith('sqlite:')) return
-  await change(`UPDATE answers SET alive_at = alive_at - 60000 WHERE req_id = '${reqId}'`)
 }
 
 async function change(update: string): Promise<void> {

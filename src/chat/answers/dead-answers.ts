@@ -1,17 +1,25 @@
 import type { AnswerRepository } from './repository.ts'
 
+/** Missed-heartbeat limit. Longer than it takes to connect again to a database that others kept reaching. */
+const DEAD_AFTER_MS = 5_000
+
 /**
- * Looks in a row that the store must have answered, and the longest time from one to the next. A store that was gone, or
- * stood still, also kept the living from saying that they are alive: they get the time to say so first.
+ * Longest time between two looks in a row. After a longer one, this process or the store may have stood still, and the
+ * others with them: they get the whole limit again.
  */
-const LOOKS_BEFORE = 4
 const LOOK_GAP_MAX_MS = 2_000
+
+interface Heartbeat {
+  readonly heartbeat: string
+  /** When it was first seen, by this process's monotonic clock. */
+  readonly seenAt: number
+}
 
 /** Ends as interrupted what dead processes have left under way. */
 export class DeadAnswers {
   readonly #answers: AnswerRepository
-  #looks = 0
-  #answeredAt = Number.NEGATIVE_INFINITY
+  #seen = new Map<string, Heartbeat>()
+  #lookedAt = Number.NEGATIVE_INFINITY
 
   constructor(answers: AnswerRepository) {
     this.#answers = answers
@@ -19,13 +27,17 @@ export class DeadAnswers {
 
   /** To be called every second. Rejects with a `DatabaseUnavailableError`. */
   async look(): Promise<void> {
-    const looks = this.#looks
-    this.#looks = 0
-    const time = await this.#answers.time()
+    const before = this.#seen
+    this.#seen = new Map()
+    const underWay = await this.#answers.underWay()
     const now = performance.now()
-    this.#looks = now - this.#answeredAt > LOOK_GAP_MAX_MS ? 1 : looks + 1
-    this.#answeredAt = now
-    // Only what was silent before the store told the time is ended, however late the store gets to do it.
-    if (this.#looks > LOOKS_BEFORE) await this.#answers.interruptDead(time - this.#answers.deadAfterMs)
+    const isInARow = now - this.#lookedAt <= LOOK_GAP_MAX_MS
+    this.#lookedAt = now
+    for (const { reqId, heartbeat } of underWay) {
+      const known = isInARow ? before.get(reqId) : undefined
+      this.#seen.set(reqId, known?.heartbeat === heartbeat ? known : { heartbeat, seenAt: now })
+    }
+    const dead = underWay.filter(({ reqId }) => now - (this.#seen.get(reqId)?.seenAt ?? now) >= DEAD_AFTER_MS)
+    await Promise.all(dead.map(answer => this.#answers.interrupt(answer)))
   }
 }

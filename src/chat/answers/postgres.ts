@@ -1,12 +1,6 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { AnswerRepository, Ending, StoredAnswer, Wishes } from './repository.ts'
 
-/**
- * Where it waits for long, the database waits for all: whoever looks for the dead then begins to count anew, see
- * `DeadAnswers`. So this is time enough to connect again, for who lost a connection that others kept.
- */
-const DEAD_AFTER_MS = 5_000
-
 const UNDER_WAY = "state IN ('waiting', 'running')"
 
 interface StateRow {
@@ -20,7 +14,12 @@ interface TextRow extends StateRow {
 
 interface WishesRow extends StateRow {
   readonly stop_asked: boolean
-  readonly unheard_ms: number
+  readonly heard: string
+}
+
+interface UnderWayRow {
+  readonly req_id: string
+  readonly heartbeat: string
 }
 
 /**
@@ -54,7 +53,7 @@ const KEEP = `
     SELECT req_id, $3::int, $4::text FROM alive WHERE $4::text <> ''
     ON CONFLICT (req_id, position) DO NOTHING
   )
-  SELECT state, failure, stop_asked, (extract(epoch FROM now() - heard_at) * 1000)::float8 AS unheard_ms
+  SELECT state, failure, stop_asked, extract(epoch FROM heard_at)::text AS heard
   FROM answers WHERE req_id = $1::text`
 
 const END = `
@@ -73,14 +72,16 @@ const ASK_TO_STOP = `
 
 const HEAR = 'UPDATE answers SET heard_at = now() WHERE req_id = $1::text'
 
-const TIME = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time'
+/** To the microsecond. */
+const HEARTBEAT = 'extract(epoch FROM alive_at)::text'
 
-const INTERRUPT_DEAD = `
-  UPDATE answers SET state = 'interrupted' WHERE ${UNDER_WAY} AND alive_at < to_timestamp($1::float8 / 1000)`
+const FIND_UNDER_WAY = `SELECT req_id, ${HEARTBEAT} AS heartbeat FROM answers WHERE ${UNDER_WAY}`
+
+const INTERRUPT = `
+  UPDATE answers SET state = 'interrupted' WHERE ${UNDER_WAY} AND req_id = $1::text AND ${HEARTBEAT} = $2::text`
 
 export function postgresAnswers(database: PostgresDatabase): AnswerRepository {
   return {
-    deadAfterMs: DEAD_AFTER_MS,
     claim: async reqId => (await database.write(CLAIM, reqId)).length > 0,
     release: async reqId => {
       await database.write(RELEASE, reqId)
@@ -105,14 +106,13 @@ export function postgresAnswers(database: PostgresDatabase): AnswerRepository {
     hear: async reqId => {
       await database.write(HEAR, reqId)
     },
-    // As a write, since a replica has a clock of its own.
-    time: async () => {
-      const [row] = await database.write<{ time: number }>(TIME)
-      if (!row) throw new Error('the database does not say what time it is')
-      return row.time
+    // As a write, since a replica may lag behind.
+    underWay: async () => {
+      const rows = await database.write<UnderWayRow>(FIND_UNDER_WAY)
+      return rows.map(({ req_id, heartbeat }) => ({ reqId: req_id, heartbeat }))
     },
-    interruptDead: async aliveBefore => {
-      await database.write(INTERRUPT_DEAD, aliveBefore)
+    interrupt: async ({ reqId, heartbeat }) => {
+      await database.write(INTERRUPT, reqId, heartbeat)
     },
   }
 }
@@ -122,7 +122,7 @@ function stored(row: TextRow): StoredAnswer {
 }
 
 function wishes(row: WishesRow): Wishes {
-  return { ending: endingOf(row), stopAsked: row.stop_asked, unheardMs: row.unheard_ms }
+  return { ending: endingOf(row), stopAsked: row.stop_asked, heard: row.heard }
 }
 
 function endingOf({ state, failure }: StateRow): Ending | null {

@@ -33,17 +33,23 @@ export interface Wishes {
   readonly ending: Ending | null
   /** Whether somebody has asked that it be stopped. */
   readonly stopAsked: boolean
-  /** How long ago somebody last listened in another process, or the answer began. */
-  readonly unheardMs: number
+  /** Differs from the one before when somebody has listened in another process since. */
+  readonly heard: string
+}
+
+/** An answer that is under way in some process. */
+interface UnderWay {
+  readonly reqId: string
+  /** Differs from the one before when the process has sent a heartbeat since. */
+  readonly heartbeat: string
 }
 
 /**
- * What a store of answers must do, for several processes at once, on machines whose clocks differ: all times are told by
- * the store's clock. A write is on the disk when it resolves.
+ * What a store of answers must do, for several processes at once, on machines whose clocks differ and may step. So no two
+ * times are compared: a process watches whether a sign of life changes, and measures how long it does not by its own
+ * monotonic clock. A write is on the disk when it resolves.
  */
 export interface AnswerRepository {
-  /** A process that has not said for so long that it is alive is dead. More than it may be kept from saying so. */
-  readonly deadAfterMs: number
   /** Makes the answer to this prompt the caller's: true for exactly one caller, in whichever process. */
   claim(reqId: string): Promise<boolean>
   /** Gives a claim back of which nothing has come, so that another may claim it. */
@@ -51,8 +57,8 @@ export interface AnswerRepository {
   /** `null` when nobody has claimed it. `known` is what is known of its text already, in Unicode code points. */
   find(reqId: string, known?: number): Promise<StoredAnswer | null>
   /**
-   * Says that whoever claimed it is alive, and keeps one more piece of what came. A piece whose keeping failed is kept
-   * again before the next one, the same. `null` when the answer is not there.
+   * Sends the heartbeat of whoever claimed it, and keeps one more piece of what came. A piece whose keeping failed is
+   * kept again before the next one, the same. `null` when the answer is not there.
    */
   keep(reqId: string, piece: Piece, isWaiting: boolean): Promise<Wishes | null>
   /**
@@ -64,8 +70,11 @@ export interface AnswerRepository {
   askToStop(reqId: string): Promise<void>
   /** Says that somebody listens. */
   hear(reqId: string): Promise<void>
-  /** The store's clock, in milliseconds since 1970. */
-  time(): Promise<number>
-  /** Ends as interrupted what is under way and was last said to be alive before this time of the store's clock. */
-  interruptDead(aliveBefore: number): Promise<void>
+  /**
+   * All answers that are under way. Resolves only if the store takes writes: where nobody can send a heartbeat, nobody is
+   * dead for lack of one.
+   */
+  underWay(): Promise<readonly UnderWay[]>
+  /** Ends an answer as interrupted, if it is under way and there was no heartbeat since this one. */
+  interrupt(answer: UnderWay): Promise<void>
 }

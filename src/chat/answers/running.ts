@@ -48,6 +48,8 @@ export class RunningAnswer {
   /** Begun to be kept; whether it was is not known. */
   #keeping: Piece | null = null
   #heardAt = performance.now()
+  /** What the store said last of listeners in other processes. */
+  #heard: string | undefined
   #isWaiting = true
   #isGivenBack = false
   #ending: Ending | null = null
@@ -163,11 +165,12 @@ export class RunningAnswer {
       isWaiting,
       at: performance.now(),
     }
-    const unheardMs = Math.min(performance.now() - this.#heardAt, wishes?.unheardMs ?? Number.POSITIVE_INFINITY)
+    if (wishes && wishes.heard !== this.#heard) this.#heardAt = performance.now()
+    this.#heard = wishes?.heard
     // Another process has taken this one for dead.
     if (wishes?.ending) this.#decide(wishes.ending)
     else if (wishes?.stopAsked) this.#decide({ state: 'stopped' })
-    else if (unheardMs >= limits.unheardMaxMs) this.#decide({ state: 'unheard' })
+    else if (performance.now() - this.#heardAt >= limits.unheardMaxMs) this.#decide({ state: 'unheard' })
   }
 
   #isDue(): boolean {

@@ -1,9 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { AnswerRepository, Ending, StoredAnswer } from './repository.ts'
 
-/** A write may wait 10 s for another process's. */
-const DEAD_AFTER_MS = 15_000
-
 const UNDER_WAY = "state IN ('waiting', 'running')"
 
 interface StateRow {
@@ -17,10 +14,14 @@ interface TextRow extends StateRow {
 
 interface WishesRow extends StateRow {
   readonly stop_asked: 0 | 1
-  readonly heard_at: number
+  readonly heard: string
 }
 
-/** All processes are on one machine, so its clock is the store's. */
+interface UnderWayRow {
+  readonly req_id: string
+  readonly heartbeat: string
+}
+
 export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
   const insert = database.prepare<[reqId: string, aliveAt: number, heardAt: number]>(`
     INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, 'waiting', ?, ?) ON CONFLICT DO NOTHING`)
@@ -31,7 +32,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     'SELECT state, failure, substr(text, 1 + ?) AS text FROM answers WHERE req_id = ?',
   )
   const selectWishes = database.prepare<[reqId: string], WishesRow>(
-    'SELECT state, failure, stop_asked, heard_at FROM answers WHERE req_id = ?',
+    'SELECT state, failure, stop_asked, CAST(heard_at AS TEXT) AS heard FROM answers WHERE req_id = ?',
   )
   const append = database.prepare<[state: string, position: number, text: string, aliveAt: number, reqId: string]>(
     `UPDATE answers SET state = ?, text = substr(text, 1, ?) || ?, alive_at = ? WHERE req_id = ? AND ${UNDER_WAY}`,
@@ -42,15 +43,13 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
   const complete = database.prepare<[text: string, reqId: string]>('UPDATE answers SET text = ? WHERE req_id = ?')
   const askToStop = database.prepare<[reqId: string]>('UPDATE answers SET stop_asked = 1 WHERE req_id = ?')
   const hear = database.prepare<[heardAt: number, reqId: string]>('UPDATE answers SET heard_at = ? WHERE req_id = ?')
-  const selectDead = database.prepare<[aliveBefore: number], { req_id: string }>(
-    `SELECT req_id FROM answers WHERE ${UNDER_WAY} AND alive_at < ? LIMIT 1`,
+  const selectUnderWay = database.prepare<[], UnderWayRow>(
+    `SELECT req_id, CAST(alive_at AS TEXT) AS heartbeat FROM answers WHERE ${UNDER_WAY}`,
   )
-  const interrupt = database.prepare<[aliveBefore: number]>(
-    `UPDATE answers SET state = 'interrupted' WHERE ${UNDER_WAY} AND alive_at < ?`,
-  )
+  const interrupt = database.prepare<[reqId: string, heartbeat: string]>(`
+    UPDATE answers SET state = 'interrupted' WHERE ${UNDER_WAY} AND req_id = ? AND alive_at = CAST(? AS INTEGER)`)
 
   return {
-    deadAfterMs: DEAD_AFTER_MS,
     claim: reqId => database.write(() => insert.run(reqId, Date.now(), Date.now()).changes === 1),
     release: reqId =>
       database.write(() => {
@@ -64,7 +63,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       database.write(() => {
         append.run(isWaiting ? 'waiting' : 'running', position, text, Date.now(), reqId)
         const row = selectWishes.get(reqId)
-        return row && { ending: endingOf(row), stopAsked: row.stop_asked === 1, unheardMs: Date.now() - row.heard_at }
+        return row && { ending: endingOf(row), stopAsked: row.stop_asked === 1, heard: row.heard }
       }),
     end: (reqId, text, ending) =>
       database.write(() => {
@@ -79,14 +78,16 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       database.write(() => {
         hear.run(Date.now(), reqId)
       }),
-    time: async () => Date.now(),
-    interruptDead: async aliveBefore => {
-      // Hardly ever is there one, and a write holds up others.
-      if (database.snapshot(() => selectDead.get(aliveBefore)) === null) return
-      await database.write(() => {
-        interrupt.run(aliveBefore)
-      })
+    underWay: async () => {
+      // Mostly there is none, and a write holds up others.
+      if (database.snapshot(() => selectUnderWay.get()) === null) return []
+      const rows = await database.write(() => selectUnderWay.all())
+      return rows.map(({ req_id, heartbeat }) => ({ reqId: req_id, heartbeat }))
     },
+    interrupt: ({ reqId, heartbeat }) =>
+      database.write(() => {
+        interrupt.run(reqId, heartbeat)
+      }),
   }
 }
 

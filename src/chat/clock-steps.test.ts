@@ -1,0 +1,99 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { startChatApp } from '../../test/chat/chat-app.ts'
+import { withEachEngine } from '../../test/contract.ts'
+import { sqlite } from '../../test/engines.ts'
+import { connected } from '../../test/postgres/database.ts'
+
+/** Steps of the clock: as by a time server that is reached late, a virtual machine that is resumed, or a hand. */
+
+setDefaultTimeout(60_000)
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+
+/** Longer than it takes to look for dead answers, or to ask whether anybody listens. */
+const LOOKED_AGAIN_MS = 2_500
+
+/** Longer than a process may be silent before it is taken for dead. */
+const SILENT_MS = 7_000
+
+test('an answer goes on when the clock of the machine steps ahead, and when it steps back', async () => {
+  await using server = await startChatApp(sqlite, { isKept: true })
+  const { chat, model } = server
+  await chat.post('stepped', 'stepped')
+  const listener = chat.listen('stepped')
+  const call = await model.nextCall()
+  await call.send('one ')
+  await listener.until('one')
+  for (const step of [MINUTE_MS, -MINUTE_MS, 8 * DAY_MS]) {
+    using _ = clockSteps(step)
+    await Bun.sleep(LOOKED_AGAIN_MS)
+    expect(await chat.status('stepped'), `${step}`).toBe('{"status":"running"}')
+  }
+  void call.answer('two').catch(() => {})
+  expect(await listener.end()).toContain('<p>one two</p>')
+})
+
+test('an answer that is followed from another process goes on when the clock of the machine steps ahead', async () => {
+  await using server = await startChatApp(sqlite, { limits: { unheardMaxMs: 1_500 } })
+  await using other = await server.startOther()
+  const { chat, model } = server
+  await chat.post('followed', 'followed')
+  const first = chat.listen('followed')
+  const call = await model.nextCall()
+  await call.send('one ')
+  await first.until('one')
+  const follower = other.chat.listen('followed')
+  await follower.until('one')
+  first.leave()
+  {
+    using _ = clockSteps(MINUTE_MS)
+    await Bun.sleep(LOOKED_AGAIN_MS)
+  }
+  void call.answer('two').catch(() => {})
+  expect(await follower.end()).toContain('<p>one two</p>')
+})
+
+withEachEngine('a step of the store’s clock', engine => {
+  test('ends no answer: neither as dead nor as unheard', async () => {
+    await using server = await startChatApp(engine, { isKept: true })
+    const { chat, model, databaseUrl } = server
+    await chat.post('stepped', 'stepped')
+    const listener = chat.listen('stepped')
+    const call = await model.nextCall()
+    await call.send('one ')
+    await listener.until('one')
+    const until = performance.now() + SILENT_MS
+    while (performance.now() < until) {
+      await ageAnswers(databaseUrl)
+      await Bun.sleep(20)
+    }
+    void call.answer('two').catch(() => {})
+    expect(await listener.end()).toContain('<p>one two</p>')
+  })
+})
+
+/** Until it is disposed of, the machine's clock steps so far with each tenth of a second. */
+function clockSteps(milliseconds: number): Disposable {
+  const real = Date.now
+  const began = performance.now()
+  Date.now = () => real() + milliseconds * Math.ceil((performance.now() - began) / 100)
+  return {
+    [Symbol.dispose]: () => {
+      Date.now = real
+    },
+  }
+}
+
+/** As if the store's clock had gone on by a minute. */
+async function ageAnswers(databaseUrl: string): Promise<void> {
+  await using sql = connected(databaseUrl)
+  if (databaseUrl.startsWith('sqlite:')) {
+    await sql.unsafe('PRAGMA busy_timeout = 5000')
+    await sql.unsafe('UPDATE answers SET alive_at = alive_at - 60000, heard_at = heard_at - 60000')
+  } else {
+    await sql.unsafe(
+      "UPDATE answers SET alive_at = alive_at - interval '1 minute', heard_at = heard_at - interval '1 minute'",
+    )
+  }
+}

@@ -1,0 +1,53 @@
+import { Answers } from '../../src/chat/answers/answers.ts'
+import { ANSWER_LIMITS, type AnswerLimits } from '../../src/chat/answers/limits.ts'
+import { createChat } from '../../src/chat/app.ts'
+import { startHousekeeping } from '../../src/chat/housekeeping.ts'
+import { repositoriesOf } from '../../src/chat/repositories.ts'
+import { database as databaseSetting } from '../../src/config.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { openMarkdown } from '../../src/markdown/renderer.ts'
+import { openChatModel } from '../../src/models/open.ts'
+import { listen } from '../../src/server/listen.ts'
+import type { Engine } from '../engines.ts'
+import { LOOPBACK } from '../loopback.ts'
+import { startModelServer } from '../peers/model-server.ts'
+import { openaiChat } from '../peers/openai-chat.ts'
+import { chatClient } from './chat-client.ts'
+
+/** To the database. */
+const CONNECTIONS = 4
+
+const markdown = await openMarkdown()
+
+interface ChatAppOptions {
+  readonly limits?: Partial<AnswerLimits>
+  /** Whether it ends what dead processes have left, and forgets what is old. */
+  readonly isKept?: boolean
+}
+
+/** The app within the test's process, with other limits than usual, before a real model server. */
+export async function startChatApp({ freshDatabase }: Engine, { limits, isKept = false }: ChatAppOptions = {}) {
+  const open = new AsyncDisposableStack()
+  const { url: databaseUrl } = open.use(await freshDatabase())
+  const model = open.use(await startModelServer(openaiChat))
+  const start = async () => {
+    const own = new AsyncDisposableStack()
+    const address = databaseSetting.parse(databaseUrl)
+    const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }))
+    const repositories = repositoriesOf(database)
+    const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`)
+    const answers = new Answers({
+      ...repositories,
+      model: chatModel,
+      markdown,
+      limits: { ...ANSWER_LIMITS, ...limits },
+    })
+    if (isKept) own.use(startHousekeeping(repositories))
+    const app = createChat({ repositories, answers })
+    const listening = own.use(listen({ app, ...LOOPBACK }))
+    own.use(answers)
+    return { database, answers, chat: chatClient(listening.address), [Symbol.asyncDispose]: () => own.disposeAsync() }
+  }
+  const first = open.use(await start())
+  return { ...first, databaseUrl, model, startOther: start, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}

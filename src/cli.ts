@@ -8,11 +8,12 @@ import type { Command } from './command.ts'
 import { indispensableParent } from './config.ts'
 import { copy } from './copy/command.ts'
 import { commandHelp, programHelp } from './help.ts'
+import { licenses } from './licenses/command.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
 import { endWithParent } from './parent.ts'
 import { talk } from './talk/command.ts'
 
-const COMMANDS: readonly Command[] = [serve, breeds, chat, talk, seed, backup, copy]
+const COMMANDS: readonly Command[] = [serve, breeds, chat, talk, seed, backup, copy, licenses]
 
 process.exitCode = await main(process.argv.slice(2))
 

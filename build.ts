@@ -1,0 +1,21 @@
+import { rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { spawnSync } from 'bun'
+import { NOTICES_NAME } from './src/licenses/command.ts'
+import { collectNotices } from './src/licenses/notices.ts'
+
+// Makes the executable in `dist` or the folder that is named, with the notices of all that it contains inside and beside it.
+const folder = resolve(process.argv[2] ?? join(import.meta.dir, 'dist'))
+const notices = join(folder, `${NOTICES_NAME}.txt`)
+await Bun.write(notices, collectNotices())
+const { exitCode } = spawnSync(
+  [
+    process.execPath,
+    ...['build', '--compile', '--minify', '--sourcemap', `--outfile=${join(folder, 'stockroom')}`],
+    ...['--loader=.txt:file', '--asset-naming=[name].[ext]', 'src/cli.ts', notices],
+  ],
+  { cwd: import.meta.dir, stdout: 'inherit', stderr: 'inherit' },
+)
+// The bundler makes a map of the notices, too, which maps nothing.
+rmSync(join(folder, `${NOTICES_NAME}.js.map`), { force: true })
+process.exitCode = exitCode

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { DatabaseUnavailableError } from '../errors.ts'
+import { Commits } from './commits.ts'
 import { connect, type Parameter, type Prepared, prepared } from './connection.ts'
 import { translated } from './failure.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -25,6 +26,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #begin: Statement
   readonly #commit: Statement
   readonly #dataVersion: Statement<{ data_version: number }, []>
+  readonly #commits: Commits
   readonly #writes: GroupCommit
   readonly #changeListeners: (() => void)[] = []
   #seenVersion = 0
@@ -36,6 +38,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#begin = connection.prepare('BEGIN')
     this.#commit = connection.prepare('COMMIT')
     this.#dataVersion = connection.prepare('PRAGMA data_version')
+    this.#commits = new Commits(connection)
     this.#writes = new GroupCommit(connection, { begins: () => this.#endSnapshot(), ended: () => this.#changed() })
   }
 
@@ -48,15 +51,18 @@ export class SqliteDatabase implements AsyncDisposable {
    * All that `read` asks is of one moment, whatever other processes write meanwhile.
    *
    * Reads of one turn of the event loop share that moment, and with it the locks that SQLite takes and gives back by
-   * system calls. None can miss a write that was acknowledged before its request came.
+   * system calls, for as long as nobody commits. A turn also serves requests that arrive after its beginning, so each
+   * read looks for commits anew: none misses a write that was acknowledged before its request came.
    */
   snapshot<Result>(read: () => Result): Result {
     try {
-      if (!this.#reading) {
-        this.#beginSnapshot()
-      }
+      // Before a snapshot begins, too: what is committed after this look ends it.
+      if (this.#commits.haveCome()) this.#endSnapshot()
+      if (!this.#reading) this.#beginSnapshot()
       return read()
     } catch (error) {
+      // Where the version could not be read, nobody has heard of the changes that this snapshot shows.
+      this.#endSnapshot()
       throw translated(error)
     }
   }
@@ -123,13 +129,14 @@ export class SqliteDatabase implements AsyncDisposable {
       if (!(translated(error) instanceof DatabaseUnavailableError)) throw error
     }
     this.#connection.close()
+    this.#commits[Symbol.dispose]()
   }
 
   #beginSnapshot(): void {
     this.#begin.run()
     this.#reading = true
     setImmediate(() => this.#endSnapshot())
-    // SQLite counts the commits of other connections, and only those.
+    // The first statement fixes the moment. SQLite counts the commits of other connections, and only those.
     const version = this.#dataVersion.get()?.data_version ?? 0
     if (version !== this.#seenVersion) this.#changed()
     this.#seenVersion = version
@@ -142,6 +149,7 @@ export class SqliteDatabase implements AsyncDisposable {
   #endSnapshot(): void {
     if (!this.#reading) return
     this.#reading = false
-    this.#commit.run()
+    // Some errors have ended the transaction.
+    if (this.#connection.inTransaction) this.#commit.run()
   }
 }

@@ -22,7 +22,7 @@ interface WaitingWrite {
 
 /** What a group of writes means for the reads on the same connection. */
 interface Surroundings {
-  /** Called before a group begins its transaction. */
+  /** Called before a group begins its transaction: a connection has one at a time. */
   readonly begins: () => void
   /** Called when a group has ended, before those who wait for it hear of it. */
   readonly ended: () => void
@@ -76,11 +76,12 @@ export class GroupCommit {
   #schedule(delayMs = 0): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    this.#idle = Promise.withResolvers<void>()
     const commitGroup = () => {
       this.#scheduled = false
       this.#commitGroup()
-      if (!this.#scheduled) this.#idle.resolve()
+      if (this.#scheduled) return
+      this.#idle.resolve()
+      this.#idle = Promise.withResolvers()
     }
     // After this turn of the event loop, so that all requests that have arrived go into one group.
     if (delayMs === 0) setImmediate(commitGroup)

@@ -19,13 +19,13 @@ export function jsonTextAnswer(json: string, headers?: Readonly<Record<string, s
 
 /** Answers one resource; `moreLink` makes the `Link` header to the rest of an embedded array that was cut. */
 export function resourceAnswer(
-  { json, cutAfterId, rest }: Representation,
+  { json, cutAfterId, rest, release }: Representation,
   context: CatalogContext,
   moreLink?: (cutAfterId: number) => string,
 ): Response {
   const headers = cutAfterId === null || !moreLink ? undefined : { Link: moreLink(cutAfterId) }
   if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonTextAnswer(json, headers)
-  return streamedAnswer(textsOf(json, rest), context, headers)
+  return streamedAnswer(textsOf(json, rest), context, { headers, ended: release })
 }
 
 async function* textsOf(json: string, rest?: () => AsyncIterable<string>): AsyncGenerator<string> {

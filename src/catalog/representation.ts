@@ -6,4 +6,6 @@ export interface Representation {
   readonly cutAfterId: number | null
   /** Of a heavy one: reads what follows, piece by piece. */
   readonly rest?: () => AsyncIterable<string>
+  /** Of one that is held in memory: to be called when nobody reads on. */
+  readonly release?: () => void
 }

@@ -18,6 +18,12 @@ const pieces = new ByteBudget(PIECES_MAX_BYTES)
 /** Resolves in the turn of the event loop in which the last piece may be read. */
 let lastTurn = Promise.resolve()
 
+interface StreamedAnswerOptions {
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Called when nobody reads on, however it has ended. */
+  readonly ended?: (() => void) | undefined
+}
+
 /**
  * Sends JSON text in pieces, each read when the client has taken the one before. All such answers share one budget of memory:
  * when slow clients have spent it, reads are turned away with a `BusyError`, and the answer to a write waits.
@@ -25,12 +31,15 @@ let lastTurn = Promise.resolve()
 export function streamedAnswer(
   texts: AsyncIterable<string>,
   context: CatalogContext,
-  headers: Readonly<Record<string, string>> = {},
+  { headers, ended }: StreamedAnswerOptions,
 ): Response {
   const { raw, method } = context.req
   if (method === 'GET' && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
   context.env.server.timeout(raw, READER_IDLE_SECONDS)
-  const body = jsonStream(texts[Symbol.asyncIterator](), error => logFailure(error, context.env.requestId))
+  const body = jsonStream(texts[Symbol.asyncIterator](), {
+    failed: error => logFailure(error, context.env.requestId),
+    ended,
+  })
   return new Response(body, { headers: { 'Content-Type': 'application/json', ...headers } })
 }
 
@@ -40,7 +49,12 @@ function ownTurn(): Promise<void> {
   return lastTurn
 }
 
-function jsonStream(texts: AsyncIterator<string>, failed: (error: unknown) => void): ReadableStream<Uint8Array> {
+interface StreamEnds {
+  readonly failed: (error: unknown) => void
+  readonly ended: (() => void) | undefined
+}
+
+function jsonStream(texts: AsyncIterator<string>, { failed, ended }: StreamEnds): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let held = 0
   let isFirst = true
@@ -73,10 +87,12 @@ function jsonStream(texts: AsyncIterator<string>, failed: (error: unknown) => vo
           const bytes = await next()
           if (hasLeft || !bytes) release()
           if (hasLeft) return
-          if (bytes) controller.enqueue(bytes)
-          else controller.close()
+          if (bytes) return controller.enqueue(bytes)
+          ended?.()
+          controller.close()
         } catch (error) {
           release()
+          ended?.()
           if (hasLeft) return
           failed(error)
           // Without the error, which the runtime would print. The connection is cut, so nobody takes this for the whole.
@@ -86,6 +102,7 @@ function jsonStream(texts: AsyncIterator<string>, failed: (error: unknown) => vo
       async cancel() {
         hasLeft = true
         release()
+        ended?.()
         await texts.return?.()
       },
     },

@@ -89,6 +89,46 @@ describe('a product with 100 reviews of 1 MB each', () => {
     await api.delete(`/reviews/${added}`)
   })
 
+  test('is whole in the answer to its delete, which keeps nobody waiting', async () => {
+    const before = memoryKib(service)
+    let isAnswered = false
+    const waits: number[] = []
+    const deleted = fetch(`${service.address}/products/${product.id}`, { method: 'DELETE' }).then(async answer => {
+      const text = await answer.text()
+      isAnswered = true
+      return text
+    })
+    while (!isAnswered) {
+      const asked = performance.now()
+      expect((await api.get('/healthz')).status).toBe(200)
+      waits.push(performance.now() - asked)
+    }
+    expect((await deleted) === JSON.stringify(product)).toBe(true)
+    expect(Math.max(...waits)).toBeLessThan(WAIT_MAX_MS)
+    expect(memoryKib(service) - before).toBeLessThan(MEMORY_MAX_KIB)
+    expect((await api.get(`/products/${product.id}`)).status).toBe(404)
+    expect((await api.get(`/users/${userId}`)).body).toMatchObject({ reviews: [] })
+  })
+
+  test('in a category, keeps its description when the category is deleted', async () => {
+    const categoryId = await api.create('/categories/', sample.category)
+    const products: object[] = []
+    for (let number = 1; number <= 3; number += 1) {
+      const heavy = { ...sample.product, price: number, description: 'é'.repeat(COMMENT_CHARACTERS / 2) }
+      products.push({ id: await api.create(`/products/${categoryId}/products`, heavy), ...heavy })
+    }
+    const expected = JSON.stringify({ id: categoryId, ...sample.category, products })
+    expect(await same(`/categories/${categoryId}`, expected)).toBe(true)
+    expect(await same(`/categories/?after_id=${categoryId - 1}`, `[${expected}]`)).toBe(true)
+    const isWritten = api.create('/categories/', sample.category)
+    const answer = await fetch(`${service.address}/categories/${categoryId}`, { method: 'DELETE' })
+    expect((await answer.text()) === expected).toBe(true)
+    expect(await isWritten).toBeGreaterThan(categoryId)
+    expect((await api.get(`/categories/${categoryId}`)).status).toBe(404)
+    const [first] = products
+    expect((await api.get(`/products/?after_id=${lightId}&limit=1`)).body).toEqual([{ ...first, reviews: [] }])
+  })
+
   /** Compares without showing 100 MB where they differ. */
   async function same(path: string, expected: string): Promise<boolean> {
     return (await (await fetch(service.address + path)).text()) === expected

@@ -1,9 +1,8 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedProduct } from '../embedded/schema.ts'
-import { type Embedding, embedding, PRODUCTS_OF_CATEGORY, resourceReads } from '../embedded/sqlite.ts'
+import { deleting, type Embedding, embedding, finding, PRODUCTS_OF_CATEGORY } from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
-import type { Representation } from '../representation.ts'
 import type { CategoryRepository } from './repository.ts'
 import type { Category } from './schema.ts'
 
@@ -14,6 +13,7 @@ const COLUMNS = 'id, name, description'
 
 const CATEGORY: Embedding<CategoryRow, EmbeddedProductRow, EmbeddedProduct, Category> = {
   array: PRODUCTS_OF_CATEGORY,
+  columns: COLUMNS,
   ownerOf: product => product.category_id,
   weight: product => product.description.length,
   // Without its owner's id.
@@ -23,12 +23,7 @@ const CATEGORY: Embedding<CategoryRow, EmbeddedProductRow, EmbeddedProduct, Cate
 
 export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
   const remembered = new Remembered(database)
-  const select = database.prepare<[id: number], CategoryRow>(`SELECT ${COLUMNS} FROM categories WHERE id = ?`)
-  const withOwnProducts = resourceReads(database, CATEGORY)
-  const read = (id: number): Representation | null => {
-    const category = select.get(id)
-    return category && withOwnProducts(category)
-  }
+  const read = finding(database, CATEGORY)
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], CategoryRow>(
     `SELECT ${COLUMNS} FROM categories WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
@@ -40,7 +35,6 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
   const change = database.prepare<[name: string, description: string, id: number]>(
     'UPDATE categories SET name = ?, description = ? WHERE id = ?',
   )
-  const remove = database.prepare<[id: number]>('DELETE FROM categories WHERE id = ?')
 
   return {
     all: () =>
@@ -60,11 +54,6 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
         change.run(name, description, id)
         return read(id)
       }),
-    delete: id =>
-      database.write(() => {
-        const found = read(id)
-        remove.run(id)
-        return found
-      }),
+    delete: deleting(database, CATEGORY),
   }
 }

@@ -2,6 +2,7 @@ import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/da
 import { CHUNK_MAX_CHARACTERS, type Chunk, type ListItem } from '../lists/listing.ts'
 import { chunkOf, type ReadItem } from '../lists/sqlite.ts'
 import type { Representation } from '../representation.ts'
+import { deleteHeavy } from './deleted.ts'
 import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
 import { EMBEDDED_MAX } from './schema.ts'
 
@@ -14,7 +15,12 @@ interface EmbeddedArray {
   readonly index: string
   /** Those that items show, and the key. */
   readonly columns: readonly string[]
+  /** What the schema does with the rows when their owner is deleted. */
+  readonly onDelete: 'cascade' | 'set null'
 }
+
+/** Rows of an array that are deleted in one turn of the event loop. */
+const REMOVED_AT_ONCE = 50
 
 export const PRODUCT_COLUMNS = ['id', 'name', 'description', 'price'] as const
 const REVIEW_COLUMNS = ['id', 'product_id', 'user_id', 'rating', 'comment'] as const
@@ -25,6 +31,7 @@ export const REVIEWS_OF_PRODUCT: EmbeddedArray = {
   key: 'product_id',
   index: 'reviews_by_product',
   columns: REVIEW_COLUMNS,
+  onDelete: 'cascade',
 }
 
 export const REVIEWS_OF_USER: EmbeddedArray = {
@@ -33,6 +40,7 @@ export const REVIEWS_OF_USER: EmbeddedArray = {
   key: 'user_id',
   index: 'reviews_by_user',
   columns: REVIEW_COLUMNS,
+  onDelete: 'cascade',
 }
 
 export const PRODUCTS_OF_CATEGORY: EmbeddedArray = {
@@ -41,11 +49,14 @@ export const PRODUCTS_OF_CATEGORY: EmbeddedArray = {
   key: 'category_id',
   index: 'products_by_category',
   columns: [...PRODUCT_COLUMNS, 'category_id'],
+  onDelete: 'set null',
 }
 
 /** How a resource is made of its own row and those of its array, which is its last member. */
 export interface Embedding<Owner, Row, Item, Resource> {
   readonly array: EmbeddedArray
+  /** Of the owner: those that the resource shows, in SQL. */
+  readonly columns: string
   readonly ownerOf: (row: Row) => number
   /** The characters of a row that may be long. */
   readonly weight: (row: Row) => number
@@ -62,11 +73,64 @@ export interface Reading extends SqliteTransaction {
   snapshot<Result>(read: () => Result): Result
 }
 
+/** Prepares the statements that read one resource by its id. */
+export function finding<Owner extends Identified, Row extends Identified, Item extends Identified>(
+  reading: Reading,
+  embedded: Embedding<Owner, Row, Item, unknown>,
+): (id: number) => Representation | null {
+  const select = reading.prepare<[id: number], Owner>(
+    `SELECT ${embedded.columns} FROM ${embedded.array.owners} WHERE id = ?`,
+  )
+  const resource = resources(reading, embedded)
+  return id => {
+    const owner = select.get(id)
+    return owner && resource(owner)
+  }
+}
+
+/**
+ * Prepares the statements that delete one resource and tell what it was. One with many or heavy rows in its array goes in
+ * a transaction of its own, a few rows at a time.
+ */
+export function deleting<Owner extends Identified, Row extends Identified, Item extends Identified>(
+  database: SqliteDatabase,
+  embedded: Embedding<Owner, Row, Item, unknown>,
+): (id: number) => Promise<Representation | null> {
+  const { owners, rows, key, index, onDelete } = embedded.array
+  const find = finding(database, embedded)
+  const removal = `DELETE FROM ${owners} WHERE id = ?`
+  const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
+  const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
+  const remove = database.prepare<[id: number]>(removal)
+
+  const deleteLarge = (id: number) =>
+    deleteHeavy(hold =>
+      database.bulk('writing', async transaction => {
+        const found = finding({ prepare: sql => transaction.prepare(sql), snapshot: read => read() }, embedded)(id)
+        const held = found && (await hold(found))
+        const detach = transaction.prepare<[id: number]>(detachment)
+        while (detach.run(id).changes > 0) await new Promise<void>(resolve => setImmediate(resolve))
+        transaction.prepare<[id: number]>(removal).run(id)
+        return held
+      }),
+    )
+
+  return async id => {
+    const found = await database.write(() => {
+      const resource = find(id)
+      const isLarge = resource !== null && (resource.rest !== undefined || resource.cutAfterId !== null)
+      if (!isLarge) remove.run(id)
+      return { resource, isLarge }
+    })
+    return found.isLarge ? deleteLarge(id) : found.resource
+  }
+}
+
 /**
  * Prepares the statements for the array of one owner at a time. The function that comes back makes a resource of its
  * row; it reads no more of the array than may be held in memory at once.
  */
-export function resourceReads<Owner extends Identified, Row extends Identified, Item extends Identified>(
+function resources<Owner extends Identified, Row extends Identified, Item extends Identified>(
   reading: Reading,
   { array: { rows, key, index, columns }, weight, itemOf, resourceOf }: Embedding<Owner, Row, Item, unknown>,
 ): (owner: Owner) => Representation {
@@ -127,7 +191,7 @@ export function embedding<
 ): (owners: Chunk<Owner>, ...parameters: Parameters) => Chunk<ReadItem> {
   const { array, ownerOf, weight, itemOf, resourceOf } = embedded
   const { owners: table, rows, key, index, columns } = array
-  const alone = resourceReads(database, embedded)
+  const alone = resources(database, embedded)
   const selected = columns.map(column => `embedded.${column}`).join(', ')
   const joined = `
     SELECT ${selected} FROM ${table} AS owner CROSS JOIN ${rows} AS embedded INDEXED BY ${index}

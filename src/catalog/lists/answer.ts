@@ -30,7 +30,7 @@ export async function listAnswer(listing: Listing, page: PageQuery, context: Cat
   const headers = end.more && range.limit > 0 ? { Link: nextLink(context.req, page, end.lastId) } : {}
   if (whole && isLight(first.items)) return jsonTextAnswer(`[${joined(first.items)}]`, headers)
   const untilId = whole ? (lastItem?.id ?? 0) : end.lastId
-  return streamedAnswer(listTexts(remainingChunks(listing, { ...range, untilId }, first.items)), context, headers)
+  return streamedAnswer(listTexts(remainingChunks(listing, { ...range, untilId }, first.items)), context, { headers })
 }
 
 function isLight(items: readonly ListItem[]): boolean {

@@ -1,9 +1,15 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedProduct, EmbeddedReview } from '../embedded/schema.ts'
-import { type Embedding, embedding, PRODUCT_COLUMNS, REVIEWS_OF_PRODUCT, resourceReads } from '../embedded/sqlite.ts'
+import {
+  deleting,
+  type Embedding,
+  embedding,
+  finding,
+  PRODUCT_COLUMNS,
+  REVIEWS_OF_PRODUCT,
+} from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
-import type { Representation } from '../representation.ts'
 import type { ProductRepository } from './repository.ts'
 import type { Product, ProductCreate } from './schema.ts'
 
@@ -11,6 +17,7 @@ const COLUMNS = PRODUCT_COLUMNS.join(', ')
 
 const PRODUCT: Embedding<EmbeddedProduct, EmbeddedReview, EmbeddedReview, Product> = {
   array: REVIEWS_OF_PRODUCT,
+  columns: COLUMNS,
   ownerOf: review => review.product_id,
   weight: review => review.comment.length,
   itemOf: review => review,
@@ -19,12 +26,7 @@ const PRODUCT: Embedding<EmbeddedProduct, EmbeddedReview, EmbeddedReview, Produc
 
 export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   const remembered = new Remembered(database)
-  const select = database.prepare<[id: number], EmbeddedProduct>(`SELECT ${COLUMNS} FROM products WHERE id = ?`)
-  const withOwnReviews = resourceReads(database, PRODUCT)
-  const read = (id: number): Representation | null => {
-    const product = select.get(id)
-    return product && withOwnReviews(product)
-  }
+  const read = finding(database, PRODUCT)
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], EmbeddedProduct>(
     `SELECT ${COLUMNS} FROM products WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
@@ -59,7 +61,6 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
   const change = database.prepare<[name: string, description: string, price: number, id: number]>(
     'UPDATE products SET name = ?, description = ?, price = ? WHERE id = ?',
   )
-  const remove = database.prepare<[id: number]>('DELETE FROM products WHERE id = ?')
 
   const add = (categoryId: number | null, { name, description, price }: ProductCreate): Product => {
     const { lastInsertRowid } = insert.run(categoryId, name, description, price)
@@ -93,12 +94,7 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
         change.run(name, description, price, id)
         return read(id)
       }),
-    delete: id =>
-      database.write(() => {
-        const found = read(id)
-        remove.run(id)
-        return found
-      }),
+    delete: deleting(database, PRODUCT),
   }
 }
 

@@ -1,9 +1,8 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
-import { type Embedding, embedding, REVIEWS_OF_USER, resourceReads } from '../embedded/sqlite.ts'
+import { deleting, type Embedding, embedding, finding, REVIEWS_OF_USER } from '../embedded/sqlite.ts'
 import { allRows, chunkOf, sqliteListing } from '../lists/sqlite.ts'
 import { Remembered } from '../remembered.ts'
-import type { Representation } from '../representation.ts'
 import type { UserRepository } from './repository.ts'
 import { type Flags, PASSWORD_MASK, type User } from './schema.ts'
 
@@ -20,6 +19,7 @@ const COLUMNS = `
 
 const USER: Embedding<UserRow, EmbeddedReview, EmbeddedReview, User> = {
   array: REVIEWS_OF_USER,
+  columns: COLUMNS,
   ownerOf: review => review.user_id,
   weight: review => review.comment.length,
   itemOf: review => review,
@@ -38,13 +38,8 @@ type FlagValues<Value> = [
 
 export function sqliteUsers(database: SqliteDatabase): UserRepository {
   const remembered = new Remembered(database)
-  const select = database.prepare<[id: number], UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`)
-  const withOwnReviews = resourceReads(database, USER)
-  const find = (id: number): Representation | null => {
-    const user = select.get(id)
-    return user && withOwnReviews(user)
-  }
   const selectId = database.prepare<[id: number], { id: number }>('SELECT id FROM users WHERE id = ?')
+  const find = finding(database, USER)
   const selectRange = database.prepare<[afterId: number, untilId: number, limit: number], UserRow>(
     `SELECT ${COLUMNS} FROM users WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
@@ -69,7 +64,6 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
       is_suspended = coalesce(?, is_suspended),
       is_verified = coalesce(?, is_verified)
     WHERE id = ?`)
-  const remove = database.prepare<[id: number]>('DELETE FROM users WHERE id = ?')
 
   return {
     all: () =>
@@ -115,12 +109,7 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
         )
         return find(id)
       }),
-    delete: id =>
-      database.write(() => {
-        const found = find(id)
-        remove.run(id)
-        return found
-      }),
+    delete: deleting(database, USER),
   }
 }
 

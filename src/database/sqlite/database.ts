@@ -1,9 +1,10 @@
 import type { Database, Statement } from 'bun:sqlite'
+import { setTimeout as wait } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { Commits } from './commits.ts'
 import { connect, type Parameter, type Prepared, prepared } from './connection.ts'
-import { translated } from './failure.ts'
-import { GroupCommit } from './group-commit.ts'
+import { isBusy, translated } from './failure.ts'
+import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 
 /** One transaction of its own. */
 export interface SqliteTransaction {
@@ -100,9 +101,10 @@ export class SqliteDatabase implements AsyncDisposable {
     access: 'reading' | 'writing',
     work: (transaction: SqliteTransaction) => Promise<Result>,
   ): Promise<Result> {
-    try {
+    const inTransaction = async () => {
       using own = connect(this.#path)
-      own.run(access === 'reading' ? 'BEGIN' : 'BEGIN IMMEDIATE')
+      if (access === 'reading') own.run('BEGIN')
+      else await beginImmediate(own)
       try {
         // The moment is that of the first read.
         own.run('SELECT count(*) FROM migrations')
@@ -112,6 +114,9 @@ export class SqliteDatabase implements AsyncDisposable {
       } finally {
         if (own.inTransaction) own.run('ROLLBACK')
       }
+    }
+    try {
+      return await (access === 'reading' ? inTransaction() : this.#writes.beside(inTransaction))
     } catch (error) {
       throw translated(error)
     }
@@ -151,5 +156,19 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#reading = false
     // Some errors have ended the transaction.
     if (this.#connection.inTransaction) this.#commit.run()
+  }
+}
+
+/** Takes the write lock. While another process has it, tries again beside the event loop. */
+async function beginImmediate(connection: Database): Promise<void> {
+  connection.run('PRAGMA busy_timeout = 0')
+  const end = performance.now() + WRITE_WAIT_MAX_MS
+  while (!connection.inTransaction) {
+    try {
+      connection.run('BEGIN IMMEDIATE')
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > end) throw error
+      await wait(WRITE_RETRY_MS)
+    }
   }
 }

@@ -3,8 +3,8 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import { isBusy, translated } from './failure.ts'
 
 /** How long a write waits for another process's write before the client hears of it. */
-const WRITE_WAIT_MAX_MS = 10_000
-const WRITE_RETRY_MS = 5
+export const WRITE_WAIT_MAX_MS = 10_000
+export const WRITE_RETRY_MS = 5
 
 /** Writes that wait for a commit; one more is turned away. */
 const WRITES_WAITING_MAX = 8_192
@@ -40,6 +40,8 @@ export class GroupCommit {
   #scheduled = false
   #busySince: number | null = null
   #idle = Promise.withResolvers<void>()
+  /** Until then, another connection of this process has the write lock. */
+  #beside: Promise<void> | null = null
 
   constructor(connection: Database, surroundings: Surroundings) {
     this.#connection = connection
@@ -68,8 +70,32 @@ export class GroupCommit {
     })
   }
 
+  /**
+   * Does work that takes the write lock on another connection, one after another. The writes of this process wait
+   * meanwhile, without asking for the lock again and again, which would keep the event loop from everything else.
+   */
+  beside<Result>(work: () => Promise<Result>): Promise<Result> {
+    const before = this.#beside
+    const done = (async () => {
+      await before
+      return work()
+    })()
+    const ended = done.then(
+      () => {},
+      () => {},
+    )
+    this.#beside = ended
+    ended.then(() => {
+      if (this.#beside !== ended) return
+      this.#beside = null
+      if (this.#waiting.length > 0) this.#schedule()
+    })
+    return done
+  }
+
   /** Resolves when no write is waiting. */
   async finished(): Promise<void> {
+    while (this.#beside) await this.#beside
     if (this.#scheduled) await this.#idle.promise
   }
 
@@ -89,6 +115,7 @@ export class GroupCommit {
   }
 
   #commitGroup(): void {
+    if (this.#beside) return
     this.#surroundings.begins()
     if (!this.#beginGroup()) return
     const group = this.#waiting.splice(0, GROUP_MAX)

@@ -1,0 +1,77 @@
+import { BusyError } from '../../busy-error.ts'
+import { ByteBudget } from '../../byte-budget.ts'
+import type { Representation } from '../representation.ts'
+
+/** Heavy resources that were deleted, held for their clients. While more is held, no further one is deleted. */
+const HELD_MAX_BYTES = 67_108_864
+
+/** How long a client may take to read what it has deleted. */
+const HELD_MAX_MS = 60_000
+
+const deleted = new ByteBudget(HELD_MAX_BYTES)
+
+/**
+ * Deletes a heavy resource and resolves to what it was. Its content is held in memory, as it is gone when it is answered.
+ * `transaction` reads the resource, gives it to `hold`, deletes it and commits. Rejects with a `BusyError`, and deletes
+ * nothing, while too much is held already.
+ */
+export async function deleteHeavy(
+  transaction: (hold: (found: Representation) => Promise<Representation>) => Promise<Representation | null>,
+): Promise<Representation | null> {
+  if (deleted.isSpent) throw new BusyError('Too many large resources are being deleted')
+  const held = new HeldTexts()
+  try {
+    const found = await transaction(async ({ rest, ...beginning }) => {
+      held.release()
+      for await (const text of rest?.() ?? []) {
+        held.add(text)
+        // Other requests get their turn in between.
+        await new Promise<void>(resolve => setImmediate(resolve))
+      }
+      return { ...beginning, rest: () => held.taken(), release: () => held.release() }
+    })
+    if (found) held.releaseLater()
+    else held.release()
+    return found
+  } catch (error) {
+    held.release()
+    throw error
+  }
+}
+
+class HeldTexts {
+  /** As bytes, which take half the memory of some strings. */
+  #texts: Buffer[] = []
+  #isOver = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  add(text: string): void {
+    const bytes = Buffer.from(text)
+    this.#texts.push(bytes)
+    deleted.hold(bytes.length)
+  }
+
+  /** Gives up each as it is taken. */
+  async *taken(): AsyncGenerator<string> {
+    for (let bytes = this.#texts.shift(); bytes; bytes = this.#texts.shift()) {
+      deleted.release(bytes.length)
+      yield bytes.toString()
+      if (this.#isOver) throw new Error(`a client took more than ${HELD_MAX_MS / 1_000} s to read what it has deleted`)
+    }
+    this.release()
+  }
+
+  releaseLater(): void {
+    this.#timer = setTimeout(() => {
+      this.#isOver = this.#texts.length > 0
+      this.release()
+    }, HELD_MAX_MS)
+    this.#timer.unref()
+  }
+
+  release(): void {
+    clearTimeout(this.#timer)
+    for (const { length } of this.#texts) deleted.release(length)
+    this.#texts = []
+  }
+}

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
+import { refuseEncodedBody } from '../server/encoded-body.ts'
 import { detailResponse } from '../server/errors.ts'
 import { eventStream, type ServerSentEvent } from '../server/event-stream.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
@@ -33,6 +34,7 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
     async context => {
       const reqId = context.req.param('req_id')
       if (!isReqId(reqId)) return page(context, refusalPage('This address is too long.', ''), 422)
+      refuseEncodedBody(context.req.raw.headers)
       const submission = await readSubmission(context.req.raw)
       if ('reason' in submission) return page(context, refusalPage(submission.reason, submission.typed), 422)
       const prompt = await prompts.keep(reqId, submission.prompt)

@@ -19,7 +19,6 @@ export const PAGE_HEADERS = {
   ].join('; '),
   // Not `no-referrer`, which makes browsers say `Origin: null` even when a page's form is sent to its own server.
   'Referrer-Policy': 'same-origin',
-  'X-Content-Type-Options': 'nosniff',
 }
 
 /** htmx as the pages use it: it adds no style element and evaluates no text, which the policy would forbid. */

@@ -18,7 +18,6 @@ export function asset(contents: string, contentType: string): Asset {
     // A weak tag, as the bytes differ by coding while the file is the same (RFC 9110, 8.8.3).
     ETag: `W/"${version}"`,
     Vary: 'Accept-Encoding',
-    'X-Content-Type-Options': 'nosniff',
   }
   const keptHeaders = { ...plainHeaders, 'Cache-Control': `public, max-age=${YEAR_SECONDS}, immutable` }
   let compressed: Uint8Array<ArrayBuffer> | undefined

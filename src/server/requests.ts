@@ -85,6 +85,8 @@ export function observed(fetch: Fetch, { accessLog, trustedProxies, allowedHosts
         response = errorResponse(error, requestId)
       }
       response.headers.set('X-Request-Id', requestId)
+      // Nothing here is to be taken for a script or a page that it does not say it is.
+      response.headers.set('X-Content-Type-Options', 'nosniff')
       if (accessLog) {
         log.request.info('{method} {path} {status}', {
           request_id: requestId,

@@ -5,8 +5,12 @@ import type { Catalog } from '../operation.ts'
 import { interfaceDescription } from './document.ts'
 import { docsPage, NARROW_STYLES, START_SCRIPT } from './page.tsx'
 
-/** Nothing from another origin. Swagger UI sets styles on elements and draws with inline pictures. */
-const PAGE_POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+const PAGE_HEADERS = {
+  // Nothing from another origin. Swagger UI sets styles on elements and draws with inline pictures.
+  'Content-Security-Policy':
+    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+  'Referrer-Policy': 'same-origin',
+}
 
 /** Serves `/openapi.json` and the interactive page on it. Call it when all operations were added. */
 export function addInterfaceDescription(catalog: Catalog): void {
@@ -19,7 +23,7 @@ export function addInterfaceDescription(catalog: Catalog): void {
     '/docs/start.js': asset(START_SCRIPT, 'text/javascript'),
   }
   catalog.get('/openapi.json', context => context.body(description, 200, { 'Content-Type': 'application/json' }))
-  catalog.get('/docs', context => context.html(page, 200, { 'Content-Security-Policy': PAGE_POLICY }))
+  catalog.get('/docs', context => context.html(page, 200, PAGE_HEADERS))
   catalog.get('/redoc', context => context.redirect('/docs', 307))
   for (const [path, answer] of Object.entries(assets)) {
     catalog.get(path, context => answer(context.req.raw))

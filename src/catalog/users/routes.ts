@@ -15,6 +15,12 @@ import { PASSWORD_MASK, User, UserCreate, UserUpdate } from './schema.ts'
 const UserPath = z.object({ user_id: integer() })
 
 export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: PasswordHasher): void {
+  catalog.use('/users/*', async (context, next) => {
+    await next()
+    // Personal data: no cache on the way may keep it, be it of a list or of an answer that refuses something.
+    context.res.headers.set('Cache-Control', 'no-store')
+  })
+
   operation(
     catalog,
     {

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { refuseEncodedBody } from '../../server/encoded-body.ts'
 import { HttpError } from '../../server/errors.ts'
 import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger } from './fields.ts'
@@ -27,7 +28,7 @@ type Read<Value> = { readonly value: Value } | { readonly errors: readonly Valid
 
 /**
  * Reads path, query and body against their schemas, all three whatever is wrong with one, so that a client hears of all
- * errors at once. Throws an `HttpError` 413 for a body over the bound.
+ * errors at once. Throws an `HttpError` 413 for a body over the bound, 415 for an encoded one.
  */
 export async function readRequest<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
@@ -92,6 +93,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** The whole body. One that says its length is refused before it is read; one that does not, as soon as it is too long. */
 async function bodyBytes(request: Request): Promise<Uint8Array> {
+  refuseEncodedBody(request.headers)
   const declared = request.headers.get('Content-Length')
   if (declared !== null) {
     if (Number(declared) > BODY_MAX_BYTES) throw tooLarge()

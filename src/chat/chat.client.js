@@ -6,6 +6,7 @@ const NEAR_END_PX = 96
 const STATUS_FIRST_MS = 1_500
 const STATUS_EVERY_MS = 3_000
 const COPIED_MS = 1_500
+const LOST = 'The connection is lost. Trying again …'
 
 const conversation = document.getElementById('conversation')
 const trouble = document.getElementById('trouble')
@@ -72,7 +73,7 @@ document.addEventListener('htmx:afterSwap', ({ target }) => {
 })
 
 document.addEventListener('htmx:sseOpen', () => say(''))
-document.addEventListener('htmx:sseError', () => say('The connection is lost. Trying again …'))
+document.addEventListener('htmx:sseError', connectionFails)
 document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Your message is still here.'))
 document.addEventListener('htmx:responseError', () => say('That did not work. Your message is still here: try again.'))
 
@@ -122,13 +123,26 @@ function answersAreWhole() {
 /** While nothing comes, it is said whether the prompt stands in line behind others. */
 async function askForStatus(asked) {
   if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
-  const { status } = await fetch(`${asked.querySelector('.stop').action.replace(/stop$/, 'status')}`)
-    .then(response => response.json())
-    .catch(() => ({}))
+  const status = await statusOf(asked)
   const waiting = document.getElementById('waiting')
   if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
   waiting.textContent = status === 'waiting' ? 'Many are asking at once: waiting in line' : 'Waiting for the answer'
   setTimeout(askForStatus, STATUS_EVERY_MS, asked)
+}
+
+/** A server that is there and does not begin the answer has too many of them under way. */
+async function connectionFails() {
+  say(LOST)
+  const asked = listener()
+  const status = asked && (await statusOf(asked))
+  if (status === 'new' && trouble.textContent === LOST) say('Too many answers are under way. Trying again …')
+}
+
+async function statusOf(asked) {
+  const { status } = await fetch(asked.querySelector('.stop').action.replace(/stop$/, 'status'))
+    .then(response => response.json())
+    .catch(() => ({}))
+  return status
 }
 
 async function stop(event) {

@@ -11,6 +11,7 @@ import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { repositoriesOf } from './repositories.ts'
+import { boundSettings, readAnswerLimits } from './settings.ts'
 
 /** How long answers may go on after a signal; what is left is kept as interrupted, while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
@@ -21,7 +22,7 @@ export const chat: Command = {
   name: 'chat',
   operands: '',
   summary: 'Serve the chat page, and the answers of a language model as they come.',
-  settings: [host, chatPort, ...databaseSettings, chatModel, chatBaseUrl, ...serverSettings],
+  settings: [host, chatPort, ...databaseSettings, chatModel, chatBaseUrl, ...boundSettings, ...serverSettings],
   note: CREDENTIALS_NOTE,
   run: async argv => {
     const line = readCommandLine(argv, chat.settings)
@@ -30,6 +31,7 @@ export const chat: Command = {
       level: line.value(logLevel),
       database: readDatabaseSettings(line),
       server: readServerSettings(line, chatPort),
+      limits: readAnswerLimits(line),
     }
     const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
     startLog(settings.level)
@@ -37,7 +39,7 @@ export const chat: Command = {
     await using database = await openDatabase(settings.database, START_WAIT_MS)
     const repositories = repositoriesOf(database)
     const markdown = await openMarkdown({ lineBreak: '&#10;' })
-    await using answers = new Answers({ ...repositories, model, markdown })
+    await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
     using _ = startHousekeeping(repositories)
     const app = createChat({ repositories, answers })
     await using server = listen({ app, ...settings.server })

@@ -110,6 +110,59 @@ withEachEngine('the bounds of answers', engine => {
     expect(await second.end()).toContain('<p>done</p>')
   })
 
+  test('one client never has all places: the next one to come is answered before what the first has in line', async () => {
+    await using server = await startChat({ runningMax: 4, waitingMax: 20 })
+    const { chat, model } = server
+    const flooder = from('203.0.113.1')
+    for (let index = 0; index < 12; index += 1) {
+      await chat.post(`flood-${index}`, `flood-${index}`, flooder)
+      void chat
+        .listen(`flood-${index}`, flooder)
+        .end()
+        .catch(() => {})
+    }
+    const floods = [await model.nextCall(), await model.nextCall(), await model.nextCall()]
+    await chat.post('early', 'early', from('203.0.113.2'))
+    const early = chat.listen('early', from('203.0.113.2'))
+    const call = await model.nextCall()
+    expect(call.prompt).toBe('early')
+    await chat.post('late', 'late', from('203.0.113.3'))
+    const late = chat.listen('late', from('203.0.113.3'))
+    while ((await chat.status('late')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    await floods[0]?.answer('done')
+    const next = await model.nextCall()
+    expect(next.prompt).toBe('late')
+    await next.answer('The late answer.')
+    await call.answer('The early answer.')
+    expect(await late.end()).toContain('The late answer.')
+    expect(await early.end()).toContain('The early answer.')
+    expect((await model.nextCall()).prompt).toStartWith('flood-')
+  })
+
+  test('one client has no more than its share of answers under way, and others still have theirs', async () => {
+    await using server = await startChat({ runningMax: 2, waitingMax: 20, perAddressMax: 5 })
+    const { chat, model } = server
+    // All of one network.
+    const addressOf = (index: number) => from(`2001:db8:0:1::${index}`)
+    const statuses = await Promise.all(
+      Array.from({ length: 9 }, async (_, index) => {
+        await chat.post(`many-${index}`, 'many', addressOf(index))
+        const listener = chat.listen(`many-${index}`, addressOf(index))
+        void listener.end().catch(() => {})
+        const { status, headers } = await listener.head
+        if (status === 429) expect(headers.get('Retry-After')).toBe('5')
+        return status
+      }),
+    )
+    expect(statuses.sort()).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429])
+    await model.nextCall()
+    const other = from('2001:db8:0:2::1')
+    await chat.post('other', 'other', other)
+    const listener = chat.listen('other', other)
+    await (await model.nextCall()).answer('For the other.')
+    expect(await listener.end()).toContain('For the other.')
+  })
+
   test('what waits in line when a process ends is answered by another one', async () => {
     await using server = await startChat({ runningMax: 1 })
     const other = await server.startOther()
@@ -161,6 +214,11 @@ withEachEngine('the bounds of answers', engine => {
     expect(await prompts.find('old-299')).toBeNull()
   })
 })
+
+/** As the proxy in front says it. */
+function from(address: string): Record<string, string> {
+  return { 'X-Forwarded-For': address }
+}
 
 function promptsOf(database: StoreDatabase, keeping?: Keeping): PromptRepository {
   return database.engine === 'sqlite' ? sqlitePrompts(database, keeping) : postgresPrompts(database, keeping)

@@ -15,8 +15,11 @@ export function welcomePage(): string {
   return chatPage({ conversation: <SampleMessages /> })
 }
 
-/** A prompt and its answer: whole if that has ended, else as far as it has come, and listening for the rest. */
-export function turnPage(reqId: string, prompt: string, shown: Shown | null): string {
+/**
+ * A prompt and its answer: whole if that has ended, else as far as it has come, and listening for the rest. A browser
+ * without scripts looks again after `retrySeconds`.
+ */
+export function turnPage(reqId: string, prompt: string, shown: Shown | null, retrySeconds = 0): string {
   const conversation = (
     <div class="turn" data-path={pathOf(reqId)}>
       <UserMessage content={prompt} />
@@ -24,7 +27,8 @@ export function turnPage(reqId: string, prompt: string, shown: Shown | null): st
     </div>
   )
   if (shown?.ending) return chatPage({ conversation })
-  return chatPage({ conversation, listener: <Listener reqId={reqId} />, head: <WithoutScripts reqId={reqId} /> })
+  const head = <WithoutScripts reqId={reqId} retrySeconds={retrySeconds} />
+  return chatPage({ conversation, listener: <Listener reqId={reqId} />, head })
 }
 
 /** The form again, with what was refused, to be mended. */
@@ -153,10 +157,10 @@ function Composer({ refusal }: { refusal: Refusal | undefined }) {
 }
 
 /** A browser without scripts cannot listen: it looks again, at the page that waits for the answer. */
-function WithoutScripts({ reqId }: { reqId: string }) {
+function WithoutScripts({ reqId, retrySeconds }: { reqId: string; retrySeconds: number }) {
   return (
     <noscript>
-      <meta http-equiv="refresh" content={`0; url=${pathOf(reqId)}/answer`} />
+      <meta http-equiv="refresh" content={`${retrySeconds}; url=${pathOf(reqId)}/answer`} />
     </noscript>
   )
 }

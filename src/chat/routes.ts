@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
+import { addressKey } from '../server/client-address.ts'
 import { refuseEncodedBody } from '../server/encoded-body.ts'
-import { detailResponse } from '../server/errors.ts'
+import { detailResponse, HttpError } from '../server/errors.ts'
 import { eventStream, type ServerSentEvent } from '../server/event-stream.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
 import type { App } from '../server/requests.ts'
@@ -20,6 +21,9 @@ const REQ_ID_MAX_CHARACTERS = 128
 
 /** How long a page for a browser without scripts waits for the answer's end; then it shows what there is. */
 const PLAIN_PAGE_WAIT_MS = 5_000
+
+/** When such a page looks again, if too many answers are under way. */
+const PLAIN_PAGE_RETRY_SECONDS = 5
 
 /** A page that is shown again, as by going back, would send its next prompt under an address that is taken. */
 const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
@@ -49,7 +53,7 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
       const isThere = (await answers.status(reqId)) !== null
       return isThere ? eventStream(context.req.raw, context.env, noEvents) : promptNotFound()
     }
-    const answer = await answers.join(reqId)
+    const answer = await answers.join(reqId, addressKey(context.env.clientAddress))
     if (!answer) return promptNotFound()
     return eventStream(context.req.raw, context.env, signal => answerEvents(answer, signal))
   })
@@ -66,9 +70,14 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
     refuseOtherOrigins(context.req.raw.headers)
     const reqId = context.req.param('req_id')
     if (context.env.isHead) return turn(context, reqId)
-    const answer = await answers.join(reqId)
+    const address = addressKey(context.env.clientAddress)
     const prompt = await prompts.find(reqId)
+    const answer = await answers.join(reqId, address).catch(turnedAway)
     if (!answer || prompt === null) return page(context, forgottenPage(), 404)
+    if (answer instanceof HttpError) {
+      const status = answer.status === 429 ? 429 : 503
+      return page(context, turnPage(reqId, prompt, null, PLAIN_PAGE_RETRY_SECONDS), status, answer.headers)
+    }
     for await (const _ of answer.listen(AbortSignal.timeout(PLAIN_PAGE_WAIT_MS)));
     return page(context, turnPage(reqId, prompt, answer.shown))
   })
@@ -87,8 +96,19 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
   const shownIfEnded = async (reqId: string): Promise<Shown | null> => (await answers.ended(reqId))?.shown ?? null
 }
 
-function page(context: Context, html: string, status: 200 | 404 | 422 = 200): Response | Promise<Response> {
-  return context.html(html, status, HEADERS)
+function page(
+  context: Context,
+  html: string,
+  status: 200 | 404 | 422 | 429 | 503 = 200,
+  headers: Readonly<Record<string, string>> = {},
+): Response | Promise<Response> {
+  return context.html(html, status, { ...HEADERS, ...headers })
+}
+
+/** Too many answers are under way: a page can say so, and look again. */
+function turnedAway(error: unknown): HttpError {
+  if (error instanceof HttpError) return error
+  throw error
 }
 
 /** For who asks for the headers alone. */

@@ -25,7 +25,10 @@ interface ChatAppOptions {
   readonly isKept?: boolean
 }
 
-/** The app within the test's process, with other limits than usual, before a real model server. */
+/**
+ * The app within the test's process, with other limits than usual, before a real model server. As behind a proxy, it takes
+ * a client's address from `X-Forwarded-For`.
+ */
 export async function startChatApp({ freshDatabase }: Engine, { limits, isKept = false }: ChatAppOptions = {}) {
   const open = new AsyncDisposableStack()
   const { url: databaseUrl } = open.use(await freshDatabase())
@@ -44,7 +47,7 @@ export async function startChatApp({ freshDatabase }: Engine, { limits, isKept =
     })
     if (isKept) own.use(startHousekeeping(repositories))
     const app = createChat({ repositories, answers })
-    const listening = own.use(listen({ app, ...LOOPBACK }))
+    const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))
     own.use(answers)
     return { database, answers, chat: chatClient(listening.address), [Symbol.asyncDispose]: () => own.disposeAsync() }
   }

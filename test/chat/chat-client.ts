@@ -25,7 +25,11 @@ export interface Listener {
 export interface ChatClient {
   readonly address: string
   /** Posts the form. */
-  readonly post: (reqId: string, prompt: string) => Promise<{ status: number; page: string }>
+  readonly post: (
+    reqId: string,
+    prompt: string,
+    headers?: Record<string, string>,
+  ) => Promise<{ status: number; headers: Headers; page: string }>
   /** Begins to listen; the answer may come whenever it will. */
   readonly listen: (reqId: string, headers?: Record<string, string>) => Listener
   readonly stop: (reqId: string) => Promise<number>
@@ -38,9 +42,10 @@ export function chatClient(address: string): ChatClient {
   const path = (reqId: string) => `${address}/chat/${encodeURIComponent(reqId)}`
   return {
     address,
-    post: async (reqId, prompt) => {
-      const response = await fetch(path(reqId), { method: 'POST', body: new URLSearchParams({ user_prompt: prompt }) })
-      return { status: response.status, page: await response.text() }
+    post: async (reqId, prompt, headers = {}) => {
+      const body = new URLSearchParams({ user_prompt: prompt })
+      const response = await fetch(path(reqId), { method: 'POST', body, headers })
+      return { status: response.status, headers: response.headers, page: await response.text() }
     },
     listen: (reqId, headers) => listen(`${address}/chatstream/${encodeURIComponent(reqId)}`, headers),
     stop: async reqId => (await fetch(`${path(reqId)}/stop`, { method: 'POST' })).status,

@@ -1,7 +1,7 @@
 import { type Engine, sqlite } from '../engines.ts'
 import { type ModelServer, startModelServer } from '../peers/model-server.ts'
 import { openaiChat } from '../peers/openai-chat.ts'
-import { type Service, startServer } from '../service.ts'
+import { type Service, type Surroundings, startServer } from '../service.ts'
 import { type ChatClient, chatClient } from './chat-client.ts'
 
 export interface ChatServer extends AsyncDisposable {
@@ -14,20 +14,24 @@ export interface ChatServer extends AsyncDisposable {
 }
 
 /** `stockroom chat` as a process, with an empty database, and a model server that answers as the test says. */
-export async function startChatServer({ freshDatabase }: Engine = sqlite): Promise<ChatServer> {
+export async function startChatServer(
+  { freshDatabase }: Engine = sqlite,
+  surroundings: Surroundings = {},
+): Promise<ChatServer> {
   await using opened = new AsyncDisposableStack()
   const { url } = opened.use(await freshDatabase())
-  return startChatServerOn(url, opened.move())
+  return startChatServerOn(url, opened.move(), surroundings)
 }
 
 /** The same on a database that is there; what is opened goes with it. */
 export async function startChatServerOn(
   databaseUrl: string,
   open: AsyncDisposableStack = new AsyncDisposableStack(),
+  { environment: settings }: Surroundings = {},
 ): Promise<ChatServer> {
   const model = open.use(await startModelServer(openaiChat))
   const start = async () => {
-    const environment = model.environment
+    const environment = { ...model.environment, ...settings }
     const place = ['--host', '127.0.0.1', '--port', '0', '--database', databaseUrl, '--access-log', 'off']
     return open.use(await startServer(['chat', ...place], { environment }))
   }

@@ -5,7 +5,7 @@ import { HttpError } from '../../server/errors.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
 import { FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
-import { Line } from './line.ts'
+import { Queue, type Ticket } from './queue.ts'
 import { RenderedAnswers } from './rendered.ts'
 import { Rendition } from './rendition.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
@@ -37,7 +37,7 @@ export class Answers implements AsyncDisposable {
   readonly #answers: AnswerRepository
   readonly #model: ChatModel
   readonly #limits: AnswerLimits
-  readonly #line: Line
+  readonly #queue: Queue
   readonly #current = new Map<string, Promise<Current | null>>()
   readonly #markdown: Markdown
   readonly #rendered: RenderedAnswers
@@ -50,15 +50,16 @@ export class Answers implements AsyncDisposable {
     this.#markdown = markdown
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
-    this.#line = new Line(limits.runningMax, limits.waitingMax)
+    this.#queue = new Queue(limits)
   }
 
   /**
    * The answer to a prompt, for one more to listen to: as far as it has come, or just begun if this is the first to ask.
-   * `null` when there is no such prompt. Throws an `HttpError` when too many answers wait for the model.
+   * `null` when there is no such prompt. Throws an `HttpError` when too many answers wait for the model, or too many of
+   * the client at this address.
    */
-  async join(reqId: string): Promise<Rendition | null> {
-    const current = await this.#joinCurrent(reqId)
+  async join(reqId: string, address: string): Promise<Rendition | null> {
+    const current = await this.#joinCurrent(reqId, address)
     return current ? current.rendition : this.ended(reqId)
   }
 
@@ -122,10 +123,10 @@ export class Answers implements AsyncDisposable {
     await within(KEEP_LAST_MS, over)
   }
 
-  #joinCurrent(reqId: string): Promise<Current | null> {
+  #joinCurrent(reqId: string, address: string): Promise<Current | null> {
     const known = this.#current.get(reqId)
     if (known) return known
-    const opened = this.#open(reqId)
+    const opened = this.#open(reqId, address)
     this.#current.set(reqId, opened)
     const forget = () => {
       this.#current.delete(reqId)
@@ -134,28 +135,39 @@ export class Answers implements AsyncDisposable {
     return opened
   }
 
-  async #open(reqId: string): Promise<Current | null> {
+  async #open(reqId: string, address: string): Promise<Current | null> {
     if ((await this.#prompts.find(reqId)) === null) return null
     if (this.#closed) throw turnedAway('The server is stopping')
     const stored = await this.#answers.find(reqId)
-    if (!stored && this.#line.isFull) throw turnedAway('Too many answers are waiting')
-    if (!stored && (await this.#answers.claim(reqId))) return this.#run(reqId)
-    return stored?.ending ? null : new FollowedAnswer(reqId, this.#answers, this.#markdown, this.#limits)
-  }
-
-  /** From its claim on, the prompt stands. */
-  async #run(reqId: string): Promise<RunningAnswer | null> {
+    if (stored?.ending) return null
+    if (stored) return this.#follow(reqId)
+    const ticket = this.#queue.enter(address)
+    if (ticket === 'full') throw turnedAway('Too many answers are waiting')
+    if (ticket === 'too many of this address') throw turnedAway('Too many answers to your address are under way', 429)
+    using entered = new DisposableStack()
+    entered.use(ticket)
+    if (!(await this.#answers.claim(reqId))) return this.#follow(reqId)
+    // From its claim on, the prompt stands.
     const prompt = await this.#prompts.find(reqId)
     if (prompt === null) return null
+    entered.move()
+    return this.#run(reqId, prompt, ticket)
+  }
+
+  #run(reqId: string, prompt: string, ticket: Ticket): RunningAnswer {
     return new RunningAnswer({
       reqId,
       prompt,
       model: this.#model,
       markdown: this.#markdown,
-      line: this.#line,
+      ticket,
       answers: this.#answers,
       limits: this.#limits,
     })
+  }
+
+  #follow(reqId: string): FollowedAnswer {
+    return new FollowedAnswer(reqId, this.#answers, this.#markdown, this.#limits)
   }
 }
 
@@ -172,6 +184,6 @@ function statusOf({ ending, isWaiting }: Pick<StoredAnswer, 'ending' | 'isWaitin
   return isWaiting ? 'waiting' : 'running'
 }
 
-function turnedAway(detail: string): HttpError {
-  return new HttpError(503, detail, { 'Retry-After': String(RETRY_AFTER_SECONDS) })
+function turnedAway(detail: string, status = 503): HttpError {
+  return new HttpError(status, detail, { 'Retry-After': String(RETRY_AFTER_SECONDS) })
 }

@@ -4,7 +4,7 @@ import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
 import { log } from '../../server/log.ts'
 import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
-import type { Line } from './line.ts'
+import type { Ticket } from './queue.ts'
 import { Rendition } from './rendition.ts'
 import type { AnswerRepository, Ending, Piece } from './repository.ts'
 
@@ -31,7 +31,7 @@ interface Asked {
   readonly prompt: string
   readonly model: ChatModel
   readonly markdown: Markdown
-  readonly line: Line
+  readonly ticket: Ticket
   readonly answers: AnswerRepository
   readonly limits: AnswerLimits
 }
@@ -104,8 +104,8 @@ export class RunningAnswer {
   /** `null` when it left the line before its turn. */
   async #askInTurn(): Promise<Ending | null> {
     const { signal } = this.#stopping
-    using place = await this.#asked.line.place(signal)
-    if (!place || signal.aborted) return this.#isGivenBack ? null : this.#ending
+    using ticket = this.#asked.ticket
+    if (!(await ticket.turn(signal)) || signal.aborted) return this.#isGivenBack ? null : this.#ending
     this.#isWaiting = false
     const { model, prompt } = this.#asked
     try {

@@ -1,12 +1,6 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import {
-  creating,
-  type Embedding,
-  type EmbeddingRow,
-  embeddingReads,
-  PRODUCTS,
-  representations,
-} from '../embedded/postgres.ts'
+import { creating } from '../creates/postgres.ts'
+import { type Embedding, type EmbeddingRow, embeddingReads, PRODUCTS, representations } from '../embedded/postgres.ts'
 import type { EmbeddedProduct } from '../embedded/schema.ts'
 import { allOf, postgresListing } from '../lists/postgres.ts'
 import type { Representation } from '../representation.ts'
@@ -32,11 +26,6 @@ const CATEGORY: Embedding<Row, EmbeddedProduct, Category> = {
   resourceOf: ({ id, name, description }, products) => ({ id, name, description, products }),
 }
 
-const INSERT = `
-  INSERT INTO categories (name, description)
-  SELECT name, description FROM json_to_recordset($1::text::json) AS category (name text, description text)
-  RETURNING id::float8 AS id`
-
 const UPDATE = `
   WITH changed AS (
     UPDATE categories SET name = $2::text, description = $3::text WHERE id = $1::bigint RETURNING *
@@ -48,7 +37,7 @@ const DELETE = `
 
 export function postgresCategories(database: PostgresDatabase): CategoryRepository {
   const { find, ...reads } = embeddingReads(database, CATEGORY)
-  const insert = creating<CategoryCreate>(database, INSERT)
+  const insert = creating<CategoryCreate>(database, 'categories')
 
   return {
     all: () => postgresListing(database, reads, allOf('categories')),

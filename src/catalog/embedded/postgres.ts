@@ -83,21 +83,6 @@ export function representations(
     CROSS JOIN LATERAL (SELECT ${object}, embedded.items AS ${array.name}) AS shown`
 }
 
-/**
- * Creates rows, several at the same time by one statement that takes them as a JSON array, and gives their ids in its
- * order. Resolves to the id.
- */
-export function creating<Row extends object>(
-  database: PostgresDatabase,
-  insert: string,
-): (row: Row) => Promise<number> {
-  const batch = new Batch<Row, number>(async rows => {
-    const created = await database.write<{ id: number }>(insert, JSON.stringify(rows))
-    return created.map(({ id }) => id)
-  })
-  return row => batch.add(row)
-}
-
 /** How resources are read: one by its id, or a part of a list. */
 export interface Reads {
   readonly find: (id: number) => Promise<Representation | null>

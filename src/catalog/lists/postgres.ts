@@ -79,6 +79,8 @@ export function postgresListing(
       // Of a list without a limit, all ids would be passed over to find that there is none beyond.
       const wanted = limit < Number.MAX_SAFE_INTEGER ? [2, skip + limit - 1] : [0, 0]
       const [found] = await database.read<EndRow>(end, afterId, untilId, ...wanted, ...parameters)
+      // The pieces up to there may be read from other replicas than the one that has shown it.
+      await database.shownByReplicas()
       return { lastId: found?.id ?? found?.last ?? 0, more: found?.number === 2 }
     },
     absentParent,

@@ -1,12 +1,6 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import {
-  creating,
-  type Embedding,
-  type EmbeddingRow,
-  embeddingReads,
-  REVIEWS,
-  representations,
-} from '../embedded/postgres.ts'
+import { creatingReferring } from '../creates/postgres.ts'
+import { type Embedding, type EmbeddingRow, embeddingReads, REVIEWS, representations } from '../embedded/postgres.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
 import { allOf, postgresListing } from '../lists/postgres.ts'
 import type { Representation } from '../representation.ts'
@@ -34,17 +28,6 @@ const PRODUCT: Embedding<Row, EmbeddedReview, Product> = {
   resourceOf: ({ id, name, description, price }, reviews) => ({ id, name, description, price, reviews }),
 }
 
-const INSERT = `
-  INSERT INTO products (name, description, price)
-  SELECT name, description, price
-  FROM json_to_recordset($1::text::json) AS product (name text, description text, price double precision)
-  RETURNING id::float8 AS id`
-
-const INSERT_IN_CATEGORY = `
-  INSERT INTO products (category_id, name, description, price)
-  SELECT id, $2::text, $3::text, $4::double precision FROM categories WHERE id = $1::bigint
-  RETURNING id::float8 AS id`
-
 const UPDATE = `
   WITH changed AS (
     UPDATE products SET name = $2::text, description = $3::text, price = $4::double precision WHERE id = $1::bigint
@@ -57,7 +40,13 @@ const DELETE = `
 
 export function postgresProducts(database: PostgresDatabase): ProductRepository {
   const { find, ...reads } = embeddingReads(database, PRODUCT)
-  const insert = creating<ProductCreate>(database, INSERT)
+  const insert = creatingReferring<ProductCreate & { readonly category_id: number | null }>(database, 'products', {
+    references: { category_id: 'categories' },
+  })
+  const create = async (category_id: number | null, { name, description, price }: ProductCreate) => {
+    const created = await insert({ category_id, name, description, price })
+    return 'absent' in created ? null : { id: created.id, name, description, price, reviews: [] }
+  }
 
   return {
     all: () => postgresListing(database, reads, allOf('products')),
@@ -72,14 +61,12 @@ export function postgresProducts(database: PostgresDatabase): ProductRepository 
         },
       }),
     find,
-    create: async ({ name, description, price }) => {
-      const id = await insert({ name, description, price })
-      return { id, name, description, price, reviews: [] }
+    create: async product => {
+      const created = await create(null, product)
+      if (!created) throw new Error('a product without a category was not created')
+      return created
     },
-    createInCategory: async (categoryId, { name, description, price }) => {
-      const [created] = await database.write<{ id: number }>(INSERT_IN_CATEGORY, categoryId, name, description, price)
-      return created ? { id: created.id, name, description, price, reviews: [] } : null
-    },
+    createInCategory: create,
     update: async (id, { name, description, price }) =>
       (await database.write<Representation>(UPDATE, id, name, description, price))[0] ?? null,
     delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,

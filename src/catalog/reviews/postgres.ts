@@ -1,6 +1,7 @@
 import { Batch } from '../../database/postgres/batch.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Parameter } from '../../database/postgres/pool.ts'
+import { creatingReferring } from '../creates/postgres.ts'
 import type { Reads } from '../embedded/postgres.ts'
 import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
 import { allOf, postgresListing } from '../lists/postgres.ts'
@@ -8,26 +9,29 @@ import type { Resource } from '../operation.ts'
 import { Remembered } from '../remembered.ts'
 import type { Representation } from '../representation.ts'
 import type { AbsentReference, ReviewRepository } from './repository.ts'
-import type { Review } from './schema.ts'
+import type { Review, ReviewCreate } from './schema.ts'
 
-interface Row {
-  readonly id: number
-  readonly product_id: number
-  readonly user_id: number
-  readonly rating: number
-  readonly comment: string
+/** What a review shows of its user and its product. */
+interface Referred {
   readonly user_name: string
   readonly avatar: string
   readonly product_name: string
   readonly description: string
   readonly price: number
+}
+
+interface Row extends ReviewCreate, Referred {
+  readonly id: number
   /** In bytes, of this review and all before it. */
   readonly weight: number
   /** At which it was read. */
   readonly state: string | null
 }
 
-/** What a statement that writes a review finds: what it refers to, and what it made of it. */
+const REFERRED_COLUMNS = `
+  account.name AS user_name, account.avatar, product.name AS product_name, product.description, product.price`
+
+/** What a statement that changes a review finds: what it refers to, and what it made of it. */
 interface Written {
   readonly product_id: string | null
   readonly user_id: string | null
@@ -55,14 +59,6 @@ const REFERRED = `
     SELECT (SELECT id FROM products WHERE id = $1::bigint) AS product_id, (SELECT id FROM users WHERE id = $2::bigint) AS user_id
   )`
 
-const INSERT = `
-  WITH ${REFERRED}, written AS (
-    INSERT INTO reviews (product_id, user_id, rating, comment)
-    SELECT product_id, user_id, $3::smallint, $4::text FROM referred WHERE product_id IS NOT NULL AND user_id IS NOT NULL
-    RETURNING *
-  )
-  SELECT referred.*, answer.json FROM referred LEFT JOIN (${representations('written')}) AS answer ON TRUE`
-
 /** No row when there is no such review. */
 const UPDATE = `
   WITH ${REFERRED}, written AS (
@@ -80,6 +76,15 @@ const DELETE = `
 
 export function postgresReviews(database: PostgresDatabase): ReviewRepository {
   const { find, ...reads } = reviewReads(database)
+  const insert = creatingReferring<ReviewCreate, Referred>(database, 'reviews', {
+    references: { product_id: 'products', user_id: 'users' },
+    answer: {
+      columns: REFERRED_COLUMNS,
+      joins: `
+        LEFT JOIN held_users AS account ON account.id = numbered.user_id
+        LEFT JOIN held_products AS product ON product.id = numbered.product_id`,
+    },
+  })
   const absent = async (table: 'products' | 'users', resource: Resource, id: number): Promise<Resource | null> => {
     const found = await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)
     return found.length > 0 ? null : resource
@@ -112,10 +117,10 @@ export function postgresReviews(database: PostgresDatabase): ReviewRepository {
       }),
     find,
     create: async ({ product_id, user_id, rating, comment }) => {
-      const [written] = await database.write<Written>(INSERT, product_id, user_id, rating, comment)
-      const answer = written && answerOf(written)
-      if (!answer) throw new Error('a review that refers to what is there was not written')
-      return answer
+      const review = { product_id, user_id, rating, comment }
+      const created = await insert(review)
+      if ('absent' in created) return { absent: created.absent === 'product_id' ? 'Product' : 'User' }
+      return { json: JSON.stringify(reviewOf({ ...review, ...created })), cutAfterId: null }
     },
     update: async (id, { product_id, user_id, rating, comment }) => {
       const [written] = await database.write<Written>(UPDATE, product_id, user_id, rating, comment, id)
@@ -142,8 +147,7 @@ function reviewReads(database: PostgresDatabase): Reads {
     const rows = await database.read<Row>(
       `SELECT *, ${database.changes.state} AS state FROM (
         SELECT review.id::float8 AS id, review.product_id::float8, review.user_id::float8, review.rating, review.comment,
-          account.name AS user_name, account.avatar,
-          product.name AS product_name, product.description, product.price, ${weight} AS own_weight, review.id AS place,
+          ${REFERRED_COLUMNS}, ${weight} AS own_weight, review.id AS place,
           (sum(${weight}) OVER (ORDER BY review.id ROWS UNBOUNDED PRECEDING))::float8 AS weight
         FROM (${source}) AS review
         JOIN users AS account ON account.id = review.user_id
@@ -179,7 +183,7 @@ function reviewReads(database: PostgresDatabase): Reads {
   }
 }
 
-function reviewOf(row: Row): Review {
+function reviewOf(row: ReviewCreate & Referred & { readonly id: number }): Review {
   return {
     id: row.id,
     product_id: row.product_id,

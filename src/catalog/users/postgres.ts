@@ -1,9 +1,10 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { creating } from '../creates/postgres.ts'
 import { type Embedding, type EmbeddingRow, embeddingReads, REVIEWS, representations } from '../embedded/postgres.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
 import { allOf, postgresListing } from '../lists/postgres.ts'
 import type { Representation } from '../representation.ts'
-import type { UserRepository } from './repository.ts'
+import type { NewUser, UserRepository } from './repository.ts'
 import { type Flags, PASSWORD_MASK, type User } from './schema.ts'
 
 interface Row extends EmbeddingRow, Flags {
@@ -34,13 +35,6 @@ const USER: Embedding<Row, EmbeddedReview, User> = {
   resourceOf: userOf,
 }
 
-const INSERT = `
-  INSERT INTO users (name, email, avatar, password_hash,
-    is_active, is_admin, is_banned, is_blocked, is_deleted, is_suspended, is_verified)
-  VALUES ($1::text, $2::text, $3::text, $4::text,
-    $5::bigint, $6::bigint, $7::bigint, $8::bigint, $9::bigint, $10::bigint, $11::bigint)
-  RETURNING id::float8 AS id`
-
 const UPDATE = `
   WITH changed AS (
     UPDATE users SET name = $2::text, email = $3::text, avatar = $4::text,
@@ -61,22 +55,14 @@ const DELETE = `
 
 export function postgresUsers(database: PostgresDatabase): UserRepository {
   const { find, ...reads } = embeddingReads(database, USER)
+  const insert = creating<Omit<NewUser, 'passwordHash'> & { readonly password_hash: string }>(database, 'users')
 
   return {
     all: () => postgresListing(database, reads, allOf('users')),
     exists: async id => (await database.read('SELECT id FROM users WHERE id = $1::bigint', id)).length > 0,
     find,
-    create: async user => {
-      const { name, email, avatar, passwordHash } = user
-      const [created] = await database.write<{ id: number }>(
-        INSERT,
-        ...[name, email, avatar, passwordHash],
-        ...[user.is_active, user.is_admin, user.is_banned, user.is_blocked],
-        ...[user.is_deleted, user.is_suspended, user.is_verified],
-      )
-      if (!created) throw new Error('an inserted user has no id')
-      return userOf({ ...user, id: created.id }, [])
-    },
+    create: async ({ passwordHash, ...user }) =>
+      userOf({ ...user, id: await insert({ ...user, password_hash: passwordHash }) }, []),
     update: async (id, user) => {
       const { name, email, avatar, passwordHash } = user
       const [changed] = await database.write<Representation>(

@@ -2,6 +2,7 @@
 import postgresCatalog from './postgres/0001_catalog.sql' with { type: 'text' }
 import postgresChat from './postgres/0002_chat.sql' with { type: 'text' }
 import postgresTalk from './postgres/0003_talk.sql' with { type: 'text' }
+import postgresCreationLocks from './postgres/0004_creation_locks.sql' with { type: 'text' }
 import catalog from './sqlite/0001_catalog.sql' with { type: 'text' }
 import chat from './sqlite/0002_chat.sql' with { type: 'text' }
 import talk from './sqlite/0003_talk.sql' with { type: 'text' }
@@ -22,4 +23,5 @@ export const postgresMigrations: readonly Migration[] = [
   { name: '0001_catalog', sql: postgresCatalog },
   { name: '0002_chat', sql: postgresChat },
   { name: '0003_talk', sql: postgresTalk },
+  { name: '0004_creation_locks', sql: postgresCreationLocks },
 ]

@@ -1,10 +1,14 @@
 import { DatabaseUnavailableError } from '../errors.ts'
 
-/** Inputs that one statement takes. */
-const BATCH_MAX = 128
+/** How much is under way at once. */
+interface InFlight {
+  /** Inputs that come while so many statements are under way wait for the next one. */
+  readonly statementsMax: number
+  /** Inputs that one statement takes. */
+  readonly inputsMax: number
+}
 
-/** Statements under way at once; what comes meanwhile waits for the next one. */
-const STATEMENTS_MAX = 2
+const IN_FLIGHT: InFlight = { statementsMax: 2, inputsMax: 128 }
 
 /** Inputs that wait; one more is turned away. */
 const WAITING_MAX = 8_192
@@ -17,17 +21,19 @@ interface Waiting<Input, Output> {
 
 /**
  * Joins what is asked at the same time into one statement: the database plans, runs and commits once for all of them. When
- * it has nothing to do, nothing waits.
+ * it has nothing to do, nothing waits. The inputs of a statement share its fate: if it fails, it fails for all of them.
  */
 export class Batch<Input, Output> {
   readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>
+  readonly #inFlight: InFlight
   #waiting: Waiting<Input, Output>[] = []
   #running = 0
   #isScheduled = false
 
   /** `run` resolves to one output for each input, in their order. */
-  constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>) {
+  constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>, inFlight = IN_FLIGHT) {
     this.#run = run
+    this.#inFlight = inFlight
   }
 
   add(input: Input): Promise<Output> {
@@ -42,7 +48,7 @@ export class Batch<Input, Output> {
 
   /** After this turn of the event loop, so that all requests that have arrived go together. */
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= STATEMENTS_MAX || this.#waiting.length === 0) return
+    if (this.#isScheduled || this.#running >= this.#inFlight.statementsMax || this.#waiting.length === 0) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
@@ -51,7 +57,7 @@ export class Batch<Input, Output> {
   }
 
   async #begin(): Promise<void> {
-    const batch = this.#waiting.splice(0, BATCH_MAX)
+    const batch = this.#waiting.splice(0, this.#inFlight.inputsMax)
     this.#running += 1
     this.#schedule()
     try {

@@ -136,6 +136,11 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
+  /** Resolves when every replica that is read from shows what any of them has shown so far. */
+  async shownByReplicas(): Promise<void> {
+    await this.#usable().replicas.showAll()
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort()
     await this.#servers?.[Symbol.asyncDispose]()

@@ -10,6 +10,7 @@ import { readServerSettings, serverSettings } from '../server/settings.ts'
 import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
+import { loggedPath } from './logged-path.ts'
 import { repositoriesOf } from './repositories.ts'
 import { boundSettings, readAnswerLimits } from './settings.ts'
 
@@ -42,7 +43,7 @@ export const chat: Command = {
     await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
     using _ = startHousekeeping(repositories)
     const app = createChat({ repositories, answers })
-    await using server = listen({ app, ...settings.server })
+    await using server = listen({ app: { fetch: app.fetch, routes: app.routes, loggedPath }, ...settings.server })
     process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
     await markdown.warmUp()
     await Promise.race([database.ready, stopped])

@@ -24,8 +24,11 @@ export class HttpError extends Error {
 /** The one place where an error becomes an answer: its cause goes to the log, never to the client. */
 export function errorResponse(error: unknown, requestId: string): Response {
   if (error instanceof HttpError) return detailResponse(error.status, error.message, error.headers)
-  // The reason of a request's signal.
-  if (error instanceof DOMException && error.name === 'AbortError') return new Response(null, { status: CLIENT_LEFT })
+  // The reason of a request's signal, and of a body that broke off.
+  if (error instanceof DOMException && error.name === 'AbortError') {
+    log.server.debug('a client left before its answer', { request_id: requestId })
+    return new Response(null, { status: CLIENT_LEFT })
+  }
   if (error instanceof BusyError) {
     return detailResponse(503, error.message, { 'Retry-After': String(error.retryAfterSeconds) })
   }

@@ -2,7 +2,7 @@ import type { Server } from 'bun'
 import { OperatorError } from '../operator-error.ts'
 import { log } from './log.ts'
 import { routeTable } from './request-target.ts'
-import { type Fetch, observed } from './requests.ts'
+import { observed, type Served } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
 
 /** How long requests that run may take to end after a signal; what is left is cut. The whole stop stays under 5 s. */
@@ -15,11 +15,7 @@ const STOP_MAX_MS = 4_800
 const IDLE_SECONDS = 30
 
 export interface ListenOptions extends ServerSettings {
-  readonly app: {
-    readonly fetch: Fetch
-    /** All others are not found, whatever `fetch` would answer. */
-    readonly routes: readonly { readonly path: string }[]
-  }
+  readonly app: Served
 }
 
 export interface Listening extends AsyncDisposable {
@@ -36,7 +32,7 @@ export function listen({ app, host, port, ...settings }: ListenOptions): Listeni
     idleTimeout: IDLE_SECONDS,
     // Bodies are bounded where they are read, with an answer that says so; the runtime keeps nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...routeTable(paths, observed(app.fetch, settings)),
+    ...routeTable(paths, observed(app, settings)),
   })
   return {
     address: `http://${reachable(host)}:${server.port}`,

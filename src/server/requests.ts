@@ -31,6 +31,15 @@ export type Fetch = (request: Request, scope: RequestScope) => Response | Promis
 /** A request id is taken over from the client when it looks like one; it goes into a header and a log line. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:=+/@-]{1,128}$/
 
+/** What is served: an app's routes, and how the log writes their paths. */
+export interface Served {
+  readonly fetch: Fetch
+  /** Requests for other paths are not found, whatever `fetch` would answer. */
+  readonly routes: readonly { readonly path: string }[]
+  /** Takes out of a path what only its owner should know; without it, the log has paths as they are. */
+  readonly loggedPath?: (path: string) => string
+}
+
 interface ObservedOptions {
   readonly accessLog: boolean
   /** How many entries of `X-Forwarded-For` are to be believed. */
@@ -42,19 +51,20 @@ interface ObservedOptions {
 class Scope implements RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
-  readonly isHead: boolean
   readonly path: string
+  readonly isHead: boolean
   readonly #request: Request
   readonly #trustedProxies: number
   #clientAddress: string | undefined
 
-  constructor(request: Request, server: Server<undefined>, requestId: string, path: string, trustedProxies: number) {
+  constructor(request: RoutedRequest, server: Server<undefined>, { routed }: SentPath, trustedProxies: number) {
+    const sentId = request.headers.get('X-Request-Id')
+    this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
+    this.server = server
+    this.path = routed(request)
+    this.isHead = request.method === 'HEAD'
     this.#request = request
     this.#trustedProxies = trustedProxies
-    this.server = server
-    this.requestId = requestId
-    this.isHead = request.method === 'HEAD'
-    this.path = path
   }
 
   get clientAddress(): string {
@@ -67,31 +77,33 @@ class Scope implements RequestScope {
  * Makes handlers for the runtime's router. They give each request its id, send the id back, log the request, and answer what
  * `fetch` throws.
  */
-export function observed(fetch: Fetch, { accessLog, trustedProxies, allowedHosts }: ObservedOptions) {
+export function observed({ fetch, loggedPath = path => path }: Served, settings: ObservedOptions) {
+  const { accessLog, trustedProxies, allowedHosts } = settings
   const checkHost = hostCheck(allowedHosts)
-  return ({ routed, logged }: SentPath) =>
+  return (sentPath: SentPath) =>
     async (request: RoutedRequest, server: Server<undefined>): Promise<Response> => {
       const started = performance.now()
-      const sent = request.headers.get('X-Request-Id')
-      const requestId = sent !== null && SANE_REQUEST_ID.test(sent) ? sent : crypto.randomUUID()
+      const scope = new Scope(request, server, sentPath, trustedProxies)
+      // Now, as nobody knows it when the client has left.
+      const client = accessLog ? scope.clientAddress : undefined
       let response: Response
       try {
         checkHost(request.headers.get('Host'))
-        const scope = new Scope(request, server, requestId, routed(request), trustedProxies)
         // HEAD is asked as GET: the runtime leaves the body out and still tells its length (RFC 9110, 9.3.2).
-        const asked = request.method === 'HEAD' ? new Request(request, { method: 'GET' }) : request
+        const asked = scope.isHead ? new Request(request, { method: 'GET' }) : request
         response = await fetch(asked, scope)
       } catch (error) {
-        response = errorResponse(error, requestId)
+        response = errorResponse(error, scope.requestId)
       }
-      response.headers.set('X-Request-Id', requestId)
+      response.headers.set('X-Request-Id', scope.requestId)
       // Nothing here is to be taken for a script or a page that it does not say it is.
       response.headers.set('X-Content-Type-Options', 'nosniff')
       if (accessLog) {
         log.request.info('{method} {path} {status}', {
-          request_id: requestId,
+          request_id: scope.requestId,
+          client,
           method: request.method,
-          path: logged(request),
+          path: loggedPath(sentPath.logged(request)),
           status: response.status,
           duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
         })

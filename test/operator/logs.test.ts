@@ -7,7 +7,8 @@ import { spawnSync } from 'bun'
 import { type Client, client } from '../client.ts'
 import { temporaryFolder } from '../folder.ts'
 import { sample } from '../samples.ts'
-import { run, type Service, startService } from '../service.ts'
+import { run, type Service, startServer, startService } from '../service.ts'
+import { until } from '../until.ts'
 
 setDefaultTimeout(60_000)
 
@@ -85,6 +86,63 @@ test('a request has one line, with its id, method, path and status', async () =>
     expect(lines, wanted).toEqual([expect.objectContaining({ method, path, status, request_id: requestId })])
     expect(`${method} ${path} ${status}`).toBe(wanted)
   }
+})
+
+test('the line of a request names the client: by its socket, or behind proxies as they saw it', async () => {
+  await using shop = await startShop()
+  await using proxied = await startShop(['--trusted-proxies', '1'])
+  const headers = { 'X-Forwarded-For': '6.6.6.6, 2001:db8::7' }
+  for (const { api } of [shop, proxied]) await api.get('/nowhere', headers)
+  await shop.service.stop()
+  await proxied.service.stop()
+  const clients = (lines: Record<string, unknown>[]) => lines.filter(line => 'path' in line).map(({ client }) => client)
+  expect(clients(shop.lines())).toEqual(['127.0.0.1'])
+  expect(clients(proxied.lines())).toEqual(['2001:db8::7'])
+})
+
+test('a client that leaves amid its body is no error: its line has the status 499, and says who it was', async () => {
+  await using shop = await startShop()
+  const bodies = ['Content-Length: 100\r\n\r\n{"name":', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam\r\n']
+  for (const body of bodies) {
+    await leaveAmid(
+      shop.service.address,
+      `POST /products/ HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n${body}`,
+    )
+  }
+  await until(() => shop.lines().filter(line => line.path === '/products/').length === bodies.length)
+  await shop.service.stop()
+  const lines = shop.lines().filter(line => line.path === '/products/')
+  expect(lines.map(({ level, status, client }) => ({ level, status, client }))).toEqual(
+    bodies.map(() => ({ level: 'info', status: 499, client: '127.0.0.1' })),
+  )
+  expect(shop.lines().filter(({ level }) => level === 'error')).toEqual([])
+})
+
+test('the log of the chat has no id whole by which a turn could be read or stopped', async () => {
+  using folder = temporaryFolder()
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${join(folder.path, 'chat.db')}`]
+  await using chat = await startServer(['chat', ...place, '--log-level', 'debug'])
+  const ids = ['0190f3c2-7d5e-7b7a-9d0a-3a1f5f3f2c11', 'mine42', 'ä'.repeat(20)]
+  for (const id of ids) {
+    const path = encodeURIComponent(id)
+    await fetch(`${chat.address}/chat/${path}`, { method: 'POST', body: new URLSearchParams({ user_prompt: 'Hello' }) })
+    for (const other of [`/chat/${path}`, `/chat/${path}/status`, `/chat/${path}/`, `/x/../chat/${path}`]) {
+      await fetch(chat.address + other)
+    }
+    await fetch(`${chat.address}/chatstream/${path}`, { method: 'HEAD' })
+    await fetch(`${chat.address}/chat/${path}/stop`, { method: 'POST' })
+    await sendRaw(chat.address, `GET /x/../chat/${path} HTTP/1.1`)
+  }
+  await chat.stop()
+  for (const id of ids) {
+    expect(chat.errors()).not.toContain(id)
+    expect(chat.errors()).not.toContain(encodeURIComponent(id))
+  }
+  expect(chat.errors()).toContain('"/chat/0190f3c2…"')
+  expect(chat.errors()).toContain('"/chat/0190f3c2…/status"')
+  expect(chat.errors()).toContain('"/chatstream/0190f3c2…"')
+  expect(chat.errors()).toContain('"/x/../chat/0190f3c2…"')
+  expect(chat.errors()).toContain('"/chat/min…/stop"')
 })
 
 test('a request id that a client sends is taken over into the answer and the log', async () => {
@@ -284,6 +342,16 @@ function sendRaw(address: string, requestLine: string): Promise<void> {
     socket.resume()
     socket.write(`${requestLine}\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
   })
+}
+
+/** Sends a part of a request, and leaves. */
+async function leaveAmid(address: string, part: string): Promise<void> {
+  const { hostname, port } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  await new Promise(resolve => socket.write(part, resolve))
+  // So that the server has begun with it.
+  await Bun.sleep(200)
+  socket.destroy()
 }
 
 function pipeReader(pipe: string): Disposable & {

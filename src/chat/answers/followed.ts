@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { log } from '../../server/log.ts'
+import { loggedId } from '../logged-path.ts'
 import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
 import { Rendition } from './rendition.ts'
@@ -81,6 +82,6 @@ export class FollowedAnswer {
 
   #notFollowed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
-    log.chat.warning('an answer could not be followed: {reason}', { req_id: this.#reqId, reason })
+    log.chat.warning('an answer could not be followed: {reason}', { req_id: loggedId(this.#reqId), reason })
   }
 }

@@ -2,6 +2,7 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
 import { log } from '../../server/log.ts'
+import { loggedId } from '../logged-path.ts'
 import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
 import type { Ticket } from './queue.ts'
@@ -123,7 +124,7 @@ export class RunningAnswer {
 
   #failed(error: unknown): Ending {
     const reason = error instanceof AnswerError ? error.message : FAILED_OTHERWISE
-    log.chat.warning('an answer failed: {cause}', { req_id: this.#asked.reqId, cause: String(error) })
+    log.chat.warning('an answer failed: {cause}', { req_id: loggedId(this.#asked.reqId), cause: String(error) })
     return { state: 'failed', reason }
   }
 
@@ -202,6 +203,6 @@ export class RunningAnswer {
 
   #notKept(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
-    log.chat.error('an answer could not be kept: {reason}', { req_id: this.#asked.reqId, reason })
+    log.chat.error('an answer could not be kept: {reason}', { req_id: loggedId(this.#asked.reqId), reason })
   }
 }

@@ -2,7 +2,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { APICallError, streamText } from 'ai'
 import { type Clock, pause } from '../clock.ts'
 import { AnswerError, type AnswerFailure, type ChatModel, type Question } from './chat-model.ts'
-import { answerError, type Service } from './failures.ts'
+import { answerError, notUnderstood, type Service } from './failures.ts'
 import { retryAfterMs } from './retry-after.ts'
 
 /** From the question to the first sign of an answer, all calls and the pauses between them together. */
@@ -20,6 +20,9 @@ const RETRY_PAUSE_MS = 500
 
 /** A provider that asks for a longer pause is not asked again. */
 const RETRY_AFTER_MAX_MS = 10_000
+
+/** No tool is offered; a model that calls one all the same is let be, but each call is kept until the answer ends. */
+const TOOL_CALLS_MAX = 100
 
 /** What may be otherwise a moment later. */
 const PASSING: ReadonlySet<AnswerFailure> = new Set(['rate limited', 'provider failed', 'unreachable', 'cut off'])
@@ -92,6 +95,7 @@ async function* callUntilBegun(source: Source, question: Question, stop: AbortSi
  */
 async function* call({ languageModel, service }: Source, { system, prompt }: Question, stop: AbortSignal) {
   const left = new AbortController()
+  let toolCalls = 0
   try {
     const { stream } = streamText({
       model: languageModel,
@@ -111,7 +115,10 @@ async function* call({ languageModel, service }: Source, { system, prompt }: Que
       else if (part.type === 'reasoning-delta') yield ''
       else if (part.type === 'error') throw part.error
       else if (part.type === 'abort') throw stop.reason
-      else if (part.type === 'finish') mustBeWhole(part.finishReason, service)
+      else if (part.type === 'tool-input-start') {
+        toolCalls += 1
+        if (toolCalls > TOOL_CALLS_MAX) throw notUnderstood(service)
+      } else if (part.type === 'finish') mustBeWhole(part.finishReason, service)
     }
   } finally {
     left.abort()

@@ -70,7 +70,8 @@ function refusal(
   return notUnderstood(service)
 }
 
-function notUnderstood({ title, addressVariable }: Service): AnswerError {
+/** For a provider that does not keep to its protocol. */
+export function notUnderstood({ title, addressVariable }: Service): AnswerError {
   return new AnswerError(
     'not understood',
     `${title} sent something that is no answer of a model: check ${addressVariable}, or try again.`,

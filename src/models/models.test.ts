@@ -116,6 +116,51 @@ describe('an answer', () => {
     expect(await answer.end()).toMatchObject({ text: 'So far', failure: { failure: 'too long' } })
   })
 
+  test('that comes all at once leaves everybody else a turn', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    const begun = performance.now()
+    let longest = 0
+    let last = begun
+    const turns = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 5)
+    await call.sendAtOnce(Array.from({ length: 40_000 }, () => 'x'))
+    await call.finish()
+    expect((await answer.end()).text).toBe('x'.repeat(40_000))
+    clearInterval(turns)
+    expect(longest).toBeLessThan((performance.now() - begun) / 3)
+  })
+
+  test('with carriage returns for line breaks is read as quickly as any', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    const begun = performance.now()
+    await call.sendRaw('\r'.repeat(4 * 1_048_576))
+    await call.sendRaw(`:\r\n:\r`)
+    await call.send('Well.')
+    await call.finish()
+    expect(await answer.end()).toEqual({ text: 'Well.', failure: null })
+    expect(performance.now() - begun).toBeLessThan(1_500)
+  })
+
+  test('that calls tool upon tool, though none was offered, is ended', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.send('So far')
+    await answer.piece()
+    for (let index = 0; index <= 100; index += 1) {
+      const tool = { index, id: `call-${index}`, function: { name: 'buy', arguments: '{}' } }
+      await call.sendRaw(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: [tool] } }] })}\n\n`)
+    }
+    await call.closed
+    expect(await answer.end()).toMatchObject({ text: 'So far', failure: { failure: 'not understood' } })
+  })
+
   test('keeps all that came in one go before its connection was cut', async () => {
     await using server = await startModelServer(openaiChat)
     const pieces = (await openModel(server.environment)).answer(question())

@@ -16,6 +16,9 @@ const KEYS = 'Ctrl-C stops an answer, Alt-Enter breaks a line, arrow-up recalls,
 const STOPPED = '[stopped; what came is kept]'
 const STOPPED_EMPTY = '[stopped]'
 
+/** Line breaks at the end. Each run of line breaks is looked at once, and not again from each of its characters. */
+const LAST_BREAKS = /(?<!\n)\n+$/
+
 /** Counted in code points. */
 const PROMPT_MAX_CHARACTERS = 32_768
 
@@ -27,7 +30,7 @@ export async function talkIn(conversation: Conversation, terminal: Terminal): Pr
   for (;;) {
     const typed = await terminal.ask({ text: promptMark(room), isBlock: true, recalled })
     if (typed === null || isQuit(typed)) return
-    const prompt = safeText(typed).replace(/\n+$/, '')
+    const prompt = safeText(typed).replace(LAST_BREAKS, '')
     if (prompt.trim() === '') continue
     const length = [...prompt].length
     if (length > PROMPT_MAX_CHARACTERS) {

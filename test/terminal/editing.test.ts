@@ -13,6 +13,9 @@ async function answered(place: TalkPlace, session: Session, answer: string): Pro
   return call.prompt
 }
 
+/** A search for the last of them that begins anew at each takes over three seconds. */
+const PASTED_BREAKS = 60_000
+
 test('a pasted block is one prompt, and a line quit in it does not leave', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
@@ -181,3 +184,14 @@ test('a terminal that is closed ends the program, and one that it is told to end
   expect(await told.ended).toBe(0)
   expect(told.received()).toEndWith('\x1b[?2004l')
 })
+
+test('thousands of empty lines that are pasted before a word stop nothing', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.paste(`${'\n'.repeat(PASTED_BREAKS)}word`)
+  await session.shows(/\| word$/)
+  const sentAt = performance.now()
+  session.type('\r')
+  await session.shows(/^That has \d+ characters, and at most 32768 can be sent/m)
+  expect(performance.now() - sentAt).toBeLessThan(1_500)
+}, 30_000)

@@ -50,8 +50,11 @@ function nodesOf(tokens: readonly Token[]): Node[] {
 
 function closingIndex(tokens: readonly Token[], opening: number): number {
   const level = tokens[opening]?.level
-  const after = tokens.slice(opening + 1).findIndex(token => token.nesting === -1 && token.level === level)
-  return after < 0 ? tokens.length : opening + 1 + after
+  for (let index = opening + 1; index < tokens.length; index += 1) {
+    const token = tokens[index]
+    if (token?.nesting === -1 && token.level === level) return index
+  }
+  return tokens.length
 }
 
 function isTight(token: Token, inner: readonly Token[], previous: Node | undefined): boolean {

@@ -1,7 +1,7 @@
 import type { WriteStream } from 'node:tty'
 import type { AnswerLayout } from './answer-layout.ts'
 
-/** Pieces that come within this time are drawn together. */
+/** Pieces that come within this time are drawn together, or within the time that the last drawing took, if that is longer. */
 const FRAME_MS = 16
 
 /** Shows an answer while it comes. */
@@ -46,6 +46,8 @@ export class AnswerOnScreen implements ShownAnswer {
   /** How many are where they cannot be drawn again. */
   #fixed = 0
   #frame: ReturnType<typeof setTimeout> | null = null
+  /** How long the last drawing took: one long block must leave time for the keyboard. */
+  #drawingMs = 0
   // A terminal breaks its lines anew when its width changes: where the earlier ones are then is not known.
   readonly #resized = () => {
     this.#fixed = Math.max(0, this.#drawn.length - 1)
@@ -59,7 +61,7 @@ export class AnswerOnScreen implements ShownAnswer {
 
   async append(text: string): Promise<void> {
     this.#layout.append(text)
-    this.#frame ??= setTimeout(() => this.#draw(), FRAME_MS)
+    this.#frame ??= setTimeout(() => this.#draw(), Math.max(FRAME_MS, this.#drawingMs))
   }
 
   async end(): Promise<void> {
@@ -72,6 +74,7 @@ export class AnswerOnScreen implements ShownAnswer {
   #draw(): void {
     if (this.#frame) clearTimeout(this.#frame)
     this.#frame = null
+    const begunAt = performance.now()
     const final = [...this.#drawn.slice(0, this.#final), ...this.#layout.takeFinal()]
     const lines = [...final, ...this.#layout.open()]
     // What has scrolled out of the screen cannot be drawn again either.
@@ -81,6 +84,7 @@ export class AnswerOnScreen implements ShownAnswer {
     this.#drawn = lines.slice(gone)
     this.#final = final.length - gone
     this.#fixed = Math.max(0, this.#fixed - gone)
+    this.#drawingMs = performance.now() - begunAt
   }
 }
 

@@ -52,7 +52,8 @@ async function register(accounts: AccountRepository, username: string, password:
   if (length === 0 || length > USERNAME_MAX_CHARACTERS) {
     return `A username has 1 to ${USERNAME_MAX_CHARACTERS} characters.`
   }
-  if (safeText(username) !== username || /[\n\t]/.test(username)) return 'A username has no control characters.'
+  if (safeText(username) !== username || /[\n\t]/.test(username))
+    return 'A username has no control characters, nor any that change the direction of text.'
   if (username.toLowerCase() === MODEL_SENDER) return `The name ${MODEL_SENDER} is the model's.`
   if (password === '') return 'A password is needed.'
   const isNew = await accounts.register({ username, passwordDigest: passwordDigest(password) })

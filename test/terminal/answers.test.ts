@@ -2,6 +2,9 @@ import { expect, test } from 'bun:test'
 import { stringWidth } from 'bun'
 import { CTRL_C, logIn, type TalkPlace, talkPlace } from './talk.ts'
 
+/** A terminal that tells no size, as in a container's first moment. */
+const WITHOUT_SIZE = ['sh', '-c', 'stty cols 0 rows 0 && exec "$@"', 'sh']
+
 const ANSWER = `# Title
 
 Some **bold**, *slanted* and \`inline\` text that is longer than the terminal is wide.
@@ -182,6 +185,42 @@ test('what the model writes cannot drive the terminal', async () => {
   for (const line of [texts[0], texts[2]]) {
     expect(JSON.parse(line ?? '').text).toBe('abcdefgh\ni\uFFFDjklm &#27;[2J &#x9b;1m\n\n```\nno\n```\n')
   }
+})
+
+test('a terminal of unknown size counts as 80 columns', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { through: WITHOUT_SIZE, rows: 24 })
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
+  await call.answer(...pieces(`- ${words}\n- end`, 3))
+  await session.shows(/• end\n\nada>$/)
+  const rows = lastTurn(session.screen()).split('\n').slice(1, -3)
+  expect(rows.join(' ').replaceAll(/ +/g, ' ')).toBe(`• ${words}`)
+  expect(rows.length).toBe(Math.ceil(words.length / 78))
+  for (const row of rows) expect(row.length).toBeLessThanOrEqual(80)
+  // The line editor counts the rows of what is typed by the same width.
+  session.type(`${'x'.repeat(100)}\x01y`)
+  await session.shows(/ada> yx{74}\nx{26}$/)
+  expect(session.screen().match(/ada>/g)).toHaveLength(2)
+})
+
+test('what the model writes cannot show a line in another order than it is written in', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  const unseen = [...'\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u{e0001}\u{e0041}']
+  const hebrew = '\u05e9\u05dc\u05d5\u05dd'
+  const text = `a ${hebrew} ${unseen.join('b')} c &#x202e;d &#x2067;e \`\u202ef\` [g](https://h.example/\u202ei) 👩\u200d🌾`
+  session.type('Attack\r')
+  await (await place.model.nextCall()).answer(...text)
+  await session.shows(/👩\u200d🌾\n\nada>$/u)
+  const received = session.received().slice(session.received().indexOf('Attack'))
+  for (const character of unseen)
+    expect(received, character.codePointAt(0)?.toString(16) ?? '').not.toContain(character)
+  expect(lastTurn(session.screen())).toContain(`a ${hebrew} ${'b'.repeat(13)} c d e f g`)
+  const { output } = await place.pipe(logIn('ada'), ['--last', '1'])
+  for (const character of unseen) expect(output).not.toContain(character)
+  expect(output).toContain(hebrew)
 })
 
 test('Ctrl-C stops an answer and keeps what came, marked, and the session goes on', async () => {

@@ -9,8 +9,9 @@ import { AnswerInPipe, AnswerOnScreen, type ShownAnswer, written } from './shown
 import { startSpinner } from './spinner.ts'
 import { style } from './style.ts'
 
-/** Where nobody tells how wide the terminal is. */
-const COLUMNS_UNKNOWN = 80
+/** The size of a terminal that does not tell its own, as under `script`, or in a container's first moment. */
+const COLUMNS_ASSUMED = 80
+const ROWS_ASSUMED = 24
 
 export interface TerminalStreams {
   readonly input: ReadStream
@@ -42,6 +43,7 @@ export class Terminal implements Disposable {
   readonly #talk: WriteStream
   readonly #abilities: TerminalAbilities
   readonly #streamFailed = () => this.leave()
+  readonly #resized = () => assumeSize(this.#talk)
   #highlighter: Promise<Highlighter> | null = null
   #interruptible: AbortController | null = null
 
@@ -49,6 +51,9 @@ export class Terminal implements Disposable {
     this.#output = output
     this.#talk = output.isTTY ? output : errors
     this.#abilities = abilities
+    // Before the line editor, so that it sees the assumed size, too.
+    assumeSize(this.#talk)
+    this.#talk.on('resize', this.#resized)
     this.#input = input.isTTY
       ? new Keyboard(input, this.#talk, this.#talk.isTTY && abilities.movesCursor)
       : new Pipe(input, this.#talk)
@@ -151,6 +156,7 @@ export class Terminal implements Disposable {
 
   [Symbol.dispose](): void {
     this.#input[Symbol.dispose]()
+    this.#talk.off('resize', this.#resized)
   }
 
   #tell(text: string, tone: (text: string) => string): void {
@@ -160,7 +166,7 @@ export class Terminal implements Disposable {
 
   /** Between words, where it goes to a terminal. */
   #wrapped(text: string): string {
-    return this.#talk.isTTY ? wrapAnsi(text, columnsOf(this.#talk), { hard: true }) : text
+    return this.#talk.isTTY ? wrapAnsi(text, this.#talk.columns, { hard: true }) : text
   }
 
   #hasColor(stream: WriteStream): boolean {
@@ -176,7 +182,7 @@ export class Terminal implements Disposable {
     const appearance = this.#appearance(stream)
     if (appearance === 'raw') return null
     // An answer keeps the width that it began with: what is drawn already cannot follow.
-    const width = columnsOf(stream)
+    const width = stream.columns
     if (appearance === 'wrapped') return new PlainLayout(width)
     this.#highlighter ??= openHighlighter()
     return new MarkdownLayout(width, await this.#highlighter)
@@ -191,8 +197,11 @@ export class Terminal implements Disposable {
   }
 }
 
-function columnsOf(stream: WriteStream): number {
-  return stream.columns || COLUMNS_UNKNOWN
+/** Whoever reads the stream's size then gets a usual one for what is not known: the layouts and Node's line editor. */
+function assumeSize(stream: WriteStream): void {
+  if (!stream.isTTY) return
+  stream.columns ||= COLUMNS_ASSUMED
+  stream.rows ||= ROWS_ASSUMED
 }
 
 function beginningOf(lines: readonly string[], linesMax: number): string {

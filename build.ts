@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { spawnSync } from 'bun'
-import { NOTICES_NAME } from './src/licenses/command.ts'
+import { NOTICES_NAME } from './src/licenses/licenses.ts'
 import { collectNotices } from './src/licenses/notices.ts'
 
 // Makes the executable in `dist` or the folder that is named, with the notices of all that it contains inside and beside it.

@@ -1,15 +1,18 @@
-import type { Setting } from './config.ts'
+import type { CommandLine, Setting } from './config.ts'
 
 /** One word after `stockroom`. */
 export interface Command {
   readonly name: string
-  /** What stands after the name and the options in the usage line, for example `FILE`. */
+  /** Shown after the name and the options in the usage line, for example `FILE`. */
   readonly operands: string
-  /** What it does, in one line. */
+  /** One line that says what the command does. */
   readonly summary: string
   readonly settings: readonly Setting<unknown>[]
-  /** What --help says beside the settings. */
+  /** Shown by --help below the settings. */
   readonly note?: string
-  /** Ends when the command is done; throws an `OperatorError` that the operator can act on. */
-  readonly run: (argv: readonly string[]) => Promise<void>
+  /**
+   * Runs the command; resolves when it is done. Rejects with an `OperatorError` that the operator can act on.
+   * It imports the command's code itself, so that `stockroom serve` does not load what only other commands need.
+   */
+  readonly run: (line: CommandLine) => Promise<void>
 }

@@ -8,7 +8,7 @@ export function programHelp(commands: readonly Command[]): string {
     '',
     ...columns(rows),
     '',
-    'stockroom COMMAND --help tells of one; stockroom --version prints the version.',
+    'For more about one: stockroom COMMAND --help. For the version: stockroom --version.',
     '',
   ].join('\n')
 }

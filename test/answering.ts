@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from '../src/clock.ts'
-import { chatBaseUrl, chatModel, readCommandLine } from '../src/config.ts'
+import { readCommandLine } from '../src/config.ts'
 import { AnswerError, type ChatModel, type Question } from '../src/models/chat-model.ts'
 import { openChatModel } from '../src/models/open.ts'
+import { chatBaseUrl, chatModel } from '../src/models/settings.ts'
 import { withVariables } from './environment.ts'
 
 /** Opens the model that these settings choose, as a command does, whatever is set where the tests run. */

@@ -1,10 +1,12 @@
+import { getLogger } from '@logtape/logtape'
 /** @jsxImportSource hono/jsx */
 import type { Clock } from '../clock.ts'
 import type { ServerSentEvent } from '../server/event-stream.ts'
-import { log } from '../server/log.ts'
 import { type ListService, ListServiceError } from './list-service.ts'
 import { listing } from './listing.ts'
 import { MORE_TO_COME, Name, NO_MORE, Status, TOPIC } from './page.tsx'
+
+const log = getLogger(['stockroom', 'breeds'])
 
 interface StreamOptions {
   readonly listService: ListService
@@ -40,7 +42,7 @@ async function namesFor(options: StreamOptions): Promise<readonly string[] | Lis
     return await listService.names(listUrl, left)
   } catch (error) {
     if (!(error instanceof ListServiceError)) throw error
-    if (!left.aborted) log.breeds.warning('the list service {reason}', { request_id: requestId, ...told(error) })
+    if (!left.aborted) log.warning('the list service {reason}', { request_id: requestId, ...told(error) })
     return error
   }
 }

@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { getLogger } from '@logtape/logtape'
 import { DatabaseUnavailableError } from '../database/errors.ts'
-import { log } from '../server/log.ts'
 import { DeadAnswers } from './answers/dead-answers.ts'
 import type { Repositories } from './repositories.ts'
+
+const log = getLogger(['stockroom', 'chat'])
 
 /** How often is looked for answers whose process has died. */
 const LOOK_MS = 1_000
@@ -31,7 +33,7 @@ async function regularly(periodMs: number, signal: AbortSignal, work: () => Prom
       // Whoever asks for something hears of a database that is not there.
       if (!signal.aborted && !(error instanceof DatabaseUnavailableError)) {
         const reason = error instanceof Error ? error.message : String(error)
-        log.chat.warning('housekeeping failed: {reason}', { reason })
+        log.warning('housekeeping failed: {reason}', { reason })
       }
     }
     await wait(periodMs, undefined, { signal }).catch(() => {})

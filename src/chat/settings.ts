@@ -1,7 +1,10 @@
 import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
+import { port } from '../server/settings.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
 
 const PER_ADDRESS_MAX = 1_000_000
+
+export const chatPort = port(6543)
 
 const answersPerAddress: Setting<number> = {
   variable: 'CHAT_ANSWERS_PER_ADDRESS',

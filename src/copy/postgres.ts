@@ -1,15 +1,15 @@
 import type { PostgresDatabase } from '../database/postgres/database.ts'
 import type { Query, RowStreams } from '../database/postgres/pool.ts'
+import type { ColumnType, Table } from '../database/table.ts'
 import { OperatorError } from '../operator-error.ts'
 import { fieldsOf, lineOf, linesOf } from './line.ts'
 import { NOT_EMPTY, type Source, type Store, type Target } from './store.ts'
-import { type Kind, TABLES, type Table } from './tables.ts'
 
 /** How long a server that uses the tables is waited for; then it is told, rather than waited for without an end. */
 const LOCK_WAIT_MS = 5_000
 
 /** A column → what is read of it, where that is not the column itself. COPY takes all of them back as they are. */
-const READ: Readonly<Record<Kind, (column: string) => string>> = {
+const READ: Readonly<Record<ColumnType, (column: string) => string>> = {
   integer: column => column,
   flag: column => `${column}::int`,
   number: column => column,
@@ -17,29 +17,24 @@ const READ: Readonly<Record<Kind, (column: string) => string>> = {
   time: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 }
 
-/** A growing answer's text goes on in rows of its own, which none but its end puts together. */
-const ANSWER = `
-  text || coalesce((
-    SELECT string_agg(piece.text, '' ORDER BY piece.position) FROM answer_pieces AS piece
-    WHERE piece.req_id = answers.req_id AND piece.position >= char_length(answers.text)
-  ), '')`
-const DIFFERENT: Readonly<Record<string, string>> = { 'answers.text': ANSWER }
+/** The statements that are about all tables. */
+function statementsAbout(tables: readonly Table[]) {
+  const names = tables.map(({ name }) => name)
+  const relations = names.map(name => `'${name}'::regclass`).join(', ')
+  return {
+    lock: `LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`,
+    filled: `SELECT ${names.map(name => `EXISTS (SELECT 1 FROM ${name})`).join(' OR ')} AS filled`,
+    indexes: `
+      SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS sql
+      FROM pg_index WHERE indrelid IN (${relations}) AND NOT indisunique ORDER BY indexrelid`,
+    foreignKeys: `
+      SELECT conrelid::regclass::text AS "table", quote_ident(conname) AS name, pg_get_constraintdef(oid) AS sql
+      FROM pg_constraint WHERE conrelid IN (${relations}) AND contype = 'f' ORDER BY oid`,
+  }
+}
 
-/** What says of a prompt that its answer has begun is in its own row, too. */
-const CLAIM_ANSWERED = 'UPDATE prompts SET is_claimed = true WHERE req_id IN (SELECT req_id FROM answers)'
-
-const NAMES = TABLES.map(({ name }) => `'${name}'::regclass`).join(', ')
-const LOCK = `LOCK TABLE ${TABLES.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`
-const FILLED = `
-  SELECT ${TABLES.map(({ name }) => `EXISTS (SELECT 1 FROM ${name})`).join(' OR ')} AS filled`
-const INDEXES = `
-  SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS sql
-  FROM pg_index WHERE indrelid IN (${NAMES}) AND NOT indisunique ORDER BY indexrelid`
-const FOREIGN_KEYS = `
-  SELECT conrelid::regclass::text AS "table", quote_ident(conname) AS name, pg_get_constraintdef(oid) AS sql
-  FROM pg_constraint WHERE conrelid IN (${NAMES}) AND contype = 'f' ORDER BY oid`
-
-export function postgresStore(database: PostgresDatabase): Store {
+export function postgresStore(database: PostgresDatabase, tables: readonly Table[]): Store {
+  const { lock, filled } = statementsAbout(tables)
   const limitWait = `SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`
   return {
     read: work =>
@@ -51,10 +46,10 @@ export function postgresStore(database: PostgresDatabase): Store {
     fill: work =>
       database.bulk(async (query, rows) => {
         await query(limitWait)
-        await query(LOCK)
-        const [found] = await query<{ filled: boolean }>(FILLED)
+        await query(lock)
+        const [found] = await query<{ filled: boolean }>(filled)
         if (found?.filled !== false) throw new OperatorError(NOT_EMPTY)
-        return work(await targetIn(query, rows))
+        return work(await targetIn(query, rows, tables))
       }),
   }
 }
@@ -80,8 +75,8 @@ function sourceIn(query: Query, rows: RowStreams): Source {
   }
 }
 
-async function targetIn(query: Query, rows: RowStreams): Promise<Target> {
-  const makeAgain = await dropIndexesAndKeys(query)
+async function targetIn(query: Query, rows: RowStreams, tables: readonly Table[]): Promise<Target> {
+  const makeAgain = await dropIndexesAndKeys(query, tables)
   return {
     ...sourceIn(query, rows),
     store: async ({ name, columns }, lines) => {
@@ -95,12 +90,12 @@ async function targetIn(query: Query, rows: RowStreams): Promise<Target> {
       }
     },
     complete: async done => {
-      await query(CLAIM_ANSWERED)
+      for (const { postgresAfterCopy } of tables) if (postgresAfterCopy !== undefined) await query(postgresAfterCopy)
       for (const [place, sql] of makeAgain.entries()) {
         done(place, makeAgain.length)
         await query(sql)
       }
-      for (const { name } of TABLES) await query(`ANALYZE ${name}`)
+      for (const { name } of tables) await query(`ANALYZE ${name}`)
       done(makeAgain.length, makeAgain.length)
     },
     continueAfter: async ({ name, key }, id) => {
@@ -110,11 +105,11 @@ async function targetIn(query: Query, rows: RowStreams): Promise<Target> {
   }
 }
 
-async function* lines(rows: RowStreams, { name, key, columns }: Table): AsyncGenerator<Uint8Array> {
-  const read = Object.entries(columns).map(([column, kind]) => DIFFERENT[`${name}.${column}`] ?? READ[kind](column))
+async function* lines(rows: RowStreams, { name, key, columns, postgres }: Table): AsyncGenerator<Uint8Array> {
+  const read = Object.entries(columns).map(([column, type]) => postgres?.[column] ?? READ[type](column))
   const order = columns[key] === 'text' ? `${key} COLLATE "C"` : key
   const chunks = rows.from(`COPY (SELECT ${read.join(', ')} FROM ${name} ORDER BY ${order}) TO STDOUT`)
-  const numbers = Object.values(columns).map(kind => kind === 'number')
+  const numbers = Object.values(columns).map(type => type === 'number')
   if (!numbers.includes(true)) {
     yield* chunks
     return
@@ -130,9 +125,10 @@ async function* lines(rows: RowStreams, { name, key, columns }: Table): AsyncGen
 }
 
 /** To be made again when the rows are there: that takes an eighth of the time. Answers how. */
-async function dropIndexesAndKeys(query: Query): Promise<string[]> {
-  const indexes = await query<{ name: string; sql: string }>(INDEXES)
-  const keys = await query<{ table: string; name: string; sql: string }>(FOREIGN_KEYS)
+async function dropIndexesAndKeys(query: Query, tables: readonly Table[]): Promise<string[]> {
+  const statements = statementsAbout(tables)
+  const indexes = await query<{ name: string; sql: string }>(statements.indexes)
+  const keys = await query<{ table: string; name: string; sql: string }>(statements.foreignKeys)
   for (const { table, name } of keys) await query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`)
   for (const { name } of indexes) await query(`DROP INDEX ${name}`)
   return [

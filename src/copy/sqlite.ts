@@ -1,24 +1,15 @@
 import type { Parameter } from '../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../database/sqlite/database.ts'
+import type { ColumnType, Table } from '../database/table.ts'
 import { OperatorError } from '../operator-error.ts'
 import { fieldsOf, lineOf, linesOf } from './line.ts'
 import { NOT_EMPTY, type Source, type Store, type Target } from './store.ts'
-import { type Kind, TABLES, type Table } from './tables.ts'
 
 /** Lines are handed on when they have so many characters, or with the row that exceeds it. */
 const CHUNK_CHARACTERS = 262_144
 
-/** Where a column is kept in another way than the other engine does: how it is read, and how it is written. */
-const DIFFERENT: Readonly<Record<string, { column: string; read: string; write: string }>> = {
-  'messages.room': {
-    column: 'room_id',
-    read: '(SELECT name FROM rooms WHERE rooms.id = messages.room_id)',
-    write: '(SELECT id FROM rooms WHERE name = ?)',
-  },
-}
-
 /** A value as SQLite has it → as it is written in a line. */
-const TEXT_OF: Readonly<Record<Kind, (value: string | number) => string>> = {
+const TEXT_OF: Readonly<Record<ColumnType, (value: string | number) => string>> = {
   integer: String,
   flag: String,
   number: String,
@@ -26,7 +17,7 @@ const TEXT_OF: Readonly<Record<Kind, (value: string | number) => string>> = {
   time: milliseconds => new Date(milliseconds).toISOString(),
 }
 
-const VALUE_OF: Readonly<Record<Kind, (text: string) => string | number>> = {
+const VALUE_OF: Readonly<Record<ColumnType, (text: string) => string | number>> = {
   integer: Number,
   flag: Number,
   number: Number,
@@ -34,13 +25,13 @@ const VALUE_OF: Readonly<Record<Kind, (text: string) => string | number>> = {
   time: Date.parse,
 }
 
-export function sqliteStore(database: SqliteDatabase): Store {
+export function sqliteStore(database: SqliteDatabase, tables: readonly Table[]): Store {
   return {
     read: work => database.bulk('reading', transaction => work(sourceIn(transaction))),
     fill: work =>
       database.bulk('writing', transaction => {
-        mustBeEmpty(transaction)
-        return work(targetIn(transaction))
+        mustBeEmpty(transaction, tables)
+        return work(targetIn(transaction, tables))
       }),
   }
 }
@@ -56,24 +47,24 @@ function sourceIn(transaction: SqliteTransaction): Source {
   }
 }
 
-function targetIn(transaction: SqliteTransaction): Target {
-  const indexes = dropIndexes(transaction)
+function targetIn(transaction: SqliteTransaction, tables: readonly Table[]): Target {
+  const indexes = dropIndexes(transaction, tables)
   return {
     ...sourceIn(transaction),
     store: async (table, chunks) => {
-      const columns = Object.keys(table.columns).map(column => DIFFERENT[`${table.name}.${column}`]?.column ?? column)
-      const values = Object.keys(table.columns).map(column => DIFFERENT[`${table.name}.${column}`]?.write ?? '?')
+      const columns = Object.keys(table.columns).map(column => table.sqlite?.[column]?.column ?? column)
+      const values = Object.keys(table.columns).map(column => table.sqlite?.[column]?.write ?? '?')
       const insert = transaction.prepare<Parameter[]>(
         `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${values.join(', ')})`,
       )
-      const kinds = Object.values(table.columns)
+      const types = Object.values(table.columns)
       for await (const lines of linesOf(chunks)) {
         for (const line of lines) {
           const fields = fieldsOf(line)
           insert.run(
-            ...kinds.map((kind, place) => {
+            ...types.map((type, place) => {
               const text = fields[place] ?? null
-              return text === null ? null : VALUE_OF[kind](text)
+              return text === null ? null : VALUE_OF[type](text)
             }),
           )
         }
@@ -95,12 +86,15 @@ function targetIn(transaction: SqliteTransaction): Target {
   }
 }
 
-async function* lines(transaction: SqliteTransaction, { name, key, columns }: Table): AsyncGenerator<Uint8Array> {
-  const read = Object.keys(columns).map(column => `${DIFFERENT[`${name}.${column}`]?.read ?? column} AS ${column}`)
+async function* lines(
+  transaction: SqliteTransaction,
+  { name, key, columns, sqlite }: Table,
+): AsyncGenerator<Uint8Array> {
+  const read = Object.keys(columns).map(column => `${sqlite?.[column]?.read ?? column} AS ${column}`)
   const rows = transaction.prepare<[], Record<string, string | number | null>>(
     `SELECT ${read.join(', ')} FROM ${name} ORDER BY ${name}.${key}`,
   )
-  const written = Object.entries(columns).map(([column, kind]) => [column, TEXT_OF[kind]] as const)
+  const written = Object.entries(columns).map(([column, type]) => [column, TEXT_OF[type]] as const)
   const encoder = new TextEncoder()
   let chunk = ''
   for (const row of rows.iterate()) {
@@ -118,19 +112,19 @@ async function* lines(transaction: SqliteTransaction, { name, key, columns }: Ta
 }
 
 /** To be made again when the rows are there: sorted at once, an index takes a tenth of the time. Answers how. */
-function dropIndexes(transaction: SqliteTransaction): string[] {
+function dropIndexes(transaction: SqliteTransaction, tables: readonly Table[]): string[] {
   const indexes = transaction
     .prepare<[], { name: string; table: string; sql: string }>(
       'SELECT name, tbl_name AS "table", sql FROM sqlite_schema WHERE type = \'index\' AND sql IS NOT NULL',
     )
     .all()
-    .filter(({ table }) => TABLES.some(({ name }) => name === table))
+    .filter(({ table }) => tables.some(({ name }) => name === table))
   for (const { name } of indexes) transaction.prepare(`DROP INDEX ${name}`).run()
   return indexes.map(({ sql }) => sql)
 }
 
-function mustBeEmpty(transaction: SqliteTransaction): void {
-  const anything = TABLES.map(({ name }) => `SELECT EXISTS (SELECT 1 FROM ${name}) AS filled`).join(' UNION ALL ')
+function mustBeEmpty(transaction: SqliteTransaction, tables: readonly Table[]): void {
+  const anything = tables.map(({ name }) => `SELECT EXISTS (SELECT 1 FROM ${name}) AS filled`).join(' UNION ALL ')
   const found = transaction.prepare<[], { filled: number }>(`SELECT max(filled) AS filled FROM (${anything})`).get()
   if (found?.filled !== 0) throw new OperatorError(NOT_EMPTY)
 }

@@ -1,4 +1,4 @@
-import type { Table } from './tables.ts'
+import type { Table } from '../database/table.ts'
 
 /** One moment of a database. */
 export interface Source {

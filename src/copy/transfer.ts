@@ -1,7 +1,7 @@
+import type { Table } from '../database/table.ts'
 import { OperatorError } from '../operator-error.ts'
 import type { Progress } from '../terminal/progress.ts'
 import type { Source, Store, Target } from './store.ts'
-import { isNumbered, TABLES, type Table } from './tables.ts'
 
 /** Rows between two reports of progress. */
 const REPORT_ROWS = 10_000
@@ -25,10 +25,15 @@ interface Moved extends Content {
  * Copies all tables, and reads them at the target again before anything is committed there.
  * Answers how many rows each has. Rejects with an `OperatorError`; nothing is copied then.
  */
-export function transfer(from: Store, to: Store, shown: Progress): Promise<{ name: string; rows: number }[]> {
+export function transfer(
+  from: Store,
+  to: Store,
+  tables: readonly Table[],
+  shown: Progress,
+): Promise<{ name: string; rows: number }[]> {
   return to.fill(async target => {
     // The source is let go of before the indexes are made, which takes a while.
-    const moved = await from.read(source => move(source, target, shown))
+    const moved = await from.read(source => move(source, target, tables, shown))
     await target.complete((done, total) => shown.at('indexes', done, total))
     for (const { table, lastId } of moved) {
       if (lastId !== null && lastId > (await target.lastId(table))) await target.continueAfter(table, lastId)
@@ -38,9 +43,9 @@ export function transfer(from: Store, to: Store, shown: Progress): Promise<{ nam
   })
 }
 
-async function move(source: Source, target: Target, shown: Progress): Promise<Moved[]> {
+async function move(source: Source, target: Target, tables: readonly Table[], shown: Progress): Promise<Moved[]> {
   const moved: Moved[] = []
-  for (const table of TABLES) {
+  for (const table of tables) {
     const reading = new Reading(table.name, await source.count(table), shown)
     await target.store(table, reading.of(source.lines(table)))
     moved.push({ table, ...reading.content(), lastId: isNumbered(table) ? await source.lastId(table) : null })
@@ -94,4 +99,8 @@ class Reading {
   content(): Content {
     return { rows: this.#rows, checksum: this.#hash.digest('hex') }
   }
+}
+
+function isNumbered({ key, columns }: Table): boolean {
+  return columns[key] === 'integer'
 }

@@ -1,6 +1,8 @@
-import { type CommandLine, type DatabaseAddress, database, databaseConnections, databaseReplicas } from '../config.ts'
+import type { CommandLine } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
+import type { Migrations } from './migrations.ts'
 import { PostgresDatabase } from './postgres/database.ts'
+import { type DatabaseAddress, database, databaseConnections, databaseReplicas } from './settings.ts'
 import type { SqliteDatabase } from './sqlite/database.ts'
 import { openExistingSqlite, openSqlite } from './sqlite/open.ts'
 
@@ -8,9 +10,6 @@ import { openExistingSqlite, openSqlite } from './sqlite/open.ts'
 export const START_WAIT_MS = 60_000
 
 export type StoreDatabase = SqliteDatabase | PostgresDatabase
-
-/** The settings that say where things are stored. */
-export const databaseSettings = [database, databaseReplicas, databaseConnections] as const
 
 export interface DatabaseSettings {
   readonly address: DatabaseAddress
@@ -29,19 +28,23 @@ export function readDatabaseSettings(line: CommandLine): DatabaseSettings {
 }
 
 /**
- * Opens the database and brings its tables up to date. A PostgreSQL that is not there is waited for, for up to `waitMs`:
+ * Opens the database and brings the tables of these parts up to date. A PostgreSQL that is not there is waited for, for up to `waitMs`:
  * see `ready`. Rejects with an `OperatorError`.
  */
 export async function openDatabase(
   { address, replicas, connections }: DatabaseSettings,
+  migrations: readonly Migrations[],
   waitMs = 0,
 ): Promise<StoreDatabase> {
-  if (address.engine === 'sqlite') return openSqlite(address.path)
-  return PostgresDatabase.open({ address, replicas, connections, waitMs })
+  if (address.engine === 'sqlite') return openSqlite(address.path, migrations)
+  return PostgresDatabase.open({ address, replicas, connections, migrations, waitMs })
 }
 
 /** As `openDatabase`, for one that must be there already. */
-export async function openExistingDatabase(address: DatabaseAddress): Promise<StoreDatabase> {
-  if (address.engine === 'sqlite') return openExistingSqlite(address.path)
-  return PostgresDatabase.open({ address, replicas: [], connections: 1, waitMs: 0, mustExist: true })
+export async function openExistingDatabase(
+  address: DatabaseAddress,
+  migrations: readonly Migrations[],
+): Promise<StoreDatabase> {
+  if (address.engine === 'sqlite') return openExistingSqlite(address.path, migrations)
+  return PostgresDatabase.open({ address, replicas: [], connections: 1, migrations, waitMs: 0, mustExist: true })
 }

@@ -473,7 +473,8 @@ function askInProcess(server: ModelServer): Promise<Evaluation> {
   return evaluation(
     `
     const { openChatModel } = await import('./models/open.ts')
-    const { chatBaseUrl, chatModel, readCommandLine } = await import('./config.ts')
+    const { readCommandLine } = await import('./config.ts')
+    const { chatBaseUrl, chatModel } = await import('./models/settings.ts')
     const line = readCommandLine([], [chatModel, chatBaseUrl])
     const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
     const question = { system: 'S', prompt: 'P', signal: new AbortController().signal }

@@ -1,9 +1,10 @@
 import { type Clock, systemClock } from '../clock.ts'
-import { credential, type ModelChoice, providerAddress } from '../config.ts'
+import { credential } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import type { ChatModel } from './chat-model.ts'
 import type { Service } from './failures.ts'
 import { PROVIDERS, type Provider } from './providers.ts'
+import { type ModelChoice, providerAddress } from './settings.ts'
 
 /** The demo model's one setting is that no other is chosen. */
 const DEMO: Service = { title: 'The demo model', credentialVariable: 'CHAT_MODEL', addressVariable: 'CHAT_MODEL' }

@@ -1,6 +1,6 @@
 import type { ProviderV4 } from '@ai-sdk/provider'
-import type { ModelProvider } from '../config.ts'
 import type { Service } from './failures.ts'
+import type { ModelProvider } from './settings.ts'
 
 /** Who runs models. */
 export interface Provider extends Service {
@@ -20,11 +20,6 @@ interface Connection {
   readonly apiKey?: string
   readonly fetch: typeof fetch
 }
-
-/** For the --help of what asks a model. */
-export const CREDENTIALS_NOTE = `A provider's credential comes from the environment alone: OPENAI_API_KEY, ANTHROPIC_API_KEY,
-GOOGLE_GENERATIVE_AI_API_KEY, or CHAT_API_KEY for compatible:. Each may be in a file instead, which the same name
-with _FILE at its end tells.`
 
 export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {

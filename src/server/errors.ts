@@ -1,6 +1,9 @@
+import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../busy-error.ts'
 import { DatabaseUnavailableError } from '../database/errors.ts'
-import { log } from './log.ts'
+
+const serverLog = getLogger(['stockroom', 'server'])
+const databaseLog = getLogger(['stockroom', 'database'])
 
 /** For the log alone, as nginx writes it: the client left before there was an answer. */
 const CLIENT_LEFT = 499
@@ -26,14 +29,14 @@ export function errorResponse(error: unknown, requestId: string): Response {
   if (error instanceof HttpError) return detailResponse(error.status, error.message, error.headers)
   // The reason of a request's signal, and of a body that broke off.
   if (error instanceof DOMException && error.name === 'AbortError') {
-    log.server.debug('a client left before its answer', { request_id: requestId })
+    serverLog.debug('a client left before its answer', { request_id: requestId })
     return new Response(null, { status: CLIENT_LEFT })
   }
   if (error instanceof BusyError) {
     return detailResponse(503, error.message, { 'Retry-After': String(error.retryAfterSeconds) })
   }
   if (error instanceof DatabaseUnavailableError) {
-    log.database.error('{reason}', { request_id: requestId, reason: error.message, cause: reasonOf(error.cause) })
+    databaseLog.error('{reason}', { request_id: requestId, reason: error.message, cause: reasonOf(error.cause) })
     return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(RETRY_AFTER_SECONDS) })
   }
   logFailure(error, requestId)
@@ -42,7 +45,7 @@ export function errorResponse(error: unknown, requestId: string): Response {
 
 /** For what breaks on our side, in a request or in the stream that answers it. */
 export function logFailure(error: unknown, requestId: string): void {
-  log.server.error('a request failed: {reason}', {
+  serverLog.error('a request failed: {reason}', {
     request_id: requestId,
     reason: reasonOf(error),
     stack: error instanceof Error ? error.stack : undefined,

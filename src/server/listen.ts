@@ -1,9 +1,11 @@
+import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
 import { OperatorError } from '../operator-error.ts'
-import { log } from './log.ts'
 import { routeTable } from './request-target.ts'
 import { observed, type Served } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
+
+const log = getLogger(['stockroom', 'server'])
 
 /** How long requests that run may take to end after a signal; what is left is cut. The whole stop stays under 5 s. */
 const DRAIN_GRACE_MS = 3_500
@@ -67,7 +69,7 @@ function bind(options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: 
 }
 
 async function drain(server: Server<undefined>): Promise<void> {
-  log.server.info('stopping: {pending} requests are running', { pending: server.pendingRequests })
+  log.info('stopping: {pending} requests are running', { pending: server.pendingRequests })
   const grace = Promise.withResolvers<void>()
   const timer = setTimeout(grace.resolve, DRAIN_GRACE_MS)
   await Promise.race([server.stop(), grace.promise])

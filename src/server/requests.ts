@@ -1,10 +1,12 @@
+import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
 import { clientAddress } from './client-address.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
-import { log } from './log.ts'
 import type { RoutedRequest, SentPath } from './request-target.ts'
+
+const log = getLogger(['stockroom', 'request'])
 
 /** What a handler knows of its request beside the request itself: Hono's bindings. */
 export interface RequestScope {
@@ -99,7 +101,7 @@ export function observed({ fetch, loggedPath = path => path }: Served, settings:
       // Nothing here is to be taken for a script or a page that it does not say it is.
       response.headers.set('X-Content-Type-Options', 'nosniff')
       if (accessLog) {
-        log.request.info('{method} {path} {status}', {
+        log.info('{method} {path} {status}', {
           request_id: scope.requestId,
           client,
           method: request.method,

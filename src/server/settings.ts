@@ -1,8 +1,58 @@
 import { isIP } from 'node:net'
-import { accessLog, type CommandLine, host, logLevel, type Setting, wholeNumber } from '../config.ts'
+import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
+import { LOG_LEVELS, type LogLevel } from '../log.ts'
 import { SettingError } from '../operator-error.ts'
 
+const PORT_MAX = 65_535
 const TRUSTED_PROXIES_MAX = 100
+
+export const host: Setting<string> = {
+  variable: 'HOST',
+  flag: 'host',
+  placeholder: 'HOST',
+  fallback: '0.0.0.0',
+  meaning: 'the address to listen on',
+  parse: text => {
+    if (text.trim() === '') throw new SettingError('an address is needed, for example 127.0.0.1')
+    return text
+  },
+}
+
+export function port(fallback: number): Setting<number> {
+  return {
+    variable: 'PORT',
+    flag: 'port',
+    placeholder: 'PORT',
+    fallback: String(fallback),
+    meaning: 'the port to listen on; 0 takes a free one',
+    parse: text => wholeNumber(text, 0, PORT_MAX),
+  }
+}
+
+const accessLog: Setting<boolean> = {
+  variable: 'ACCESS_LOG',
+  flag: 'access-log',
+  placeholder: 'on|off',
+  fallback: 'on',
+  meaning: 'one line on standard error for each request',
+  parse: text => {
+    if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is neither on nor off`)
+    return text === 'on'
+  },
+}
+
+export const logLevel: Setting<LogLevel> = {
+  variable: 'LOG_LEVEL',
+  flag: 'log-level',
+  placeholder: 'LEVEL',
+  fallback: 'info',
+  meaning: `the least level that is logged: ${LOG_LEVELS.join(', ')}`,
+  parse: text => {
+    const level = LOG_LEVELS.find(name => name === text)
+    if (!level) throw new SettingError(`${JSON.stringify(text)} is none of ${LOG_LEVELS.join(', ')}`)
+    return level
+  },
+}
 
 const trustedProxies: Setting<number> = {
   variable: 'TRUSTED_PROXIES',

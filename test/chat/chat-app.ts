@@ -2,9 +2,10 @@ import { Answers } from '../../src/chat/answers/answers.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from '../../src/chat/answers/limits.ts'
 import { createChat } from '../../src/chat/app.ts'
 import { startHousekeeping } from '../../src/chat/housekeeping.ts'
+import { chatMigrations } from '../../src/chat/migrations/index.ts'
 import { repositoriesOf } from '../../src/chat/repositories.ts'
-import { database as databaseSetting } from '../../src/config.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import { database as databaseSetting } from '../../src/database/settings.ts'
 import { openMarkdown } from '../../src/markdown/renderer.ts'
 import { openChatModel } from '../../src/models/open.ts'
 import { listen } from '../../src/server/listen.ts'
@@ -36,7 +37,7 @@ export async function startChatApp({ freshDatabase }: Engine, { limits, isKept =
   const start = async () => {
     const own = new AsyncDisposableStack()
     const address = databaseSetting.parse(databaseUrl)
-    const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }))
+    const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }, [chatMigrations]))
     const repositories = repositoriesOf(database)
     const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`)
     const answers = new Answers({

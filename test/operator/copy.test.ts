@@ -4,6 +4,11 @@ import { existsSync, linkSync, readdirSync, statSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { z } from 'zod'
+import { catalogMigrations } from '../../src/catalog/migrations/index.ts'
+import { chatMigrations } from '../../src/chat/migrations/index.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { database as databaseSetting } from '../../src/database/settings.ts'
+import { talkMigrations } from '../../src/talk/migrations/index.ts'
 import { type Client, client } from '../client.ts'
 import { ENGINES, type Engine, postgres, sqlite } from '../engines.ts'
 import { temporaryFolder } from '../folder.ts'
@@ -343,9 +348,15 @@ async function killedAmidReviews(from: string, to: string): Promise<void> {
 /** An empty database with its tables. */
 async function migrated(engine: Engine): Promise<AsyncDisposable & { readonly url: string }> {
   const database = await engine.freshDatabase()
-  const sizes = ['categories', 'products', 'users', 'reviews'].flatMap(kind => [`--${kind}`, '0'])
-  expect(await run(['seed', '--database', database.url, ...sizes])).toMatchObject({ status: 0 })
+  await makeTables(database.url)
   return database
+}
+
+/** Makes the tables of all parts, as each command makes those of its own part alone. */
+async function makeTables(url: string): Promise<void> {
+  const settings = { address: databaseSetting.parse(url), replicas: [], connections: 1 }
+  await using database = await openDatabase(settings, [catalogMigrations, chatMigrations, talkMigrations])
+  await database.ready
 }
 
 /** A database of SQLite, whose service has ended, with all that a copy could get wrong. */
@@ -355,6 +366,7 @@ async function oddShop(): Promise<AsyncDisposable & { readonly url: string }> {
     await using service = await startService(database.url, { flags: FLAGS })
     await fill(client(() => service.address))
   }
+  await makeTables(database.url)
   fillChatAndTalk(database.url)
   return database
 }

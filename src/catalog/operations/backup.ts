@@ -1,27 +1,20 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
-import type { Command } from '../../command.ts'
-import { database, readCommandLine } from '../../config.ts'
+import type { CommandLine } from '../../config.ts'
+import { database } from '../../database/settings.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { openExistingSqlite } from '../../database/sqlite/open.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 
-export const backup: Command = {
-  name: 'backup',
-  operands: 'FILE',
-  summary: 'Copy the database into FILE, consistently, while servers go on reading and writing.',
-  settings: [database],
-  run: async argv => {
-    const line = readCommandLine(argv, backup.settings, backup.operands)
-    const [file] = line.operands
-    if (file === undefined) throw new SettingError('backup takes one FILE to write to')
-    const address = line.value(database)
-    if (address.engine !== 'sqlite') throw new SettingError('backup copies a file of SQLite; PostgreSQL has pg_dump')
-    const { path } = address
-    if (existsSync(file)) throw new OperatorError(`${file} is there already; a backup overwrites nothing`)
-    await using store = openExistingSqlite(path)
-    writeCopy(store, file)
-    process.stdout.write(`${file} holds the database as it was when the copy began\n`)
-  },
+export async function backup(line: CommandLine): Promise<void> {
+  const [file] = line.operands
+  if (file === undefined) throw new SettingError('backup takes one FILE to write to')
+  const address = line.value(database)
+  if (address.engine !== 'sqlite') throw new SettingError('backup works on SQLite only; for PostgreSQL use pg_dump')
+  const { path } = address
+  if (existsSync(file)) throw new OperatorError(`${file} is there already; a backup overwrites nothing`)
+  await using store = openExistingSqlite(path, [])
+  writeCopy(store, file)
+  process.stdout.write(`${file} holds the database as it was when the copy began\n`)
 }
 
 /** Under another name until it is whole and on the disk: what has the name FILE is always a complete backup. */

@@ -1,11 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { getLogger } from '@logtape/logtape'
 import type { Markdown } from '../../markdown/renderer.ts'
-import { log } from '../../server/log.ts'
 import { loggedId } from '../logged-path.ts'
 import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
 import { Rendition } from './rendition.ts'
 import type { AnswerRepository } from './repository.ts'
+
+const log = getLogger(['stockroom', 'chat'])
 
 /** How often is read what the other process has kept, and how long after it could not be read. */
 const FOLLOW_MS = 100
@@ -82,6 +84,6 @@ export class FollowedAnswer {
 
   #notFollowed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
-    log.chat.warning('an answer could not be followed: {reason}', { req_id: loggedId(this.#reqId), reason })
+    log.warning('an answer could not be followed: {reason}', { req_id: loggedId(this.#reqId), reason })
   }
 }

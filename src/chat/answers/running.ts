@@ -1,13 +1,15 @@
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
+import { getLogger } from '@logtape/logtape'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
-import { log } from '../../server/log.ts'
 import { loggedId } from '../logged-path.ts'
 import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
 import type { Ticket } from './queue.ts'
 import { Rendition } from './rendition.ts'
 import type { AnswerRepository, Ending, Piece } from './repository.ts'
+
+const log = getLogger(['stockroom', 'chat'])
 
 /** How often what came is kept, with the wishes of other processes read, and how long after it could not be kept. */
 const KEEP_MS = 100
@@ -124,7 +126,7 @@ export class RunningAnswer {
 
   #failed(error: unknown): Ending {
     const reason = error instanceof AnswerError ? error.message : FAILED_OTHERWISE
-    log.chat.warning('an answer failed: {cause}', { req_id: loggedId(this.#asked.reqId), cause: String(error) })
+    log.warning('an answer failed: {cause}', { req_id: loggedId(this.#asked.reqId), cause: String(error) })
     return { state: 'failed', reason }
   }
 
@@ -203,6 +205,6 @@ export class RunningAnswer {
 
   #notKept(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
-    log.chat.error('an answer could not be kept: {reason}', { req_id: loggedId(this.#asked.reqId), reason })
+    log.error('an answer could not be kept: {reason}', { req_id: loggedId(this.#asked.reqId), reason })
   }
 }

@@ -1,14 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { getLogger } from '@logtape/logtape'
 import { OperatorError } from '../../operator-error.ts'
-import { log } from '../../server/log.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
-import { postgresMigrations } from '../migrations/index.ts'
+import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { Changes } from './changes.ts'
 import { type Failure, failureOf, isUnsupportedParameter, reasonOf, TimeLimitError, translated } from './failure.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { type Parameter, Pool, type Query, type RowStreams } from './pool.ts'
 import { Replicas } from './replicas.ts'
+
+const log = getLogger(['stockroom', 'database'])
 
 /** How long the server may work on one statement; a client hears of it after that. */
 const STATEMENT_MS = 5_000
@@ -48,6 +50,8 @@ export interface PostgresSettings {
   readonly replicas: readonly PostgresAddress[]
   /** Connections to each server. */
   readonly connections: number
+  /** What brings the tables up to date. */
+  readonly migrations: readonly Migrations[]
   /** How long a database that is not there is waited for at the start, in milliseconds. */
   readonly waitMs: number
   /** Whether its tables must be there already; otherwise they are made. */
@@ -186,7 +190,7 @@ export class PostgresDatabase implements AsyncDisposable {
         if (ENDS_WAITING.has(failureOf(error)) || performance.now() - began >= settings.waitMs) {
           throw new OperatorError(reason)
         }
-        if (tries === 1) log.database.warning('{reason}; it is waited for', { reason })
+        if (tries === 1) log.warning('{reason}; it is waited for', { reason })
       }
       this.#firstTry.resolve()
       await wait(START_RETRY_MS, undefined, { signal: this.#closing.signal })
@@ -194,14 +198,20 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 }
 
-async function connected({ address, replicas, connections, mustExist = false }: PostgresSettings): Promise<Servers> {
+async function connected({
+  address,
+  replicas,
+  connections,
+  migrations,
+  mustExist = false,
+}: PostgresSettings): Promise<Servers> {
   const isShared = await isBehindPooler(address)
   {
     await using migrating = new Pool(address, { connections: 1, statementMs: BULK_MS, lockMs: BULK_MS, isShared })
     if (mustExist && !(await isMigrated(migrating))) {
       throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
     }
-    await migrate(migrating, postgresMigrations, address.place)
+    await migrate(migrating, migrations, address.place)
   }
   const primary = new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })
   const reading = new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })

@@ -1,5 +1,5 @@
 import { OperatorError } from '../../operator-error.ts'
-import type { Migration } from '../migrations/index.ts'
+import { type Migrations, unknownMigration } from '../migrations.ts'
 import { isMadeTwice } from './failure.ts'
 import type { Pool } from './pool.ts'
 
@@ -17,12 +17,13 @@ export async function isMigrated(pool: Pool): Promise<boolean> {
  * insert the same name at once, all but one wait for that one's commit, and then find that it is done. No lock is
  * needed, which not all engines have.
  */
-export async function migrate(pool: Pool, migrations: readonly Migration[], place: string): Promise<void> {
+export async function migrate(pool: Pool, parts: readonly Migrations[], place: string): Promise<void> {
   await persistently(() =>
     pool.query('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL)'),
   )
   const applied = new Set((await pool.query<{ name: string }>('SELECT name FROM migrations')).map(row => row.name))
-  const unknown = [...applied].find(name => !migrations.some(migration => migration.name === name))
+  const migrations = parts.flatMap(({ postgres }) => postgres)
+  const unknown = unknownMigration(parts, migrations, applied)
   if (unknown) {
     throw new OperatorError(`${place} was written by a newer version of stockroom (it has the migration ${unknown})`)
   }

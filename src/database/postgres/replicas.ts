@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { log } from '../../server/log.ts'
+import { getLogger } from '@logtape/logtape'
 import type { PostgresAddress } from './address.ts'
 import { reasonOf } from './failure.ts'
 import { type Parameter, Pool } from './pool.ts'
+
+const log = getLogger(['stockroom', 'database'])
 
 /** How far a replica may lag and still be read from. No write is acknowledged before each node sees it, or so late. */
 const LAG_MAX_MS = 1_000
@@ -61,7 +63,7 @@ export class Replicas implements AsyncDisposable {
       return await replica.pool.query<Row>(sql, ...parameters)
     } catch (error) {
       // Whatever it is, the primary is asked, and says it again if it is not the replica's alone.
-      log.database.debug('the replica {place} did not answer: {reason}', {
+      log.debug('the replica {place} did not answer: {reason}', {
         place: replica.place,
         reason: reasonOf(error),
       })
@@ -101,7 +103,7 @@ export class Replicas implements AsyncDisposable {
       if (isUsable(replica) !== wasUsable) {
         wasUsable = !wasUsable
         const what = wasUsable ? 'is read from' : 'lags, or is gone, and is not read from'
-        log.database.info('the replica {place} {what}', { place: replica.place, what })
+        log.info('the replica {place} {what}', { place: replica.place, what })
       }
       await this.#pause()
     }

@@ -1,10 +1,10 @@
 import type { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
-import type { Migration } from '../migrations/index.ts'
+import { type Migrations, unknownMigration } from '../migrations.ts'
 import { APPLICATION_ID } from './connection.ts'
 
 /** Applies what is missing in one transaction, so that of several processes that start at once one does the work. */
-export function migrate(connection: Database, migrations: readonly Migration[], path: string): void {
+export function migrate(connection: Database, parts: readonly Migrations[], path: string): void {
   connection.run('BEGIN IMMEDIATE')
   connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
@@ -14,7 +14,8 @@ export function migrate(connection: Database, migrations: readonly Migration[], 
       .all()
       .map(row => row.name),
   )
-  const unknown = [...applied].find(name => !migrations.some(migration => migration.name === name))
+  const migrations = parts.flatMap(({ sqlite }) => sqlite)
+  const unknown = unknownMigration(parts, migrations, applied)
   if (unknown) {
     throw new OperatorError(`${path} was written by a newer version of stockroom (it has the migration ${unknown})`)
   }

@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { sqliteMigrations } from '../migrations/index.ts'
+import type { Migrations } from '../migrations.ts'
 import { connect, waitLittle } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
 import { unusable } from './failure.ts'
@@ -10,11 +10,11 @@ import { migrate } from './migrate.ts'
  * Opens the file, makes it when it is not there, and brings its tables up to date.
  * Throws an `OperatorError` that says what is wrong with the file.
  */
-export function openSqlite(path: string): SqliteDatabase {
+export function openSqlite(path: string, migrations: readonly Migrations[]): SqliteDatabase {
   try {
     makeFile(path)
     const connection = connect(path)
-    migrate(connection, sqliteMigrations, path)
+    migrate(connection, migrations, path)
     waitLittle(connection)
     return new SqliteDatabase(path, connection)
   } catch (error) {
@@ -23,13 +23,13 @@ export function openSqlite(path: string): SqliteDatabase {
 }
 
 /** Opens a file that must be there already. */
-export function openExistingSqlite(path: string): SqliteDatabase {
+export function openExistingSqlite(path: string, migrations: readonly Migrations[]): SqliteDatabase {
   try {
     closeSync(openSync(path, 'r'))
   } catch (error) {
     throw unusable(error, path)
   }
-  return openSqlite(path)
+  return openSqlite(path, migrations)
 }
 
 /** The file is made for its owner alone: it holds people's data. SQLite gives its companions the same mode. */

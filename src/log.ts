@@ -1,6 +1,5 @@
 import { write } from 'node:fs'
-import { configureSync, getAnsiColorFormatter, getLogger, type LogRecord } from '@logtape/logtape'
-import type { LogLevel } from '../config.ts'
+import { configureSync, getAnsiColorFormatter, type LogRecord } from '@logtape/logtape'
 
 const STANDARD_ERROR = 2
 
@@ -10,16 +9,11 @@ const RETRY_MS = 20
 /** Text that standard error has not taken yet; beyond it, lines are dropped and counted rather than kept. */
 const BACKLOG_MAX_CHARACTERS = 1_048_576
 
-/** One logger for each part of a server, so that a line says where it comes from. */
-export const log = {
-  server: getLogger(['stockroom', 'server']),
-  request: getLogger(['stockroom', 'request']),
-  database: getLogger(['stockroom', 'database']),
-  breeds: getLogger(['stockroom', 'breeds']),
-  chat: getLogger(['stockroom', 'chat']),
-}
+/** The levels that a log can be set to, from the most lines to the fewest. */
+export const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Sends log lines to standard error: JSON, one object a line, or text where a person reads them at a terminal. */
+/** Sends log lines to standard error: one JSON object a line, or coloured text if a person reads them at a terminal. */
 export function startLog(level: LogLevel): void {
   const format = process.stderr.isTTY ? getAnsiColorFormatter({ timestamp: 'time', value: String }) : jsonLine
   configureSync({

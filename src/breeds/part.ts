@@ -1,0 +1,16 @@
+import type { Part } from '../part.ts'
+import { host, serverSettings } from '../server/settings.ts'
+import { breedsPort, breedsUrl } from './settings.ts'
+
+export const breeds: Part = {
+  commands: [
+    {
+      name: 'breeds',
+      operands: '',
+      summary: 'Serve the page that lists dog breeds, one at a time.',
+      settings: [host, breedsPort, breedsUrl, ...serverSettings],
+      run: async line => (await import('./serve.ts')).serveBreeds(line),
+    },
+  ],
+  storage: null,
+}

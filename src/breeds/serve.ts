@@ -1,0 +1,21 @@
+import type { CommandLine } from '../config.ts'
+import { startLog } from '../log.ts'
+import { listen, stopSignal } from '../server/listen.ts'
+import { logLevel, readServerSettings } from '../server/settings.ts'
+import { createBreeds } from './app.ts'
+import { breedsPort, breedsUrl } from './settings.ts'
+
+export async function serveBreeds(line: CommandLine): Promise<void> {
+  // Read every setting first, so that a wrong one stops the program before it has touched anything.
+  const settings = {
+    level: line.value(logLevel),
+    listUrl: line.value(breedsUrl),
+    server: readServerSettings(line, breedsPort),
+  }
+  startLog(settings.level)
+  const stopped = stopSignal()
+  const app = createBreeds({ listUrl: settings.listUrl })
+  await using server = listen({ app, ...settings.server })
+  process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)
+  await stopped
+}

@@ -1,0 +1,14 @@
+import type { Migrations } from '../../database/migrations.ts'
+// Imported as text, because the compiled program has no folder to scan.
+import postgres from './postgres/0001_catalog.sql' with { type: 'text' }
+import postgresCreationLocks from './postgres/0004_catalog_creation_locks.sql' with { type: 'text' }
+import sqlite from './sqlite/0001_catalog.sql' with { type: 'text' }
+
+export const catalogMigrations: Migrations = {
+  part: 'catalog',
+  sqlite: [{ name: '0001_catalog', sql: sqlite }],
+  postgres: [
+    { name: '0001_catalog', sql: postgres },
+    { name: '0004_catalog_creation_locks', sql: postgresCreationLocks },
+  ],
+}

@@ -1,0 +1,37 @@
+import type { Command } from '../command.ts'
+import { database, databaseSettings } from '../database/settings.ts'
+import type { Part } from '../part.ts'
+import { host, serverSettings } from '../server/settings.ts'
+import { catalogMigrations } from './migrations/index.ts'
+import { categories, products, reviews, users } from './seed/settings.ts'
+import { corsOrigins, servePort } from './settings.ts'
+import { catalogTables } from './tables.ts'
+
+const serve: Command = {
+  name: 'serve',
+  operands: '',
+  summary: 'Serve the store catalog over HTTP.',
+  settings: [host, servePort, ...databaseSettings, corsOrigins, ...serverSettings],
+  run: async line => (await import('./serve.ts')).serve(line),
+}
+
+const seed: Command = {
+  name: 'seed',
+  operands: '',
+  summary: 'Fill an empty database with a sample catalog; the same sizes always give the same catalog.',
+  settings: [...databaseSettings, categories, products, users, reviews],
+  run: async line => (await import('./seed/seed.ts')).seed(line),
+}
+
+const backup: Command = {
+  name: 'backup',
+  operands: 'FILE',
+  summary: 'Copy the SQLite database into FILE, consistently, while servers go on reading and writing.',
+  settings: [database],
+  run: async line => (await import('./operations/backup.ts')).backup(line),
+}
+
+export const catalog: Part = {
+  commands: [serve, seed, backup],
+  storage: { migrations: catalogMigrations, tables: catalogTables },
+}

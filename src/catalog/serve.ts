@@ -1,0 +1,32 @@
+import type { CommandLine } from '../config.ts'
+import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
+import { startLog } from '../log.ts'
+import { listen, stopSignal } from '../server/listen.ts'
+import { logLevel, readServerSettings } from '../server/settings.ts'
+import { createCatalog } from './app.ts'
+import { catalogMigrations } from './migrations/index.ts'
+import { repositoriesOf } from './repositories.ts'
+import { corsOrigins, servePort } from './settings.ts'
+
+export async function serve(line: CommandLine): Promise<void> {
+  // Read every setting first, so that a wrong one stops the program before it has touched anything.
+  const settings = {
+    level: line.value(logLevel),
+    database: readDatabaseSettings(line),
+    corsOrigins: line.value(corsOrigins),
+    server: readServerSettings(line, servePort),
+  }
+  startLog(settings.level)
+  const stopped = stopSignal()
+  await using database = await openDatabase(settings.database, [catalogMigrations], START_WAIT_MS)
+  const repositories = repositoriesOf(database)
+  const catalog = createCatalog({ repositories, corsOrigins: settings.corsOrigins })
+  await using server = listen({ app: catalog, ...settings.server })
+  process.stdout.write(`stockroom serves the store catalog at ${server.address}, its documentation at /docs\n`)
+  await Promise.race([database.ready, stopped])
+  // If the database is gone again by now, its next user is told.
+  if (await repositories.isEmpty().catch(() => false)) {
+    process.stdout.write('The catalog is empty: `npx stockroom seed` fills it with sample data\n')
+  }
+  await stopped
+}

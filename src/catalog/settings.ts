@@ -1,0 +1,28 @@
+import type { Setting } from '../config.ts'
+import { SettingError } from '../operator-error.ts'
+import { port } from '../server/settings.ts'
+
+export const servePort = port(8000)
+
+export const corsOrigins: Setting<string[]> = {
+  variable: 'CORS_ORIGINS',
+  flag: 'cors-origins',
+  placeholder: 'ORIGINS',
+  fallback: '',
+  meaning: 'web origins whose pages may call the service, with commas between; * for any; none by default',
+  parse: text =>
+    text
+      .split(',')
+      .map(origin => origin.trim())
+      .filter(origin => origin !== '')
+      .map(webOrigin),
+}
+
+function webOrigin(text: string): string {
+  if (text === '*') return text
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null'
+  if (origin === 'null' || origin !== text) {
+    throw new SettingError('a web origin is a scheme, a host and perhaps a port, for example https://shop.example')
+  }
+  return text
+}

@@ -1,0 +1,21 @@
+import { databaseSettings } from '../database/settings.ts'
+import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
+import type { Part } from '../part.ts'
+import { host, serverSettings } from '../server/settings.ts'
+import { chatMigrations } from './migrations/index.ts'
+import { boundSettings, chatPort } from './settings.ts'
+import { chatTables } from './tables.ts'
+
+export const chat: Part = {
+  commands: [
+    {
+      name: 'chat',
+      operands: '',
+      summary: "Serve the chat page, and stream a language model's answers to it.",
+      settings: [host, chatPort, ...databaseSettings, chatModel, chatBaseUrl, ...boundSettings, ...serverSettings],
+      note: CREDENTIALS_NOTE,
+      run: async line => (await import('./serve.ts')).serveChat(line),
+    },
+  ],
+  storage: { migrations: chatMigrations, tables: chatTables },
+}

@@ -1,0 +1,44 @@
+import type { CommandLine } from '../config.ts'
+import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
+import { startLog } from '../log.ts'
+import { openMarkdown } from '../markdown/renderer.ts'
+import { openChatModel } from '../models/open.ts'
+import { chatBaseUrl, chatModel } from '../models/settings.ts'
+import { listen, stopSignal } from '../server/listen.ts'
+import { logLevel, readServerSettings } from '../server/settings.ts'
+import { Answers } from './answers/answers.ts'
+import { createChat } from './app.ts'
+import { startHousekeeping } from './housekeeping.ts'
+import { loggedPath } from './logged-path.ts'
+import { chatMigrations } from './migrations/index.ts'
+import { repositoriesOf } from './repositories.ts'
+import { chatPort, readAnswerLimits } from './settings.ts'
+
+/** How long answers may go on after a signal; what is left is kept as interrupted, while connections drain. */
+const ANSWERS_GRACE_MS = 2_500
+
+export async function serveChat(line: CommandLine): Promise<void> {
+  // Read every setting first, so that a wrong one stops the program before it has touched anything.
+  const settings = {
+    level: line.value(logLevel),
+    database: readDatabaseSettings(line),
+    server: readServerSettings(line, chatPort),
+    limits: readAnswerLimits(line),
+  }
+  const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
+  startLog(settings.level)
+  const stopped = stopSignal()
+  await using database = await openDatabase(settings.database, [chatMigrations], START_WAIT_MS)
+  const repositories = repositoriesOf(database)
+  const markdown = await openMarkdown({ lineBreak: '&#10;' })
+  await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
+  using _ = startHousekeeping(repositories)
+  const app = createChat({ repositories, answers })
+  await using server = listen({ app: { fetch: app.fetch, routes: app.routes, loggedPath }, ...settings.server })
+  process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
+  await markdown.warmUp()
+  await Promise.race([database.ready, stopped])
+  await stopped
+  // Beside the server, which stops accepting and waits for its streams meanwhile.
+  void answers.close(ANSWERS_GRACE_MS)
+}

@@ -1,0 +1,47 @@
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { CommandLine } from '../config.ts'
+import { openDatabase, openExistingDatabase, type StoreDatabase } from '../database/open.ts'
+import { type DatabaseAddress, databaseOperand } from '../database/settings.ts'
+import type { Table } from '../database/table.ts'
+import { SettingError } from '../operator-error.ts'
+import type { Storage } from '../part.ts'
+import { progress } from '../terminal/progress.ts'
+import { postgresStore } from './postgres.ts'
+import { sqliteStore } from './sqlite.ts'
+import type { Store } from './store.ts'
+import { transfer } from './transfer.ts'
+
+export async function copy({ operands }: CommandLine, storages: readonly Storage[]): Promise<void> {
+  const [from, to] = operands
+  if (from === undefined || to === undefined) throw new SettingError('copy takes two databases, FROM and TO')
+  const source = databaseOperand('FROM', from)
+  const target = databaseOperand('TO', to)
+  if (isSame(source, target)) throw new SettingError('FROM and TO are the same database')
+  const migrations = storages.map(storage => storage.migrations)
+  const tables = storages.flatMap(storage => storage.tables)
+  await using full = await openExistingDatabase(source, migrations)
+  await full.ready
+  await using empty = await openDatabase({ address: target, replicas: [], connections: 1 }, migrations)
+  await empty.ready
+  const moved = await transfer(storeOf(full, tables), storeOf(empty, tables), tables, progress())
+  const counts = moved.map(({ name, rows }) => `${rows} ${name}`)
+  process.stdout.write(`Copied and compared: ${counts.join(', ')}\n`)
+}
+
+function storeOf(database: StoreDatabase, tables: readonly Table[]): Store {
+  return database.engine === 'sqlite' ? sqliteStore(database, tables) : postgresStore(database, tables)
+}
+
+/** As far as their addresses tell. */
+function isSame(one: DatabaseAddress, other: DatabaseAddress): boolean {
+  if (one.engine === 'sqlite' && other.engine === 'sqlite') return fileOf(one.path) === fileOf(other.path)
+  return one.engine === 'postgres' && other.engine === 'postgres' && one.place === other.place
+}
+
+/** What tells a file from others, by whatever path it is reached. */
+function fileOf(path: string): string {
+  if (!existsSync(path)) return resolve(path)
+  const { dev, ino } = statSync(path)
+  return `${dev}:${ino}`
+}

@@ -1,0 +1,75 @@
+import { named, type Setting, secret, wholeNumber } from '../config.ts'
+import { SettingError } from '../operator-error.ts'
+import { type PostgresAddress, postgresAddress } from './postgres/address.ts'
+
+const CONNECTIONS_MAX = 1_000
+
+interface SqliteAddress {
+  readonly engine: 'sqlite'
+  readonly path: string
+}
+
+export type DatabaseAddress = SqliteAddress | PostgresAddress
+
+export const database: Setting<DatabaseAddress> = {
+  variable: 'DATABASE_URL',
+  flag: 'database',
+  placeholder: 'URL',
+  fallback: 'sqlite:data/stockroom.db',
+  meaning: 'the database: sqlite:PATH, a file that is made when it is not there, or postgres://…',
+  parse: databaseAddress,
+}
+
+/** Streaming replicas of the PostgreSQL database at `DATABASE_URL`. */
+export const databaseReplicas: Setting<PostgresAddress[]> = {
+  variable: 'DATABASE_REPLICA_URLS',
+  flag: 'database-replicas',
+  placeholder: 'URLS',
+  fallback: '',
+  meaning: 'PostgreSQL: streaming replicas that answer reads, with commas between; none by default',
+  parse: text =>
+    text
+      .split(',')
+      .map(url => url.trim())
+      .filter(url => url !== '')
+      .map(url => {
+        const address = databaseAddress(url)
+        if (address.engine !== 'postgres') throw new SettingError('a replica is at postgres://…')
+        return address
+      }),
+}
+
+export const databaseConnections: Setting<number> = {
+  variable: 'DATABASE_CONNECTIONS',
+  flag: 'database-connections',
+  placeholder: 'N',
+  fallback: '4',
+  meaning: 'PostgreSQL: connections of this process to each server; each carries many statements at once',
+  parse: text => wholeNumber(text, 1, CONNECTIONS_MAX),
+}
+
+/** The settings that say where things are stored. */
+export const databaseSettings = [database, databaseReplicas, databaseConnections] as const
+
+/** An address among the operands of a command, which calls it `name`. */
+export function databaseOperand(name: string, text: string): DatabaseAddress {
+  return named(name, () => databaseAddress(text))
+}
+
+function databaseAddress(text: string): DatabaseAddress {
+  const [scheme, ...rest] = text.split(':')
+  const path = rest.join(':')
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    return postgresAddress(
+      text,
+      secret('DATABASE_PASSWORD', password => password),
+    )
+  }
+  if (scheme !== 'sqlite' || rest.length === 0) {
+    throw new SettingError('unknown kind of database; use sqlite:PATH or postgres://user:password@host:5432/database')
+  }
+  if (path === '' || path.startsWith(':')) {
+    throw new SettingError('the path of a file is needed after sqlite:, for example sqlite:data/stockroom.db')
+  }
+  return { engine: 'sqlite', path: path.startsWith('//') ? path.slice(2) : path }
+}

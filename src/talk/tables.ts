@@ -1,0 +1,26 @@
+import type { Table } from '../database/table.ts'
+
+export const talkTables: readonly Table[] = [
+  { name: 'accounts', key: 'username', columns: { username: 'text', password_sha256: 'text', created_at: 'time' } },
+  { name: 'rooms', key: 'name', columns: { name: 'text' } },
+  {
+    name: 'messages',
+    key: 'id',
+    columns: {
+      id: 'integer',
+      room: 'text',
+      sender: 'text',
+      text: 'text',
+      sent_at: 'time',
+      answer_to: 'integer',
+      stopped: 'flag',
+    },
+    sqlite: {
+      room: {
+        column: 'room_id',
+        read: '(SELECT name FROM rooms WHERE rooms.id = messages.room_id)',
+        write: '(SELECT id FROM rooms WHERE name = ?)',
+      },
+    },
+  },
+]

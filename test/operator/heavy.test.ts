@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { spawnSync } from 'bun'
 import { client } from '../client.ts'
-import { sqlite } from '../engines.ts'
+import { withEachEngine } from '../contract.ts'
 import { sample } from '../samples.ts'
 import { type Service, startService } from '../service.ts'
 
@@ -19,7 +19,7 @@ const WATCHED_MS = 2_000
 const WAIT_MAX_MS = 1_000
 const MEMORY_MAX_KIB = 256 * 1_024
 
-describe('a product with 100 reviews of 1 MB each', () => {
+withEachEngine('a product with 100 reviews of 1 MB each', engine => {
   const open = new AsyncDisposableStack()
   let service: Service
   let product: { id: number; reviews: { id: number }[] }
@@ -28,7 +28,7 @@ describe('a product with 100 reviews of 1 MB each', () => {
   const api = client(() => service.address)
 
   beforeAll(async () => {
-    const database = open.use(await sqlite.freshDatabase())
+    const database = open.use(await engine.freshDatabase())
     service = open.use(await startService(database.url, { flags: ['--access-log', 'off'] }))
     lightId = await api.create('/products/', sample.product)
     const id = await api.create('/products/', sample.product)
@@ -45,17 +45,19 @@ describe('a product with 100 reviews of 1 MB each', () => {
     const before = memoryKib(service)
     const readers = Array.from({ length: READERS }, () => askAndTakeNothing(service, `/products/${product.id}`))
     const waits: number[] = []
+    const statuses = new Set<number>()
     let most = before
     const end = performance.now() + WATCHED_MS
     while (performance.now() < end) {
       for (const path of ['/healthz', `/products/${lightId}`]) {
         const asked = performance.now()
-        expect((await api.get(path)).status).toBe(200)
+        statuses.add((await api.get(path)).status)
         waits.push(performance.now() - asked)
       }
       most = Math.max(most, memoryKib(service))
     }
     for (const reader of readers) reader.destroy()
+    expect([...statuses]).toEqual([200])
     expect(Math.max(...waits)).toBeLessThan(WAIT_MAX_MS)
     expect(most - before).toBeLessThan(MEMORY_MAX_KIB)
   })
@@ -63,7 +65,6 @@ describe('a product with 100 reviews of 1 MB each', () => {
   test('is read whole, alone, in a list, and from its user', async () => {
     const expected = JSON.stringify(product)
     expect(await same(`/products/${product.id}`, expected)).toBe(true)
-    expect(await same(`/products/?after_id=${product.id - 1}&limit=1`, `[${expected}]`)).toBe(true)
     const light = JSON.stringify({ id: lightId, ...sample.product, reviews: [] })
     expect(await same(`/products/?after_id=${lightId - 1}&limit=2`, `[${light},${expected}]`)).toBe(true)
     const user = await (await fetch(`${service.address}/users/${userId}`)).text()
@@ -93,6 +94,7 @@ describe('a product with 100 reviews of 1 MB each', () => {
     const before = memoryKib(service)
     let isAnswered = false
     const waits: number[] = []
+    const statuses = new Set<number>()
     const deleted = fetch(`${service.address}/products/${product.id}`, { method: 'DELETE' }).then(async answer => {
       const text = await answer.text()
       isAnswered = true
@@ -100,10 +102,11 @@ describe('a product with 100 reviews of 1 MB each', () => {
     })
     while (!isAnswered) {
       const asked = performance.now()
-      expect((await api.get('/healthz')).status).toBe(200)
+      statuses.add((await api.get('/healthz')).status)
       waits.push(performance.now() - asked)
     }
     expect((await deleted) === JSON.stringify(product)).toBe(true)
+    expect([...statuses]).toEqual([200])
     expect(Math.max(...waits)).toBeLessThan(WAIT_MAX_MS)
     expect(memoryKib(service) - before).toBeLessThan(MEMORY_MAX_KIB)
     expect((await api.get(`/products/${product.id}`)).status).toBe(404)

@@ -1,9 +1,10 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { creating } from '../creates/postgres.ts'
-import { type Embedding, type EmbeddingRow, embeddingReads, PRODUCTS, representations } from '../embedded/postgres.ts'
+import { embeddingReads } from '../embedded/postgres.ts'
+import { type Embedding, type EmbeddingRow, PRODUCTS } from '../embedded/postgres-rows.ts'
+import { changed, deleting } from '../embedded/postgres-writes.ts'
 import type { EmbeddedProduct } from '../embedded/schema.ts'
 import { allOf, postgresListing } from '../lists/postgres.ts'
-import type { Representation } from '../representation.ts'
 import type { CategoryRepository } from './repository.ts'
 import type { Category, CategoryCreate } from './schema.ts'
 
@@ -18,7 +19,6 @@ interface Row extends EmbeddingRow {
 
 const CATEGORY: Embedding<Row, EmbeddedProduct, Category> = {
   owners: 'categories',
-  object: 'owner.id, owner.name, owner.description',
   row: 'owner.id::float8 AS id, owner.name, owner.description',
   long: 'description',
   array: { ...PRODUCTS, key: 'category_id' },
@@ -27,13 +27,7 @@ const CATEGORY: Embedding<Row, EmbeddedProduct, Category> = {
 }
 
 const UPDATE = `
-  WITH changed AS (
-    UPDATE categories SET name = $2::text, description = $3::text WHERE id = $1::bigint RETURNING *
-  ) ${representations(CATEGORY, 'changed')}`
-
-/** Shows the products that were in it: a statement sees the database as it was when it began. */
-const DELETE = `
-  WITH deleted AS (DELETE FROM categories WHERE id = $1::bigint RETURNING *) ${representations(CATEGORY, 'deleted')}`
+  UPDATE categories SET name = $2::text, description = $3::text WHERE id = $1::bigint`
 
 export function postgresCategories(database: PostgresDatabase): CategoryRepository {
   const { find, ...reads } = embeddingReads(database, CATEGORY)
@@ -46,8 +40,7 @@ export function postgresCategories(database: PostgresDatabase): CategoryReposito
       const id = await insert({ name, description })
       return { id, name, description, products: [] }
     },
-    update: async (id, { name, description }) =>
-      (await database.write<Representation>(UPDATE, id, name, description))[0] ?? null,
-    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+    update: (id, { name, description }) => changed(database, CATEGORY, UPDATE, id, name, description),
+    delete: deleting(database, CATEGORY),
   }
 }

@@ -1,9 +1,10 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { creatingReferring } from '../creates/postgres.ts'
-import { type Embedding, type EmbeddingRow, embeddingReads, REVIEWS, representations } from '../embedded/postgres.ts'
+import { embeddingReads } from '../embedded/postgres.ts'
+import { type Embedding, type EmbeddingRow, REVIEWS } from '../embedded/postgres-rows.ts'
+import { changed, deleting } from '../embedded/postgres-writes.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
 import { allOf, postgresListing } from '../lists/postgres.ts'
-import type { Representation } from '../representation.ts'
 import type { ProductRepository } from './repository.ts'
 import type { Product, ProductCreate } from './schema.ts'
 
@@ -20,7 +21,6 @@ interface Row extends EmbeddingRow {
 
 const PRODUCT: Embedding<Row, EmbeddedReview, Product> = {
   owners: 'products',
-  object: 'owner.id, owner.name, owner.description, owner.price',
   row: 'owner.id::float8 AS id, owner.name, owner.description, owner.price',
   long: 'description',
   array: { ...REVIEWS, key: 'product_id' },
@@ -29,14 +29,7 @@ const PRODUCT: Embedding<Row, EmbeddedReview, Product> = {
 }
 
 const UPDATE = `
-  WITH changed AS (
-    UPDATE products SET name = $2::text, description = $3::text, price = $4::double precision WHERE id = $1::bigint
-    RETURNING *
-  ) ${representations(PRODUCT, 'changed')}`
-
-/** Shows the reviews that go with it: a statement sees the database as it was when it began. */
-const DELETE = `
-  WITH deleted AS (DELETE FROM products WHERE id = $1::bigint RETURNING *) ${representations(PRODUCT, 'deleted')}`
+  UPDATE products SET name = $2::text, description = $3::text, price = $4::double precision WHERE id = $1::bigint`
 
 export function postgresProducts(database: PostgresDatabase): ProductRepository {
   const { find, ...reads } = embeddingReads(database, PRODUCT)
@@ -67,8 +60,7 @@ export function postgresProducts(database: PostgresDatabase): ProductRepository 
       return created
     },
     createInCategory: create,
-    update: async (id, { name, description, price }) =>
-      (await database.write<Representation>(UPDATE, id, name, description, price))[0] ?? null,
-    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+    update: (id, { name, description, price }) => changed(database, PRODUCT, UPDATE, id, name, description, price),
+    delete: deleting(database, PRODUCT),
   }
 }

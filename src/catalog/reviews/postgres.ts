@@ -140,7 +140,6 @@ function answerOf({ product_id, user_id, json }: Written): Representation | Abse
 function reviewReads(database: PostgresDatabase): Reads {
   const remembered = new Remembered(database.changes)
   const weight = 'octet_length(review.comment) + octet_length(account.avatar) + octet_length(product.description)'
-  const one = `${representations('reviews')} WHERE review.id = $1::bigint`
 
   /** All reviews of `source`, or those of them that come before what is too heavy. */
   const read = async (source: string, parameters: Parameter[]) => {
@@ -161,19 +160,21 @@ function reviewReads(database: PostgresDatabase): Reads {
     return { found, isCut }
   }
 
-  const readOne = async (id: number) => (await database.read<Representation>(one, id))[0] ?? null
+  const readOne = async (id: number) =>
+    (await read('SELECT * FROM reviews WHERE id = $1::bigint', [id])).found[0] ?? null
 
-  const batch = new Batch<number, Representation | null>(async ids => {
+  const batch = new Batch<number, Representation | 'too heavy' | null>(async ids => {
     const source = 'SELECT * FROM reviews WHERE id = ANY ($1::text::bigint[])'
     const { found, isCut } = await read(source, [`{${[...new Set(ids)].join(',')}}`])
     const byId = new Map(found.map(review => [review.id, review]))
-    return Promise.all(ids.map(id => byId.get(id) ?? (isCut ? readOne(id) : null)))
+    return ids.map(id => byId.get(id) ?? (isCut ? 'too heavy' : null))
   })
 
   return {
     find: async id => {
       const recalled = remembered.get(id) && (await database.changes.recall(() => remembered.get(id)))
-      return recalled ?? batch.add(id)
+      const found = recalled ?? (await batch.add(id))
+      return found === 'too heavy' ? readOne(id) : found
     },
     remembered,
     readChunk: async (source, parameters, limit) => {

@@ -1,9 +1,10 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { creating } from '../creates/postgres.ts'
-import { type Embedding, type EmbeddingRow, embeddingReads, REVIEWS, representations } from '../embedded/postgres.ts'
+import { embeddingReads } from '../embedded/postgres.ts'
+import { type Embedding, type EmbeddingRow, REVIEWS } from '../embedded/postgres-rows.ts'
+import { changed, deleting } from '../embedded/postgres-writes.ts'
 import type { EmbeddedReview } from '../embedded/schema.ts'
 import { allOf, postgresListing } from '../lists/postgres.ts'
-import type { Representation } from '../representation.ts'
 import type { NewUser, UserRepository } from './repository.ts'
 import { type Flags, PASSWORD_MASK, type User } from './schema.ts'
 
@@ -21,10 +22,6 @@ interface Row extends EmbeddingRow, Flags {
 /** All but the password's hash, which never leaves the database. */
 const USER: Embedding<Row, EmbeddedReview, User> = {
   owners: 'users',
-  object: `
-    owner.id, owner.name, owner.email, owner.avatar, '${PASSWORD_MASK}' AS password,
-    owner.is_active, owner.is_admin, owner.is_banned, owner.is_blocked,
-    owner.is_deleted, owner.is_suspended, owner.is_verified`,
   row: `
     owner.id::float8 AS id, owner.name, owner.email, owner.avatar,
     owner.is_active::float8, owner.is_admin::float8, owner.is_banned::float8, owner.is_blocked::float8,
@@ -36,22 +33,16 @@ const USER: Embedding<Row, EmbeddedReview, User> = {
 }
 
 const UPDATE = `
-  WITH changed AS (
-    UPDATE users SET name = $2::text, email = $3::text, avatar = $4::text,
-      password_hash = coalesce($5::text, password_hash),
-      is_active = coalesce($6::bigint, is_active),
-      is_admin = coalesce($7::bigint, is_admin),
-      is_banned = coalesce($8::bigint, is_banned),
-      is_blocked = coalesce($9::bigint, is_blocked),
-      is_deleted = coalesce($10::bigint, is_deleted),
-      is_suspended = coalesce($11::bigint, is_suspended),
-      is_verified = coalesce($12::bigint, is_verified)
-    WHERE id = $1::bigint RETURNING *
-  ) ${representations(USER, 'changed')}`
-
-/** Shows the reviews that go with the user: a statement sees the database as it was when it began. */
-const DELETE = `
-  WITH deleted AS (DELETE FROM users WHERE id = $1::bigint RETURNING *) ${representations(USER, 'deleted')}`
+  UPDATE users SET name = $2::text, email = $3::text, avatar = $4::text,
+    password_hash = coalesce($5::text, password_hash),
+    is_active = coalesce($6::bigint, is_active),
+    is_admin = coalesce($7::bigint, is_admin),
+    is_banned = coalesce($8::bigint, is_banned),
+    is_blocked = coalesce($9::bigint, is_blocked),
+    is_deleted = coalesce($10::bigint, is_deleted),
+    is_suspended = coalesce($11::bigint, is_suspended),
+    is_verified = coalesce($12::bigint, is_verified)
+  WHERE id = $1::bigint`
 
 export function postgresUsers(database: PostgresDatabase): UserRepository {
   const { find, ...reads } = embeddingReads(database, USER)
@@ -63,17 +54,18 @@ export function postgresUsers(database: PostgresDatabase): UserRepository {
     find,
     create: async ({ passwordHash, ...user }) =>
       userOf({ ...user, id: await insert({ ...user, password_hash: passwordHash }) }, []),
-    update: async (id, user) => {
+    update: (id, user) => {
       const { name, email, avatar, passwordHash } = user
-      const [changed] = await database.write<Representation>(
+      return changed(
+        database,
+        USER,
         UPDATE,
         ...[id, name, email, avatar, passwordHash],
         ...[user.is_active, user.is_admin, user.is_banned, user.is_blocked].map(flag => flag ?? null),
         ...[user.is_deleted, user.is_suspended, user.is_verified].map(flag => flag ?? null),
       )
-      return changed ?? null
     },
-    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+    delete: deleting(database, USER),
   }
 }
 

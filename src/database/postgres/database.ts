@@ -13,10 +13,10 @@ import { Replicas } from './replicas.ts'
 const log = getLogger(['stockroom', 'database'])
 
 /** How long the server may work on one statement; a client hears of it after that. */
-const STATEMENT_MS = 5_000
+export const STATEMENT_MS = 5_000
 
 /** How long a write waits for rows that others hold. */
-const LOCK_MS = 1_000
+export const LOCK_MS = 1_000
 
 /** Statements that wait for their answer; one more is turned away. */
 const WAITING_MAX = 8_192
@@ -131,10 +131,12 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** As `transaction`, for work of any length, on a connection of its own; it is done once. */
   async bulk<Result>(work: (query: Query, rows: RowStreams) => Promise<Result>): Promise<Result> {
-    const { isShared } = this.#usable()
+    const { isShared, replicas } = this.#usable()
     await using own = new Pool(this.#address, { connections: 1, statementMs: BULK_MS, lockMs: BULK_MS, isShared })
     try {
-      return await own.transaction(work)
+      const result = await own.transaction(work)
+      await replicas.showAll()
+      return result
     } catch (error) {
       throw translated(error)
     }

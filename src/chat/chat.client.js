@@ -118,6 +118,9 @@ function answerEnds() {
 function answersAreWhole() {
   for (const answer of document.querySelectorAll('.written')) answer.ariaBusy = 'false'
   for (const code of document.querySelectorAll('.written pre')) if (!code.closest('.copyable')) addCopyButton(code)
+  for (const table of document.querySelectorAll('.written table')) {
+    if (!table.closest('.wide')) letScroll(frame(table, 'wide'), 'Table')
+  }
 }
 
 /** While nothing comes, it is said whether the prompt stands in line behind others. */
@@ -172,11 +175,24 @@ function addCopyButton(code) {
       button.textContent = 'Copy'
     }, COPIED_MS)
   })
-  const frame = document.createElement('div')
-  frame.className = 'copyable'
-  code.replaceWith(frame)
-  code.tabIndex = 0
-  frame.append(code, button)
+  frame(code, 'copyable').append(button)
+  letScroll(code, 'Code')
+}
+
+/** Puts an element into a new one of this class. */
+function frame(element, className) {
+  const around = document.createElement('div')
+  around.className = className
+  element.replaceWith(around)
+  around.append(element)
+  return around
+}
+
+/** What may be wider than the page is scrolled with the arrow keys when it has the focus, and so needs a name. */
+function letScroll(element, name) {
+  element.tabIndex = 0
+  element.role = 'group'
+  element.ariaLabel = name
 }
 
 /** The clipboard is for secure addresses only; elsewhere the selection is copied. */

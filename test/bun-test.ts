@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { spawnSync } from 'bun'
 import { temporaryFolder } from './folder.ts'
 
 const TEST_TIMEOUT_MS = 120_000
+
+/** One more than there are cores: many tests wait, for grace periods, time limits and browsers. */
+const FILES_AT_ONCE = availableParallelism() + 1
 
 export interface Outcome {
   readonly passed: number
@@ -28,7 +32,7 @@ export function runBunTest(
     [
       process.execPath,
       'test',
-      '--parallel',
+      `--parallel=${FILES_AT_ONCE}`,
       `--timeout=${TEST_TIMEOUT_MS}`,
       '--reporter=junit',
       `--reporter-outfile=${report}`,

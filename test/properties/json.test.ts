@@ -1,13 +1,11 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc, { type Arbitrary } from 'fast-check'
 import { z } from 'zod'
+import { campaign } from '../campaign.ts'
 import type { Answer, Client } from '../client.ts'
 import { onEachEngine } from '../contract.ts'
 
-/** A failure is made smaller before it is told, by many requests more. */
-setDefaultTimeout(120_000)
-
-const RUNS = 400
+const RUNS = 120
 
 const Refusal = z.strictObject({
   detail: z.tuple([
@@ -29,7 +27,7 @@ const PIECES = [
 ]
 
 onEachEngine('any text as a body', api => {
-  test('is json_invalid exactly if JSON.parse throws, at a place within it', async () => {
+  campaign('is json_invalid exactly if JSON.parse throws, at a place within it', async effort => {
     const text = fc.oneof(pieces(), damagedJson(), fc.string({ unit: 'binary', minLength: 1 }), json().map(join))
     const property = fc.asyncProperty(text.filter(isComparable), async body => {
       const answer = await post(api, body)
@@ -40,22 +38,25 @@ onEachEngine('any text as a body', api => {
         expect(Refusal.parse(answer.body).detail[0].loc[1]).toBeLessThanOrEqual([...body].length)
       }
     })
-    await fc.assert(property, { numRuns: RUNS })
+    await fc.assert(property, effort.runs(RUNS))
   })
 
-  test('with a character that JSON has not, between two of its tokens, is told the place of it in code points', async () => {
-    const split = fc.tuple(json(), fc.nat(), fc.constantFrom('@', '\u00a0', '😀', "'", '/', 'N', '\\', ';'))
-    const property = fc.asyncProperty(split, async ([tokens, at, stranger]) => {
-      const place = at % (tokens.length + 1)
-      const before = join(tokens.slice(0, place))
-      const answer = await post(api, before + stranger + join(tokens.slice(place)))
-      expect(answer.status).toBe(422)
-      expect(Refusal.parse(answer.body).detail[0].loc[1]).toBe([...before].length)
-    })
-    await fc.assert(property, { numRuns: RUNS })
-  })
+  campaign(
+    'with a character that JSON has not, between two of its tokens, is told the place of it in code points',
+    async effort => {
+      const split = fc.tuple(json(), fc.nat(), fc.constantFrom('@', '\u00a0', '😀', "'", '/', 'N', '\\', ';'))
+      const property = fc.asyncProperty(split, async ([tokens, at, stranger]) => {
+        const place = at % (tokens.length + 1)
+        const before = join(tokens.slice(0, place))
+        const answer = await post(api, before + stranger + join(tokens.slice(place)))
+        expect(answer.status).toBe(422)
+        expect(Refusal.parse(answer.body).detail[0].loc[1]).toBe([...before].length)
+      })
+      await fc.assert(property, effort.runs(RUNS))
+    },
+  )
 
-  test('that breaks off between two tokens of JSON is told its end as the place', async () => {
+  campaign('that breaks off between two tokens of JSON is told its end as the place', async effort => {
     const property = fc.asyncProperty(json(), fc.nat(), async (tokens, at) => {
       // A value of one token has no place to break off at, but one that is left open has.
       const open = ['[', ...tokens]
@@ -64,10 +65,10 @@ onEachEngine('any text as a body', api => {
       expect(answer.status).toBe(422)
       expect(Refusal.parse(answer.body).detail[0].loc[1]).toBe([...before].length)
     })
-    await fc.assert(property, { numRuns: RUNS })
+    await fc.assert(property, effort.runs(RUNS))
   })
 
-  test('of which bytes are not UTF-8 is json_invalid, whatever is around them', async () => {
+  campaign('of which bytes are not UTF-8 is json_invalid, whatever is around them', async effort => {
     const wrong = fc.constantFrom([0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82])
     const property = fc.asyncProperty(json(), fc.nat(), wrong, async (tokens, at, bytes) => {
       const place = at % (tokens.length + 1)
@@ -77,7 +78,7 @@ onEachEngine('any text as a body', api => {
       expect(answer.status).toBe(422)
       Refusal.parse(answer.body)
     })
-    await fc.assert(property, { numRuns: RUNS / 4 })
+    await fc.assert(property, effort.runs(RUNS))
   })
 })
 

@@ -9,7 +9,7 @@ import { ENGINES } from '../engines.ts'
 import { startService } from '../service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
 
-const RUNS = 50
+const RUNS = 25
 const STEPS_MAX = 60
 
 /** An id that is never given. */

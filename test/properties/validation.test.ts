@@ -1,14 +1,12 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect } from 'bun:test'
 import fc, { type Arbitrary } from 'fast-check'
+import { campaign, type Effort } from '../campaign.ts'
 import type { Client } from '../client.ts'
 import { onEachEngine } from '../contract.ts'
 import { sample } from '../samples.ts'
 import { invalidBody, type Shape, shapes } from './bodies.ts'
 
-/** A failure is made smaller before it is told, by many requests more. */
-setDefaultTimeout(120_000)
-
-const RUNS = 150
+const RUNS = 60
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
@@ -39,57 +37,57 @@ interface Spelling {
 }
 
 onEachEngine('any invalid body', api => {
-  test('of a category gets a 422 that names exactly what is wrong, and creates nothing', async () => {
-    await isRefused(api, '/categories/', sample.category, shapes.category)
+  campaign('of a category gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
+    await isRefused(api, '/categories/', sample.category, shapes.category, effort)
   })
 
-  test('of a product gets a 422 that names exactly what is wrong, and creates nothing', async () => {
-    await isRefused(api, '/products/', sample.product, shapes.product)
+  campaign('of a product gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
+    await isRefused(api, '/products/', sample.product, shapes.product, effort)
   })
 
-  test('of a review gets a 422 that names exactly what is wrong, and creates nothing', async () => {
+  campaign('of a review gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
     const productId = await api.create('/products/', sample.product)
     const userId = await api.create('/users/', sample.user)
-    await isRefused(api, '/reviews/', sample.review(productId, userId), shapes.review)
+    await isRefused(api, '/reviews/', sample.review(productId, userId), shapes.review, effort)
   })
 
-  test('of a user gets a 422 that names exactly what is wrong, and creates nothing', async () => {
-    await isRefused(api, '/users/', sample.user, shapes.user)
+  campaign('of a user gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
+    await isRefused(api, '/users/', sample.user, shapes.user, effort)
   })
 
-  test('of an update of a category gets such a 422 too, and changes nothing', async () => {
+  campaign('of an update of a category gets such a 422 too, and changes nothing', async effort => {
     const id = await api.create('/categories/', sample.category)
-    await isRefusedAsUpdate(api, 'PUT', `/categories/${id}`, shapes.category)
+    await isRefusedAsUpdate(api, 'PUT', `/categories/${id}`, shapes.category, effort)
   })
 
-  test('of an update of a product gets such a 422 too, and changes nothing', async () => {
+  campaign('of an update of a product gets such a 422 too, and changes nothing', async effort => {
     const id = await api.create('/products/', sample.product)
-    await isRefusedAsUpdate(api, 'PUT', `/products/${id}`, shapes.product)
+    await isRefusedAsUpdate(api, 'PUT', `/products/${id}`, shapes.product, effort)
   })
 
-  test('of an update of a review gets such a 422 too, and changes nothing', async () => {
+  campaign('of an update of a review gets such a 422 too, and changes nothing', async effort => {
     const productId = await api.create('/products/', sample.product)
     const userId = await api.create('/users/', sample.user)
     const id = await api.create('/reviews/', sample.review(productId, userId))
-    await isRefusedAsUpdate(api, 'PATCH', `/reviews/${id}`, shapes.review)
+    await isRefusedAsUpdate(api, 'PATCH', `/reviews/${id}`, shapes.review, effort)
   })
 
-  test('of an update of a user gets such a 422 too, and changes nothing', async () => {
+  campaign('of an update of a user gets such a 422 too, and changes nothing', async effort => {
     const id = await api.create('/users/', sample.user)
-    await isRefusedAsUpdate(api, 'PATCH', `/users/${id}`, shapes.userUpdate)
+    await isRefusedAsUpdate(api, 'PATCH', `/users/${id}`, shapes.userUpdate, effort)
   })
 
-  test('is named together with a path that is no integer, and after it', async () => {
+  campaign('is named together with a path that is no integer, and after it', async effort => {
     const property = fc.asyncProperty(notAnInteger(), invalidBody(shapes.product), async ({ text, error }, body) => {
       const path = `/products/${encodeURIComponent(text)}/products`
       const answer = await api.send(path, { method: 'POST', body: body.json, headers: JSON_HEADERS })
       expect(answer.status).toBe(422)
       expect(answer.body).toEqual({ detail: [{ loc: ['path', 'category_id'], ...error }, ...body.detail] })
     })
-    await fc.assert(property, { numRuns: RUNS })
+    await fc.assert(property, effort.runs(RUNS))
   })
 
-  test('that is JSON but no object is told to be one, and null counts as absent', async () => {
+  campaign('that is JSON but no object is told to be one, and null counts as absent', async effort => {
     const other = fc.jsonValue().filter(value => typeof value !== 'object' || value === null || Array.isArray(value))
     const property = fc.asyncProperty(other, async value => {
       const answer = await api.post('/categories/', value)
@@ -104,33 +102,36 @@ onEachEngine('any invalid body', api => {
       expect(answer.status).toBe(422)
       expect(answer.body).toEqual({ detail: [error] })
     })
-    await fc.assert(property, { numRuns: RUNS })
+    await fc.assert(property, effort.runs(RUNS))
   })
 })
 
 onEachEngine('any text in a path or a query', api => {
-  test('is an integer only as a sign and digits; what is not is named, path before query, and else nothing is', async () => {
-    const request = fc.record({
-      path: fc.constantFrom(...PAGED_PATHS),
-      ids: fc.tuple(pathText(), pathText()),
-      skip: fc.option(queryText(), { nil: undefined }),
-      limit: fc.option(queryText(), { nil: undefined }),
-    })
-    const property = fc.asyncProperty(request, async ({ path, ids, skip, limit }) => {
-      const { url, errors } = filled(path, ids)
-      const query: string[] = []
-      for (const [name, given] of Object.entries({ skip, limit })) {
-        if (given?.error) errors.push({ loc: ['query', name], ...given.error })
-        if (given) query.push(`${name}=${encodeURIComponent(given.text)}`)
-      }
-      const answer = await api.get(`${url}?${query.join('&')}`)
-      if (errors.length > 0) expect(answer).toMatchObject({ status: 422, body: { detail: errors } })
-      else expect(answer.status).toBeOneOf([200, 404])
-    })
-    await fc.assert(property, { numRuns: 2 * RUNS })
-  })
+  campaign(
+    'is an integer only as a sign and digits; what is not is named, path before query, and else nothing is',
+    async effort => {
+      const request = fc.record({
+        path: fc.constantFrom(...PAGED_PATHS),
+        ids: fc.tuple(pathText(), pathText()),
+        skip: fc.option(queryText(), { nil: undefined }),
+        limit: fc.option(queryText(), { nil: undefined }),
+      })
+      const property = fc.asyncProperty(request, async ({ path, ids, skip, limit }) => {
+        const { url, errors } = filled(path, ids)
+        const query: string[] = []
+        for (const [name, given] of Object.entries({ skip, limit })) {
+          if (given?.error) errors.push({ loc: ['query', name], ...given.error })
+          if (given) query.push(`${name}=${encodeURIComponent(given.text)}`)
+        }
+        const answer = await api.get(`${url}?${query.join('&')}`)
+        if (errors.length > 0) expect(answer).toMatchObject({ status: 422, body: { detail: errors } })
+        else expect(answer.status).toBeOneOf([200, 404])
+      })
+      await fc.assert(property, effort.runs(2 * RUNS))
+    },
+  )
 
-  test('is read by HEAD as it is by GET', async () => {
+  campaign('is read by HEAD as it is by GET', async effort => {
     const request = fc.record({
       path: fc.constantFrom(...UNPAGED_PATHS),
       method: fc.constantFrom('GET', 'HEAD'),
@@ -142,11 +143,11 @@ onEachEngine('any text in a path or a query', api => {
       if (errors.length === 0) expect(answer.status).toBeOneOf([200, 404])
       else expect(answer).toMatchObject({ status: 422, body: method === 'HEAD' ? '' : { detail: errors } })
     })
-    await fc.assert(property, { numRuns: RUNS })
+    await fc.assert(property, effort.runs(RUNS))
   })
 })
 
-async function isRefused(api: Client, path: string, valid: object, shape: Shape): Promise<void> {
+async function isRefused(api: Client, path: string, valid: object, shape: Shape, effort: Effort): Promise<void> {
   const lastId = await api.create(path, valid)
   const property = fc.asyncProperty(invalidBody(shape), async ({ json, detail }) => {
     const answer = await api.send(path, { method: 'POST', body: json, headers: JSON_HEADERS })
@@ -155,10 +156,16 @@ async function isRefused(api: Client, path: string, valid: object, shape: Shape)
     const after = await api.get(`${path}?after_id=${lastId}`)
     expect(after.body).toEqual([])
   })
-  await fc.assert(property, { numRuns: RUNS })
+  await fc.assert(property, effort.runs(RUNS))
 }
 
-async function isRefusedAsUpdate(api: Client, method: string, path: string, shape: Shape): Promise<void> {
+async function isRefusedAsUpdate(
+  api: Client,
+  method: string,
+  path: string,
+  shape: Shape,
+  effort: Effort,
+): Promise<void> {
   const before = await api.get(path)
   expect(before.status).toBe(200)
   const property = fc.asyncProperty(invalidBody(shape), async ({ json, detail }) => {
@@ -167,7 +174,7 @@ async function isRefusedAsUpdate(api: Client, method: string, path: string, shap
     expect(answer.status).toBe(422)
     expect((await api.get(path)).body).toEqual(before.body)
   })
-  await fc.assert(property, { numRuns: RUNS })
+  await fc.assert(property, effort.runs(RUNS))
 }
 
 /** A path with texts in the place of its parameters, and what the service must say of them. */

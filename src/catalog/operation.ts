@@ -1,6 +1,7 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { RequestScope } from '../server/requests.ts'
+import { withinBodies } from './large-bodies.ts'
 import { HTTPValidationError, type ValidationError } from './validation/errors.ts'
 import { type Input, readRequest } from './validation/request.ts'
 
@@ -38,9 +39,12 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
   handler: (input: Input<Path, Query, Body>, context: CatalogContext) => Promise<Response>,
 ): void {
   describe(catalog, contract)
+  const hasBody = !(contract.body instanceof z.ZodUndefined)
   catalog.on(contract.method, honoPath(contract.url), async context => {
     const read = await readRequest(contract, context.req.param(), context.req.raw)
-    return 'value' in read ? handler(read.value, context) : invalid(read.errors)
+    if ('errors' in read) return invalid(read.errors)
+    const answer = () => handler(read.value, context)
+    return hasBody ? withinBodies(context.req.raw, answer) : answer()
   })
 }
 

@@ -1,8 +1,10 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { spawnSync } from 'bun'
 import { client } from '../client.ts'
 import { withEachEngine } from '../contract.ts'
+import { sqlite } from '../engines.ts'
 import { sample } from '../samples.ts'
 import { type Service, startService } from '../service.ts'
 
@@ -11,6 +13,9 @@ setDefaultTimeout(60_000)
 /** As many as a product shows, each as long as a request may bring: some 95 MiB in all. */
 const REVIEWS = 100
 const COMMENT_CHARACTERS = 1_000_000
+
+/** More than may wait: some 95 MiB. */
+const LARGE_BODIES = 100
 
 /** Clients that ask for it and take nothing, and for how long. */
 const READERS = 20
@@ -150,3 +155,26 @@ function askAndTakeNothing({ address }: Service, path: string): Socket {
 function memoryKib({ processId }: Service): number {
   return Number(spawnSync(['ps', '-o', 'rss=', '-p', String(processId)]).stdout.toString())
 }
+
+test('large bodies that wait for a commit are bounded in bytes, and small ones are not turned away for them', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+  const create = (description: string) =>
+    fetch(`${service.address}/products/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ...sample.product, description }),
+    })
+  using other = new Database(database.url.slice('sqlite:'.length))
+  other.run('BEGIN IMMEDIATE')
+  const large = Array.from({ length: LARGE_BODIES }, () => create('x'.repeat(COMMENT_CHARACTERS)))
+  const refused = await Promise.race(large)
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('Retry-After')).toBe('1')
+  expect(await refused.json()).toEqual({ detail: 'Too many large requests are under way' })
+  const small = create('small')
+  other.run('ROLLBACK')
+  expect((await small).status).toBe(200)
+  const statuses = await Promise.all(large.map(async answer => (await answer).status))
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
+})

@@ -5,7 +5,7 @@ import { unreadableBody, type ValidationError, validationErrors } from './errors
 import { spelledInteger } from './fields.ts'
 import { readJson } from './json.ts'
 
-const BODY_MAX_BYTES = 1_048_576
+export const BODY_MAX_BYTES = 1_048_576
 
 /** For operations that take no body: what is sent is not read. */
 export const noBody = z.undefined()

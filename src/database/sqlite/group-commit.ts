@@ -11,6 +11,8 @@ const WRITES_WAITING_MAX = 8_192
 
 /** Writes that share one transaction, so that none waits long for its neighbours. */
 const GROUP_MAX = 1_024
+/** A group takes no further write after so long, so that heavy writes leave the event loop to others in between. */
+const GROUP_MAX_MS = 20
 
 interface WaitingWrite {
   /** Does the work; called inside the savepoint. */
@@ -118,11 +120,14 @@ export class GroupCommit {
     if (this.#beside) return
     this.#surroundings.begins()
     if (!this.#beginGroup()) return
-    const group = this.#waiting.splice(0, GROUP_MAX)
+    const group: WaitingWrite[] = []
     const done: WaitingWrite[] = []
+    const end = performance.now() + GROUP_MAX_MS
     try {
-      for (const write of group) {
+      for (const write of this.#waiting.slice(0, GROUP_MAX)) {
+        group.push(write)
         if (this.#doInSavepoint(write)) done.push(write)
+        if (performance.now() > end) break
       }
       this.#commit.run()
     } catch (error) {
@@ -131,6 +136,7 @@ export class GroupCommit {
       for (const write of group) write.failed(error)
       done.length = 0
     }
+    this.#waiting.splice(0, group.length)
     this.#surroundings.ended()
     for (const write of done) write.committed()
     if (this.#waiting.length > 0) this.#schedule()

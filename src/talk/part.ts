@@ -15,7 +15,7 @@ export const talk: Part = {
       note: `With --export, --last, --search or --forget, it does that with your room instead of talking.
 
 The history is kept in the database: unless --database names another one, that is the file data/stockroom.db in the
-folder where it is started. Such a file is readable by its owner alone.
+folder where it is started. Such a file is made readable by its owner alone.
 
 ${CREDENTIALS_NOTE}`,
       run: async line => (await import('./talk.ts')).talk(line),

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { client } from '../client.ts'
 import { temporaryFolder } from '../folder.ts'
@@ -165,6 +165,25 @@ test('the database is readable by its owner alone', async () => {
   await client(() => service.address).create('/categories/', { name: 'Garden', description: 'All for the garden' })
   const modes = ['', '-wal', '-shm'].map(ending => (statSync(file + ending).mode & 0o777).toString(8))
   expect(modes).toEqual(['600', '600', '600'])
+})
+
+test('a database file that others may read keeps its mode, and the log says so; one of its owner alone is no matter', async () => {
+  for (const [mode, warnings] of [
+    [0o644, 1],
+    [0o600, 0],
+  ] as const) {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'shop.db')
+    writeFileSync(file, '')
+    chmodSync(file, mode)
+    const service = await startServer(['serve'], { environment: { ...LOOPBACK, DATABASE_URL: `sqlite:${file}` } })
+    expect(await service.stop()).toBe(0)
+    expect(statSync(file).mode & 0o777).toBe(mode)
+    const lines = service.errors().split('\n')
+    const told = lines.filter(line => line.includes('other users of this machine may use the database file'))
+    expect(told).toHaveLength(warnings)
+    for (const line of told) expect(JSON.parse(line)).toMatchObject({ level: 'warning', path: file, mode: '644' })
+  }
 })
 
 test('a bad value of a variable is refused by the name of the variable', async () => {

@@ -1,10 +1,16 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { getLogger } from '@logtape/logtape'
 import type { Migrations } from '../migrations.ts'
 import { connect, waitLittle } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
 import { unusable } from './failure.ts'
 import { migrate } from './migrate.ts'
+
+const log = getLogger(['stockroom', 'database'])
+
+/** The bits of a file's mode by which others than its owner may use it. */
+const OTHERS = 0o077
 
 /**
  * Opens the file, makes it when it is not there, and brings its tables up to date.
@@ -32,8 +38,22 @@ export function openExistingSqlite(path: string, migrations: readonly Migrations
   return openSqlite(path, migrations)
 }
 
-/** The file is made for its owner alone: it holds people's data. SQLite gives its companions the same mode. */
+/**
+ * A new file is made for its owner alone: it holds people's data. SQLite gives its companions the same mode. A file that
+ * is there keeps the mode that somebody may have given it on purpose, but is told of.
+ */
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true })
-  closeSync(openSync(path, 'a', 0o600))
+  const file = openSync(path, 'a', 0o600)
+  try {
+    const { mode } = fstatSync(file)
+    // Windows has no such modes.
+    if (process.platform === 'win32' || (mode & OTHERS) === 0) return
+    log.warning('other users of this machine may use the database file; chmod 600 it while nothing has it open', {
+      path,
+      mode: (mode & 0o777).toString(8),
+    })
+  } finally {
+    closeSync(file)
+  }
 }

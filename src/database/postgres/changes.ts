@@ -1,18 +1,32 @@
 import { Batch } from './batch.ts'
 
 /**
- * Which transactions a statement saw, and on which server: two statements that say the same saw the same. Not on a
- * standby, whose snapshots do not tell of what is under way.
+ * Which transactions a statement saw, on which server, since which recovery: two statements that say the same saw the same.
+ * After a crash of one of its processes PostgreSQL recovers without a restart, and gives numbers of transactions again whose
+ * log was lost. Not on a standby, whose snapshots do not tell of what is under way.
  * https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
  */
-const STATE = `(
-  SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text WHERE NOT pg_is_in_recovery())`
+const stateSince = (recovery: string) => `(
+  SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text || ' ' || ${recovery}::text
+  WHERE NOT pg_is_in_recovery())`
+
+/**
+ * What differs after each recovery: statistics are reset by it. Before version 15 they are in a file that takes time to
+ * read; there, the place of the last checkpoint does, as a recovery ends with one.
+ */
+const RECOVERY = 'pg_stat_get_bgwriter_stat_reset_time()'
+const RECOVERY_BEFORE_15 = '(SELECT checkpoint_lsn FROM pg_control_checkpoint())'
+
+/** SQL for the state of a server of this version. */
+export function stateOn(majorVersion: number): string {
+  return stateSince(majorVersion >= 15 ? RECOVERY : RECOVERY_BEFORE_15)
+}
 
 /** Whether something has changed since something was read, whoever changed it. */
 export class Changes {
   readonly #listeners: (() => void)[] = []
   readonly #checks: Batch<null, string | null>
-  #areTold = false
+  #state = 'NULL::text'
   #current: string | null = null
 
   /** `ask` does a statement whose one row has a `state`. */
@@ -25,12 +39,12 @@ export class Changes {
 
   /** In SQL: at which state of the database a statement reads; `NULL` where that cannot be told. */
   get state(): string {
-    return this.#areTold ? STATE : 'NULL::text'
+    return this.#state
   }
 
-  /** From now on the database can be asked. Until then, and where it never can, nothing is taken for unchanged. */
-  begin(): void {
-    this.#areTold = true
+  /** From now on the database can be asked by this SQL. Until then, and where it never can, nothing is taken for unchanged. */
+  begin(state: string): void {
+    this.#state = state
   }
 
   /** Calls `listener` when the state is another one than before. */

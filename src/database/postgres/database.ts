@@ -4,7 +4,7 @@ import { OperatorError } from '../../operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
-import { Changes } from './changes.ts'
+import { Changes, stateOn } from './changes.ts'
 import { type Failure, failureOf, isUnsupportedParameter, reasonOf, TimeLimitError, translated } from './failure.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { type Parameter, Pool, type Query, type RowStreams } from './pool.ts'
@@ -64,7 +64,8 @@ interface Servers extends AsyncDisposable {
   readonly reading: Pool
   readonly replicas: Replicas
   readonly isShared: boolean
-  readonly tellsChanges: boolean
+  /** SQL that tells at which state of the database a statement reads; `null` if none can. */
+  readonly state: string | null
 }
 
 /** A PostgreSQL database, or one that speaks its protocol, for this process and any number of others. */
@@ -183,7 +184,7 @@ export class PostgresDatabase implements AsyncDisposable {
     for (let tries = 1; ; tries += 1) {
       try {
         const servers = await connected(settings)
-        if (servers.tellsChanges) this.changes.begin()
+        if (servers.state !== null) this.changes.begin(servers.state)
         this.#servers = servers
         return
       } catch (error) {
@@ -223,7 +224,7 @@ async function connected({
     reading,
     replicas: followers,
     isShared,
-    tellsChanges: replicas.length === 0 && (await countsChangesInOnePlace(primary)),
+    state: replicas.length === 0 ? await stateOf(primary) : null,
     [Symbol.asyncDispose]: async () => {
       await followers[Symbol.asyncDispose]()
       await primary[Symbol.asyncDispose]()
@@ -232,11 +233,22 @@ async function connected({
   }
 }
 
-/** True for PostgreSQL itself; engines that spread rows over machines have no one count of transactions for all of them. */
-async function countsChangesInOnePlace(primary: Pool): Promise<boolean> {
+/** `null` but for PostgreSQL itself; engines that spread rows over machines have no one count of transactions for all of them. */
+async function stateOf(primary: Pool): Promise<string | null> {
   const [engine] = await primary.query<{ version: string; isSpread: boolean }>(`
     SELECT version() AS version, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "isSpread"`)
-  return engine !== undefined && /^PostgreSQL \d+(\.\d+)? (?!.*-YB-)/.test(engine.version) && !engine.isSpread
+  const version = /^PostgreSQL (\d+)(\.\d+)? (?!.*-YB-)/.exec(engine?.version ?? '')
+  if (!version || engine?.isSpread) return null
+  const state = stateOn(Number(version[1]))
+  try {
+    await primary.query(`SELECT ${state}`)
+    return state
+  } catch (error) {
+    // A provider may keep one of the functions from plain users.
+    if (failureOf(error) !== 'fault') throw error
+    log.info('what was read is not cached: {reason}', { reason: reasonOf(error) })
+    return null
+  }
 }
 
 /**

@@ -60,12 +60,18 @@ export class Pool implements AsyncDisposable {
   readonly #pending = new Set<Pending>()
   readonly #watch: ReturnType<typeof setInterval>
   #sql: SQL
+  #connectedAt = Number.NEGATIVE_INFINITY
 
   constructor(address: PostgresAddress, options: PoolOptions) {
     this.#address = address
     this.#options = options
-    this.#sql = connect(address, options)
+    this.#sql = this.#connect()
     this.#watch = setInterval(() => this.#endSilent(), WATCH_MS)
+  }
+
+  /** When the newest connection was made: at that moment all others existed, or are gone by now. */
+  get connectedAt(): number {
+    return this.#connectedAt
   }
 
   /** Statements that wait for their answer. */
@@ -93,13 +99,19 @@ export class Pool implements AsyncDisposable {
   /** Gives up all connections; what waits for an answer is rejected. */
   reconnect(): void {
     const old = this.#sql
-    this.#sql = connect(this.#address, this.#options)
+    this.#sql = this.#connect()
     old.close({ timeout: 0 }).catch(() => {})
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#watch)
     await this.#sql.close({ timeout: 0 })
+  }
+
+  #connect(): SQL {
+    return connect(this.#address, this.#options, () => {
+      this.#connectedAt = performance.now()
+    })
   }
 
   #timed<Result>(work: Promise<Result>): Promise<Result> {
@@ -137,6 +149,7 @@ export class Pool implements AsyncDisposable {
 function connect(
   address: PostgresAddress,
   { connections, statementMs, lockMs, isShared, isPrepared = !isShared }: PoolOptions,
+  connected: () => void,
 ): SQL {
   const name = { application_name: address.applicationName ?? 'stockroom' }
   const limits = {
@@ -156,6 +169,7 @@ function connect(
     prepare: isPrepared,
     connectionTimeout: CONNECT_SECONDS,
     idleTimeout: 0,
+    onconnect: connected,
     connection: isShared ? name : { ...name, ...limits },
   })
 }

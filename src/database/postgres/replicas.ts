@@ -9,6 +9,9 @@ const log = getLogger(['stockroom', 'database'])
 /** How far a replica may lag and still be read from. No write is acknowledged before each node sees it, or so late. */
 const LAG_MAX_MS = 1_000
 
+/** How long a replica that has come back is not read from, so that every node knows of it and waits for it. */
+const RETURN_MS = LAG_MAX_MS
+
 /** How often each replica is asked how far it is, and how often while a write waits for it. */
 const CHECK_MS = 100
 const CHECK_SOON_MS = 2
@@ -27,20 +30,26 @@ interface Replica {
   readonly pool: Pool
   /** The primary's, of the last `LAG_MAX_MS`. */
   positions: Position[]
-  /** It shows all that was committed before this moment. */
+  /** It shows all that was committed before this moment, unless it has started again since. */
   freshAsOf: number
+  /** When it was last found to be fresh again, or for the first time. */
+  returnedAt: number
 }
 
 /**
  * Streaming replicas that answer reads. The rule on all nodes: a replica is read from as long as it is known to show all
  * that was committed `LAG_MAX_MS` ago; and a write is acknowledged when every replica in use shows it, or when it is
  * older than `LAG_MAX_MS`. So whatever was acknowledged is seen, on whichever node it is asked for.
+ *
+ * A replica that recovers from a crash shows its past for a while, and a crash ends all its connections. So what is known
+ * of a replica counts only for connections that were there before it was found out: those saw no crash since.
  */
 export class Replicas implements AsyncDisposable {
   readonly #primary: Pool
   readonly #replicas: readonly Replica[]
   readonly #closing = new AbortController()
   readonly #followed: Promise<unknown>
+  readonly #startedAt = performance.now()
   #turn = 0
   #hurry = Promise.withResolvers<void>()
 
@@ -51,6 +60,7 @@ export class Replicas implements AsyncDisposable {
       pool: new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: STATEMENT_MS, isShared: false }),
       positions: [],
       freshAsOf: Number.NEGATIVE_INFINITY,
+      returnedAt: Number.POSITIVE_INFINITY,
     }))
     this.#followed = Promise.all(this.#replicas.map(replica => this.#follow(replica)))
   }
@@ -59,8 +69,11 @@ export class Replicas implements AsyncDisposable {
   async query<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[] | null> {
     const replica = this.#choose()
     if (!replica) return null
+    const { freshAsOf } = replica
     try {
-      return await replica.pool.query<Row>(sql, ...parameters)
+      const rows = await replica.pool.query<Row>(sql, ...parameters)
+      // The rows may have come over a new connection, from a replica that has started again.
+      return replica.pool.connectedAt <= freshAsOf ? rows : null
     } catch (error) {
       // Whatever it is, the primary is asked, and says it again if it is not the replica's alone.
       log.debug('the replica {place} did not answer: {reason}', {
@@ -74,8 +87,9 @@ export class Replicas implements AsyncDisposable {
   /** Resolves when what was committed before is shown by all that is read from. */
   async showAll(): Promise<void> {
     const committed = performance.now()
-    // One that was out of use before is not read from again until it shows this, too.
-    const lags = ({ freshAsOf }: Replica) => freshAsOf < committed && freshAsOf > committed - 2 * LAG_MAX_MS
+    // One that was out of use before is not read from by any node until this one knows of its return.
+    const lags = ({ freshAsOf }: Replica) =>
+      freshAsOf < committed && Math.max(freshAsOf, this.#startedAt) > committed - 2 * LAG_MAX_MS
     while (this.#replicas.some(lags) && performance.now() - committed < LAG_MAX_MS) {
       this.#hurry.resolve()
       await wait(CHECK_SOON_MS)
@@ -132,10 +146,20 @@ export class Replicas implements AsyncDisposable {
     )
     const replayed = BigInt(follower?.bytes ?? -1)
     const shown = replica.positions.findLast(position => position.bytes <= replayed)
-    if (shown) replica.freshAsOf = shown.askedAt
+    if (!shown) return
+    if (!isFresh(replica)) replica.returnedAt = performance.now()
+    replica.freshAsOf = shown.askedAt
   }
 }
 
-function isUsable({ freshAsOf }: Replica): boolean {
+function isUsable(replica: Replica): boolean {
+  return (
+    isFresh(replica) &&
+    replica.pool.connectedAt <= replica.freshAsOf &&
+    performance.now() - replica.returnedAt >= RETURN_MS
+  )
+}
+
+function isFresh({ freshAsOf }: Replica): boolean {
   return performance.now() - freshAsOf < LAG_MAX_MS
 }

@@ -1,10 +1,13 @@
 /** Time, for whatever waits: the machine's, or a test's. */
 export interface Clock {
+  /** Milliseconds that only ever go forward. */
+  readonly now: () => number
   /** Calls back once, after so many milliseconds. The answer calls it off. */
   readonly after: (milliseconds: number, callback: () => void) => () => void
 }
 
 export const systemClock: Clock = {
+  now: () => performance.now(),
   after: (milliseconds, callback) => {
     const timer = setTimeout(callback, milliseconds)
     return () => clearTimeout(timer)

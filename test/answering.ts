@@ -15,6 +15,7 @@ export function openModel(settings: Record<string, string>, clock: Clock = impat
 
 /** The machine's clock, but short pauses are none; the bounds, which are longer, stay. */
 const impatientClock: Clock = {
+  ...systemClock,
   after: (milliseconds, callback) => {
     if (milliseconds > 1_000) return systemClock.after(milliseconds, callback)
     const next = setImmediate(callback)

@@ -13,6 +13,7 @@ export function manualClock(): ManualClock {
   let now = 0
   let changed = Promise.withResolvers<void>()
   return {
+    now: () => now,
     after: (milliseconds, callback) => {
       const wait = { due: now + milliseconds, callback }
       waits.add(wait)

@@ -7,28 +7,30 @@ import { unrouted } from '../server/unrouted.ts'
 import type { Answers } from './answers/answers.ts'
 import script from './chat.client.js' with { type: 'text' }
 import styles from './chat.css' with { type: 'text' }
+import type { Prompts } from './prompts/prompts.ts'
 import type { Repositories } from './repositories.ts'
 import { addChatRoutes } from './routes.ts'
 
 export interface ChatOptions {
-  readonly repositories: Repositories
+  readonly prompts: Prompts
   readonly answers: Answers
+  readonly probe: Repositories['probe']
 }
 
 /** The chat stream app. It listens nowhere: `fetch` answers a request. */
-export function createChat({ repositories, answers }: ChatOptions): App {
+export function createChat({ prompts, answers, probe }: ChatOptions): App {
   const chat: App = new Hono(ROUTING)
   chat.use(async (context, next) => {
     // Another site may link to this one, but not write in its reader's name.
     if (context.req.method === 'POST') refuseOtherOrigins(context.req.raw.headers)
     await next()
   })
-  addChatRoutes(chat, repositories.prompts, answers)
+  addChatRoutes(chat, prompts, answers)
   addStaticFiles(chat, { 'chat.js': script, 'chat.css': styles })
   chat.get('/healthz', context => context.json({ status: 'ok' }))
   chat.get('/health', context => context.json({ status: 'ok' }))
   chat.get('/readyz', async context => {
-    await repositories.probe()
+    await probe()
     return context.json({ status: 'ready' })
   })
   const fallback = unrouted(chat.routes)

@@ -52,6 +52,12 @@ document.addEventListener('htmx:sseBeforeMessage', event => {
   }
 })
 
+// A prompt that is not taken for now comes back as a page that says why, with what was typed.
+document.addEventListener('htmx:beforeSwap', ({ detail }) => {
+  const isPage = detail.xhr.getResponseHeader('Content-Type')?.startsWith('text/html')
+  if (isPage && [429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
+})
+
 // The turn before keeps its text; the names of what the stream replaces go over to the new one.
 document.addEventListener('htmx:beforeSwap', event => {
   if (event.detail.target === conversation && event.detail.xhr.status === 200) {
@@ -213,4 +219,5 @@ function follow() {
 
 function say(text) {
   trouble.textContent = text
+  follow()
 }

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { startChatApp } from '../../test/chat/chat-app.ts'
 import { withEachEngine } from '../../test/contract.ts'
 import { sqlite } from '../../test/engines.ts'
+import { manualClock } from '../../test/manual-clock.ts'
 import { connected } from '../../test/postgres/database.ts'
 
 /** Steps of the clock: as by a time server that is reached late, a virtual machine that is resumed, or a hand. */
@@ -54,6 +55,26 @@ test('an answer that is followed from another process goes on when the clock of 
   expect(await follower.end()).toContain('<p>one two</p>')
 })
 
+test('a step of the clock by eight days forgets nothing at once; what is kept ages on at twice the pace', async () => {
+  const clock = manualClock()
+  await using server = await startChatApp(sqlite, { clock })
+  const { chat, prompts } = server
+  await prompts.forget()
+  await chat.post('kept', 'kept')
+  using _ = clockStep(8 * DAY_MS)
+  await chat.post('next', 'next')
+  for (const [milliseconds, status] of [
+    [0, 200],
+    [MINUTE_MS, 200],
+    [3 * DAY_MS, 200],
+    [DAY_MS, 404],
+  ] as const) {
+    clock.advance(milliseconds)
+    await prompts.forget()
+    expect((await chat.get('/chat/kept')).status, `${milliseconds}`).toBe(status)
+  }
+})
+
 withEachEngine('a step of the store’s clock', engine => {
   test('ends no answer: neither as dead nor as unheard', async () => {
     await using server = await startChatApp(engine, { isKept: true })
@@ -73,11 +94,20 @@ withEachEngine('a step of the store’s clock', engine => {
   })
 })
 
+/** Until it is disposed of, the machine's clock is so far ahead. */
+function clockStep(milliseconds: number): Disposable {
+  return clockAhead(() => milliseconds)
+}
+
 /** Until it is disposed of, the machine's clock steps so far with each tenth of a second. */
 function clockSteps(milliseconds: number): Disposable {
-  const real = Date.now
   const began = performance.now()
-  Date.now = () => real() + milliseconds * Math.ceil((performance.now() - began) / 100)
+  return clockAhead(() => milliseconds * Math.ceil((performance.now() - began) / 100))
+}
+
+function clockAhead(by: () => number): Disposable {
+  const real = Date.now
+  Date.now = () => real() + by()
   return {
     [Symbol.dispose]: () => {
       Date.now = real

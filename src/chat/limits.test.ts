@@ -1,13 +1,8 @@
 import { expect, test } from 'bun:test'
-import { startChatApp } from '../../test/chat/chat-app.ts'
+import { from, startChatApp } from '../../test/chat/chat-app.ts'
 import { withEachEngine } from '../../test/contract.ts'
 import { connected } from '../../test/postgres/database.ts'
-import type { StoreDatabase } from '../database/open.ts'
 import type { AnswerLimits } from './answers/limits.ts'
-import type { Keeping } from './prompts/keeping.ts'
-import { postgresPrompts } from './prompts/postgres.ts'
-import type { PromptRepository } from './prompts/repository.ts'
-import { sqlitePrompts } from './prompts/sqlite.ts'
 
 withEachEngine('the bounds of answers', engine => {
   const startChat = (limits: Partial<AnswerLimits>) => startChatApp(engine, { limits })
@@ -181,48 +176,7 @@ withEachEngine('the bounds of answers', engine => {
     await (await model.nextCall()).answer('done')
     expect(await again.end()).toContain('<p>done</p>')
   })
-
-  test('the oldest prompts are forgotten when they are too many, with their answers, but none that is under way', async () => {
-    await using server = await startChat({})
-    const { chat, model } = server
-    const prompts = promptsOf(server.database, { promptsMax: 2, ageMaxMs: 60_000 })
-    await chat.post('running', 'running')
-    const listener = chat.listen('running')
-    const call = await model.nextCall()
-    for (const reqId of ['a', 'b', 'c']) await chat.post(reqId, reqId)
-    await chat.stop('a')
-    while ((await prompts.forgetSome()) > 0);
-    expect(await prompts.find('a')).toBeNull()
-    expect((await chat.get('/chat/a/status')).status).toBe(404)
-    expect(await prompts.find('running')).toBe('running')
-    expect([await prompts.find('b'), await prompts.find('c')]).toEqual(['b', 'c'])
-    await call.answer('done')
-    await listener.end()
-  })
-
-  test('prompts that are too old are forgotten a few at a time', async () => {
-    await using server = await startChat({})
-    const keeping: Keeping = { promptsMax: 1_000, ageMaxMs: 0 }
-    const prompts = promptsOf(server.database)
-    for (let index = 0; index < 300; index += 1) await prompts.keep(`old-${index}`, 'old')
-    const old = promptsOf(server.database, keeping)
-    // Once it is older than no time at all.
-    while ((await ageOf(server.databaseUrl, 'old-299')) <= 0) await Bun.sleep(1)
-    const steps: number[] = []
-    for (let step = await old.forgetSome(); step > 0; step = await old.forgetSome()) steps.push(step)
-    expect(steps.length).toBeGreaterThan(1)
-    expect(await prompts.find('old-299')).toBeNull()
-  })
 })
-
-/** As the proxy in front says it. */
-function from(address: string): Record<string, string> {
-  return { 'X-Forwarded-For': address }
-}
-
-function promptsOf(database: StoreDatabase, keeping?: Keeping): PromptRepository {
-  return database.engine === 'sqlite' ? sqlitePrompts(database, keeping) : postgresPrompts(database, keeping)
-}
 
 /** In milliseconds since 1970; the database is on this machine. */
 async function heardAt(databaseUrl: string, reqId: string): Promise<number> {
@@ -230,12 +184,4 @@ async function heardAt(databaseUrl: string, reqId: string): Promise<number> {
   const time = databaseUrl.startsWith('sqlite:') ? 'heard_at' : '(extract(epoch FROM heard_at) * 1000)::float8'
   const [row] = await sql.unsafe(`SELECT ${time} AS time FROM answers WHERE req_id = '${reqId}'`)
   return row?.time ?? 0
-}
-
-/** In milliseconds. */
-async function ageOf(databaseUrl: string, reqId: string): Promise<number> {
-  await using sql = connected(databaseUrl)
-  const time = databaseUrl.startsWith('sqlite:') ? 'created_at' : '(extract(epoch FROM created_at) * 1000)::float8'
-  const [row] = await sql.unsafe(`SELECT ${time} AS time FROM prompts WHERE req_id = '${reqId}'`)
-  return Date.now() - (row?.time ?? 0)
 }

@@ -11,7 +11,7 @@ import type { Answers } from './answers/answers.ts'
 import type { Shown } from './answers/rendition.ts'
 import { forgottenPage, refusalPage, turnPage, welcomePage } from './page.tsx'
 import { readSubmission } from './prompt-form.ts'
-import type { PromptRepository } from './prompts/repository.ts'
+import type { Prompts, Refusal } from './prompts/prompts.ts'
 import { answerEvents } from './stream.tsx'
 
 const FORM_MAX_BYTES = 1_048_576
@@ -28,8 +28,17 @@ const PLAIN_PAGE_RETRY_SECONDS = 5
 /** A page that is shown again, as by going back, would send its next prompt under an address that is taken. */
 const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 
+const REFUSALS = {
+  full: { status: 503, reason: 'The chat is full. Try again later.', retrySeconds: 60 },
+  'too many of this address': {
+    status: 429,
+    reason: 'Too many messages have come from your network. Try again later.',
+    retrySeconds: 3_600,
+  },
+} as const satisfies Record<Refusal, unknown>
+
 /** The endpoints of the specification, `stop`, and what a page needs that is opened again. */
-export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Answers): void {
+export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): void {
   chat.get('/', context => page(context, welcomePage()))
 
   chat.post(
@@ -37,12 +46,14 @@ export function addChatRoutes(chat: App, prompts: PromptRepository, answers: Ans
     bodyLimit({ maxSize: FORM_MAX_BYTES, onError: () => detailResponse(413, 'The form is too large') }),
     async context => {
       const reqId = context.req.param('req_id')
+      const address = addressKey(context.env.clientAddress)
       if (!isReqId(reqId)) return page(context, refusalPage('This address is too long.', ''), 422)
       refuseEncodedBody(context.req.raw.headers)
       const submission = await readSubmission(context.req.raw)
       if ('reason' in submission) return page(context, refusalPage(submission.reason, submission.typed), 422)
-      const prompt = await prompts.keep(reqId, submission.prompt)
-      return page(context, turnPage(reqId, prompt, await shownIfEnded(reqId)))
+      const posted = await prompts.post({ reqId, text: submission.prompt, address })
+      if (typeof posted === 'string') return notTaken(context, posted, submission.prompt)
+      return page(context, turnPage(reqId, posted.text, await shownIfEnded(reqId)))
     },
   )
 
@@ -103,6 +114,12 @@ function page(
   headers: Readonly<Record<string, string>> = {},
 ): Response | Promise<Response> {
   return context.html(html, status, { ...HEADERS, ...headers })
+}
+
+/** The page with what was typed, to be sent again later. */
+function notTaken(context: Context, refusal: Refusal, typed: string): Response | Promise<Response> {
+  const { status, reason, retrySeconds } = REFUSALS[refusal]
+  return page(context, refusalPage(reason, typed), status, { 'Retry-After': String(retrySeconds) })
 }
 
 /** Too many answers are under way: a page can say so, and look again. */

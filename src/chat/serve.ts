@@ -11,8 +11,9 @@ import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { loggedPath } from './logged-path.ts'
 import { chatMigrations } from './migrations/index.ts'
+import { Prompts } from './prompts/prompts.ts'
 import { repositoriesOf } from './repositories.ts'
-import { chatPort, readAnswerLimits } from './settings.ts'
+import { chatPort, readAnswerLimits, readKeeping } from './settings.ts'
 
 /** How long answers may go on after a signal; what is left is kept as interrupted, while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
@@ -24,6 +25,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
     database: readDatabaseSettings(line),
     server: readServerSettings(line, chatPort),
     limits: readAnswerLimits(line),
+    keeping: readKeeping(line),
   }
   const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
   startLog(settings.level)
@@ -31,9 +33,10 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using database = await openDatabase(settings.database, [chatMigrations], START_WAIT_MS)
   const repositories = repositoriesOf(database)
   const markdown = await openMarkdown({ lineBreak: '&#10;' })
+  const prompts = new Prompts(repositories.prompts, settings.keeping)
   await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
-  using _ = startHousekeeping(repositories)
-  const app = createChat({ repositories, answers })
+  using _ = startHousekeeping({ prompts, answers: repositories.answers })
+  const app = createChat({ prompts, answers, probe: repositories.probe })
   await using server = listen({ app: { fetch: app.fetch, routes: app.routes, loggedPath }, ...settings.server })
   process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
   await markdown.warmUp()

@@ -56,3 +56,37 @@ test('without scripts, the page looks again by itself until its answer can begin
   await (await model.nextCall()).answer('Here it is.')
   await page.getByText('Here it is.').waitFor()
 })
+
+test('a message that is not taken for now is still there, with the reason, and can be sent again', async () => {
+  await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(bounded.chat.address)
+  await page.getByLabel('Your message').fill('first')
+  await page.keyboard.press('Enter')
+  await (await bounded.model.nextCall()).answer('The first answer.')
+  await page.getByText('The first answer.').waitFor()
+  await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
+  for (let time = 0; time < 2; time += 1) {
+    await page.getByLabel('Your message').fill('two\nlines')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'Too many messages have come from your network.' }).waitFor()
+    expect(await page.getByLabel('Your message').inputValue()).toBe('two\nlines')
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('user_prompt')
+    expect(await page.locator('#trouble').textContent()).toBe('')
+    expect(await page.locator('.message').count()).toBe(5)
+    expect(await page.getByText('The first answer.').count()).toBe(1)
+  }
+})
+
+test('without scripts, too, a message that is not taken for now is still there', async () => {
+  await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
+  await bounded.chat.post('first', 'first')
+  await using tab = await browser.openTab({ javaScriptEnabled: false })
+  const { page } = tab
+  await page.goto(bounded.chat.address)
+  await page.getByLabel('Your message').fill('two\nlines')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('alert').filter({ hasText: 'Too many messages have come from your network.' }).waitFor()
+  expect(await page.getByLabel('Your message').inputValue()).toBe('two\nlines')
+})

@@ -1,11 +1,25 @@
-/** Prompts beyond these are forgotten, with their answers. */
-const PROMPTS_KEPT_MAX = 5_000
-/** A week. */
-const PROMPT_AGE_MAX_MS = 604_800_000
-
+/** Which prompts are kept, with their answers. */
 export interface Keeping {
+  /** Prompts in the database. */
   readonly promptsMax: number
+  /** Of them, those of the last day from one address. Unanswered ones count for an hour. */
+  readonly perAddressMax: number
   readonly ageMaxMs: number
 }
 
-export const KEEPING: Keeping = { promptsMax: PROMPTS_KEPT_MAX, ageMaxMs: PROMPT_AGE_MAX_MS }
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** What is younger is not forgotten to make room: new prompts are refused instead. */
+export const RECENT_MS = DAY_MS
+/** The same for a prompt whose answer nobody has asked for; a page does so at once. */
+export const RECENT_UNANSWERED_MS = HOUR_MS
+
+const PROMPTS_KEPT_MAX = 20_000
+const PROMPTS_PER_ADDRESS_MAX = 2_000
+
+export const KEEPING: Keeping = {
+  promptsMax: PROMPTS_KEPT_MAX,
+  perAddressMax: PROMPTS_PER_ADDRESS_MAX,
+  ageMaxMs: 7 * DAY_MS,
+}

@@ -1,13 +1,22 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import { KEEPING, type Keeping } from './keeping.ts'
+import { RECENT_MS, RECENT_UNANSWERED_MS } from './keeping.ts'
 import type { PromptRepository } from './repository.ts'
 
 /** Forgotten in one step. Nodes that forget at once pass over what another one forgets. */
 const FORGET_STEP = 256
 
+/** Prompts that are sent at the same moment do not see each other: an address may have a few more than its bound. */
 const KEEP = `
-  WITH kept AS (
-    INSERT INTO prompts (req_id, text) VALUES ($1::text, $2::text)
+  WITH recent AS (
+    SELECT 1 FROM prompts
+    WHERE address = $3::text AND created_at > now() - ${RECENT_MS} * interval '1 millisecond'
+      AND (is_claimed OR created_at > now() - ${RECENT_UNANSWERED_MS} * interval '1 millisecond')
+    LIMIT $4::bigint
+  ), kept AS (
+    INSERT INTO prompts (req_id, text, address)
+    SELECT $1::text, $2::text, $3::text
+    WHERE EXISTS (SELECT 1 FROM prompts WHERE req_id = $1::text)
+      OR (SELECT count(*) FROM recent) < $4::bigint
     ON CONFLICT (req_id) DO UPDATE SET text = excluded.text WHERE NOT prompts.is_claimed
     RETURNING text
   )
@@ -17,32 +26,61 @@ const KEEP = `
 
 const FIND = 'SELECT text FROM prompts WHERE req_id = $1::text'
 
-/** By age alone: not all engines count up their ids without gaps. */
-const FORGET = `
+const COUNT = 'SELECT count(*)::int AS count FROM prompts'
+
+const TIME = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time'
+
+const BEFORE = 'created_at < to_timestamp($1::float8 / 1000)'
+
+const FORGET_OLDEST = `
   DELETE FROM prompts WHERE id IN (
     SELECT prompt.id FROM prompts AS prompt
-    WHERE (
-      (prompt.created_at, prompt.id) <= (
-        SELECT created_at, id FROM prompts ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $1::bigint
-      ) OR prompt.created_at < now() - $2::float8 * interval '1 millisecond'
-    ) AND NOT EXISTS (
+    WHERE prompt.${BEFORE} AND NOT EXISTS (
       SELECT 1 FROM answers WHERE answers.req_id = prompt.req_id AND answers.state IN ('waiting', 'running')
     )
-    ORDER BY prompt.created_at, prompt.id LIMIT $3::bigint
+    ORDER BY prompt.created_at, prompt.id LIMIT $2::bigint
     FOR UPDATE OF prompt SKIP LOCKED
   ) RETURNING id`
 
-export function postgresPrompts(
-  database: PostgresDatabase,
-  { promptsMax, ageMaxMs }: Keeping = KEEPING,
-): PromptRepository {
+/** Asks again whether it is claimed, once the row is locked. */
+const FORGET_UNANSWERED = `
+  DELETE FROM prompts WHERE id IN (
+    SELECT prompt.id FROM prompts AS prompt JOIN (
+      SELECT id FROM prompts WHERE ${BEFORE} AND NOT is_claimed
+      ORDER BY count(*) OVER (PARTITION BY address) DESC, created_at, id LIMIT $2::bigint
+    ) AS candidate ON candidate.id = prompt.id
+    WHERE NOT prompt.is_claimed
+    FOR UPDATE OF prompt SKIP LOCKED
+  ) RETURNING id`
+
+const FORGET_ADDRESSES = `
+  UPDATE prompts SET address = NULL WHERE id IN (
+    SELECT id FROM prompts WHERE address IS NOT NULL AND ${BEFORE} LIMIT $2::bigint
+    FOR UPDATE SKIP LOCKED
+  ) RETURNING id`
+
+export function postgresPrompts(database: PostgresDatabase): PromptRepository {
+  const forget = async (sql: string, before: number, max: number) =>
+    (await database.write(sql, before, Math.min(max, FORGET_STEP))).length
   return {
-    keep: async (reqId, text) => (await database.write<{ text: string }>(KEEP, reqId, text))[0]?.text ?? text,
+    keep: async ({ reqId, text, address }, perAddressMax) => {
+      const [row] = await database.write<{ text: string }>(KEEP, reqId, text, address, perAddressMax)
+      return row?.text ?? null
+    },
     find: async reqId => {
       // PostgreSQL stores no such text.
       if (reqId.includes('\0')) return null
       return (await database.read<{ text: string }>(FIND, reqId))[0]?.text ?? null
     },
-    forgetSome: async () => (await database.write(FORGET, promptsMax, ageMaxMs, FORGET_STEP)).length,
+    count: async () => (await database.read<{ count: number }>(COUNT))[0]?.count ?? 0,
+    // As a write, since a replica has a clock of its own.
+    time: async () => {
+      const [row] = await database.write<{ time: number }>(TIME)
+      if (!row) throw new Error('the database does not say what time it is')
+      return row.time
+    },
+    forgetOldest: (before, max) => forget(FORGET_OLDEST, before, max),
+    forgetUnanswered: (before, max) => forget(FORGET_UNANSWERED, before, max),
+    forgetAddresses: before => forget(FORGET_ADDRESSES, before, FORGET_STEP),
   }
 }

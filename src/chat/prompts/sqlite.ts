@@ -1,45 +1,61 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { KEEPING, type Keeping } from './keeping.ts'
+import { RECENT_MS, RECENT_UNANSWERED_MS } from './keeping.ts'
 import type { PromptRepository } from './repository.ts'
 
-/** Forgotten in one step, so that no write holds up others for long. More than one, or keeping could outrun forgetting. */
-const FORGET_STEP = 16
+/** Forgotten in one step, so that no write holds up others for long. */
+const FORGET_STEP = 64
 
-export function sqlitePrompts(database: SqliteDatabase, { promptsMax, ageMaxMs }: Keeping = KEEPING): PromptRepository {
-  const upsert = database.prepare<[reqId: string, text: string, createdAt: number]>(`
-    INSERT INTO prompts (req_id, text, created_at) VALUES (?, ?, ?)
-    ON CONFLICT (req_id) DO UPDATE SET text = excluded.text
-    WHERE NOT EXISTS (SELECT 1 FROM answers WHERE answers.req_id = prompts.req_id)`)
+const IS_ANSWERED = 'EXISTS (SELECT 1 FROM answers WHERE answers.req_id = prompts.req_id)'
+
+export function sqlitePrompts(database: SqliteDatabase): PromptRepository {
   const select = database.prepare<[reqId: string], { text: string }>('SELECT text FROM prompts WHERE req_id = ?')
-  const removeTooMany = database.prepare<[promptsMax: number, step: number]>(
-    forgetting('prompt.id <= (SELECT max(id) FROM prompts) - ?', 'prompt.id'),
+  const replace = database.prepare<[text: string, reqId: string]>(
+    `UPDATE prompts SET text = ? WHERE req_id = ? AND NOT ${IS_ANSWERED}`,
   )
-  const removeTooOld = database.prepare<[before: number, step: number]>(
-    forgetting('prompt.created_at < ?', 'prompt.created_at'),
+  const countRecent = database.prepare<[address: string, day: number, hour: number, max: number], { count: number }>(`
+    SELECT count(*) AS count FROM (
+      SELECT 1 FROM prompts WHERE address = ? AND created_at > ? AND (created_at > ? OR ${IS_ANSWERED}) LIMIT ?
+    )`)
+  const insert = database.prepare<[reqId: string, text: string, address: string, createdAt: number]>(
+    'INSERT INTO prompts (req_id, text, address, created_at) VALUES (?, ?, ?, ?)',
   )
-
-  const forget = () =>
-    removeTooMany.run(promptsMax, FORGET_STEP).changes + removeTooOld.run(Date.now() - ageMaxMs, FORGET_STEP).changes
-
-  return {
-    keep: (reqId, text) =>
-      database.write(() => {
-        upsert.run(reqId, text, Date.now())
-        forget()
-        return select.get(reqId)?.text ?? text
-      }),
-    find: async reqId => database.snapshot(() => select.get(reqId)?.text ?? null),
-    forgetSome: () => database.write(forget),
-  }
-}
-
-function forgetting(condition: string, order: string): string {
-  return `
+  const count = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM prompts')
+  const removeOldest = database.prepare<[before: number, step: number]>(`
     DELETE FROM prompts WHERE id IN (
       SELECT prompt.id FROM prompts AS prompt
-      WHERE ${condition} AND NOT EXISTS (
+      WHERE prompt.created_at < ? AND NOT EXISTS (
         SELECT 1 FROM answers WHERE answers.req_id = prompt.req_id AND answers.state IN ('waiting', 'running')
       )
-      ORDER BY ${order} LIMIT ?
-    )`
+      ORDER BY prompt.created_at LIMIT ?
+    )`)
+  const removeUnanswered = database.prepare<[before: number, step: number]>(`
+    DELETE FROM prompts WHERE id IN (
+      SELECT id FROM prompts WHERE created_at < ? AND NOT ${IS_ANSWERED}
+      ORDER BY count(*) OVER (PARTITION BY address) DESC, created_at LIMIT ?
+    )`)
+  const removeAddresses = database.prepare<[before: number, step: number]>(`
+    UPDATE prompts SET address = NULL WHERE id IN (
+      SELECT id FROM prompts WHERE address IS NOT NULL AND created_at < ? LIMIT ?
+    )`)
+
+  return {
+    keep: ({ reqId, text, address }, perAddressMax) =>
+      database.write(() => {
+        replace.run(text, reqId)
+        const standing = select.get(reqId)
+        if (standing) return standing.text
+        const now = Date.now()
+        const recent = [address, now - RECENT_MS, now - RECENT_UNANSWERED_MS, perAddressMax] as const
+        if ((countRecent.get(...recent)?.count ?? 0) >= perAddressMax) return null
+        insert.run(reqId, text, address, now)
+        return text
+      }),
+    find: async reqId => database.snapshot(() => select.get(reqId)?.text ?? null),
+    count: async () => database.snapshot(() => count.get()?.count ?? 0),
+    time: async () => Date.now(),
+    forgetOldest: (before, max) => database.write(() => removeOldest.run(before, Math.min(max, FORGET_STEP)).changes),
+    forgetUnanswered: (before, max) =>
+      database.write(() => removeUnanswered.run(before, Math.min(max, FORGET_STEP)).changes),
+    forgetAddresses: before => database.write(() => removeAddresses.run(before, FORGET_STEP).changes),
+  }
 }

@@ -1,0 +1,5 @@
+-- Under which address a prompt counts for the bounds per address. It is forgotten after a day.
+
+ALTER TABLE prompts ADD COLUMN address text;
+
+CREATE INDEX prompts_by_address ON prompts (address, created_at) WHERE address IS NOT NULL;

@@ -8,6 +8,8 @@ export const LOOPBACK: ServerSettings = {
   accessLog: false,
   allowedHosts: [],
   trustedProxies: 0,
+  connectionsMax: 10_000,
+  streamsPerAddress: 256,
 }
 
 /** An app with one route, whose handler needs no framework. */

@@ -25,7 +25,11 @@ try {
       name: 'stockroom chat',
       command: [...PROGRAM, 'chat', '--host', '127.0.0.1', '--port', '0', '--access-log', 'off'],
       directory: folder,
-      environment: { DATABASE_URL: `sqlite:${join(folder, 'bench.db')}`, ...model.environment },
+      environment: {
+        STREAMS_PER_ADDRESS: '100000',
+        DATABASE_URL: `sqlite:${join(folder, 'bench.db')}`,
+        ...model.environment,
+      },
     },
     interrupted.signal,
   )

@@ -1,5 +1,5 @@
 import type { Part } from '../part.ts'
-import { host, serverSettings } from '../server/settings.ts'
+import { host, serverSettings, streamSettings } from '../server/settings.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
 
 export const breeds: Part = {
@@ -8,7 +8,7 @@ export const breeds: Part = {
       name: 'breeds',
       operands: '',
       summary: 'Serve the page that lists dog breeds, one at a time.',
-      settings: [host, breedsPort, breedsUrl, ...serverSettings],
+      settings: [host, breedsPort, breedsUrl, ...streamSettings, ...serverSettings],
       run: async line => (await import('./serve.ts')).serveBreeds(line),
     },
   ],

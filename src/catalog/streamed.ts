@@ -4,8 +4,8 @@ import { logFailure } from '../server/errors.ts'
 import { CHUNK_MAX_CHARACTERS } from './lists/listing.ts'
 import type { CatalogContext } from './operation.ts'
 
-/** A reader of a long answer may pause for so long. */
-const READER_IDLE_SECONDS = 255
+/** A reader of a long answer that takes nothing for so long is cut. */
+const READER_IDLE_SECONDS = 60
 
 /** Pieces of all streamed answers that are being read, or wait for their clients to take them. */
 const PIECES_MAX_BYTES = 134_217_728

@@ -16,7 +16,7 @@ let model: ModelServer
 
 withEachEngine('the chat', engine => {
   beforeAll(async () => {
-    server = await startChatServer(engine)
+    server = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
     chat = server.chat
     model = server.model
   })

@@ -1,7 +1,7 @@
 import { databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
-import { host, serverSettings } from '../server/settings.ts'
+import { host, serverSettings, streamSettings } from '../server/settings.ts'
 import { chatMigrations } from './migrations/index.ts'
 import { boundSettings, chatPort } from './settings.ts'
 import { chatTables } from './tables.ts'
@@ -12,7 +12,16 @@ export const chat: Part = {
       name: 'chat',
       operands: '',
       summary: "Serve the chat page, and stream a language model's answers to it.",
-      settings: [host, chatPort, ...databaseSettings, chatModel, chatBaseUrl, ...boundSettings, ...serverSettings],
+      settings: [
+        host,
+        chatPort,
+        ...databaseSettings,
+        chatModel,
+        chatBaseUrl,
+        ...boundSettings,
+        ...streamSettings,
+        ...serverSettings,
+      ],
       note: CREDENTIALS_NOTE,
       run: async line => (await import('./serve.ts')).serveChat(line),
     },

@@ -64,7 +64,10 @@ export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): vo
       const isThere = (await answers.status(reqId)) !== null
       return isThere ? eventStream(context.req.raw, context.env, noEvents) : promptNotFound()
     }
-    const answer = await answers.join(reqId, addressKey(context.env.clientAddress))
+    const client = addressKey(context.env.clientAddress)
+    // Before the model is asked.
+    context.env.streams.check(client)
+    const answer = await answers.join(reqId, client)
     if (!answer) return promptNotFound()
     return eventStream(context.req.raw, context.env, signal => answerEvents(answer, signal))
   })

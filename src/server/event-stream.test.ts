@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { EventSource } from 'eventsource'
 import { createParser } from 'eventsource-parser'
 import { atRoot, LOOPBACK } from '../../test/loopback.ts'
 import { manualClock } from '../../test/manual-clock.ts'
+import { until } from '../../test/until.ts'
 import type { Clock } from '../clock.ts'
 import { eventStream, type ServerSentEvent } from './event-stream.ts'
 import { listen } from './listen.ts'
@@ -246,6 +248,95 @@ test('a reader that does not read holds up its own source alone, and ends it whe
   await ended.opened
 })
 
+test('a reader that takes nothing for a minute is cut, and one that reads slowly is not', async () => {
+  const clock = manualClock()
+  const chunk = 'x'.repeat(65_536)
+  const open = new Set<string>()
+  let taken = 0
+  const endless = (name: string) =>
+    async function* (): AsyncGenerator<ServerSentEvent> {
+      open.add(name)
+      try {
+        for (;;) {
+          taken += 1
+          yield { name: 'Much', chunk }
+          // A turn of the event loop, for others.
+          await Bun.sleep(0)
+        }
+      } finally {
+        open.delete(name)
+      }
+    }
+  await using server = serve(endless('stalled'), clock)
+  const stalled = await connect(server.address, { isReading: false })
+  // Until nothing more goes into the buffers on the way.
+  for (let before = -1; before !== taken || taken === 0; ) {
+    before = taken
+    await Bun.sleep(200)
+  }
+  clock.advance(59_999)
+  await Bun.sleep(50)
+  expect([...open]).toEqual(['stalled'])
+  const descriptors = () => readdirSync('/dev/fd').length
+  const before = descriptors()
+  clock.advance(1)
+  await until(() => open.size === 0)
+  // The server's side is closed, though the client still does not read.
+  await until(() => descriptors() < before)
+  stalled.goOnReading()
+  await stalled.closed
+  expect(stalled.text()).not.toEndWith(LAST_PIECE)
+
+  await using slowServer = serve(endless('slow'), clock)
+  const slow = await connect(slowServer.address)
+  for (let minute = 0; minute < 3; minute += 1) {
+    const before = taken
+    await until(() => taken > before + 2)
+    clock.advance(30_000)
+  }
+  expect([...open]).toEqual(['slow'])
+  slow.leave()
+  await until(() => open.size === 0)
+})
+
+test('of one client only so many streams are open at once, and others have theirs', async () => {
+  const ending = gate()
+  await using server = listen({
+    ...LOOPBACK,
+    streamsPerAddress: 3,
+    trustedProxies: 1,
+    app: atRoot((request, scope) =>
+      eventStream(request, scope, async function* () {
+        yield { name: 'First', chunk: 'one' }
+        await ending.opened
+      }),
+    ),
+  })
+  const open = async (client: string, method = 'GET') =>
+    fetch(server.address, { method, headers: { 'X-Forwarded-For': client } })
+  const statusOf = async (client: string) => (await open(client)).status
+  for (let count = 0; count < 5; count += 1) expect((await open('203.0.113.7', 'HEAD')).status).toBe(200)
+  const leaving = new AbortController()
+  const first = await fetch(server.address, {
+    headers: { 'X-Forwarded-For': '203.0.113.7' },
+    signal: leaving.signal,
+  })
+  expect([first.status, await statusOf('203.0.113.7'), await statusOf('203.0.113.7')]).toEqual([200, 200, 200])
+  const refused = await open('203.0.113.7')
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+  expect(await refused.json()).toEqual({ detail: expect.any(String) })
+  for (let count = 0; count < 3; count += 1) expect(await statusOf(`2001:db8:0:1::${count}`)).toBe(200)
+  expect(await statusOf('2001:db8:0:1:ffff::')).toBe(429)
+  expect(await statusOf('2001:db8:0:2::')).toBe(200)
+  // One that leaves makes place for another, and so do those that end.
+  leaving.abort()
+  await until(async () => (await statusOf('203.0.113.7')) === 200)
+  expect(await statusOf('203.0.113.7')).toBe(429)
+  ending.open()
+  await until(async () => (await statusOf('203.0.113.7')) === 200)
+})
+
 test('a source that fails cuts the connection, so that the stream is not taken for whole, and says nothing of why', async () => {
   for (const coding of ['br', 'identity']) {
     const received = gate()
@@ -293,6 +384,7 @@ async function connect(address: string, { coding = 'identity', isReading = true 
       while (!text.includes(part)) await more.opened
     },
     closed: closed.opened,
+    goOnReading: () => socket.resume(),
     leave: () => socket.terminate(),
   }
 }

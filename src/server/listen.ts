@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
-import type { Server } from 'bun'
 import { OperatorError } from '../operator-error.ts'
+import { BoundedServer } from './bounded-server.ts'
 import { routeTable } from './request-target.ts'
 import { observed, type Served } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
@@ -26,16 +26,16 @@ export interface Listening extends AsyncDisposable {
 }
 
 /** Listens; disposing drains: no new connections, what runs is finished within the grace. */
-export function listen({ app, host, port, ...settings }: ListenOptions): Listening {
+export function listen({ app, host, port, connectionsMax, ...settings }: ListenOptions): Listening {
   const paths = app.routes.map(({ path }) => path)
-  const server = bind({
+  const options = {
     hostname: host,
-    port,
     idleTimeout: IDLE_SECONDS,
     // Bodies are bounded where they are read, with an answer that says so; the runtime keeps nothing that is not read.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     ...routeTable(paths, observed(app, settings)),
-  })
+  }
+  const server = new BoundedServer(at => bind({ ...options, port: at }), port, connectionsMax)
   return {
     address: `http://${reachable(host)}:${server.port}`,
     [Symbol.asyncDispose]: () => drain(server),
@@ -68,13 +68,13 @@ function bind(options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: 
   }
 }
 
-async function drain(server: Server<undefined>): Promise<void> {
+async function drain(server: BoundedServer): Promise<void> {
   log.info('stopping: {pending} requests are running', { pending: server.pendingRequests })
   const grace = Promise.withResolvers<void>()
   const timer = setTimeout(grace.resolve, DRAIN_GRACE_MS)
   await Promise.race([server.stop(), grace.promise])
   clearTimeout(timer)
-  await server.stop(true)
+  await server.cut()
 }
 
 function reachable(host: string): string {

@@ -2,6 +2,7 @@ import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
 import { clientAddress } from './client-address.ts'
+import { ClientStreams } from './client-streams.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
 import type { RoutedRequest, SentPath } from './request-target.ts'
@@ -18,6 +19,8 @@ export interface RequestScope {
   readonly clientAddress: string
   /** Whether the headers alone are wanted. The handler sees a GET, and should do no work that only a body is worth. */
   readonly isHead: boolean
+  /** The open event streams of all clients. */
+  readonly streams: ClientStreams
 }
 
 /** A server's routes: an app that listens nowhere. */
@@ -47,6 +50,13 @@ interface ObservedOptions {
   /** How many entries of `X-Forwarded-For` are to be believed. */
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
+  readonly streamsPerAddress: number
+}
+
+/** What all requests of a server have in common. */
+interface Shared {
+  readonly streams: ClientStreams
+  readonly trustedProxies: number
 }
 
 /** A class, so that what is not asked for costs nothing. */
@@ -55,17 +65,24 @@ class Scope implements RequestScope {
   readonly server: Server<undefined>
   readonly path: string
   readonly isHead: boolean
+  readonly streams: ClientStreams
   readonly #request: Request
   readonly #trustedProxies: number
   #clientAddress: string | undefined
 
-  constructor(request: RoutedRequest, server: Server<undefined>, { routed }: SentPath, trustedProxies: number) {
+  constructor(
+    request: RoutedRequest,
+    server: Server<undefined>,
+    { routed }: SentPath,
+    { streams, trustedProxies }: Shared,
+  ) {
     const sentId = request.headers.get('X-Request-Id')
     this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
     this.server = server
     this.path = routed(request)
     this.isHead = request.method === 'HEAD'
     this.#request = request
+    this.streams = streams
     this.#trustedProxies = trustedProxies
   }
 
@@ -80,12 +97,13 @@ class Scope implements RequestScope {
  * `fetch` throws.
  */
 export function observed({ fetch, loggedPath = path => path }: Served, settings: ObservedOptions) {
-  const { accessLog, trustedProxies, allowedHosts } = settings
+  const { accessLog, trustedProxies, allowedHosts, streamsPerAddress } = settings
+  const shared = { trustedProxies, streams: new ClientStreams(streamsPerAddress) }
   const checkHost = hostCheck(allowedHosts)
   return (sentPath: SentPath) =>
     async (request: RoutedRequest, server: Server<undefined>): Promise<Response> => {
       const started = performance.now()
-      const scope = new Scope(request, server, sentPath, trustedProxies)
+      const scope = new Scope(request, server, sentPath, shared)
       // Now, as nobody knows it when the client has left.
       const client = accessLog ? scope.clientAddress : undefined
       let response: Response

@@ -5,6 +5,7 @@ import { SettingError } from '../operator-error.ts'
 
 const PORT_MAX = 65_535
 const TRUSTED_PROXIES_MAX = 100
+const MANY = 1_000_000
 
 export const host: Setting<string> = {
   variable: 'HOST',
@@ -77,8 +78,29 @@ const allowedHosts: Setting<string[]> = {
       .map(hostName),
 }
 
+const connectionsMax: Setting<number> = {
+  variable: 'CONNECTIONS_MAX',
+  flag: 'connections-max',
+  placeholder: 'N',
+  fallback: '10000',
+  meaning: 'connections at once; the limit of open files may allow fewer',
+  parse: text => wholeNumber(text, 1, MANY),
+}
+
+const streamsPerAddress: Setting<number> = {
+  variable: 'STREAMS_PER_ADDRESS',
+  flag: 'streams-per-address',
+  placeholder: 'N',
+  fallback: '256',
+  meaning: 'event streams of one client address at once',
+  parse: text => wholeNumber(text, 1, MANY),
+}
+
 /** The settings of every server, beside its port. */
-export const serverSettings = [allowedHosts, trustedProxies, accessLog, logLevel]
+export const serverSettings = [allowedHosts, trustedProxies, connectionsMax, accessLog, logLevel]
+
+/** Those of a server that has event streams. */
+export const streamSettings = [streamsPerAddress]
 
 /** How a server listens, and how it treats its clients. */
 export interface ServerSettings {
@@ -87,6 +109,8 @@ export interface ServerSettings {
   readonly accessLog: boolean
   readonly allowedHosts: readonly string[]
   readonly trustedProxies: number
+  readonly connectionsMax: number
+  readonly streamsPerAddress: number
 }
 
 /** Throws a `SettingError` that names the setting that is wrong. */
@@ -97,6 +121,8 @@ export function readServerSettings(line: CommandLine, port: Setting<number>): Se
     accessLog: line.value(accessLog),
     allowedHosts: line.value(allowedHosts),
     trustedProxies: line.value(trustedProxies),
+    connectionsMax: line.value(connectionsMax),
+    streamsPerAddress: line.value(streamsPerAddress),
   }
 }
 

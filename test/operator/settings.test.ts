@@ -388,6 +388,7 @@ const FLAGS = {
   CORS_ORIGINS: '--cors-origins',
   ALLOWED_HOSTS: '--allowed-hosts',
   TRUSTED_PROXIES: '--trusted-proxies',
+  CONNECTIONS_MAX: '--connections-max',
   ACCESS_LOG: '--access-log',
   LOG_LEVEL: '--log-level',
 } as const
@@ -414,6 +415,8 @@ const BAD_VALUES: readonly (readonly [variable: keyof typeof FLAGS, value: strin
   ['ALLOWED_HOSTS', '*.shop.example'],
   ['TRUSTED_PROXIES', '-1'],
   ['TRUSTED_PROXIES', '10.0.0.1'],
+  ['CONNECTIONS_MAX', '0'],
+  ['CONNECTIONS_MAX', 'many'],
   ['ACCESS_LOG', 'yes'],
   ['ACCESS_LOG', 'ON'],
   ['LOG_LEVEL', 'verbose'],

@@ -22,7 +22,7 @@ export interface Repositories {
   readonly users: UserRepository
   /** Whether there is nothing to show: no category, product or user. */
   readonly isEmpty: () => Promise<boolean>
-  /** Rejects with a `DatabaseUnavailableError` when the database does not answer. */
+  /** Rejects with a `DatabaseUnavailableError` unless reads and writes can be done. */
   readonly probe: () => Promise<void>
 }
 
@@ -31,7 +31,6 @@ export function repositoriesOf(database: StoreDatabase): Repositories {
 }
 
 function sqliteRepositories(database: SqliteDatabase): Repositories {
-  const selectMigration = database.prepare<[], { name: string }>('SELECT name FROM migrations LIMIT 1')
   const isEmpty = emptyCatalog(database)
   return {
     categories: sqliteCategories(database),
@@ -39,9 +38,7 @@ function sqliteRepositories(database: SqliteDatabase): Repositories {
     reviews: sqliteReviews(database),
     users: sqliteUsers(database),
     isEmpty: async () => database.snapshot(isEmpty),
-    probe: async () => {
-      database.snapshot(() => selectMigration.get())
-    },
+    probe: () => database.probe(),
   }
 }
 
@@ -52,9 +49,7 @@ function postgresRepositories(database: PostgresDatabase): Repositories {
     reviews: postgresReviews(database),
     users: postgresUsers(database),
     isEmpty: async () => (await database.read(`${SOMETHING} LIMIT 1`)).length === 0,
-    probe: async () => {
-      await database.read('SELECT name FROM migrations LIMIT 1')
-    },
+    probe: () => database.probe(),
   }
 }
 

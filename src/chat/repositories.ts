@@ -12,7 +12,7 @@ import { sqlitePrompts } from './prompts/sqlite.ts'
 export interface Repositories {
   readonly prompts: PromptRepository
   readonly answers: AnswerRepository
-  /** Rejects with a `DatabaseUnavailableError` when the database does not answer. */
+  /** Rejects with a `DatabaseUnavailableError` unless reads and writes can be done. */
   readonly probe: () => Promise<void>
 }
 
@@ -21,13 +21,10 @@ export function repositoriesOf(database: StoreDatabase): Repositories {
 }
 
 function sqliteRepositories(database: SqliteDatabase): Repositories {
-  const selectMigration = database.prepare<[], { name: string }>('SELECT name FROM migrations LIMIT 1')
   return {
     prompts: sqlitePrompts(database),
     answers: sqliteAnswers(database),
-    probe: async () => {
-      database.snapshot(() => selectMigration.get())
-    },
+    probe: () => database.probe(),
   }
 }
 
@@ -35,8 +32,6 @@ function postgresRepositories(database: PostgresDatabase): Repositories {
   return {
     prompts: postgresPrompts(database),
     answers: postgresAnswers(database),
-    probe: async () => {
-      await database.read('SELECT name FROM migrations LIMIT 1')
-    },
+    probe: () => database.probe(),
   }
 }

@@ -7,3 +7,15 @@ import { OperatorError } from '../operator-error.ts'
 export class DatabaseUnavailableError extends OperatorError {
   override name = 'DatabaseUnavailableError'
 }
+
+/** The database is damaged. Trying again does not help: somebody has to restore it. */
+export class DatabaseDamagedError extends DatabaseUnavailableError {
+  override name = 'DatabaseDamagedError'
+  /** In the words of the engine. */
+  readonly reason: string
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`the database is damaged: ${reason}; stop what uses it and restore the latest backup`, options)
+    this.reason = reason
+  }
+}

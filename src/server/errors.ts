@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../busy-error.ts'
-import { DatabaseUnavailableError } from '../database/errors.ts'
+import { DatabaseDamagedError, DatabaseUnavailableError } from '../database/errors.ts'
 
 const serverLog = getLogger(['stockroom', 'server'])
 const databaseLog = getLogger(['stockroom', 'database'])
@@ -35,6 +35,8 @@ export function errorResponse(error: unknown, requestId: string): Response {
   if (error instanceof BusyError) {
     return detailResponse(503, error.message, { 'Retry-After': String(error.retryAfterSeconds) })
   }
+  // Said once in the log when it was seen. A client need not try again before somebody has restored the database.
+  if (error instanceof DatabaseDamagedError) return detailResponse(503, 'The database is damaged')
   if (error instanceof DatabaseUnavailableError) {
     databaseLog.error('{reason}', { request_id: requestId, reason: error.message, cause: reasonOf(error.cause) })
     return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(RETRY_AFTER_SECONDS) })

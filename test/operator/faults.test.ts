@@ -16,6 +16,7 @@ import { type Answer, type Client, client } from '../client.ts'
 import { temporaryFolder } from '../folder.ts'
 import { sample } from '../samples.ts'
 import { run, startService } from '../service.ts'
+import { until } from '../until.ts'
 import { expectRefusal } from './refusal.ts'
 
 setDefaultTimeout(60_000)
@@ -205,12 +206,15 @@ test.skipIf(!CAN_MOUNT)(
       through: onSmallDisk(disk),
     })
     const api = client(() => service.address)
+    expect((await api.get('/readyz')).status).toBe(200)
     const stored = await fillUp(api)
     await expectReadableAndFull(api, stored)
+    expectUnavailable(await api.get('/readyz'))
     // The disk as the service sees it.
     const seen = `/proc/${service.processId}/root${disk}`
     expect(existsSync(`${seen}/shop.db`)).toBe(true)
     await Bun.file(`${seen}/ballast`).delete()
+    await until(async () => (await api.get('/readyz')).status === 200)
     stored.push(await api.create('/products/', BIG_PRODUCT))
     expect(await idsOf(api)).toEqual(stored)
   },
@@ -316,7 +320,6 @@ async function expectReadableAndFull(api: Client, stored: readonly number[]): Pr
   expectUnavailable(await api.post('/products/', BIG_PRODUCT))
   expectUnavailable(await api.put(`/products/${first}`, { ...BIG_PRODUCT, description: 'y'.repeat(500_000) }))
   expect((await api.get(`/products/${first}`)).body).toEqual({ id: first, ...BIG_PRODUCT, reviews: [] })
-  expect((await api.get('/readyz')).status).toBe(200)
   expect((await api.get('/products/0')).status).toBe(404)
 }
 

@@ -53,6 +53,10 @@ export function isUnsupportedParameter(error: unknown): boolean {
   return stateOf(error) === '08P01'
 }
 
+export function isDiskFull(error: unknown): boolean {
+  return stateOf(error) === '53100'
+}
+
 /** As it is told to those who wait for an answer: a fault is ours, everything else is the database's. */
 export function translated(error: unknown): unknown {
   if (failureOf(error) === 'fault') return error

@@ -1,7 +1,9 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../errors.ts'
+import { WriteTrial } from '../write-trial.ts'
 import { Commits } from './commits.ts'
+import { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
@@ -28,7 +30,11 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #commit: Statement
   readonly #dataVersion: Statement<{ data_version: number }, []>
   readonly #commits: Commits
+  readonly #condition: Condition
   readonly #writes: GroupCommit
+  readonly #trial = new WriteTrial(() => this.write(() => this.#writeLittle()))
+  readonly #selectMigration: Statement
+  readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: (() => void)[] = []
   #seenVersion = 0
   #reading = false
@@ -39,8 +45,14 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#begin = connection.prepare('BEGIN')
     this.#commit = connection.prepare('COMMIT')
     this.#dataVersion = connection.prepare('PRAGMA data_version')
+    this.#selectMigration = connection.prepare('SELECT name FROM migrations LIMIT 1')
+    this.#userVersion = connection.prepare('PRAGMA user_version')
     this.#commits = new Commits(connection)
-    this.#writes = new GroupCommit(connection, { begins: () => this.#endSnapshot(), ended: () => this.#changed() })
+    this.#condition = new Condition(connection, path)
+    this.#writes = new GroupCommit(connection, this.#condition, {
+      begins: () => this.#endSnapshot(),
+      ended: () => this.#changed(),
+    })
   }
 
   /** Prepares a statement for good; `?` stands for a parameter. */
@@ -62,9 +74,10 @@ export class SqliteDatabase implements AsyncDisposable {
       if (!this.#reading) this.#beginSnapshot()
       return read()
     } catch (error) {
-      // Where the version could not be read, nobody has heard of the changes that this snapshot shows.
-      this.#endSnapshot()
-      throw translated(error)
+      // If the version could not be read, nobody has heard of the changes that this snapshot shows.
+      this.#reading = false
+      if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
+      throw this.#condition.afterRead(error)
     }
   }
 
@@ -83,13 +96,26 @@ export class SqliteDatabase implements AsyncDisposable {
     return this.#writes.write(work)
   }
 
+  /**
+   * Resolves while reads and writes can be done; rejects with a `DatabaseUnavailableError`. It writes only if nothing else
+   * can tell.
+   */
+  async probe(): Promise<void> {
+    this.#condition.mustLookWritable()
+    this.snapshot(() => this.#selectMigration.get())
+    if (!this.#condition.isInDoubt) return
+    const { failedAt } = this.#condition
+    await this.#trial.passed(failedAt)
+    if (this.#condition.failedAt === failedAt) this.#condition.recovered()
+  }
+
   /** Writes a consistent copy of the whole database into a new file, while others go on reading and writing. */
   copyInto(path: string): void {
     try {
       this.#endSnapshot()
       this.#connection.prepare<null, [string]>('VACUUM INTO ?').run(path)
     } catch (error) {
-      throw translated(error)
+      throw this.#condition.afterRead(error)
     }
   }
 
@@ -102,6 +128,7 @@ export class SqliteDatabase implements AsyncDisposable {
     work: (transaction: SqliteTransaction) => Promise<Result>,
   ): Promise<Result> {
     const inTransaction = async () => {
+      if (access === 'writing') this.#condition.mustBeSound()
       using own = connect(this.#path)
       if (access === 'reading') own.run('BEGIN')
       else await beginImmediate(own)
@@ -109,6 +136,7 @@ export class SqliteDatabase implements AsyncDisposable {
         // The moment is that of the first read.
         own.run('SELECT count(*) FROM migrations')
         const result = await work({ prepare: sql => prepared(own, sql) })
+        if (access === 'writing') this.#condition.mustBeSound()
         own.run('COMMIT')
         return result
       } finally {
@@ -118,7 +146,7 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       return await (access === 'reading' ? inTransaction() : this.#writes.beside(inTransaction))
     } catch (error) {
-      throw translated(error)
+      throw access === 'reading' ? this.#condition.afterRead(error) : this.#condition.afterWrite(error)
     }
   }
 
@@ -138,6 +166,7 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   #beginSnapshot(): void {
+    this.#condition.mustHaveBeenInPlace()
     this.#begin.run()
     this.#reading = true
     setImmediate(() => this.#endSnapshot())
@@ -147,6 +176,12 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#seenVersion = version
   }
 
+  /** Writes the first page with what it has already, in a member of the header that SQLite leaves to programs. */
+  #writeLittle(): void {
+    const version = this.#userVersion.get()?.user_version ?? 0
+    this.#connection.run(`PRAGMA user_version = ${version}`)
+  }
+
   #changed(): void {
     for (const listener of this.#changeListeners) listener()
   }
@@ -154,8 +189,7 @@ export class SqliteDatabase implements AsyncDisposable {
   #endSnapshot(): void {
     if (!this.#reading) return
     this.#reading = false
-    // Some errors have ended the transaction.
-    if (this.#connection.inTransaction) this.#commit.run()
+    this.#commit.run()
   }
 }
 

@@ -1,9 +1,16 @@
 import { SQLiteError } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
-import { DatabaseUnavailableError } from '../errors.ts'
+import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
 
 /** SQLite's codes for a file that is busy, full, gone or damaged, as against a fault in what was asked. */
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|CORRUPT|NOTADB)/
+
+/** SQLite's codes for a file whose content is not what it should be. */
+const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
+
+export function isDamage(error: unknown): boolean {
+  return error instanceof SQLiteError && DAMAGED.test(error.code ?? '')
+}
 
 export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
@@ -12,6 +19,7 @@ export function isBusy(error: unknown): boolean {
 /** As it is told to those who wait for an answer: a fault is ours, everything else is the file's. */
 export function translated(error: unknown): unknown {
   if (!(error instanceof SQLiteError && UNAVAILABLE.test(error.code ?? ''))) return error
+  if (isDamage(error)) return new DatabaseDamagedError(error.message, { cause: error })
   return new DatabaseUnavailableError(`the database cannot be used: ${error.message}`, { cause: error })
 }
 

@@ -1,6 +1,7 @@
-import { constants, type Database, type Statement } from 'bun:sqlite'
+import type { Database, Statement } from 'bun:sqlite'
 import { DatabaseUnavailableError } from '../errors.ts'
-import { isBusy, translated } from './failure.ts'
+import type { Condition } from './condition.ts'
+import { isBusy, isDamage } from './failure.ts'
 
 /** How long a write waits for another process's write before the client hears of it. */
 export const WRITE_WAIT_MAX_MS = 10_000
@@ -33,6 +34,7 @@ interface Surroundings {
 /** Writes that share a transaction and its fsync: all that come within one turn of the event loop. */
 export class GroupCommit {
   readonly #connection: Database
+  readonly #condition: Condition
   readonly #surroundings: Surroundings
   readonly #beginImmediate: Statement
   readonly #commit: Statement
@@ -45,8 +47,9 @@ export class GroupCommit {
   /** Until then, another connection of this process has the write lock. */
   #beside: Promise<void> | null = null
 
-  constructor(connection: Database, surroundings: Surroundings) {
+  constructor(connection: Database, condition: Condition, surroundings: Surroundings) {
     this.#connection = connection
+    this.#condition = condition
     this.#surroundings = surroundings
     this.#beginImmediate = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
@@ -66,7 +69,7 @@ export class GroupCommit {
           result = work()
         },
         committed: () => resolve(result),
-        failed: error => reject(translated(error)),
+        failed: error => reject(this.#condition.afterWrite(error)),
       })
       this.#schedule()
     })
@@ -145,7 +148,8 @@ export class GroupCommit {
   /** Takes the write lock. While another process has it, tries again a little later and lets reads go on. */
   #beginGroup(): boolean {
     try {
-      this.#mustBeInPlace()
+      this.#condition.mustBeSound()
+      this.#condition.mustBeInPlace()
       this.#beginImmediate.run()
       this.#busySince = null
       return true
@@ -161,15 +165,6 @@ export class GroupCommit {
     }
   }
 
-  /** SQLite goes on writing into a file that was deleted, where nobody would find it again. */
-  #mustBeInPlace(): void {
-    const isMoved = new Int32Array(2)
-    this.#connection.fileControl(constants.SQLITE_FCNTL_HAS_MOVED, isMoved)
-    if (isMoved[0] !== 0) {
-      throw new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
-    }
-  }
-
   /** True when the work was done; false when it threw and only its own changes were undone. */
   #doInSavepoint(write: WaitingWrite): boolean {
     this.#savepoint.run()
@@ -178,8 +173,9 @@ export class GroupCommit {
       this.#release.run()
       return true
     } catch (error) {
-      // Some errors, as of a full disk, have rolled back the whole transaction: then nobody's write is done.
-      if (!this.#connection.inTransaction) throw error
+      // Some errors, as of a full disk, have rolled back the whole transaction: then nobody's write is done. Nor is any
+      // into a damaged file.
+      if (!this.#connection.inTransaction || isDamage(error)) throw error
       this.#connection.run('ROLLBACK TO write')
       this.#release.run()
       write.failed(error)

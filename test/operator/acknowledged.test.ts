@@ -22,9 +22,10 @@ const FLAGS = ['--access-log', 'off']
 type Get = (path: string) => Promise<unknown>
 
 /** How requests reach a process. */
-const CONNECTIONS: readonly { readonly name: string; readonly open: (address: string) => Promise<Connection> }[] = [
+const CONNECTIONS: readonly Connections[] = [
   {
     name: 'new connections',
+    takesStreams: true,
     open: async address => ({
       get: async path => (await fetch(address + path, { keepalive: false, headers: { Connection: 'close' } })).json(),
       [Symbol.asyncDispose]: async () => {},
@@ -32,13 +33,21 @@ const CONNECTIONS: readonly { readonly name: string; readonly open: (address: st
   },
   {
     name: 'kept connections',
+    takesStreams: true,
     open: async address => ({
       get: async path => (await fetch(address + path)).json(),
       [Symbol.asyncDispose]: async () => {},
     }),
   },
-  { name: 'a connection with pipelined requests', open: openPipeline },
+  // The runtime closes a connection on which a request arrives while an answer streams.
+  { name: 'a connection with pipelined requests', takesStreams: false, open: openPipeline },
 ]
+
+interface Connections {
+  readonly name: string
+  readonly takesStreams: boolean
+  readonly open: (address: string) => Promise<Connection>
+}
 
 interface Connection extends AsyncDisposable {
   readonly get: Get
@@ -77,14 +86,19 @@ describe('two processes on one SQLite file: no read is older than a write that w
     return stale
   }
 
-  for (const { name, open: connect } of CONNECTIONS) {
-    for (const [what, pathOf, writes] of [
+  for (const { name, takesStreams, open: connect } of CONNECTIONS) {
+    const reads: readonly (readonly [what: string, path: () => string, writes: number])[] = [
       ['a resource', () => `/products/${product}`, WRITES],
       ['a list', () => '/products/?limit=50', WRITES],
-      ['a list that streams', () => `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS],
       ['the reviews of a product', () => `/reviews/products/${product}`, WRITES],
       ['the reviews of a user', () => `/reviews/users/${user}`, WRITES],
-    ] as const) {
+    ]
+    const streamed = [
+      'a list that streams',
+      () => `/products/?limit=${LONG_LIST_ITEMS}`,
+      WRITES_AMID_LONG_LISTS,
+    ] as const
+    for (const [what, pathOf, writes] of takesStreams ? [...reads, streamed] : reads) {
       test(`${what}, over ${name}`, async () => {
         await using connection = await connect(readerAddress)
         const path = pathOf()

@@ -165,6 +165,24 @@ withEachEngine('the chat', engine => {
       expect(await listener.end()).toContain('<p>an answer</p>')
       expect(callsFor('another')).toHaveLength(0)
     })
+
+    test('posted again once its answer has ended shows the answer in the page itself, which need not connect', async () => {
+      const { reqId, listener, call } = await begin('What is a trowel?')
+      await call.answer('A **trowel**.')
+      await listener.end()
+      const { status, page } = await chat.post(reqId, 'another')
+      expect(status).toBe(200)
+      expect(page).toContain('>What is a trowel?</div>')
+      expect(page).toContain('<div id="Response"><p>A <strong>trowel</strong>.</p>&#10;</div>')
+      expect(page).not.toContain('sse-connect')
+      expect(page).not.toContain('http-equiv')
+      expect(callsFor('another')).toHaveLength(0)
+      await chat.post('never-begun', 'Never mind.')
+      await chat.stop('never-begun')
+      const stopped = (await chat.post('never-begun', 'again')).page
+      expect(stopped).toContain('The answer was stopped.')
+      expect(stopped).not.toContain('sse-connect')
+    })
   })
 
   describe('the stream', () => {

@@ -38,9 +38,12 @@ export class Prompts {
     if (this.#room <= 0) await this.#makeRoom()
     const hasRoom = this.#room > 0
     this.#room -= 1
-    const text = await this.#repository.keep(prompt, hasRoom ? this.#keeping.perAddressMax : 0)
-    if (text !== null) return { text }
+    const kept = await this.#repository.keep(prompt, hasRoom ? this.#keeping.perAddressMax : 0)
+    if (kept !== null) return { text: kept }
     this.#room += 1
+    // Another process may have stored it at the same moment.
+    const standing = await this.#repository.find(prompt.reqId)
+    if (standing !== null) return { text: standing }
     return hasRoom ? 'too many of this address' : 'full'
   }
 

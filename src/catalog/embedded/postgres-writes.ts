@@ -1,5 +1,5 @@
 import { LOCK_MS, type PostgresDatabase, STATEMENT_MS } from '../../database/postgres/database.ts'
-import type { Parameter } from '../../database/postgres/pool.ts'
+import type { Parameter, Query } from '../../database/postgres/pool.ts'
 import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
 import type { Representation } from '../representation.ts'
 import { deleteHeavy } from './deleted.ts'
@@ -30,8 +30,9 @@ export async function changed<Row extends EmbeddingRow, Item extends Identified>
 }
 
 /**
- * Makes what deletes one resource and tells what it was, with the items that go with it: a statement sees the database as
- * it was when it began.
+ * Makes what deletes one resource and tells what it was, with the items that went with it. A statement sees the database as it
+ * was when it began, before it waited for a lock. So the resource is locked first, then the items that are shown: until the
+ * commit nobody adds one to it, or changes one of those. A further statement reads them and deletes.
  */
 export function deleting<Row extends EmbeddingRow, Item extends Identified>(
   database: PostgresDatabase,
@@ -47,15 +48,23 @@ export function deleting<Row extends EmbeddingRow, Item extends Identified>(
     WITH deleted AS (DELETE FROM ${owners} AS owner WHERE id = $1::bigint AND ${isLight} RETURNING *)
     ${weighedRows(embedding, 'SELECT * FROM deleted')}`
   const one = `SELECT * FROM ${owners} WHERE id = $1::bigint`
+  const lockOne = `SELECT id FROM ${owners} WHERE id = $1::bigint FOR UPDATE`
+  const lockItems = `
+    SELECT id FROM ${array.items} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${EMBEDDED_MAX + 1} FOR UPDATE`
+
+  /** Resolves to false if it is not there. */
+  const lock = async (ask: Query, id: number) => {
+    if ((await ask(lockOne, id)).length === 0) return false
+    await ask(lockItems, id)
+    return true
+  }
 
   const deleteLarge = (id: number) =>
     deleteHeavy(hold =>
       database.bulk(async ask => {
         await ask(`SET LOCAL statement_timeout = ${STATEMENT_MS}`)
         await ask(`SET LOCAL lock_timeout = ${LOCK_MS}`)
-        // Then nobody adds, changes or removes an item until the commit.
-        await ask(`${one} FOR UPDATE`, id)
-        await ask(`SELECT id FROM ${array.items} WHERE ${array.key} = $1::bigint FOR UPDATE`, id)
+        if (!(await lock(ask, id))) return null
         const found = await oneOf(ask, await ask<Row>(weighedRows(embedding, one), id), embedding)
         const held = found && (await hold(found))
         await ask(`DELETE FROM ${owners} WHERE id = $1::bigint`, id)
@@ -64,9 +73,9 @@ export function deleting<Row extends EmbeddingRow, Item extends Identified>(
     )
 
   return async id => {
-    const [whole] = grouped(await database.write<Row>(deleteLight, id), embedding).whole
-    if (whole) return wholeOf(whole, embedding)
-    const isThere = await database.read(one.replace('*', 'id'), id)
-    return isThere.length > 0 ? deleteLarge(id) : null
+    const rows = await database.transaction(async ask => ((await lock(ask, id)) ? ask<Row>(deleteLight, id) : null))
+    if (rows === null) return null
+    const [whole] = grouped(rows, embedding).whole
+    return whole ? wholeOf(whole, embedding) : deleteLarge(id)
   }
 }

@@ -31,26 +31,18 @@ interface Row extends ReviewCreate, Referred {
 const REFERRED_COLUMNS = `
   account.name AS user_name, account.avatar, product.name AS product_name, product.description, product.price`
 
-/** What a statement that changes a review finds: what it refers to, and what it made of it. */
-interface Written {
-  readonly product_id: string | null
-  readonly user_id: string | null
-  readonly json: string | null
-}
+/** What a statement that changes a review finds: what it refers to; and what the review is then, unless it is gone. */
+type Changed = { readonly product_there: boolean; readonly user_there: boolean } & (Row | { readonly id: null })
 
-/** The SQL of reviews as JSON, from what has rows of theirs: their table, or a statement that has changed it. */
-function representations(source: string): string {
+const REVIEW_COLUMNS = `
+  review.id::float8 AS id, review.product_id::float8, review.user_id::float8, review.rating, review.comment, ${REFERRED_COLUMNS}`
+
+/** The SQL of a review as a row, from a statement that has changed it. */
+function shown(source: string): string {
   return `
-    SELECT row_to_json(shown)::text AS json, NULL AS "cutAfterId"
-    FROM ${source} AS review
+    SELECT ${REVIEW_COLUMNS} FROM ${source} AS review
     JOIN users AS account ON account.id = review.user_id
-    JOIN products AS product ON product.id = review.product_id
-    CROSS JOIN LATERAL (SELECT account.id, account.name, account.avatar) AS "user"
-    CROSS JOIN LATERAL (SELECT product.id, product.name, product.description, product.price) AS embedded
-    CROSS JOIN LATERAL (
-      SELECT review.id, review.product_id, review.user_id, review.rating, review.comment,
-        row_to_json("user") AS "user", row_to_json(embedded) AS product
-    ) AS shown`
+    JOIN products AS product ON product.id = review.product_id`
 }
 
 /** What the review's body refers to, by $1 and $2. */
@@ -67,12 +59,17 @@ const UPDATE = `
     WHERE id = $5::bigint AND referred.product_id IS NOT NULL AND referred.user_id IS NOT NULL
     RETURNING reviews.*
   )
-  SELECT referred.*, answer.json FROM reviews AS review
-  CROSS JOIN referred LEFT JOIN (${representations('written')}) AS answer ON TRUE
+  SELECT referred.product_id IS NOT NULL AS product_there, referred.user_id IS NOT NULL AS user_there, answer.*
+  FROM reviews AS review
+  CROSS JOIN referred LEFT JOIN (${shown('written')}) AS answer ON TRUE
   WHERE review.id = $5::bigint`
 
-const DELETE = `
-  WITH deleted AS (DELETE FROM reviews WHERE id = $1::bigint RETURNING *) ${representations('deleted')}`
+/**
+ * In a transaction: a statement sees what was there when it began. If it had to wait for one that moves the review to a new
+ * product, it would not see that product, so it is only begun when the review is locked.
+ */
+const LOCK = 'SELECT id FROM reviews WHERE id = $1::bigint FOR UPDATE'
+const DELETE = `WITH deleted AS (DELETE FROM reviews WHERE id = $1::bigint RETURNING *) ${shown('deleted')}`
 
 export function postgresReviews(database: PostgresDatabase): ReviewRepository {
   const { find, ...reads } = reviewReads(database)
@@ -120,21 +117,27 @@ export function postgresReviews(database: PostgresDatabase): ReviewRepository {
       const review = { product_id, user_id, rating, comment }
       const created = await insert(review)
       if ('absent' in created) return { absent: created.absent === 'product_id' ? 'Product' : 'User' }
-      return { json: JSON.stringify(reviewOf({ ...review, ...created })), cutAfterId: null }
+      return representationOf({ ...review, ...created })
     },
     update: async (id, { product_id, user_id, rating, comment }) => {
-      const [written] = await database.write<Written>(UPDATE, product_id, user_id, rating, comment, id)
-      return written ? answerOf(written) : null
+      const [changed] = await database.write<Changed>(UPDATE, product_id, user_id, rating, comment, id)
+      return changed ? answerOf(changed) : null
     },
-    delete: async id => (await database.write<Representation>(DELETE, id))[0] ?? null,
+    delete: async id => {
+      const [deleted] = await database.transaction(async ask => {
+        const found = await ask(LOCK, id)
+        return found.length > 0 ? ask<Row>(DELETE, id) : []
+      })
+      return deleted ? representationOf(deleted) : null
+    },
   }
 }
 
 /** `null` when the review was deleted while it was to be changed. */
-function answerOf({ product_id, user_id, json }: Written): Representation | AbsentReference | null {
-  if (product_id === null) return { absent: 'Product' }
-  if (user_id === null) return { absent: 'User' }
-  return json === null ? null : { json, cutAfterId: null }
+function answerOf(changed: Changed): Representation | AbsentReference | null {
+  if (!changed.product_there) return { absent: 'Product' }
+  if (!changed.user_there) return { absent: 'User' }
+  return changed.id === null ? null : representationOf(changed)
 }
 
 function reviewReads(database: PostgresDatabase): Reads {
@@ -145,8 +148,7 @@ function reviewReads(database: PostgresDatabase): Reads {
   const read = async (source: string, parameters: Parameter[]) => {
     const rows = await database.read<Row>(
       `SELECT *, ${database.changes.state} AS state FROM (
-        SELECT review.id::float8 AS id, review.product_id::float8, review.user_id::float8, review.rating, review.comment,
-          ${REFERRED_COLUMNS}, ${weight} AS own_weight, review.id AS place,
+        SELECT ${REVIEW_COLUMNS}, ${weight} AS own_weight, review.id AS place,
           (sum(${weight}) OVER (ORDER BY review.id ROWS UNBOUNDED PRECEDING))::float8 AS weight
         FROM (${source}) AS review
         JOIN users AS account ON account.id = review.user_id
@@ -155,7 +157,7 @@ function reviewReads(database: PostgresDatabase): Reads {
       ...parameters,
     )
     const isCut = (rows.at(-1)?.weight ?? 0) > CHUNK_MAX_CHARACTERS
-    const found = rows.map(row => ({ id: row.id, json: JSON.stringify(reviewOf(row)), cutAfterId: null }))
+    const found = rows.map(row => ({ id: row.id, ...representationOf(row) }))
     if (database.changes.saw(rows[0]?.state ?? null)) for (const review of found) remembered.keep(review.id, review)
     return { found, isCut }
   }
@@ -184,7 +186,13 @@ function reviewReads(database: PostgresDatabase): Reads {
   }
 }
 
-function reviewOf(row: ReviewCreate & Referred & { readonly id: number }): Review {
+type Shown = ReviewCreate & Referred & { readonly id: number }
+
+function representationOf(row: Shown): Representation {
+  return { json: JSON.stringify(reviewOf(row)), cutAfterId: null }
+}
+
+function reviewOf(row: Shown): Review {
   return {
     id: row.id,
     product_id: row.product_id,

@@ -138,13 +138,28 @@ test('a database that a newer version has migrated is told by the name of its mi
   await seeded(`sqlite:${file}`)
   {
     using newer = new Database(file)
-    newer.run("INSERT INTO migrations (name, applied_at) VALUES ('0999_orders', '2999-01-01T00:00:00.000Z')")
+    newer.run("INSERT INTO migrations (name, applied_at) VALUES ('0999_catalog_orders', '2999-01-01T00:00:00.000Z')")
     newer.run('PRAGMA journal_mode = DELETE')
     newer.run('PRAGMA journal_mode = WAL')
   }
   const before = readFileSync(file)
-  await expectUnusable(file, /newer version.*0999_orders/)
+  await expectUnusable(file, /newer version.*0999_catalog_orders/)
   expect(readFileSync(file).equals(before), 'the file has changed').toBe(true)
+})
+
+test('tables of a part that this program does not have are left alone', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await seeded(`sqlite:${file}`)
+  {
+    using other = new Database(file)
+    other.run('CREATE TABLE orders (id INTEGER PRIMARY KEY)')
+    other.run("INSERT INTO migrations (name, applied_at) VALUES ('0999_orders', '2999-01-01T00:00:00.000Z')")
+  }
+  await using service = await startService(`sqlite:${file}`)
+  expect((await fetch(`${service.address}/products/1`)).status).toBe(200)
+  using other = new Database(file)
+  expect(other.query('SELECT count(*) AS count FROM orders').get()).toEqual({ count: 0 })
 })
 
 test.skipIf(!CAN_MOUNT && process.getuid?.() === 0)(

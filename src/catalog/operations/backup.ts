@@ -4,6 +4,7 @@ import { database } from '../../database/settings.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { openExistingSqlite } from '../../database/sqlite/open.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
+import { catalogMigrations } from '../migrations/index.ts'
 
 export async function backup(line: CommandLine): Promise<void> {
   const [file] = line.operands
@@ -12,7 +13,7 @@ export async function backup(line: CommandLine): Promise<void> {
   if (address.engine !== 'sqlite') throw new SettingError('backup works on SQLite only; for PostgreSQL use pg_dump')
   const { path } = address
   if (existsSync(file)) throw new OperatorError(`${file} is there already; a backup overwrites nothing`)
-  await using store = openExistingSqlite(path, [])
+  await using store = openExistingSqlite(path, [catalogMigrations])
   writeCopy(store, file)
   process.stdout.write(`${file} holds the database as it was when the copy began\n`)
 }

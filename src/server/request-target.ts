@@ -54,25 +54,34 @@ export function queryOf(url: string): string {
 }
 
 function pathOfRoute(route: string): SentPath {
-  if (!route.includes(':')) return { routed: () => route, logged: () => route }
-  const segments = route.split('/').slice(1)
+  const parts = partsOf(route)
+  const last = route.slice(parts.map(({ before, name }) => `${before}:${name}`).join('').length)
   const filled = (parameters: Readonly<Record<string, string>>, written: (value: string) => string) => {
     let path = ''
-    for (const segment of segments) {
-      path += segment.startsWith(':') ? `/${written(parameters[segment.slice(1)] ?? '')}` : `/${segment}`
-    }
-    return path
+    for (const { before, name } of parts) path += before + written(parameters[name] ?? '')
+    return path + last
   }
   return {
-    routed: ({ params = {}, url }) => {
-      for (const name in params) {
-        if (!PLAIN.test(params[name] ?? '') && isChangedByParsing(Object.values(params), url)) return NOWHERE
+    routed: request => {
+      const { params = {} } = request
+      let path = ''
+      for (const { before, name } of parts) {
+        const value = params[name] ?? ''
+        if (!PLAIN.test(value)) {
+          return isChangedByParsing(Object.values(params), request.url) ? NOWHERE : filled(params, encodeURIComponent)
+        }
+        path += before + value
       }
-      return filled(params, encodeURIComponent)
+      return path + last
     },
     logged: ({ params = {}, url }) =>
       isChangedByParsing(Object.values(params), url) ? filled(params, escaped) : parsedPath(url),
   }
+}
+
+/** The parameters of a route, each with the text before it. */
+function partsOf(route: string): { before: string; name: string }[] {
+  return [...route.matchAll(/([^:]*):(\w+)/g)].map(([, before = '', name = '']) => ({ before, name }))
 }
 
 /**

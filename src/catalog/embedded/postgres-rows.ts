@@ -155,6 +155,6 @@ function listItemOf(item: Identified): ListItem {
   return { id: item.id, json: JSON.stringify(item) }
 }
 
-export function itemsOf({ items, key, object }: EmbeddedArray, limit: number): string {
+function itemsOf({ items, key, object }: EmbeddedArray, limit: number): string {
   return `SELECT ${object} FROM ${items} WHERE ${key} = owner.id ORDER BY id LIMIT ${limit}`
 }

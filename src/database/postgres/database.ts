@@ -3,7 +3,6 @@ import { getLogger } from '@logtape/logtape'
 import { OperatorError } from '../../operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Migrations } from '../migrations.ts'
-import { WriteTrial } from '../write-trial.ts'
 import type { PostgresAddress } from './address.ts'
 import { Changes, stateOn } from './changes.ts'
 import {
@@ -17,6 +16,7 @@ import {
 } from './failure.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { type Parameter, Pool, type Query, type RowStreams } from './pool.ts'
+import { Readiness } from './readiness.ts'
 import { Replicas } from './replicas.ts'
 
 const log = getLogger(['stockroom', 'database'])
@@ -87,12 +87,8 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
-  readonly #trial = new WriteTrial(() =>
-    this.write('UPDATE migrations SET applied_at = applied_at WHERE name = (SELECT min(name) FROM migrations)'),
-  )
+  readonly #readiness = new Readiness({ read: sql => this.read(sql), write: sql => this.write(sql) })
   #servers: Servers | null = null
-  /** When a write has last failed because the server's disk was full, by `performance.now()`. */
-  #fullAt: number | null = null
 
   private constructor(settings: PostgresSettings) {
     this.#address = settings.address
@@ -139,18 +135,9 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#change(primary => primary.query<Row>(sql, ...parameters))
   }
 
-  /**
-   * Resolves while reads and writes can be done; rejects with a `DatabaseUnavailableError`. It writes only after a write
-   * has failed for want of room.
-   */
-  async probe(): Promise<void> {
-    await this.read('SELECT name FROM migrations LIMIT 1')
-    // Finds no row to lock, and yet a server that takes no writes refuses it.
-    await this.write("SELECT name FROM migrations WHERE name = '' FOR UPDATE")
-    const fullAt = this.#fullAt
-    if (fullAt === null) return
-    await this.#trial.passed(fullAt)
-    if (this.#fullAt === fullAt) this.#fullAt = null
+  /** Resolves while reads and writes can be done; rejects with a `DatabaseUnavailableError`. */
+  probe(): Promise<void> {
+    return this.#readiness.probe()
   }
 
   /** As `write`, for what takes several statements. `work` may be called more than once. */
@@ -192,7 +179,7 @@ export class PostgresDatabase implements AsyncDisposable {
         const failure = failureOf(error)
         // The name of the server leads elsewhere by now; only new connections follow it.
         if (failure === 'misled') primary.reconnect()
-        if (isDiskFull(error)) this.#fullAt = performance.now()
+        if (isDiskFull(error)) this.#readiness.diskWasFull()
         if (failure !== 'conflict' || tries === CONFLICT_TRIES) throw translated(error)
         await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)
       }

@@ -43,7 +43,11 @@ export function sqliteCategories(database: SqliteDatabase): CategoryRepository {
         chunk: (afterId, untilId, limit) =>
           withProducts(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.description.length)),
       }),
-    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, read(id))),
+    find: async id =>
+      database.recallOr(
+        () => remembered.get(id),
+        () => remembered.keep(id, read(id)),
+      ),
     create: ({ name, description }) =>
       database.write(() => {
         const { lastInsertRowid } = insert.run(name, description)

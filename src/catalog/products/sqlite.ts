@@ -85,7 +85,11 @@ export function sqliteProducts(database: SqliteDatabase): ProductRepository {
           ),
         absentParent: () => (selectCategory.get(categoryId) ? null : 'Category'),
       }),
-    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, read(id))),
+    find: async id =>
+      database.recallOr(
+        () => remembered.get(id),
+        () => remembered.keep(id, read(id)),
+      ),
     create: product => database.write(() => add(null, product)),
     createInCategory: (categoryId, product) =>
       database.write(() => (selectCategory.get(categoryId) ? add(categoryId, product) : null)),

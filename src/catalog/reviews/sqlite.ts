@@ -89,7 +89,11 @@ export function sqliteReviews(database: SqliteDatabase): ReviewRepository {
       condition: 'product_id = ? AND user_id = ?',
       absentParent: (productId, userId) => absentProduct(productId) ?? absentUser(userId),
     }),
-    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, read(id))),
+    find: async id =>
+      database.recallOr(
+        () => remembered.get(id),
+        () => remembered.keep(id, read(id)),
+      ),
     create: review =>
       database.write(() => {
         const absent = absentReference(review)

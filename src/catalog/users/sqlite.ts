@@ -73,7 +73,11 @@ export function sqliteUsers(database: SqliteDatabase): UserRepository {
           withReviews(chunkOf(selectRange.iterate(afterId, untilId, limit + 1), limit, row => row.avatar.length)),
       }),
     exists: async id => database.snapshot(() => selectId.get(id) !== null),
-    find: async id => database.snapshot(() => remembered.get(id) ?? remembered.keep(id, find(id))),
+    find: async id =>
+      database.recallOr(
+        () => remembered.get(id),
+        () => remembered.keep(id, find(id)),
+      ),
     create: user =>
       database.write(() => {
         const { lastInsertRowid } = insert.run(

@@ -38,6 +38,8 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #changeListeners: (() => void)[] = []
   #seenVersion = 0
   #reading = false
+  /** Whether listeners know of each commit up to the last look. */
+  #hasHeardOfAll = false
 
   constructor(path: string, connection: Database) {
     this.#path = path
@@ -70,7 +72,7 @@ export class SqliteDatabase implements AsyncDisposable {
   snapshot<Result>(read: () => Result): Result {
     try {
       // Before a snapshot begins, too: what is committed after this look ends it.
-      if (this.#commits.haveCome()) this.#endSnapshot()
+      this.#lookForCommits()
       if (!this.#reading) this.#beginSnapshot()
       return read()
     } catch (error) {
@@ -79,6 +81,14 @@ export class SqliteDatabase implements AsyncDisposable {
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
       throw this.#condition.afterRead(error)
     }
+  }
+
+  /** As `snapshot`, for what may be remembered: that holds without a transaction while nobody has committed. */
+  recallOr<Result>(recall: () => Result | undefined, read: () => Result): Result {
+    this.#lookForCommits()
+    this.#condition.mustHaveBeenInPlace()
+    const recalled = this.#hasHeardOfAll ? recall() : undefined
+    return recalled ?? this.snapshot(() => recall() ?? read())
   }
 
   /** Calls `listener` before the first read that sees a change, whichever process made it. */
@@ -165,6 +175,12 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#commits[Symbol.dispose]()
   }
 
+  #lookForCommits(): void {
+    if (!this.#commits.haveCome()) return
+    this.#hasHeardOfAll = false
+    this.#endSnapshot()
+  }
+
   #beginSnapshot(): void {
     this.#condition.mustHaveBeenInPlace()
     this.#begin.run()
@@ -174,6 +190,7 @@ export class SqliteDatabase implements AsyncDisposable {
     const version = this.#dataVersion.get()?.data_version ?? 0
     if (version !== this.#seenVersion) this.#changed()
     this.#seenVersion = version
+    this.#hasHeardOfAll = true
   }
 
   /** Writes the first page with what it has already, in a member of the header that SQLite leaves to programs. */

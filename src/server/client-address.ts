@@ -14,7 +14,10 @@ const IPV6_NETWORK_GROUPS = 4
  */
 export function clientAddress(request: Request, server: Server<undefined>, trustedProxies: number): string {
   const forwarded = trustedProxies > 0 ? forwardedAddress(request.headers, trustedProxies) : null
-  return forwarded ?? plainAddress(server.requestIP(request)?.address ?? '') ?? UNKNOWN
+  if (forwarded !== null) return forwarded
+  const address = server.requestIP(request)?.address
+  if (address === undefined) return UNKNOWN
+  return address.includes(':') ? (plainAddress(address) ?? UNKNOWN) : address
 }
 
 /** Under what a client counts towards the bounds per client: its IPv4 address, or its IPv6 network of 64 bits. */

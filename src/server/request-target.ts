@@ -74,8 +74,11 @@ function pathOfRoute(route: string): SentPath {
       }
       return path + last
     },
-    logged: ({ params = {}, url }) =>
-      isChangedByParsing(Object.values(params), url) ? filled(params, escaped) : parsedPath(url),
+    logged: ({ params = {}, url }) => {
+      const isPlain = parts.every(({ name }) => PLAIN.test(params[name] ?? ''))
+      if (isPlain || !isChangedByParsing(Object.values(params), url)) return parsedPath(url)
+      return filled(params, escaped)
+    },
   }
 }
 

@@ -5,21 +5,12 @@ import { startService } from './service.ts'
 
 /** Runs tests with each engine. */
 export function withEachEngine(subject: string, tests: (engine: Engine) => void): void {
-  withEngines(ENGINES, subject, tests)
-}
-
-function withEngines(engines: readonly Engine[], subject: string, tests: (engine: Engine) => void): void {
-  for (const engine of engines) describe(`${subject}, on ${engine.name}`, () => tests(engine))
+  for (const engine of ENGINES) describe(`${subject}, on ${engine.name}`, () => tests(engine))
 }
 
 /** Runs tests against a service of their own on each engine. `api` is ready when a test runs. */
 export function onEachEngine(subject: string, tests: (api: Client) => void): void {
-  onEngines(ENGINES, subject, tests)
-}
-
-/** The same on some engines. */
-export function onEngines(engines: readonly Engine[], subject: string, tests: (api: Client) => void): void {
-  withEngines(engines, subject, engine => {
+  withEachEngine(subject, engine => {
     const open = new AsyncDisposableStack()
     let address = ''
     beforeAll(async () => {

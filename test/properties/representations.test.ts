@@ -1,7 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
-import { onEngines } from '../contract.ts'
-import { sqlite } from '../engines.ts'
+import { onEachEngine } from '../contract.ts'
 import { sample } from '../samples.ts'
 
 setDefaultTimeout(120_000)
@@ -45,7 +44,7 @@ interface Answer {
   readonly text: string
 }
 
-onEngines([sqlite], 'one resource', api => {
+onEachEngine('one resource', api => {
   const ask = async (method: string, path: string, body?: string): Promise<Answer> => {
     const headers = { 'Content-Type': 'application/json' }
     const response = await fetch(api.address() + path, { method, headers, ...(body !== undefined && { body }) })

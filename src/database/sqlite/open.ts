@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { getLogger } from '@logtape/logtape'
 import type { Migrations } from '../migrations.ts'
@@ -22,6 +22,7 @@ export function openSqlite(path: string, migrations: readonly Migrations[]): Sql
     const connection = connect(path)
     migrate(connection, migrations, path)
     waitLittle(connection)
+    warnOfOthers(path)
     return new SqliteDatabase(path, connection)
   } catch (error) {
     throw unusable(error, path)
@@ -38,22 +39,19 @@ export function openExistingSqlite(path: string, migrations: readonly Migrations
   return openSqlite(path, migrations)
 }
 
-/**
- * A new file is made for its owner alone: it holds people's data. SQLite gives its companions the same mode. A file that
- * is there keeps the mode that somebody may have given it on purpose, but is told of.
- */
+/** A new file is made for its owner alone: it holds people's data. SQLite gives its companions the same mode. */
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true })
-  const file = openSync(path, 'a', 0o600)
-  try {
-    const { mode } = fstatSync(file)
-    // Windows has no such modes.
-    if (process.platform === 'win32' || (mode & OTHERS) === 0) return
-    log.warning('other users of this machine may use the database file; chmod 600 it while nothing has it open', {
-      path,
-      mode: (mode & 0o777).toString(8),
-    })
-  } finally {
-    closeSync(file)
-  }
+  closeSync(openSync(path, 'a', 0o600))
+}
+
+/** A file that is there keeps its mode, which somebody may have given it on purpose. */
+function warnOfOthers(path: string): void {
+  const { mode } = statSync(path)
+  // Windows has no such modes.
+  if (process.platform === 'win32' || (mode & OTHERS) === 0) return
+  log.warning('other users of this machine may use the database file; chmod 600 it while nothing has it open', {
+    path,
+    mode: (mode & 0o777).toString(8),
+  })
 }

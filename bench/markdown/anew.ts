@@ -1,8 +1,8 @@
 import { createOnigurumaEngine } from '@shikijs/engine-oniguruma'
 import { codeToTokensBase, createShikiPrimitive } from '@shikijs/primitive'
 import MarkdownIt from 'markdown-it'
+import { loadLanguages } from '../../src/highlighting/languages.ts'
 import { escapeHtml } from '../../src/markdown/html.ts'
-import { loadLanguages } from '../../src/markdown/languages.ts'
 import { makeSafe } from '../../src/markdown/safety.ts'
 import { pairThemes } from '../../src/markdown/theme.ts'
 
@@ -15,22 +15,22 @@ export async function openAnew(): Promise<(text: string) => string> {
     createOnigurumaEngine(import('@shikijs/engine-oniguruma/wasm-inlined')),
     loadLanguages(),
   ])
-  const theme = pairThemes()
+  const { theme, blockStyle } = pairThemes()
   const shiki = createShikiPrimitive({ engine, langs: [], themes: [theme.registration], warnings: false })
   const markdown = new MarkdownIt({
     linkify: true,
     highlight(code, label) {
       const language = languages.get(label.toLowerCase())
-      if (!language) return `<pre class="code" style="${theme.blockStyle}"><code>${escapeHtml(code)}</code></pre>`
+      if (!language) return `<pre class="code" style="${blockStyle}"><code>${escapeHtml(code)}</code></pre>`
       shiki.loadLanguageSync(...language.registrations)
       const isWhole = code.endsWith('\n')
       const lines = codeToTokensBase(shiki, isWhole ? code.slice(0, -1) : code, {
         lang: language.name,
-        theme: 'paired',
+        theme: theme.registration.name,
       })
       const html = lines.map(tokens => lineOf(tokens, color => theme.styleOf(color))).join('\n')
       const text = isWhole ? `${html}\n` : html
-      return `<pre class="code" style="${theme.blockStyle}"><code class="language-${language.name}">${text}</code></pre>`
+      return `<pre class="code" style="${blockStyle}"><code class="language-${language.name}">${text}</code></pre>`
     },
   })
   makeSafe(markdown)
@@ -39,8 +39,11 @@ export async function openAnew(): Promise<(text: string) => string> {
 }
 
 /** Neighbours of one colour are one element. */
-function lineOf(tokens: readonly { content: string; color?: string }[], styleOf: (color: string) => string): string {
-  const runs: { style: string; text: string }[] = []
+function lineOf(
+  tokens: readonly { content: string; color?: string }[],
+  styleOf: (color: string) => string | null,
+): string {
+  const runs: { style: string | null; text: string }[] = []
   for (const { content, color = '' } of tokens) {
     const style = styleOf(color)
     const last = runs.at(-1)

@@ -1,3 +1,6 @@
+/** How HTML breaks its lines. With the entity it is one line, as an event stream's data must be. */
+export type LineBreak = '\n' | '&#10;'
+
 const SPECIAL = /[&<>"]/
 const EACH_SPECIAL = /[&<>"]/g
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

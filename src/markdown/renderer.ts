@@ -1,42 +1,59 @@
-import { type Highlighter, openHighlighter } from './code.ts'
-import { Dialect, type LineBreak } from './dialect.ts'
-import { SourceText } from './source-text.ts'
+import { openHighlighter } from '../highlighting/highlighter.ts'
+import { CodePainter } from './code.ts'
+import { Dialect } from './dialect.ts'
+import type { LineBreak } from './html.ts'
 import { MarkdownStream } from './stream.ts'
+import { pairThemes } from './theme.ts'
+
+/**
+ * A section that grows longer is ended, wherever that is, so that the work for a piece is bounded. Code does not count:
+ * a fence is never cut.
+ */
+const SECTION_MAX_CHARACTERS = 8_192
 
 interface MarkdownOptions {
   readonly lineBreak?: LineBreak
+  /** A smaller bound, so that tests meet it with short texts. */
+  readonly sectionMax?: number
 }
 
 /** Renders markdown to safe HTML, whole or as it arrives. */
 export class Markdown {
-  readonly #highlighter: Highlighter
+  readonly #code: CodePainter
   readonly #dialect: Dialect
 
-  constructor(highlighter: Highlighter, { lineBreak = '\n' }: MarkdownOptions = {}) {
-    this.#highlighter = highlighter
-    this.#dialect = new Dialect(highlighter, lineBreak)
+  readonly #sectionMax: number
+
+  constructor(code: CodePainter, { lineBreak, sectionMax }: Required<MarkdownOptions>) {
+    this.#code = code
+    this.#dialect = new Dialect({ code, lineBreak })
+    this.#sectionMax = sectionMax
   }
 
   /** HTML of a whole text. */
   render(text: string): string {
-    const definitions = {}
-    const { tokens } = this.#dialect.blocks(new SourceText().next(text), definitions)
-    this.#dialect.inlines(tokens, definitions)
-    return this.#dialect.write(tokens, 0, tokens.length)
+    const stream = this.stream()
+    stream.append(text)
+    return stream.html()
   }
 
   /** Begins a text that arrives in pieces. */
   stream(): MarkdownStream {
-    return new MarkdownStream(this.#dialect)
+    return new MarkdownStream(this.#dialect, this.#sectionMax)
   }
 
-  /** Does ahead what the first code in the usual languages would have to wait for. */
+  /** Compiles the most used languages ahead, so that the first code in them need not wait. */
   async warmUp(): Promise<void> {
-    await this.#highlighter.warmUp()
+    await this.#code.warmUp()
   }
 }
 
 /** Loads the highlighter with its grammars, in some 50 ms. One instance serves a whole program. */
-export async function openMarkdown(options?: MarkdownOptions): Promise<Markdown> {
-  return new Markdown(await openHighlighter(), options)
+export async function openMarkdown({
+  lineBreak = '\n',
+  sectionMax = SECTION_MAX_CHARACTERS,
+}: MarkdownOptions = {}): Promise<Markdown> {
+  const { theme, blockStyle } = pairThemes()
+  const highlighter = await openHighlighter(theme)
+  return new Markdown(new CodePainter({ highlighter, blockStyle, lineBreak }), { lineBreak, sectionMax })
 }

@@ -1,48 +1,35 @@
 import type { ThemeRegistration } from '@shikijs/primitive'
 import dark from '@shikijs/themes/github-dark-default'
 import light from '@shikijs/themes/github-light-default'
+import { type Theme, themeOf } from '../highlighting/theme.ts'
 
-/** A style of code: the colour of its text on a light and on a dark page, in CSS. */
+/** A CSS declaration that gives code its color on a light and on a dark page. */
 type Style = string
 
-/**
- * Two themes as one, so that a line is tokenized once for both. The two have the same rules and differ in colours only,
- * so each pair of colours becomes one made-up colour, a number; `styleOf` tells its pair.
- */
+/** Two themes as one, so that a line is tokenized once for both. */
 export interface PairedTheme {
-  readonly registration: ThemeRegistration
-  /** The CSS of a made-up colour as Shiki gives it (`#00000A`); empty where it is the text's default. */
-  styleOf(color: string): Style
-  /** The CSS of the block as a whole. */
+  readonly theme: Theme<Style>
+  /** The CSS of a code block as a whole. */
   readonly blockStyle: Style
 }
 
-/** Pairs GitHub's light theme with its dark one. */
+/** Pairs GitHub's light theme with its dark one. The two have the same rules and differ only in colors. */
 export function pairThemes(): PairedTheme {
-  const pairs = new Map<string, string>()
-  const numberOf = (ofLight: string, ofDark: string): string => {
-    const style = `color:${pair(ofLight, ofDark)}`
-    const color = pairs.get(style) ?? `#${(pairs.size + 1).toString(16).padStart(6, '0')}`
-    pairs.set(style, color)
-    return color
-  }
   const foreground = [editorColor(light, 'foreground'), editorColor(dark, 'foreground')] as const
   const background = [editorColor(light, 'background'), editorColor(dark, 'background')] as const
-  const base = numberOf(...foreground)
+  const plain = styleOf(...foreground)
   const darkRules = rulesOf(dark)
-  const settings = rulesOf(light).map((rule, index) => {
+  const rules = rulesOf(light).map((rule, index) => {
     const other = darkRules[index]
     if (String(rule.scope) !== String(other?.scope)) throw new Error(`the themes differ in rule ${index}`)
-    const ofLight = rule.settings.foreground ?? foreground[0]
-    const ofDark = other?.settings.foreground ?? foreground[1]
-    return { scope: rule.scope ?? '', settings: { foreground: numberOf(ofLight, ofDark) } }
+    const style = styleOf(rule.settings.foreground ?? foreground[0], other?.settings.foreground ?? foreground[1])
+    return { scope: rule.scope ?? '', style: style === plain ? null : style }
   })
-  const styles = new Map([...pairs].map(([style, color]) => [color, color === base ? '' : style]))
-  return {
-    registration: { name: 'paired', settings, fg: base, bg: base },
-    styleOf: color => styles.get(color.toLowerCase()) ?? '',
-    blockStyle: `color:${pair(...foreground)};background-color:${pair(...background)}`,
-  }
+  return { theme: themeOf(rules), blockStyle: `${plain};background-color:${pair(...background)}` }
+}
+
+function styleOf(ofLight: string, ofDark: string): Style {
+  return `color:${pair(ofLight, ofDark)}`
 }
 
 function pair(ofLight: string, ofDark: string): string {

@@ -1,0 +1,148 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { campaign, type Effort } from '../../test/campaign.ts'
+import {
+  cut,
+  EXAMPLES,
+  hostileTexts,
+  LINES_OF_MARKDOWN,
+  LONG_PARAGRAPHS,
+  LONG_TABLES,
+  SIZES,
+  textOf,
+} from '../../test/harness/markdown-texts.ts'
+import { type Markdown, openMarkdown } from './renderer.ts'
+
+const markdown = await openMarkdown()
+/** Renderers whose sections are so short that all but the shortest texts have to be cut. */
+const bounded = await Promise.all([9, 60].map(sectionMax => openMarkdown({ sectionMax })))
+
+/** Fails unless a stream that is looked at after each piece ends as one rendering does, here and at the end. */
+function expectSameAsInOneGo(markdown: Markdown, pieces: readonly string[], here: number): void {
+  const stream = markdown.stream()
+  let text = ''
+  for (const [index, piece] of pieces.entries()) {
+    text += piece
+    stream.append(piece)
+    const html = stream.html()
+    if (index !== here && index !== pieces.length - 1) continue
+    if (html !== markdown.render(text)) expect({ text, html }).toEqual({ text, html: markdown.render(text) })
+  }
+}
+
+function expectSameWhereverCut(texts: fc.Arbitrary<string>, runs: ReturnType<Effort['runs']>): void {
+  fc.assert(
+    fc.property(fc.constantFrom(...bounded), texts, SIZES, fc.nat(100), (markdown, text, sizes, here) =>
+      expectSameAsInOneGo(markdown, cut(text, sizes), here),
+    ),
+    runs,
+  )
+}
+
+campaign(
+  'sections that had to be cut are the same in a stream, for any lines that mean something to a block parser',
+  effort => {
+    expectSameWhereverCut(LINES_OF_MARKDOWN, effort.runs(400))
+  },
+)
+
+campaign('sections that had to be cut are the same in a stream, for examples of the specification', effort => {
+  const texts = fc.array(fc.constantFrom(...EXAMPLES.map(({ text }) => text)), { minLength: 1, maxLength: 3 })
+  expectSameWhereverCut(
+    texts.map(parts => parts.join('')),
+    effort.runs(200),
+  )
+})
+
+campaign('sections that had to be cut are the same in a stream, for long tables', effort => {
+  expectSameWhereverCut(LONG_TABLES, effort.runs(60))
+})
+
+campaign('sections that had to be cut are the same in a stream, for long paragraphs', effort => {
+  expectSameWhereverCut(LONG_PARAGRAPHS, effort.runs(10))
+})
+
+campaign('sections that had to be cut are the same in a stream, for any text at all', effort => {
+  expectSameWhereverCut(fc.string({ unit: 'binary', maxLength: 100 }), effort.runs(120))
+})
+
+test('a stream of hostile text gives the same HTML as one rendering', () => {
+  for (const text of hostileTexts(10_000)) {
+    const stream = markdown.stream()
+    for (const piece of cut(text, [3_001, 999, 2_503])) {
+      stream.append(piece)
+      stream.html()
+    }
+    expect(stream.html() === markdown.render(text)).toBeTrue()
+  }
+})
+
+test('a list that is too long goes on as a list, with the next number', () => {
+  const items = Array.from({ length: 300 }, (_, index) => `${index + 1}. ${'word '.repeat(19)}\n   word\n`)
+  const html = markdown.render(items.join(''))
+  expect(html.match(/<li>(?:word ){18}word\nword<\/li>/g)).toHaveLength(300)
+  const starts = [...html.matchAll(/<ol(?: start="(\d+)")?>/g)].map(([, start]) => Number(start ?? 1))
+  expect(starts.length).toBe(4)
+  const lists = html.split('</ol>\n').map(list => list.split('<li>').length - 1)
+  expect(starts[1]).toBe(1 + (lists[0] ?? 0))
+})
+
+test('a table that is too long goes on with its head', () => {
+  const rows = Array.from({ length: 400 }, (_, index) => `| ${index} | ${'x'.repeat(40)} |\n`)
+  const html = markdown.render(`| n | text |\n|--:|---|\n${rows.join('')}`)
+  const tables = html.split('<table>').slice(1)
+  expect(tables.length).toBe(3)
+  for (const table of tables) expect(table).toContain('<th style="text-align:right">n</th>\n<th>text</th>')
+  expect(html.match(/<td>/g)).toHaveLength(400)
+  expect(html).not.toContain('<p>')
+})
+
+test('a paragraph that is too long goes on as the next one, and no character is lost or cut in two', () => {
+  const text = `a${'\u{1f600}'.repeat(10_000)}`
+  const html = markdown.render(text)
+  expect(html.match(/<p>/g)).toHaveLength(3)
+  expect(textOf(html).replaceAll('\n', '')).toBe(text)
+  expect(html.isWellFormed()).toBeTrue()
+})
+
+test('code is never cut, however long it is, in a list or not', () => {
+  const lines = Array.from({ length: 2_000 }, (_, index) => `const a${index} = ${index}`)
+  const fence = `\`\`\`ts\n${lines.join('\n')}\n\`\`\`\n`
+  const inList = `1. one\n2. two\n\n   ${fence.replaceAll('\n', '\n   ')}\n3. three\n`
+  for (const text of [
+    fence,
+    `${fence}\nafter *it*\n`,
+    `before\n${fence}after *it*\n`,
+    inList,
+    `> ${fence.replaceAll('\n', '\n> ')}`,
+  ]) {
+    const html = markdown.render(text)
+    expect(html.match(/<pre/g)).toHaveLength(1)
+    expect(textOf(html.slice(html.indexOf('<pre'), html.indexOf('</pre>')))).toBe(`${lines.join('\n')}\n`)
+  }
+  expect(markdown.render(inList)).toContain('<ol start="3">\n<li>three</li>\n</ol>\n')
+})
+
+test('rows that lack cells cannot make a table of tens of thousands of them', () => {
+  const columns = 600
+  const text = `${'|h'.repeat(columns)}|\n${'|-'.repeat(columns)}|\n${'|\n'.repeat(10_000)}`
+  expect(markdown.render(text).match(/<t[hd]>/g)?.length).toBeLessThan(4_096 + columns)
+})
+
+test('one more piece costs no more behind 40,000 characters of one unclosed block than behind 8,000', () => {
+  const costOf = (text: string) => {
+    const stream = markdown.stream()
+    stream.append(text)
+    stream.html()
+    const times = Array.from({ length: 5 }, () => {
+      stream.append(text.slice(-1))
+      const begun = performance.now()
+      stream.html()
+      return performance.now() - begun
+    })
+    return Math.min(...times)
+  }
+  const sum = (texts: readonly string[]) => texts.map(costOf).reduce((one, other) => one + other)
+  // Linear work would cost five times as much.
+  expect(sum(hostileTexts(40_000))).toBeLessThan(3 * sum(hostileTexts(8_000)))
+})

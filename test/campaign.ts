@@ -3,6 +3,9 @@ import { test } from 'bun:test'
 /** Where `npm run torture` says for how many minutes each campaign goes on. */
 export const TORTURE_VARIABLE = 'STOCKROOM_TORTURE_MINUTES'
 
+/** Where `npm run torture` says in which folder campaigns that can do so write what they saw. */
+export const HISTORY_VARIABLE = 'STOCKROOM_TORTURE_HISTORY'
+
 const SHORT_TIMEOUT_MS = 120_000
 
 /** For what comes before and after, and for making a failure smaller. */

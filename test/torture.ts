@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Glob } from 'bun'
 import { runBunTest, summary } from './bun-test.ts'
-import { TORTURE_VARIABLE } from './campaign.ts'
+import { HISTORY_VARIABLE, TORTURE_VARIABLE } from './campaign.ts'
 import { SHARED_SERVER_VARIABLE, startSharedServer } from './postgres/shared.ts'
 
 /** Runs the campaigns for longer than `npm test` has time for: all, or those in files whose paths have one of the words. */
 const { values, positionals: words } = parseArgs({
-  options: { minutes: { type: 'string', default: '1' } },
+  options: { minutes: { type: 'string', default: '1' }, history: { type: 'string' } },
   allowPositionals: true,
 })
 const minutes = Number(values.minutes)
@@ -23,7 +24,13 @@ if (!(minutes > 0)) {
   await using server = await startSharedServer()
   const outcome = runBunTest(
     files.map(file => `./${file}`),
-    { environment: { [TORTURE_VARIABLE]: String(minutes), [SHARED_SERVER_VARIABLE]: server.url() } },
+    {
+      environment: {
+        [TORTURE_VARIABLE]: String(minutes),
+        [SHARED_SERVER_VARIABLE]: server.url(),
+        ...(values.history !== undefined && { [HISTORY_VARIABLE]: resolve(values.history) }),
+      },
+    },
   )
   process.exitCode = outcome.failed === 0 ? 0 : 1
   console.log(summary(outcome))

@@ -1,0 +1,386 @@
+import { z } from 'zod'
+import { sample } from '../samples.ts'
+import { type Ask, onKeptConnection, onNewConnections, PipelinedConnection, type Reply } from './connections.ts'
+import type { Follower, Lists, Registers } from './history.ts'
+
+const REGISTERS = 4
+const REGISTER_READERS = 6
+const APPENDERS = 4
+const LIST_READERS = 4
+const CREATORS = 4
+const FOLLOWERS_OF_A_LIST = 2
+
+/** A product shows its first 100 reviews; a list that is read there must not reach that. */
+const LIST_ITEMS_MAX = 80
+
+/** The list of all reviews is read until it is so long: it is a stream by then, and each read costs its length. */
+const ALL_REVIEWS_MAX = 3_000
+
+/** Of reads that can be pipelined. */
+const PIPELINED_PART = 1 / 3
+
+const PAGE_ITEMS_MAX = 40
+const WHOLE_LIST = 1_000_000
+
+/** A client whose request failed waits a little, as the service may be starting again. */
+const FAILED_PAUSE_MS = 20
+
+const Identified = z.object({ id: z.int() })
+const Priced = z.object({ id: z.int(), price: z.number() })
+const Commented = z.array(z.object({ comment: z.string() }))
+const WithProducts = z.object({ products: z.array(Priced) })
+const WithProduct = z.object({ product: Priced })
+const WithReviews = z.object({ reviews: Commented })
+
+/** What all clients did and were told. */
+export interface Observations {
+  readonly registers: Registers
+  readonly lists: Lists
+  readonly followed: readonly { readonly followers: readonly Follower[]; readonly acknowledgedIds: readonly number[] }[]
+  /** Requests that had no answer with status 200. */
+  readonly failures: readonly string[]
+}
+
+export interface WorkloadOptions {
+  /** Asked for at each request, as a server that was killed comes back at another address. */
+  readonly addresses: readonly (() => string)[]
+  readonly durationMs: number
+  /**
+   * Whether reads are pipelined, too. The runtime closes a connection on which a request arrives while another one waits
+   * for something, as every read does on PostgreSQL.
+   */
+  readonly pipelines: boolean
+}
+
+/** One way to read something, and what it shows. */
+interface Source<Value> {
+  readonly key: string
+  readonly path: string
+  readonly shown: (body: unknown) => Value
+  /** Whether its answer may be too long for one piece. */
+  readonly streams?: boolean
+}
+
+interface Register {
+  readonly id: number
+  readonly sources: readonly Source<number>[]
+  value: number
+}
+
+interface CategoryOfCreators {
+  readonly id: number
+  readonly ids: number[]
+}
+
+/**
+ * Clients that write and read one store through several addresses at once, over connections of every kind, and write down
+ * what they did and were told.
+ */
+export class Workload {
+  readonly #addresses: readonly (() => string)[]
+  readonly #registers: Registers = { writes: [], reads: [] }
+  readonly #lists: Lists = { appends: [], reads: [] }
+  readonly #failures: string[] = []
+  readonly #followers = new Map<string, Follower[]>()
+  readonly #productIds: number[] = []
+  readonly #reviewIds: number[] = []
+  readonly #pipelines: readonly PipelinedConnection[]
+  #userId = 0
+  #list = { productId: 0, items: 0 }
+  #clients = 0
+  #appends = 0
+  #isWriting = true
+  #isReading = true
+
+  private constructor(addresses: readonly (() => string)[], pipelines: boolean) {
+    this.#addresses = addresses
+    this.#pipelines = pipelines ? addresses.map(address => new PipelinedConnection(address)) : []
+  }
+
+  /** Works on an empty store until the time is over and every follower has come to the end. */
+  static async run({ addresses, durationMs, pipelines }: WorkloadOptions): Promise<Observations> {
+    return new Workload(addresses, pipelines).#run(durationMs)
+  }
+
+  async #run(durationMs: number): Promise<Observations> {
+    this.#userId = await this.#created('/users/', sample.user)
+    await this.#beginList()
+    const registers = await this.#createRegisters()
+    const category: CategoryOfCreators = { id: await this.#created('/categories/', sample.category), ids: [] }
+    const writing = [
+      ...registers.map(register => this.#repeat(client => this.#writeRegister(client, register))),
+      ...times(APPENDERS, () => this.#repeat(client => this.#append(client))),
+      ...times(CREATORS, () => this.#repeat(() => this.#create(category))),
+    ]
+    const reading = [
+      ...times(REGISTER_READERS, () => this.#keepReading(client => this.#readRegister(client, registers))),
+      ...times(LIST_READERS, () => this.#keepReading(client => this.#readList(client))),
+      ...['/products/', '/reviews/', `/products/${category.id}/products`].flatMap(path =>
+        times(FOLLOWERS_OF_A_LIST, () => this.#follow(path)),
+      ),
+    ]
+    await Bun.sleep(durationMs)
+    this.#isWriting = false
+    await Promise.all(writing)
+    this.#isReading = false
+    await Promise.all(reading)
+    await this.#readAllAtTheEnd(registers)
+    await Promise.all(this.#pipelines.map(connection => connection.close()))
+    const followersOf = (path: string) => this.#followers.get(path) ?? []
+    return {
+      registers: this.#registers,
+      lists: this.#lists,
+      followed: [
+        { followers: followersOf('/products/'), acknowledgedIds: this.#productIds },
+        { followers: followersOf('/reviews/'), acknowledgedIds: this.#reviewIds },
+        { followers: followersOf(`/products/${category.id}/products`), acknowledgedIds: category.ids },
+      ],
+      failures: this.#failures,
+    }
+  }
+
+  async #createRegisters(): Promise<Register[]> {
+    const categoryId = await this.#created('/categories/', sample.category)
+    const registers: Register[] = []
+    for (let number = 0; number < REGISTERS; number += 1) {
+      const id = await this.#created(`/products/${categoryId}/products`, { ...sample.product, price: 1 })
+      this.#productIds.push(id)
+      const reviewId = await this.#appendTo(0, id)
+      const key = `product ${id}`
+      this.#registers.writes.push({ client: 0, key, value: 1, invokedAt: 0, acknowledgedAt: performance.now() })
+      registers.push({ id, value: 1, sources: sourcesOfRegister(key, id, categoryId, reviewId ?? 0) })
+    }
+    return registers
+  }
+
+  /** Writes through one address and reads at all others as soon as that is acknowledged. */
+  async #writeRegister(client: number, register: Register): Promise<void> {
+    register.value += 1
+    const write = { client, key: `product ${register.id}`, value: register.value, invokedAt: performance.now() }
+    const place = this.#anyPlace()
+    const body = { ...sample.product, price: register.value }
+    const reply = await this.#ask(place)('PUT', `/products/${register.id}`, body)
+    this.#registers.writes.push({ ...write, acknowledgedAt: this.#timeOf(reply) })
+    await this.#readEverywhereElse(place, other =>
+      this.#read(client, other, pick(register.sources), this.#registers.reads),
+    )
+  }
+
+  async #readRegister(client: number, registers: readonly Register[]): Promise<void> {
+    await this.#read(client, this.#anyPlace(), pick(pick(registers).sources), this.#registers.reads)
+  }
+
+  async #append(client: number): Promise<void> {
+    if (this.#list.items >= LIST_ITEMS_MAX) await this.#beginList()
+    this.#list.items += 1
+    const { productId } = this.#list
+    const place = this.#anyPlace()
+    await this.#appendTo(client, productId, place)
+    await this.#readEverywhereElse(place, other =>
+      this.#read(client, other, listSources(productId)[0], this.#lists.reads),
+    )
+  }
+
+  async #appendTo(client: number, productId: number, place = this.#anyPlace()): Promise<number | null> {
+    this.#appends += 1
+    const value = `${client}-${this.#appends}`
+    const invokedAt = performance.now()
+    const review = { ...sample.review(productId, this.#userId), comment: value }
+    const reply = await this.#ask(place)('POST', '/reviews/', review)
+    const append = { client, value, invokedAt, acknowledgedAt: this.#timeOf(reply) }
+    this.#lists.appends.push({ ...append, key: listKey(productId) }, { ...append, key: ALL_REVIEWS })
+    if (!('body' in reply)) return null
+    const { id } = Identified.parse(reply.body)
+    this.#reviewIds.push(id)
+    return id
+  }
+
+  async #readList(client: number): Promise<void> {
+    const all = this.#appends < ALL_REVIEWS_MAX ? allReviewsSources(this.#userId) : []
+    const source = pick([...listSources(this.#list.productId), ...listSources(this.#list.productId), ...all])
+    await this.#read(client, this.#anyPlace(), source, this.#lists.reads)
+  }
+
+  async #beginList(): Promise<void> {
+    // Nobody appends to it before it is there; of several clients that come at once, each may begin one.
+    const productId = await this.#created('/products/', sample.product)
+    this.#productIds.push(productId)
+    this.#list = { productId, items: 0 }
+  }
+
+  async #create(category: CategoryOfCreators): Promise<void> {
+    const isOfCategory = Math.random() < 0.5
+    const path = isOfCategory ? `/products/${category.id}/products` : '/products/'
+    const reply = await this.#ask(this.#anyPlace())('POST', path, sample.product)
+    this.#timeOf(reply)
+    if (!('body' in reply)) return
+    const { id } = Identified.parse(reply.body)
+    this.#productIds.push(id)
+    if (isOfCategory) category.ids.push(id)
+  }
+
+  /** Follows until all is written and a page after that is empty. */
+  async #follow(path: string): Promise<void> {
+    this.#clients += 1
+    const follower: Follower = { source: `client ${this.#clients}, following ${path}`, ids: [] }
+    this.#followers.set(path, [...(this.#followers.get(path) ?? []), follower])
+    for (;;) {
+      const isLast = !this.#isReading
+      const limit = 1 + Math.floor(Math.random() * PAGE_ITEMS_MAX)
+      const ask = this.#ask(this.#anyPlace())
+      const reply = await ask('GET', `${path}?after_id=${follower.ids.at(-1) ?? 0}&limit=${limit}`)
+      await this.#pauseAfter(reply)
+      if (!('body' in reply)) continue
+      const page = z.array(Identified).parse(reply.body)
+      follower.ids.push(...page.map(({ id }) => id))
+      if (isLast && page.length === 0) return
+    }
+  }
+
+  async #read<Value>(
+    client: number,
+    place: number,
+    { key, path, shown, streams = false }: Source<Value>,
+    reads: { client: number; key: string; value: Value; invokedAt: number; completedAt: number; source: string }[],
+  ): Promise<void> {
+    const invokedAt = performance.now()
+    const reply = await this.#askToRead(place, streams)('GET', path)
+    await this.#pauseAfter(reply)
+    if (!('body' in reply)) return
+    const completedAt = performance.now()
+    reads.push({ client, key, value: shown(reply.body), invokedAt, completedAt, source: `address ${place}, ${path}` })
+  }
+
+  async #readEverywhereElse(place: number, read: (place: number) => Promise<void>): Promise<void> {
+    for (const other of this.#addresses.keys()) if (other !== place) await read(other)
+  }
+
+  async #readAllAtTheEnd(registers: readonly Register[]): Promise<void> {
+    const sources = [
+      ...allReviewsSources(this.#userId),
+      ...[...new Set(this.#lists.appends.map(({ key }) => key))].flatMap(key => listSources(productOf(key))),
+    ]
+    for (const place of this.#addresses.keys()) {
+      for (const source of registers.flatMap(register => register.sources))
+        await this.#read(0, place, source, this.#registers.reads)
+      for (const source of sources) await this.#read(0, place, source, this.#lists.reads)
+    }
+  }
+
+  async #repeat(work: (client: number) => Promise<void>): Promise<void> {
+    this.#clients += 1
+    const client = this.#clients
+    while (this.#isWriting) await work(client)
+  }
+
+  async #keepReading(work: (client: number) => Promise<void>): Promise<void> {
+    this.#clients += 1
+    const client = this.#clients
+    while (this.#isReading) await work(client)
+  }
+
+  async #created(path: string, body: unknown): Promise<number> {
+    for (;;) {
+      const reply = await this.#ask(this.#anyPlace())('POST', path, body)
+      await this.#pauseAfter(reply)
+      if ('body' in reply) return Identified.parse(reply.body).id
+    }
+  }
+
+  /** When a write was acknowledged; `null` when it was not. */
+  #timeOf(reply: Reply): number | null {
+    if ('body' in reply) return performance.now()
+    this.#failures.push(reply.failure)
+    return null
+  }
+
+  async #pauseAfter(reply: Reply): Promise<void> {
+    if ('body' in reply) return
+    this.#failures.push(reply.failure)
+    await Bun.sleep(FAILED_PAUSE_MS)
+  }
+
+  #anyPlace(): number {
+    return Math.floor(Math.random() * this.#addresses.length)
+  }
+
+  #ask(place: number): Ask {
+    const address = this.#addresses[place]
+    if (!address) throw new Error(`no address ${place}`)
+    return pick([onNewConnections, onKeptConnection])(address)
+  }
+
+  /** A connection to read by; a stream does not say its length, so it is not pipelined. */
+  #askToRead(place: number, streams: boolean): Ask {
+    const pipeline = this.#pipelines[place]
+    return pipeline && !streams && Math.random() < PIPELINED_PART ? pipeline.ask : this.#ask(place)
+  }
+}
+
+const ALL_REVIEWS = 'all reviews'
+
+function listKey(productId: number): string {
+  return `reviews of product ${productId}`
+}
+
+function productOf(key: string): number {
+  return Number(key.split(' ').at(-1)) || 0
+}
+
+function sourcesOfRegister(key: string, id: number, categoryId: number, reviewId: number): Source<number>[] {
+  const priceIn = (products: readonly z.infer<typeof Priced>[]) =>
+    products.find(product => product.id === id)?.price ?? 0
+  const ofList = (body: unknown) => priceIn(z.array(Priced).parse(body))
+  return [
+    { key, path: `/products/${id}`, shown: body => Priced.parse(body).price },
+    { key, path: `/products/?after_id=${id - 1}&limit=1`, shown: ofList },
+    { key, path: '/products/?limit=20', shown: ofList },
+    { key, path: '/products/?limit=1000', shown: ofList, streams: true },
+    { key, path: `/products/${categoryId}/products`, shown: ofList },
+    { key, path: `/categories/${categoryId}`, shown: body => priceIn(WithProducts.parse(body).products) },
+    { key, path: `/reviews/${reviewId}`, shown: body => WithProduct.parse(body).product.price },
+    {
+      key,
+      path: `/reviews/products/${id}?limit=1`,
+      shown: body =>
+        priceIn(
+          z
+            .array(WithProduct)
+            .parse(body)
+            .map(({ product }) => product),
+        ),
+    },
+  ]
+}
+
+function listSources(productId: number): [Source<readonly string[]>, ...Source<readonly string[]>[]] {
+  const key = listKey(productId)
+  return [
+    { key, path: `/products/${productId}`, shown: body => commentsIn(WithReviews.parse(body).reviews) },
+    { key, path: `/reviews/products/${productId}`, shown: body => commentsIn(Commented.parse(body)) },
+  ]
+}
+
+function allReviewsSources(userId: number): Source<readonly string[]>[] {
+  const shown = (body: unknown) => commentsIn(Commented.parse(body))
+  return ['/reviews/', `/reviews/users/${userId}`].map(path => ({
+    key: ALL_REVIEWS,
+    path: `${path}?limit=${WHOLE_LIST}`,
+    shown,
+    streams: true,
+  }))
+}
+
+function commentsIn(reviews: z.infer<typeof Commented>): string[] {
+  return reviews.map(({ comment }) => comment)
+}
+
+function pick<Item>(items: readonly Item[]): Item {
+  const item = items[Math.floor(Math.random() * items.length)]
+  if (item === undefined) throw new Error('nothing to pick from')
+  return item
+}
+
+function times<Item>(count: number, make: () => Item): Item[] {
+  return Array.from({ length: count }, make)
+}

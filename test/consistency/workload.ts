@@ -87,6 +87,7 @@ export class Workload {
   readonly #pipelines: readonly PipelinedConnection[]
   #userId = 0
   #list = { productId: 0, items: 0 }
+  readonly #listIds: number[] = []
   #clients = 0
   #appends = 0
   #isWriting = true
@@ -206,6 +207,7 @@ export class Workload {
     const productId = await this.#created('/products/', sample.product)
     this.#productIds.push(productId)
     this.#list = { productId, items: 0 }
+    this.#listIds.push(productId)
   }
 
   async #create(category: CategoryOfCreators): Promise<void> {
@@ -258,7 +260,7 @@ export class Workload {
   async #readAllAtTheEnd(registers: readonly Register[]): Promise<void> {
     const sources = [
       ...allReviewsSources(this.#userId),
-      ...[...new Set(this.#lists.appends.map(({ key }) => key))].flatMap(key => listSources(productOf(key))),
+      ...this.#listIds.flatMap(listSources),
     ]
     for (const place of this.#addresses.keys()) {
       for (const source of registers.flatMap(register => register.sources))
@@ -321,10 +323,6 @@ const ALL_REVIEWS = 'all reviews'
 
 function listKey(productId: number): string {
   return `reviews of product ${productId}`
-}
-
-function productOf(key: string): number {
-  return Number(key.split(' ').at(-1)) || 0
 }
 
 function sourcesOfRegister(key: string, id: number, categoryId: number, reviewId: number): Source<number>[] {

@@ -147,6 +147,7 @@ export class Workload {
       const id = await this.#created(`/products/${categoryId}/products`, { ...sample.product, price: 1 })
       this.#productIds.push(id)
       const reviewId = await this.#appendTo(0, id)
+      this.#listIds.push(id)
       const key = `product ${id}`
       this.#registers.writes.push({ client: 0, key, value: 1, invokedAt: 0, acknowledgedAt: performance.now() })
       registers.push({ id, value: 1, sources: sourcesOfRegister(key, id, categoryId, reviewId ?? 0) })
@@ -258,10 +259,7 @@ export class Workload {
   }
 
   async #readAllAtTheEnd(registers: readonly Register[]): Promise<void> {
-    const sources = [
-      ...allReviewsSources(this.#userId),
-      ...this.#listIds.flatMap(listSources),
-    ]
+    const sources = [...allReviewsSources(this.#userId), ...this.#listIds.flatMap(listSources)]
     for (const place of this.#addresses.keys()) {
       for (const source of registers.flatMap(register => register.sources))
         await this.#read(0, place, source, this.#registers.reads)

@@ -74,7 +74,14 @@ export function creatingReferring<Row extends object, Answer extends object = ob
   type Written = Outcome & Answer
   const insert = insertion(collection, referring, 'SKIP LOCKED')
   const insertWaiting = insertion(collection, referring)
-  const batch = new Batch<Row, Written>(rows => database.write<Written>(insert, JSON.stringify(rows)), IN_FLIGHT)
+  // Where no row refers to anything, the database needs two thirds of the time.
+  const insertUnreferring = plainInsertion(collection)
+  const references = new Set(Object.keys(referring.references))
+  const refers = (row: Row) => Object.entries(row).some(([column, value]) => value !== null && references.has(column))
+  const batch = new Batch<Row, Written>(
+    rows => database.write<Written>(rows.some(refers) ? insert : insertUnreferring, JSON.stringify(rows)),
+    IN_FLIGHT,
+  )
   return async row => {
     const tried = await batch.add(row)
     const isHeldByOthers = tried.id === null && tried.absent_reference === null
@@ -87,15 +94,27 @@ export function creatingReferring<Row extends object, Answer extends object = ob
   }
 }
 
+/** SQL that takes rows as a JSON array, creates them, and answers for each its id, in their order. They refer to nothing. */
+export function plainInsertion(collection: Collection): string {
+  const { names, input } = inputOf(collection)
+  return `
+    WITH turn AS MATERIALIZED (
+      SELECT collection FROM creation_locks WHERE collection = '${collection}' FOR UPDATE
+    ),
+    numbered AS MATERIALIZED (SELECT nextval('${collection}_id_seq') AS id, input.* FROM turn CROSS JOIN ${input}),
+    written AS (INSERT INTO ${collection} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id)
+    SELECT written.id::float8 AS id, NULL AS absent_reference
+    FROM numbered LEFT JOIN written ON written.id = numbered.id
+    ORDER BY numbered.place`
+}
+
 /** SQL that takes rows as a JSON array, creates them, and answers for each what became of it, in their order. */
-export function insertion(
+function insertion(
   collection: Collection,
   { references, answer }: Referring,
   ifLocked: 'SKIP LOCKED' | '' = '',
 ): string {
-  const columns = Object.entries(COLUMNS[collection])
-  const names = columns.map(([name]) => name).join(', ')
-  const types = columns.map(([name, type]) => `${name} ${type}`).join(', ')
+  const { names, input } = inputOf(collection)
   const referred = Object.entries(references).map(([column, owners]) => {
     const held = `held_${owners}`
     const isMissing = `(input.${column} IS NOT NULL AND input.${column} NOT IN (SELECT id FROM ${held}))`
@@ -114,10 +133,7 @@ export function insertion(
   const isWhole = ['TRUE', ...referred.map(({ isMissing }) => `NOT ${isMissing}`)].join(' AND ')
   const absences = referred.map(({ column, isGone }) => `WHEN ${isGone} THEN '${column}'`)
   return `
-    WITH input AS MATERIALIZED (
-      SELECT * FROM ROWS FROM (json_to_recordset($1::text::json) AS (${types}))
-        WITH ORDINALITY AS input (${names}, place)
-    ),${holding.join('')}
+    WITH input AS MATERIALIZED (SELECT * FROM ${input}),${holding.join('')}
     turn AS MATERIALIZED (
       SELECT collection FROM creation_locks WHERE collection = '${collection}'${areHeld.join('')} FOR UPDATE
     ),
@@ -132,4 +148,13 @@ export function insertion(
     LEFT JOIN written ON written.id = numbered.id
     ${answer?.joins ?? ''}
     ORDER BY input.place`
+}
+
+/** The names of the columns that a row gives, and SQL that has the rows of a JSON array, with their places in it. */
+function inputOf(collection: Collection): { readonly names: string; readonly input: string } {
+  const columns = Object.entries(COLUMNS[collection])
+  const names = columns.map(([name]) => name).join(', ')
+  const types = columns.map(([name, type]) => `${name} ${type}`).join(', ')
+  const rows = `json_to_recordset($1::text::json) AS (${types})`
+  return { names, input: `ROWS FROM (${rows}) WITH ORDINALITY AS input (${names}, place)` }
 }

@@ -1,5 +1,5 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import { insertion, LOCK_ALL } from '../creates/postgres.ts'
+import { LOCK_ALL, plainInsertion } from '../creates/postgres.ts'
 import { type CatalogLoader, idAt } from './loader.ts'
 import type { SampleCatalog } from './sample.ts'
 
@@ -18,7 +18,7 @@ export function postgresLoader(database: PostgresDatabase): CatalogLoader {
         if ((await query(SOMETHING)).length > 0) return false
         const insertAll = async (kind: keyof SampleCatalog['sizes'], rows: Iterable<object>) => {
           const ids: number[] = []
-          const insert = insertion(kind, { references: {} })
+          const insert = plainInsertion(kind)
           for (const batch of batches(rows)) {
             for (const { id } of await query<{ id: number }>(insert, JSON.stringify(batch))) ids.push(id)
             loaded(kind, ids.length)

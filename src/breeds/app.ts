@@ -2,10 +2,9 @@ import { Hono } from 'hono'
 import { type Clock, systemClock } from '../clock.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addStaticFiles } from '../pages/static.ts'
-import { errorResponse } from '../server/errors.ts'
+import { finishApp } from '../server/app.ts'
 import { eventStream } from '../server/event-stream.ts'
 import { type App, type RequestScope, ROUTING } from '../server/requests.ts'
-import { unrouted } from '../server/unrouted.ts'
 import { ListService } from './list-service.ts'
 import { OWN_LIST, OWN_LIST_PATH } from './own-list.ts'
 import { breedsPage, FILES } from './page.tsx'
@@ -30,11 +29,7 @@ export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): A
   })
   breeds.get(OWN_LIST_PATH, context => context.body(OWN_LIST, 200, { 'Content-Type': 'application/json' }))
   addStaticFiles(breeds, FILES)
-  breeds.get('/healthz', context => context.json({ status: 'ok' }))
-  breeds.get('/health', context => context.json({ status: 'ok' }))
-  const answerUnrouted = unrouted(breeds.routes)
-  breeds.notFound(context => answerUnrouted(context.req.path))
-  breeds.onError((error, context) => errorResponse(error, context.env.requestId))
+  finishApp(breeds)
   return breeds
 }
 

@@ -1,15 +1,14 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
-import { errorResponse } from '../server/errors.ts'
+import { finishApp } from '../server/app.ts'
 import { type RequestScope, ROUTING } from '../server/requests.ts'
 import { addCategories } from './categories/routes.ts'
-import { addFallbacks } from './fallbacks.ts'
 import { addInterfaceDescription } from './openapi/routes.ts'
 import type { Catalog } from './operation.ts'
-import { addHealth } from './operations/health.ts'
 import { addProducts } from './products/routes.ts'
 import type { Repositories } from './repositories.ts'
 import { addReviews } from './reviews/routes.ts'
+import { addSlashRedirects } from './slash-redirects.ts'
 import { passwordHasher } from './users/password.ts'
 import { addUsers } from './users/routes.ts'
 
@@ -31,8 +30,7 @@ export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Ca
   addReviews(catalog, repositories.reviews)
   addUsers(catalog, repositories.users, passwordHasher())
   addInterfaceDescription(catalog)
-  addHealth(catalog, repositories.probe)
-  addFallbacks(catalog)
-  catalog.onError((error, context) => errorResponse(error, context.env.requestId))
+  addSlashRedirects(catalog)
+  finishApp(catalog, repositories.probe)
   return catalog
 }

@@ -1,9 +1,8 @@
 import { Hono } from 'hono'
 import { addStaticFiles } from '../pages/static.ts'
-import { errorResponse } from '../server/errors.ts'
+import { finishApp } from '../server/app.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
 import { type App, ROUTING } from '../server/requests.ts'
-import { unrouted } from '../server/unrouted.ts'
 import type { Answers } from './answers/answers.ts'
 import script from './chat.client.js' with { type: 'text' }
 import styles from './chat.css' with { type: 'text' }
@@ -27,14 +26,6 @@ export function createChat({ prompts, answers, probe }: ChatOptions): App {
   })
   addChatRoutes(chat, prompts, answers)
   addStaticFiles(chat, { 'chat.js': script, 'chat.css': styles })
-  chat.get('/healthz', context => context.json({ status: 'ok' }))
-  chat.get('/health', context => context.json({ status: 'ok' }))
-  chat.get('/readyz', async context => {
-    await probe()
-    return context.json({ status: 'ready' })
-  })
-  const fallback = unrouted(chat.routes)
-  chat.notFound(context => fallback(context.req.path))
-  chat.onError((error, context) => errorResponse(error, context.env.requestId))
+  finishApp(chat, probe)
   return chat
 }

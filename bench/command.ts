@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorMessage } from '../src/error-message.ts'
 import { BENCH, NODE } from './catalog/servers.ts'
 import { hasLoadGenerator } from './load-generator.ts'
 import { type BenchOptions, helpOf, readOptions, UsageError } from './options.ts'
@@ -28,7 +29,7 @@ export async function runBench(
     return 0
   } catch (error) {
     if (interruption.signal.aborted) return INTERRUPTED_STATUS
-    console.error(`bench: ${error instanceof Error ? error.message : error}`)
+    console.error(`bench: ${errorMessage(error)}`)
     return error instanceof UsageError ? 2 : 1
   }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { errorMessage } from '../src/error-message.ts'
 
 export interface BenchOptions {
   readonly connections: number
@@ -74,7 +75,7 @@ function parse(argv: readonly string[]) {
       },
     })
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    throw new UsageError(errorMessage(error))
   }
 }
 

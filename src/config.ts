@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { errorMessage } from './error-message.ts'
 import { SettingError } from './operator-error.ts'
 
 /** One setting of a command: an environment variable, a flag, or both. The flag wins. */
@@ -119,7 +120,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
-    throw new SettingError(`cannot read the file: ${error instanceof Error ? error.message : String(error)}`)
+    throw new SettingError(`cannot read the file: ${errorMessage(error)}`)
   }
 }
 
@@ -133,7 +134,7 @@ function parseLine(argv: readonly string[], options: Record<string, { type: 'str
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = errorMessage(error)
     throw new SettingError(reason.split(/\. |\.?\n/)[0] ?? reason)
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../src/error-message.ts'
 import type { Measurement, Round } from '../comparison.ts'
 import { drive, type Pressure, prepareLoad } from '../load-generator.ts'
 import { startServer } from '../server-process.ts'
@@ -30,7 +31,7 @@ export async function measureRound(
 async function measure(bench: Bench, server: Contestant, workload: Workload, pressure: Pressure): Promise<Measurement> {
   await using copy = await bench.database.copy()
   const { answered, measurement } = await driveAlone(bench, server, workload, pressure, copy).catch(error => {
-    throw new Error(`${server.name}, ${workload.name}: ${error instanceof Error ? error.message : error}`)
+    throw new Error(`${server.name}, ${workload.name}: ${errorMessage(error)}`)
   })
   console.error(`${workload.name.padEnd(8)} ${server.name.padEnd(24)} ${Math.round(measurement.requestsPerSecond)}/s`)
   if (workload.method === 'POST' && server.kind !== 'ceiling') {

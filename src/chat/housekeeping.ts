@@ -1,6 +1,7 @@
 import { getLogger } from '@logtape/logtape'
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { DatabaseUnavailableError } from '../database/errors.ts'
+import { errorMessage } from '../error-message.ts'
 import { DeadAnswers } from './answers/dead-answers.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import type { Prompts } from './prompts/prompts.ts'
@@ -41,8 +42,7 @@ async function regularly(
     } catch (error) {
       // Whoever asks for something hears of a database that is not there.
       if (!signal.aborted && !(error instanceof DatabaseUnavailableError)) {
-        const reason = error instanceof Error ? error.message : String(error)
-        log.warning('housekeeping failed: {reason}', { reason })
+        log.warning('housekeeping failed: {reason}', { reason: errorMessage(error) })
       }
     }
     await pause(clock, periodMs, signal)

@@ -38,7 +38,11 @@ export function errorResponse(error: unknown, requestId: string): Response {
   // Said once in the log when it was seen. A client need not try again before somebody has restored the database.
   if (error instanceof DatabaseDamagedError) return detailResponse(503, 'The database is damaged')
   if (error instanceof DatabaseUnavailableError) {
-    databaseLog.error('{reason}', { request_id: requestId, reason: error.message, cause: reasonOf(error.cause) })
+    databaseLog.error('{reason}', {
+      request_id: requestId,
+      reason: error.message,
+      cause: error.cause && String(error.cause),
+    })
     return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(RETRY_AFTER_SECONDS) })
   }
   logFailure(error, requestId)
@@ -49,7 +53,7 @@ export function errorResponse(error: unknown, requestId: string): Response {
 export function logFailure(error: unknown, requestId: string): void {
   serverLog.error('a request failed: {reason}', {
     request_id: requestId,
-    reason: reasonOf(error),
+    reason: String(error),
     stack: error instanceof Error ? error.stack : undefined,
   })
 }
@@ -64,9 +68,4 @@ export function detailResponse(
     status,
     headers: { 'Content-Type': 'application/json', ...headers },
   })
-}
-
-function reasonOf(cause: unknown): string | undefined {
-  if (cause === undefined) return undefined
-  return cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
 }

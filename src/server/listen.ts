@@ -1,4 +1,5 @@
 import { getLogger } from '@logtape/logtape'
+import { errorMessage } from '../error-message.ts'
 import { OperatorError } from '../operator-error.ts'
 import { BoundedServer } from './bounded-server.ts'
 import { routeTable } from './request-target.ts'
@@ -63,8 +64,7 @@ function bind(options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: 
     if (code === 'EADDRINUSE') {
       throw new OperatorError(`${place} is in use; stop what listens there or choose another with --port`)
     }
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new OperatorError(`cannot listen on ${place}: ${reason}`)
+    throw new OperatorError(`cannot listen on ${place}: ${errorMessage(error)}`)
   }
 }
 

@@ -3,6 +3,7 @@ import type { CommandLine } from '../../config.ts'
 import { database } from '../../database/settings.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { openExistingSqlite } from '../../database/sqlite/open.ts'
+import { errorMessage } from '../../error-message.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 
@@ -29,9 +30,7 @@ function writeCopy(store: SqliteDatabase, file: string): void {
     closeSync(descriptor)
     giveName(partial, file)
   } catch (error) {
-    throw new OperatorError(
-      `cannot write the backup ${file}: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new OperatorError(`cannot write the backup ${file}: ${errorMessage(error)}`)
   } finally {
     rmSync(partial, { force: true })
   }

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { errorMessage } from '../../error-message.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { loggedId } from '../logged-path.ts'
 import { codePoints } from './code-points.ts'
@@ -83,7 +84,9 @@ export class FollowedAnswer {
   }
 
   #notFollowed(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error)
-    log.warning('an answer could not be followed: {reason}', { req_id: loggedId(this.#reqId), reason })
+    log.warning('an answer could not be followed: {reason}', {
+      req_id: loggedId(this.#reqId),
+      reason: errorMessage(error),
+    })
   }
 }

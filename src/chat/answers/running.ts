@@ -1,5 +1,6 @@
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { errorMessage } from '../../error-message.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
 import { loggedId } from '../logged-path.ts'
@@ -204,7 +205,9 @@ export class RunningAnswer {
   }
 
   #notKept(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error)
-    log.error('an answer could not be kept: {reason}', { req_id: loggedId(this.#asked.reqId), reason })
+    log.error('an answer could not be kept: {reason}', {
+      req_id: loggedId(this.#asked.reqId),
+      reason: errorMessage(error),
+    })
   }
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { errorMessage } from '../../error-message.ts'
 import { SettingError } from '../../operator-error.ts'
 
 const DEFAULT_PORT = 5432
@@ -78,6 +79,6 @@ function certificate(path: string | null): string | null {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new SettingError(`cannot read sslrootcert: ${error instanceof Error ? error.message : String(error)}`)
+    throw new SettingError(`cannot read sslrootcert: ${errorMessage(error)}`)
   }
 }

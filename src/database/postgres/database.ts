@@ -1,19 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { errorMessage } from '../../error-message.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { Changes, stateOn } from './changes.ts'
-import {
-  type Failure,
-  failureOf,
-  isDiskFull,
-  isUnsupportedParameter,
-  reasonOf,
-  TimeLimitError,
-  translated,
-} from './failure.ts'
+import { type Failure, failureOf, isDiskFull, isUnsupportedParameter, TimeLimitError, translated } from './failure.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { type Parameter, Pool, type Query, type RowStreams } from './pool.ts'
 import { Readiness } from './readiness.ts'
@@ -204,7 +197,7 @@ export class PostgresDatabase implements AsyncDisposable {
         this.#servers = servers
         return
       } catch (error) {
-        const reason = `the database ${place} cannot be used: ${reasonOf(error)}`
+        const reason = `the database ${place} cannot be used: ${errorMessage(error)}`
         if (error instanceof OperatorError) throw error
         if (ENDS_WAITING.has(failureOf(error)) || performance.now() - began >= settings.waitMs) {
           throw new OperatorError(reason)
@@ -262,7 +255,7 @@ async function stateOf(primary: Pool): Promise<string | null> {
   } catch (error) {
     // A provider may keep one of the functions from plain users.
     if (failureOf(error) !== 'fault') throw error
-    log.info('what was read is not cached: {reason}', { reason: reasonOf(error) })
+    log.info('what was read is not cached: {reason}', { reason: errorMessage(error) })
     return null
   }
 }

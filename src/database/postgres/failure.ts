@@ -1,4 +1,5 @@
 import { SQL } from 'bun'
+import { errorMessage } from '../../error-message.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 
 /** The answer took longer than a statement may take: the server, or the way to it, hangs. */
@@ -60,14 +61,10 @@ export function isDiskFull(error: unknown): boolean {
 /** As it is told to those who wait for an answer: a fault is ours, everything else is the database's. */
 export function translated(error: unknown): unknown {
   if (failureOf(error) === 'fault') return error
-  return new DatabaseUnavailableError(`the database cannot be used: ${reasonOf(error)}`, { cause: error })
+  return new DatabaseUnavailableError(`the database cannot be used: ${errorMessage(error)}`, { cause: error })
 }
 
 /** The server's own code for what went wrong; `null` for what it did not say. */
 function stateOf(error: unknown): string | null {
   return error instanceof SQL.PostgresError && error.code === 'ERR_POSTGRES_SERVER_ERROR' ? (error.errno ?? null) : null
-}
-
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

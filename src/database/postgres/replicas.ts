@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { errorMessage } from '../../error-message.ts'
 import type { PostgresAddress } from './address.ts'
-import { reasonOf } from './failure.ts'
 import { type Parameter, Pool } from './pool.ts'
 
 const log = getLogger(['stockroom', 'database'])
@@ -78,7 +78,7 @@ export class Replicas implements AsyncDisposable {
       // Whatever it is, the primary is asked, and says it again if it is not the replica's alone.
       log.debug('the replica {place} did not answer: {reason}', {
         place: replica.place,
-        reason: reasonOf(error),
+        reason: errorMessage(error),
       })
       return null
     }

@@ -1,5 +1,5 @@
-/** In Unicode code points. */
-const PROMPT_MAX_CHARACTERS = 32_768
+import { PROMPT_MAX_CHARACTERS } from '../models/chat-model.ts'
+import { countCodePoints } from '../text/code-points.ts'
 
 /** What was sent from the form: a prompt, or why it is none and what was typed. */
 type Submission = { readonly prompt: string } | { readonly reason: string; readonly typed: string }
@@ -27,7 +27,7 @@ function refusal(typed: string): string | null {
   if (typed.trim() === '') return 'Write something first.'
   // PostgreSQL cannot store it, and nobody types it.
   if (typed.includes('\0')) return 'This holds a character that cannot be taken (U+0000).'
-  const characters = [...typed].length
+  const characters = countCodePoints(typed)
   if (characters <= PROMPT_MAX_CHARACTERS) return null
   return `This is too long: ${count(characters)} characters, and at most ${count(PROMPT_MAX_CHARACTERS)} are taken.`
 }

@@ -1,3 +1,6 @@
+/** The longest prompt that a user may send, in Unicode code points. */
+export const PROMPT_MAX_CHARACTERS = 32_768
+
 /** A language model that answers prompts, whichever it is. */
 export interface ChatModel {
   /** As it is chosen, for example `openai:gpt-5-mini`; `demo` for the offline one. Holds no secret. */

@@ -1,3 +1,4 @@
+import { countCodePoints } from '../text/code-points.ts'
 import { isSameDigest, passwordDigest } from './accounts/password.ts'
 import type { AccountRepository } from './accounts/repository.ts'
 import { whatFailed } from './failure.ts'
@@ -48,7 +49,7 @@ async function logIn(accounts: AccountRepository, username: string, password: st
 }
 
 async function register(accounts: AccountRepository, username: string, password: string): Promise<string | null> {
-  const length = [...username].length
+  const length = countCodePoints(username)
   if (length === 0 || length > USERNAME_MAX_CHARACTERS) {
     return `A username has 1 to ${USERNAME_MAX_CHARACTERS} characters.`
   }

@@ -1,3 +1,5 @@
+import { PROMPT_MAX_CHARACTERS } from '../models/chat-model.ts'
+import { countCodePoints } from '../text/code-points.ts'
 import { type Conversation, isQuit, turn } from './conversation.ts'
 import { whatFailed } from './failure.ts'
 import { MODEL_SENDER } from './rooms/repository.ts'
@@ -19,9 +21,6 @@ const STOPPED_EMPTY = '[stopped]'
 /** Line breaks at the end. Each run of line breaks is looked at once, and not again from each of its characters. */
 const LAST_BREAKS = /(?<!\n)\n+$/
 
-/** Counted in code points. */
-const PROMPT_MAX_CHARACTERS = 32_768
-
 /** Talks with the user in their room until they leave. */
 export async function talkIn(conversation: Conversation, terminal: Terminal): Promise<void> {
   const { room } = conversation
@@ -32,7 +31,7 @@ export async function talkIn(conversation: Conversation, terminal: Terminal): Pr
     if (typed === null || isQuit(typed)) return
     const prompt = safeText(typed).replace(LAST_BREAKS, '')
     if (prompt.trim() === '') continue
-    const length = [...prompt].length
+    const length = countCodePoints(prompt)
     if (length > PROMPT_MAX_CHARACTERS) {
       terminal.complain(`That has ${length} characters, and at most ${PROMPT_MAX_CHARACTERS} can be sent: shorten it.`)
       continue

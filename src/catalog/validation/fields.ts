@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { countCodePoints } from '../../text/code-points.ts'
 import { fault, NOT_AN_INTEGER } from './errors.ts'
 
 /** The largest integer that JSON clients and this program hold exactly: 2^53 − 1. */
@@ -14,7 +15,7 @@ export function text(bounds?: TextBounds) {
   const field = z.string().superRefine((value, context) => {
     if (!value.isWellFormed() || value.includes('\0')) return context.addIssue(fault.unreadableText)
     if (!bounds) return
-    const length = codePoints(value)
+    const length = countCodePoints(value)
     if (length < bounds.minLength) context.addIssue(fault.tooShort(bounds.minLength))
     if (length > bounds.maxLength) context.addIssue(fault.tooLong(bounds.maxLength))
   })
@@ -48,10 +49,4 @@ export function spelledInteger(value: string): number | string {
 /** A check and not `min(0)`: the interface description carries no bound that the specification does not give. */
 function notNegative(value: number, context: z.core.$RefinementCtx<number>): void {
   if (value < 0) context.addIssue(fault.belowMinimum(0))
-}
-
-function codePoints(value: string): number {
-  let count = 0
-  for (const _ of value) count += 1
-  return count
 }

@@ -1,3 +1,5 @@
+import { countCodePoints } from '../../text/code-points.ts'
+
 /** A body that was read as JSON, or how many characters of it were right. */
 export type Json = { readonly value: unknown } | { readonly errorOffset: number }
 
@@ -10,21 +12,14 @@ export function readJson(bytes: Uint8Array): Json {
   try {
     text = strict.decode(bytes)
   } catch {
-    return { errorOffset: countCodePoints(lenient.decode(bytes), '\ufffd') }
+    const replaced = lenient.decode(bytes)
+    return { errorOffset: countCodePoints(replaced.slice(0, replaced.indexOf('\ufffd'))) }
   }
   try {
     return { value: JSON.parse(text) }
   } catch {
-    return { errorOffset: countCodePoints(text, syntaxError(text)) }
+    return { errorOffset: countCodePoints(text.slice(0, syntaxError(text))) }
   }
-}
-
-/** Code points before `end`, a UTF-16 index or the first place of a string. */
-function countCodePoints(text: string, end: number | string): number {
-  const index = typeof end === 'number' ? end : text.indexOf(end)
-  let count = 0
-  for (const _ of text.slice(0, index)) count += 1
-  return count
 }
 
 const SPACE = /[ \t\n\r]*/y

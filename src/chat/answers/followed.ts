@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
+import { countCodePoints } from '../../text/code-points.ts'
 import { loggedId } from '../logged-path.ts'
-import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
 import { Rendition } from './rendition.ts'
 import type { AnswerRepository } from './repository.ts'
@@ -68,7 +68,7 @@ export class FollowedAnswer {
     // Given back: whoever connects next may claim it.
     if (!stored) return true
     this.rendition.append(stored.text)
-    this.#known += codePoints(stored.text)
+    this.#known += countCodePoints(stored.text)
     if (stored.ending) {
       this.rendition.end(stored.ending)
       return true

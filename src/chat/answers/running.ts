@@ -3,8 +3,8 @@ import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
+import { countCodePoints } from '../../text/code-points.ts'
 import { loggedId } from '../logged-path.ts'
-import { codePoints } from './code-points.ts'
 import type { AnswerLimits } from './limits.ts'
 import type { Ticket } from './queue.ts'
 import { Rendition } from './rendition.ts'
@@ -165,7 +165,7 @@ export class RunningAnswer {
     this.#keeping = null
     this.#kept = {
       length: this.#kept.length + piece.text.length,
-      codePoints: this.#kept.codePoints + codePoints(piece.text),
+      codePoints: this.#kept.codePoints + countCodePoints(piece.text),
       isWaiting,
       at: performance.now(),
     }

@@ -1,0 +1,6 @@
+/** The length of a text in Unicode code points, as Python and the databases count it. */
+export function countCodePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
+}

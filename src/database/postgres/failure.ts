@@ -44,9 +44,12 @@ export function failureOf(error: unknown): Failure {
   return /CONNECTION|TIMEOUT|CLOSED/.test(error.code) ? 'lost' : 'fault'
 }
 
-/** That two have made the same table at the same moment, as `IF NOT EXISTS` does not prevent. */
+/** What two that make the same table at once may be told, as `IF NOT EXISTS` does not prevent: key, table or type is there. */
+const MADE_TWICE: ReadonlySet<string | null> = new Set(['23505', '42P07', '42710'])
+
+/** That two have made the same table at the same moment. */
 export function isMadeTwice(error: unknown): boolean {
-  return stateOf(error) === '23505' || stateOf(error) === '42P07' || failureOf(error) === 'conflict'
+  return MADE_TWICE.has(stateOf(error)) || failureOf(error) === 'conflict'
 }
 
 /** That a connection was asked for with a setting that a pooler does not pass on. */

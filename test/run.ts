@@ -1,6 +1,6 @@
-import { runBunTest, summary } from './bun-test.ts'
 import { check } from './check.ts'
-import { SHARED_SERVER_VARIABLE, startSharedServer } from './postgres/shared.ts'
+import { runBunTest, summary } from './harness/bun-test.ts'
+import { SHARED_SERVER_VARIABLE, startSharedServer } from './harness/postgres/shared-server.ts'
 
 const checks = check()
 await using server = await startSharedServer()

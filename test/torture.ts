@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Glob } from 'bun'
-import { runBunTest, summary } from './bun-test.ts'
-import { HISTORY_VARIABLE, TORTURE_VARIABLE } from './campaign.ts'
-import { SHARED_SERVER_VARIABLE, startSharedServer } from './postgres/shared.ts'
+import { runBunTest, summary } from './harness/bun-test.ts'
+import { HISTORY_VARIABLE, TORTURE_VARIABLE } from './harness/campaign.ts'
+import { SHARED_SERVER_VARIABLE, startSharedServer } from './harness/postgres/shared-server.ts'
 
 /** Runs the campaigns for longer than `npm test` has time for: all, or those in files whose paths have one of the words. */
 const { values, positionals: words } = parseArgs({

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { ChatClient, Listener } from '../../test/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../test/chat/chat-server.ts'
-import { listenOnSocket } from '../../test/chat/sockets.ts'
-import { withEachEngine } from '../../test/contract.ts'
-import type { ModelCall, ModelServer } from '../../test/peers/model-server.ts'
-import { run } from '../../test/service.ts'
+import type { ChatClient, Listener } from '../../test/harness/chat/chat-client.ts'
+import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { listenOnSocket } from '../../test/harness/chat/socket-listener.ts'
+import { withEachEngine } from '../../test/harness/contract.ts'
+import type { ModelCall, ModelServer } from '../../test/harness/peers/model-server.ts'
+import { run } from '../../test/harness/service.ts'
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
 const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'

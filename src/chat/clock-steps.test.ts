@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { startChatApp } from '../../test/chat/chat-app.ts'
-import { withEachEngine } from '../../test/contract.ts'
-import { sqlite } from '../../test/engines.ts'
-import { manualClock } from '../../test/manual-clock.ts'
-import { connected } from '../../test/postgres/database.ts'
+import { startChatApp } from '../../test/harness/chat/chat-app.ts'
+import { withEachEngine } from '../../test/harness/contract.ts'
+import { sqlite } from '../../test/harness/engines.ts'
+import { manualClock } from '../../test/harness/manual-clock.ts'
+import { connected } from '../../test/harness/postgres/database.ts'
 
 /** Steps of the clock: as by a time server that is reached late, a virtual machine that is resumed, or a hand. */
 

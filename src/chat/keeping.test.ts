@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { from, startChatApp } from '../../test/chat/chat-app.ts'
-import { withEachEngine } from '../../test/contract.ts'
-import { expectRefusal } from '../../test/operator/refusal.ts'
-import { connected } from '../../test/postgres/database.ts'
-import { run } from '../../test/service.ts'
+import { from, startChatApp } from '../../test/harness/chat/chat-app.ts'
+import { withEachEngine } from '../../test/harness/contract.ts'
+import { connected } from '../../test/harness/postgres/database.ts'
+import { expectRefusal } from '../../test/harness/refusal.ts'
+import { run } from '../../test/harness/service.ts'
 import type { Keeping } from './prompts/keeping.ts'
 
 setDefaultTimeout(60_000)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { from, startChatApp } from '../../test/chat/chat-app.ts'
-import { withEachEngine } from '../../test/contract.ts'
-import { connected } from '../../test/postgres/database.ts'
+import { from, startChatApp } from '../../test/harness/chat/chat-app.ts'
+import { withEachEngine } from '../../test/harness/contract.ts'
+import { connected } from '../../test/harness/postgres/database.ts'
 import type { AnswerLimits } from './answers/limits.ts'
 
 withEachEngine('the bounds of answers', engine => {

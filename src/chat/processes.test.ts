@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import type { ChatClient } from '../../test/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../test/chat/chat-server.ts'
-import { withEachEngine } from '../../test/contract.ts'
-import { connected } from '../../test/postgres/database.ts'
+import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
+import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { withEachEngine } from '../../test/harness/contract.ts'
+import { connected } from '../../test/harness/postgres/database.ts'
 
 setDefaultTimeout(60_000)
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { campaign } from '../../test/campaign.ts'
+import { campaign } from '../../test/harness/campaign.ts'
 import { cut, LINES, SIZES, textOf } from '../../test/harness/markdown-texts.ts'
 import { openMarkdown } from './renderer.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { ask, openModel, question } from '../../test/answering.ts'
-import { expectFailureAmid, expectRefusal } from '../../test/peers/failing.ts'
-import { type ModelCall, type Protocol, startModelServer } from '../../test/peers/model-server.ts'
-import { PROTOCOLS } from '../../test/peers/protocols.ts'
+import { ask, openModel, question } from '../../test/harness/model-client.ts'
+import { expectFailureAmid, expectRefusal } from '../../test/harness/peers/model-failures.ts'
+import { type ModelCall, type Protocol, startModelServer } from '../../test/harness/peers/model-server.ts'
+import { PROTOCOLS } from '../../test/harness/peers/protocols.ts'
 
 for (const protocol of PROTOCOLS) answersIn(protocol)
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ask, openModel } from '../../test/answering.ts'
-import { temporaryFolder } from '../../test/folder.ts'
-import { startModelServer } from '../../test/peers/model-server.ts'
-import { openaiChat } from '../../test/peers/openai-chat.ts'
+import { ask, openModel } from '../../test/harness/model-client.ts'
+import { startModelServer } from '../../test/harness/peers/model-server.ts'
+import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { SettingError } from '../operator-error.ts'
 
 describe('a setting', () => {

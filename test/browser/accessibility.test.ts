@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import axe from 'axe-core'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { z } from 'zod'
-import { type ChatServer, startChatServer } from '../chat/chat-server.ts'
-import { type Service, startServer } from '../service.ts'
-import { until } from '../until.ts'
-import { openBrowser, type TestBrowser } from './browser.ts'
+import { openBrowser, type TestBrowser } from '../harness/browser/chromium.ts'
+import { type ChatServer, startChatServer } from '../harness/chat/chat-server.ts'
+import { type Service, startServer } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 
 /** To unpack and start a browser takes its time on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000

@@ -4,9 +4,9 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { spawn } from 'bun'
 import openapiTS, { astToString } from 'openapi-typescript'
-import type { Client } from '../client.ts'
-import { onEachEngine } from '../contract.ts'
-import { type TemporaryFolder, temporaryFolder } from '../folder.ts'
+import type { Client } from '../harness/client.ts'
+import { onEachEngine } from '../harness/contract.ts'
+import { type TemporaryFolder, temporaryFolder } from '../harness/temporary-folder.ts'
 
 const PROJECT = resolve(import.meta.dir, '../..')
 const COMPILER = join(PROJECT, 'node_modules/typescript-native/bin/tsc')

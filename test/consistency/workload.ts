@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sample } from '../samples.ts'
+import { sample } from '../harness/samples.ts'
 import { type Ask, onKeptConnection, onNewConnections, PipelinedConnection, type Reply } from './connections.ts'
 import type { Follower, Lists, Registers } from './history.ts'
 

@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { z } from 'zod'
-import { campaign, type Effort } from '../campaign.ts'
-import type { Answer, Client } from '../client.ts'
-import { onEachEngine } from '../contract.ts'
-import { sample } from '../samples.ts'
+import { campaign, type Effort } from '../harness/campaign.ts'
+import type { Answer, Client } from '../harness/client.ts'
+import { onEachEngine } from '../harness/contract.ts'
+import { sample } from '../harness/samples.ts'
 import { reviewOf, type Shape, shapes, validBody } from './bodies.ts'
 
 /** A failure is made smaller before it is told, by many requests more. */

@@ -1,9 +1,9 @@
 import { expect } from 'bun:test'
 import fc, { type Arbitrary } from 'fast-check'
 import { z } from 'zod'
-import { campaign } from '../campaign.ts'
-import type { Answer, Client } from '../client.ts'
-import { onEachEngine } from '../contract.ts'
+import { campaign } from '../harness/campaign.ts'
+import type { Answer, Client } from '../harness/client.ts'
+import { onEachEngine } from '../harness/contract.ts'
 
 const RUNS = 120
 

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
-import { onEachEngine } from '../contract.ts'
-import { sample } from '../samples.ts'
+import { onEachEngine } from '../harness/contract.ts'
+import { sample } from '../harness/samples.ts'
 
 setDefaultTimeout(120_000)
 

@@ -1,12 +1,12 @@
 import { expect } from 'bun:test'
 import fc, { type Arbitrary, type AsyncCommand } from 'fast-check'
 import { z } from 'zod'
-import { alike } from '../alike.ts'
-import { campaign, type Effort } from '../campaign.ts'
-import { type Answer, type Client, client } from '../client.ts'
-import { onEachEngine } from '../contract.ts'
-import { ENGINES } from '../engines.ts'
-import { startService } from '../service.ts'
+import { alike } from '../harness/alike.ts'
+import { campaign, type Effort } from '../harness/campaign.ts'
+import { type Answer, type Client, client } from '../harness/client.ts'
+import { onEachEngine } from '../harness/contract.ts'
+import { ENGINES } from '../harness/engines.ts'
+import { startService } from '../harness/service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
 
 const RUNS = 25

@@ -1,9 +1,9 @@
 import { expect } from 'bun:test'
 import fc, { type Arbitrary } from 'fast-check'
-import { campaign, type Effort } from '../campaign.ts'
-import type { Client } from '../client.ts'
-import { onEachEngine } from '../contract.ts'
-import { sample } from '../samples.ts'
+import { campaign, type Effort } from '../harness/campaign.ts'
+import type { Client } from '../harness/client.ts'
+import { onEachEngine } from '../harness/contract.ts'
+import { sample } from '../harness/samples.ts'
 import { invalidBody, type Shape, shapes } from './bodies.ts'
 
 const RUNS = 60

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { z } from '@hono/zod-openapi'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import type { Client } from '../../../test/client.ts'
-import { onEachEngine } from '../../../test/contract.ts'
+import type { Client } from '../../../test/harness/client.ts'
+import { onEachEngine } from '../../../test/harness/contract.ts'
 
 type Table = readonly (readonly [
   operationId: string,

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { onEachEngine } from '../../../test/contract.ts'
-import { sample } from '../../../test/samples.ts'
+import { onEachEngine } from '../../../test/harness/contract.ts'
+import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(60_000)
 

@@ -1,10 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
-import { client } from '../../../test/client.ts'
-import { onEachEngine } from '../../../test/contract.ts'
-import { ENGINES, type Engine, sqlite } from '../../../test/engines.ts'
-import { sample } from '../../../test/samples.ts'
-import { startService } from '../../../test/service.ts'
+import { client } from '../../../test/harness/client.ts'
+import { onEachEngine } from '../../../test/harness/contract.ts'
+import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(60_000)
 

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import type { Answer, Client } from '../../../test/client.ts'
-import { onEachEngine } from '../../../test/contract.ts'
-import { sample } from '../../../test/samples.ts'
+import type { Answer, Client } from '../../../test/harness/client.ts'
+import { onEachEngine } from '../../../test/harness/contract.ts'
+import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(60_000)
 

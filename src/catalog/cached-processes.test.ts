@@ -1,0 +1,486 @@
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { type Client, client } from '../../test/harness/client.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { run, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+const CLIENTS = 16
+const WRITES_OF_A_CLIENT = 25
+
+/** A resource that was read so often is remembered, wherever a process remembers any. */
+const READS = 3
+
+const FLAGS = ['--access-log', 'off']
+
+describe('two processes that serve one database', () => {
+  const open = new AsyncDisposableStack()
+  const addresses: [string, string] = ['', '']
+  let file = ''
+  beforeAll(async () => {
+    const folder = open.use(temporaryFolder())
+    file = join(folder.path, 'shop.db')
+    const services = [
+      open.use(await startService(`sqlite:${file}`, { flags: FLAGS })),
+      open.use(await startService(`sqlite:${file}`, { flags: FLAGS })),
+    ]
+    addresses[0] = services[0]?.address ?? ''
+    addresses[1] = services[1]?.address ?? ''
+  })
+  afterAll(() => open.disposeAsync())
+  const one = client(() => addresses[0])
+  const other = client(() => addresses[1])
+
+  test('writes through both at once are all done, none is refused, and both show them', async () => {
+    const ids = await Promise.all(
+      Array.from({ length: CLIENTS }, async (_, place) => {
+        const api = place % 2 === 0 ? one : other
+        const own: number[] = []
+        for (let made = 0; made < WRITES_OF_A_CLIENT; made += 1) {
+          own.push(await api.create('/products/', { ...sample.product, price: place * 1_000 + made + 1 }))
+        }
+        return own
+      }),
+    )
+    const all = ids.flat()
+    expect(new Set(all).size).toBe(CLIENTS * WRITES_OF_A_CLIENT)
+    for (const api of [one, other]) {
+      const shown = new Map((await listOf(api, '/products/?limit=1000000')).map(item => [item.id, item]))
+      for (const [place, own] of ids.entries()) {
+        for (const [made, id] of own.entries()) {
+          expect<unknown>(shown.get(id)).toEqual({
+            id,
+            ...sample.product,
+            price: place * 1_000 + made + 1,
+            reviews: [],
+          })
+        }
+      }
+    }
+  })
+
+  test('each shows at once what the other has acknowledged, under load on both', async () => {
+    const loaded = { goesOn: true }
+    const load = [one, other].flatMap(api =>
+      Array.from({ length: 4 }, async () => {
+        while (loaded.goesOn) {
+          await Promise.all([api.get('/products/?limit=20'), api.get('/categories/'), api.get('/products/1')])
+        }
+      }),
+    )
+    try {
+      const stale = await Promise.all(
+        Array.from({ length: CLIENTS }, async (_, place) => {
+          const [writer, reader] = place % 2 === 0 ? [one, other] : [other, one]
+          const id = await writer.create('/products/', sample.product)
+          const missed: string[] = []
+          for (let price = 1; price <= WRITES_OF_A_CLIENT * 2; price += 1) {
+            expect((await writer.put(`/products/${id}`, { ...sample.product, price })).status).toBe(200)
+            const { body } = await reader.get(`/products/${id}`)
+            if (priceOf(body) !== price) missed.push(`wrote ${price} and read ${JSON.stringify(body)}`)
+          }
+          return missed
+        }),
+      )
+      expect(stale.flat()).toEqual([])
+    } finally {
+      loaded.goesOn = false
+      await Promise.all(load)
+    }
+  })
+
+  test('a resource that one has read before is shown as the other has changed it', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const { category, product, user, review } = await createOfEach(reader)
+      const productPath = `/products/${product}`
+      await readOften(reader, [`/categories/${category}`, productPath, `/users/${user}`, `/reviews/${review}`])
+
+      await writer.put(`/categories/${category}`, { name: 'Kitchen', description: 'All for the kitchen' })
+      expect((await reader.get(`/categories/${category}`)).body).toMatchObject({ name: 'Kitchen' })
+
+      await writer.put(productPath, { ...sample.product, name: 'Ladle', price: 7 })
+      expect((await reader.get(productPath)).body).toMatchObject({ name: 'Ladle', price: 7 })
+
+      await writer.patch(`/users/${user}`, { ...sample.user, name: 'Grace Hopper', is_banned: 1 })
+      expect((await reader.get(`/users/${user}`)).body).toMatchObject({ name: 'Grace Hopper', is_banned: 1 })
+
+      await writer.patch(`/reviews/${review}`, { ...sample.review(product, user), rating: 1 })
+      expect((await reader.get(`/reviews/${review}`)).body).toMatchObject({ rating: 1 })
+    }
+  })
+
+  test('a review that one has read before shows its user and its product as the other has changed them', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const { product, user, review } = await createOfEach(reader)
+      const paths = [
+        `/reviews/${review}`,
+        `/reviews/products/${product}`,
+        `/reviews/users/${user}`,
+        `/reviews/products/${product}/users/${user}`,
+      ]
+      await readOften(reader, paths)
+      await writer.put(`/products/${product}`, { name: 'Ladle', description: 'Of beech', price: 7 })
+      for (const path of paths) {
+        expect(first((await reader.get(path)).body), path).toMatchObject({
+          product: { id: product, name: 'Ladle', description: 'Of beech', price: 7 },
+        })
+      }
+      await readOften(reader, paths)
+      await writer.patch(`/users/${user}`, { ...sample.user, name: 'Grace Hopper', avatar: '/grace.png' })
+      for (const path of paths) {
+        expect(first((await reader.get(path)).body), path).toMatchObject({
+          user: { id: user, name: 'Grace Hopper', avatar: '/grace.png' },
+        })
+      }
+    }
+  })
+
+  test('a product, a user and a category that one has read before show what the other has put into them', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const { category, product, user, review } = await createOfEach(reader)
+      const reviewsOf = async (path: string) => embedded((await reader.get(path)).body, 'reviews')
+      const productsOf = async (path: string) => embedded((await reader.get(path)).body, 'products')
+      const [ofCategory, ofProduct, ofUser] = [`/categories/${category}`, `/products/${product}`, `/users/${user}`]
+      const readAll = () => readOften(reader, [ofCategory, ofProduct, ofUser])
+
+      await readAll()
+      const added = await writer.create('/reviews/', { ...sample.review(product, user), comment: 'Second thoughts' })
+      const [shownFirst, shownAdded] = [
+        { id: review, ...sample.review(product, user) },
+        { id: added, ...sample.review(product, user), comment: 'Second thoughts' },
+      ]
+      expect(await reviewsOf(ofProduct)).toEqual([shownFirst, shownAdded])
+      expect(await reviewsOf(ofUser)).toEqual([shownFirst, shownAdded])
+
+      await readAll()
+      await writer.patch(`/reviews/${added}`, { ...sample.review(product, user), rating: 2, comment: 'Changed' })
+      const shownChanged = { ...shownAdded, rating: 2, comment: 'Changed' }
+      expect(await reviewsOf(ofProduct)).toEqual([shownFirst, shownChanged])
+      expect(await reviewsOf(ofUser)).toEqual([shownFirst, shownChanged])
+
+      await readAll()
+      await writer.delete(`/reviews/${review}`)
+      expect(await reviewsOf(ofProduct)).toEqual([shownChanged])
+      expect(await reviewsOf(ofUser)).toEqual([shownChanged])
+
+      await readAll()
+      const shelved = await writer.create(`/products/${category}/products`, { ...sample.product, name: 'Rake' })
+      expect(await productsOf(ofCategory)).toEqual([
+        { id: product, ...sample.product },
+        { id: shelved, ...sample.product, name: 'Rake' },
+      ])
+
+      await readAll()
+      await writer.put(ofProduct, { ...sample.product, name: 'Ladle' })
+      expect(await productsOf(ofCategory)).toEqual([
+        { id: product, ...sample.product, name: 'Ladle' },
+        { id: shelved, ...sample.product, name: 'Rake' },
+      ])
+
+      await readAll()
+      await writer.delete(`/products/${shelved}`)
+      expect(await productsOf(ofCategory)).toEqual([{ id: product, ...sample.product, name: 'Ladle' }])
+    }
+  })
+
+  test('a review that the other moves leaves the product and the user that had it, and comes to those that get it', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const [from, to] = [await createOfEach(reader), await createOfEach(reader)]
+      const paths = [from, to].flatMap(({ product, user }) => [`/products/${product}`, `/users/${user}`])
+      await readOften(reader, paths)
+      await writer.patch(`/reviews/${from.review}`, sample.review(to.product, to.user))
+      const reviewIds = []
+      for (const path of paths) {
+        const reviews = embedded((await reader.get(path)).body, 'reviews')
+        reviewIds.push(reviews.map(review => idOf(review)))
+      }
+      const both = [from.review, to.review]
+      expect(reviewIds).toEqual([[], [], both, both])
+    }
+  })
+
+  test('what the other has deleted is gone at once, with all that goes with it', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const withReview = await createOfEach(reader)
+      const another = await createOfEach(reader)
+      const kept = await createOfEach(reader)
+      const review = await reader.create('/reviews/', sample.review(kept.product, another.user))
+      const [category, product, user] = [
+        `/categories/${kept.category}`,
+        `/products/${withReview.product}`,
+        `/users/${another.user}`,
+      ]
+      const gone = [product, `/reviews/${withReview.review}`, `/reviews/products/${withReview.product}`]
+      await readOften(reader, [...gone, `/users/${withReview.user}`, `/categories/${withReview.category}`])
+      await writer.delete(product)
+      for (const path of gone) expect((await reader.get(path)).status, path).toBe(404)
+      expect(embedded((await reader.get(`/users/${withReview.user}`)).body, 'reviews')).toEqual([])
+      expect(embedded((await reader.get(`/categories/${withReview.category}`)).body, 'products')).toEqual([])
+
+      const goneToo = [user, `/reviews/${another.review}`, `/reviews/${review}`, `/reviews/users/${another.user}`]
+      await readOften(reader, [...goneToo, `/products/${kept.product}`])
+      await writer.delete(user)
+      for (const path of goneToo) expect((await reader.get(path)).status, path).toBe(404)
+      expect(embedded((await reader.get(`/products/${kept.product}`)).body, 'reviews')).toHaveLength(1)
+
+      await readOften(reader, [category, `/products/${kept.category}/products`])
+      await writer.delete(category)
+      expect((await reader.get(category)).status).toBe(404)
+      expect((await reader.get(`/products/${kept.category}/products`)).status).toBe(404)
+      expect((await reader.get(`/products/${kept.product}`)).status).toBe(200)
+    }
+  })
+
+  test('what was not there when one asked is there when the other has created it', async () => {
+    for (const [writer, reader] of bothWays()) {
+      for (const [path, body] of [
+        ['/categories/', sample.category],
+        ['/products/', sample.product],
+        ['/users/', sample.user],
+      ] as const) {
+        const next = `${path}${(await writer.create(path, body)) + 1}`
+        await readOften(reader, [next])
+        expect((await reader.get(next)).status, next).toBe(404)
+        expect(`${path}${await writer.create(path, body)}`).toBe(next)
+        expect((await reader.get(next)).status, next).toBe(200)
+      }
+    }
+  })
+
+  test('lists that one has read before are as the other has left them', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const { category, product, user, review } = await createOfEach(reader)
+      const lists = {
+        categories: `/categories/?skip=0&limit=1000000`,
+        products: `/products/?limit=1000000`,
+        users: `/users/?limit=1000000`,
+        reviews: `/reviews/?limit=1000000`,
+        inCategory: `/products/${category}/products`,
+        ofProduct: `/reviews/products/${product}?limit=5`,
+        ofUser: `/reviews/users/${user}?limit=5`,
+        ofBoth: `/reviews/products/${product}/users/${user}?limit=5`,
+        page: `/products/?after_id=${product - 1}&limit=3`,
+      }
+      const item = async (path: string, id: number) => (await listOf(reader, path)).find(found => found.id === id)
+      await readOften(reader, Object.values(lists))
+
+      const added = await writer.create('/reviews/', sample.review(product, user))
+      for (const path of [lists.reviews, lists.ofProduct, lists.ofUser, lists.ofBoth]) {
+        expect(await item(path, added), path).toMatchObject({ id: added, rating: sample.review(0, 0).rating })
+      }
+      for (const path of [lists.products, lists.inCategory, lists.page]) {
+        expect(await item(path, product), path).toMatchObject({ reviews: [{ id: review }, { id: added }] })
+      }
+      expect(await item(lists.users, user)).toMatchObject({ reviews: [{ id: review }, { id: added }] })
+
+      await readOften(reader, Object.values(lists))
+      await writer.put(`/products/${product}`, { ...sample.product, name: 'Ladle' })
+      for (const path of [lists.products, lists.inCategory, lists.page]) {
+        expect(await item(path, product), path).toMatchObject({ name: 'Ladle' })
+      }
+      expect(await item(lists.categories, category)).toMatchObject({ products: [{ id: product, name: 'Ladle' }] })
+      for (const path of [lists.reviews, lists.ofProduct, lists.ofUser, lists.ofBoth]) {
+        expect(await item(path, review), path).toMatchObject({ product: { name: 'Ladle' } })
+      }
+
+      await readOften(reader, Object.values(lists))
+      await writer.delete(`/reviews/${review}`)
+      for (const path of [lists.reviews, lists.ofProduct, lists.ofUser, lists.ofBoth]) {
+        expect(await item(path, review), path).toBe(undefined)
+      }
+      expect(await item(lists.products, product)).toMatchObject({ reviews: [{ id: added }] })
+
+      await readOften(reader, Object.values(lists))
+      await writer.delete(`/products/${product}`)
+      for (const path of [lists.products, lists.inCategory, lists.page]) {
+        expect(await item(path, product), path).toBe(undefined)
+      }
+      expect(await item(lists.reviews, added)).toBe(undefined)
+      expect(await item(lists.users, user)).toMatchObject({ reviews: [] })
+      expect(await item(lists.categories, category)).toMatchObject({ products: [] })
+    }
+  })
+
+  test('a page says that there is more as soon as the other has added it, and no longer when it is gone', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const last = await reader.create('/products/', sample.product)
+      const page = `/products/?after_id=${last - 1}&limit=1`
+      const link = async () => (await reader.get(page)).headers.get('Link')
+      await readOften(reader, [page])
+      expect(await link()).toBe(null)
+      const more = await writer.create('/products/', sample.product)
+      expect(await link()).toContain('rel="next"')
+      await readOften(reader, [page])
+      await writer.delete(`/products/${more}`)
+      expect(await link()).toBe(null)
+    }
+  })
+
+  test('an embedded array says that it was cut as soon as the other has added what it cannot show', async () => {
+    for (const [writer, reader] of bothWays()) {
+      const { product, user } = await createOfEach(reader)
+      const addOne = () => writer.create('/reviews/', sample.review(product, user))
+      await Promise.all(Array.from({ length: 99 }, addOne))
+      const path = `/products/${product}`
+      await readOften(reader, [path])
+      expect((await reader.get(path)).headers.get('Link')).toBe(null)
+      const surplus = await addOne()
+      const cut = await reader.get(path)
+      expect(cut.headers.get('Link')).toContain('rel="more"')
+      expect(embedded(cut.body, 'reviews')).toHaveLength(100)
+      await readOften(reader, [path])
+      await writer.delete(`/reviews/${surplus}`)
+      expect((await reader.get(path)).headers.get('Link')).toBe(null)
+    }
+  })
+
+  test('a write through one that is refused changes nothing that the other shows', async () => {
+    const { product } = await createOfEach(one)
+    const before = (await other.get(`/products/${product}`)).body
+    expect((await one.put(`/products/${product}`, { ...sample.product, price: -1 })).status).toBe(422)
+    expect((await one.post('/reviews/', sample.review(product, 0))).status).toBe(404)
+    expect((await other.get(`/products/${product}`)).body).toEqual(before)
+  })
+
+  test('updates of one product through both at once leave one of them whole, and both show the same', async () => {
+    const product = await one.create('/products/', sample.product)
+    const bodyOf = (number: number) => ({ name: `Version ${number}`, description: `${number}`, price: number })
+    await Promise.all(
+      Array.from({ length: 100 }, async (_, place) => {
+        const answer = await (place % 2 === 0 ? one : other).put(`/products/${product}`, bodyOf(place + 1))
+        expect(answer.body).toEqual({ id: product, ...bodyOf(place + 1), reviews: [] })
+      }),
+    )
+    const shown = (await one.get(`/products/${product}`)).body
+    expect(shown).toEqual({ id: product, ...bodyOf(priceOf(shown)), reviews: [] })
+    expect((await other.get(`/products/${product}`)).body).toEqual(shown)
+  })
+
+  test('of deletions of one product through both at once exactly one finds it', async () => {
+    const products = await Promise.all(Array.from({ length: 20 }, () => one.create('/products/', sample.product)))
+    for (const product of products) {
+      const answers = await Promise.all([one, other].map(api => api.delete(`/products/${product}`)))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 404])
+    }
+  })
+
+  test('what another program changes in the file is shown at once, too', async () => {
+    const product = await one.create('/products/', sample.product)
+    await readOften(one, [`/products/${product}`])
+    using database = new Database(file)
+    database.run('UPDATE products SET price = 99 WHERE id = ?', [product])
+    expect(priceOf((await one.get(`/products/${product}`)).body)).toBe(99)
+  })
+
+  function bothWays(): (readonly [writer: Client, reader: Client])[] {
+    return [
+      [one, other],
+      [other, one],
+      [one, one],
+    ]
+  }
+})
+
+test('what is seeded beside a running service is shown by it at once', async () => {
+  using folder = temporaryFolder()
+  const database = `sqlite:${join(folder.path, 'shop.db')}`
+  await using service = await startService(database, { flags: FLAGS })
+  const api = client(() => service.address)
+  await readOften(api, ['/products/', '/categories/', '/products/1'])
+  expect(await run(['seed', '--database', database])).toMatchObject({ status: 0 })
+  expect(await listOf(api, '/products/?limit=1000')).toHaveLength(500)
+  expect(await listOf(api, '/categories/')).toHaveLength(20)
+  expect((await api.get('/products/1')).status).toBe(200)
+})
+
+test('services that start at once on a database that is not there make it once, and all serve it', async () => {
+  using folder = temporaryFolder()
+  const database = `sqlite:${join(folder.path, 'shop.db')}`
+  await using open = new AsyncDisposableStack()
+  const started = await Promise.all(
+    Array.from({ length: 4 }, async () => open.use(await startService(database, { flags: FLAGS }))),
+  )
+  const apis = started.map(service => client(() => service.address))
+  const ids = await Promise.all(apis.map(api => api.create('/products/', sample.product)))
+  expect(ids.sort()).toEqual([1, 2, 3, 4])
+  for (const api of apis) expect(await listOf(api, '/products/')).toHaveLength(4)
+})
+
+test('when one of two services is stopped or killed the other goes on', async () => {
+  using folder = temporaryFolder()
+  const database = `sqlite:${join(folder.path, 'shop.db')}`
+  await using staying = await startService(database, { flags: FLAGS })
+  const api = client(() => staying.address)
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    await using leaving = await startService(database, { flags: FLAGS })
+    const id = await client(() => leaving.address).create('/products/', sample.product)
+    await readOften(api, [`/products/${id}`])
+    expect(await leaving.stop(signal)).toBe(signal === 'SIGTERM' ? 0 : null)
+    expect((await api.get(`/products/${id}`)).status).toBe(200)
+    expect((await api.put(`/products/${id}`, { ...sample.product, price: 5 })).status).toBe(200)
+    expect(priceOf((await api.get(`/products/${id}`)).body)).toBe(5)
+  }
+})
+
+test('a service goes on reading while another process holds the database for writing, and writes afterwards', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  using database = new Database(file)
+  database.run('BEGIN IMMEDIATE')
+  database.run('UPDATE products SET price = 99')
+  const writes = Promise.all(Array.from({ length: 10 }, () => api.create('/products/', sample.product)))
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: sample.product.price })
+  expect(await listOf(api, '/products/')).toHaveLength(1)
+  database.run('COMMIT')
+  expect(new Set(await writes).size).toBe(10)
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: 99 })
+})
+
+async function createOfEach(api: Client) {
+  const category = await api.create('/categories/', sample.category)
+  const product = await api.create(`/products/${category}/products`, sample.product)
+  const user = await api.create('/users/', sample.user)
+  const review = await api.create('/reviews/', sample.review(product, user))
+  return { category, product, user, review }
+}
+
+async function readOften(api: Client, paths: readonly string[]): Promise<void> {
+  for (let time = 0; time < READS; time += 1) await Promise.all(paths.map(path => api.get(path)))
+}
+
+async function listOf(api: Client, path: string): Promise<{ readonly id: number }[]> {
+  const { status, body } = await api.get(path)
+  if (status === 404) return []
+  if (!Array.isArray(body)) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`)
+  return body
+}
+
+/** A list's first item, or a resource itself. */
+function first(body: unknown): unknown {
+  return Array.isArray(body) ? body[0] : body
+}
+
+function embedded(body: unknown, name: 'reviews' | 'products'): unknown[] {
+  const array: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
+  if (!Array.isArray(array)) throw new Error(`no ${name} in ${JSON.stringify(body)}`)
+  return array
+}
+
+function idOf(body: unknown): number {
+  return memberOf(body, 'id')
+}
+
+function priceOf(body: unknown): number {
+  return memberOf(body, 'price')
+}
+
+function memberOf(body: unknown, name: string): number {
+  const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
+  return typeof value === 'number' ? value : Number.NaN
+}

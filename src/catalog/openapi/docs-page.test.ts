@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Locator, Page } from 'playwright-core'
+import { z } from 'zod'
+import { openBrowser, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import type { Client } from '../../../test/harness/client.ts'
+import { onEachEngine } from '../../../test/harness/contract.ts'
+import { sample } from '../../../test/harness/samples.ts'
+
+/** To unpack and start a browser takes its time on a busy machine. */
+const BROWSER_TIMEOUT_MS = 60_000
+
+setDefaultTimeout(BROWSER_TIMEOUT_MS)
+
+const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
+
+const Description = z.object({
+  paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))),
+})
+
+onEachEngine('the /docs page', api => {
+  let browser: TestBrowser
+  beforeAll(async () => {
+    browser = await openBrowser()
+  }, BROWSER_TIMEOUT_MS)
+  afterAll(() => browser[Symbol.asyncDispose]())
+
+  test('shows the title Store API, its version, and each operation with method, path and operation id', async () => {
+    await using tab = await browser.openTab()
+    await openDocs(tab.page, api)
+    expect(await tab.page.title()).toBe('Store API')
+    expect(await tab.page.locator('.info h1, .info h2').first().textContent()).toStartWith('Store API')
+    expect(await tab.page.locator('.info .version').first().textContent()).toContain('0.1.0')
+    const shown = await Promise.all((await tab.page.locator('.opblock').all()).map(operationLine))
+    expect(shown.sort()).toEqual((await describedOperations(api)).sort())
+    expect(shown).toHaveLength(25)
+  })
+
+  test('asks nothing of another origin, and runs without an error, a warning or a breach of its security policy', async () => {
+    await using tab = await browser.openTab()
+    await openDocs(tab.page, api)
+    await tab.page.evaluate(`
+      for (const control of document.querySelectorAll('.models-control, .opblock-summary-control')) control.click()
+    `)
+    await tab.page.locator('.opblock-body').nth(24).waitFor()
+    expect(tab.requests().map(address => new URL(address).origin)).toEqual(tab.requests().map(() => api.address()))
+    expect(tab.requests().map(address => new URL(address).pathname)).toContain('/openapi.json')
+    expect(tab.complaints()).toEqual([])
+  })
+
+  test('is held by a policy that the browser enforces: a script from elsewhere and an inline one do not run', async () => {
+    await using tab = await browser.openTab()
+    await openDocs(tab.page, api)
+    await tab.page.evaluate(`
+      const inline = document.createElement('script')
+      inline.textContent = 'window.intruded = true'
+      const foreign = document.createElement('script')
+      foreign.src = 'http://127.0.0.1:1/intrude.js'
+      const refused = new Promise(resolve => { foreign.onerror = resolve })
+      document.body.append(inline, foreign)
+      refused
+    `)
+    expect(await tab.page.evaluate('window.intruded')).toBeUndefined()
+    expect(tab.complaints().filter(complaint => complaint.startsWith('policy: script-src-elem'))).toEqual([
+      expect.stringContaining(' inline '),
+      expect.stringContaining('http://127.0.0.1:1/intrude.js'),
+    ])
+  })
+
+  test('lets one try out an operation: what is typed is created, and the answer 200 is shown', async () => {
+    await using tab = await browser.openTab()
+    await openDocs(tab.page, api)
+    const operation = await expand(tab.page, 'create_category_categories__post')
+    await operation.getByRole('button', { name: 'Try it out' }).click()
+    await operation.locator('textarea').fill(JSON.stringify(sample.category))
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    const { status, body } = await shownAnswer(operation)
+    expect(status).toBe('200')
+    const shown = z.object({ id: z.int() }).loose().parse(JSON.parse(body))
+    expect(shown).toEqual({ id: shown.id, ...sample.category, products: [] })
+    expect((await api.get(`/categories/${shown.id}`)).body).toEqual(shown)
+    expect(tab.complaints()).toEqual([])
+  })
+
+  test('offers an example body that the service takes', async () => {
+    await using tab = await browser.openTab()
+    await openDocs(tab.page, api)
+    const operation = await expand(tab.page, 'create_product_products__post')
+    await operation.getByRole('button', { name: 'Try it out' }).click()
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    expect((await shownAnswer(operation)).status).toBe('200')
+  })
+
+  test('shows a refusal with its status and what is wrong', async () => {
+    await using tab = await browser.openTab()
+    await openDocs(tab.page, api)
+    const operation = await expand(tab.page, 'create_category_categories__post')
+    await operation.getByRole('button', { name: 'Try it out' }).click()
+    await operation.locator('textarea').fill('{"name": "Ab", "description": "Too short a name"}')
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    const { status, body } = await shownAnswer(operation)
+    expect(status).toStartWith('422')
+    expect(body).toContain('String should have at least 3 characters')
+  })
+
+  test('leads straight to an operation by its address', async () => {
+    await using tab = await browser.openTab()
+    await tab.page.goto(`${api.address()}/docs#/Users/create_user_users__post`)
+    const operation = tab.page.locator('#operations-Users-create_user_users__post')
+    await operation.getByRole('button', { name: 'Try it out' }).waitFor()
+    expect(await operation.textContent()).toContain('Request body')
+  })
+
+  test('fits the width of a phone', async () => {
+    await using tab = await browser.openTab(PHONE)
+    await openDocs(tab.page, api)
+    expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
+    expect(tab.complaints()).toEqual([])
+  })
+})
+
+async function openDocs(page: Page, api: Client): Promise<void> {
+  await page.goto(`${api.address()}/docs`)
+  await page.locator('.opblock').nth(24).waitFor()
+}
+
+async function describedOperations(api: Client): Promise<string[]> {
+  const { paths } = Description.parse((await api.get('/openapi.json')).body)
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => `${method.toUpperCase()} ${path} ${operationId}`),
+  )
+}
+
+async function operationLine(operation: Locator): Promise<string> {
+  const parts = ['.opblock-summary-method', '.opblock-summary-path', '.opblock-summary-operation-id']
+  const texts = await Promise.all(parts.map(part => operation.locator(part).textContent()))
+  // Long words carry invisible places to break them.
+  return texts.join(' ').replaceAll('\u200b', '')
+}
+
+async function expand(page: Page, operationId: string): Promise<Locator> {
+  const operation = page.locator(`.opblock[id$="-${operationId}"]`)
+  await operation.locator('.opblock-summary-control').click()
+  return operation
+}
+
+/** The answer that the page got from the service, not one that it only describes. */
+async function shownAnswer(operation: Locator): Promise<{ status: string; body: string }> {
+  const answer = operation.locator('.live-responses-table .response').first()
+  return {
+    status: (await answer.locator('.response-col_status').textContent()) ?? '',
+    body: (await answer.locator('.highlight-code code').first().textContent()) ?? '',
+  }
+}

@@ -1,0 +1,425 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
+import type { ModelCall } from '../../test/harness/peers/model-server.ts'
+
+/** To unpack and start a browser takes its time on a busy machine. */
+const BROWSER_TIMEOUT_MS = 60_000
+
+setDefaultTimeout(BROWSER_TIMEOUT_MS)
+
+const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
+/** Of one client; the other places are for others. */
+const ANSWERS_RUNNING_MAX = 12
+
+let browser: TestBrowser
+let server: ChatServer
+beforeAll(async () => {
+  browser = await openBrowser()
+  server = await startChatServer()
+}, BROWSER_TIMEOUT_MS)
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await browser[Symbol.asyncDispose]()
+}, BROWSER_TIMEOUT_MS)
+
+test('a whole turn: what is sent is shown, what is waited for is said, the answer grows, and the field is ready again', async () => {
+  await using tab = await browser.openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const { page } = tab
+  await page.goto(server.chat.address)
+  const call = await send(page, 'What is a spade?')
+  await expectLastMessages(page, ['You', 'What is a spade?'], ['Assistant', ''])
+  await page.getByText('Waiting for the answer').waitFor()
+  await call.send('A **spade** is a tool.\n\n```ts\nconst spade = 1\n')
+  await page.locator('#Response strong').waitFor()
+  await page.getByText('Answering').waitFor()
+  expect(await page.locator('.written').last().getAttribute('aria-busy')).toBe('true')
+  await call.send('```\n')
+  await call.finish()
+  await answered(page)
+  expect(await page.locator('.written').last().getAttribute('aria-busy')).toBe('false')
+  expect(await focused(page)).toBe('user_prompt')
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('const spade = 1\n')
+  expect(tab.requests().every(address => new URL(address).origin === server.chat.address)).toBe(true)
+  expect(complaints(tab)).toEqual([])
+})
+
+test('a second turn leaves the first as it is, and no id is there twice', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  await (await send(page, 'first')).answer('The first answer.')
+  await answered(page)
+  const call = await send(page, 'second')
+  await call.send('The second')
+  await page.getByText('The second').waitFor()
+  expect(await duplicateIds(page)).toEqual([])
+  await call.send(' answer.')
+  await call.finish()
+  await answered(page)
+  expect((await messages(page)).slice(3)).toEqual([
+    ['You', 'first'],
+    ['Assistant', 'The first answer.'],
+    ['You', 'second'],
+    ['Assistant', 'The second answer.'],
+  ])
+  expect(await duplicateIds(page)).toEqual([])
+  expect(complaints(tab)).toEqual([])
+})
+
+test('Shift+Enter begins a line, Enter sends, and one answer is waited for before the next is asked for', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  await page.getByLabel('Your message').focus()
+  await page.keyboard.type('one')
+  await page.keyboard.press('Shift+Enter')
+  await page.keyboard.type('two')
+  await page.keyboard.press('Enter')
+  const call = await server.model.nextCall()
+  expect(call.prompt).toBe('one\ntwo')
+  await call.send('Three')
+  await page.getByText('Three').waitFor()
+  await page.keyboard.type('too early')
+  await page.keyboard.press('Enter')
+  await page.getByText('Wait for this answer, or stop it.').waitFor()
+  await call.finish()
+  await answered(page)
+  expect(await page.getByLabel('Your message').inputValue()).toBe('too early')
+  await page.keyboard.press('Enter')
+  const next = await server.model.nextCall()
+  expect(next.prompt).toBe('too early')
+  await next.finish()
+})
+
+test('the stop button ends the answer: the connection to the model is closed, and what came stays', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  const call = await send(page, 'stop me')
+  await call.send('The beginning')
+  await page.getByText('The beginning').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await call.closed
+  await answered(page)
+  await expectLastMessages(page, ['You', 'stop me'], ['Assistant', 'The beginning\nThe answer was stopped.'])
+  expect(await focused(page)).toBe('user_prompt')
+  expect(complaints(tab)).toEqual([])
+})
+
+test('a reload amid an answer comes back to it, with all that came, and the model is not asked again', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  const call = await send(page, 'reloaded')
+  await call.send('one ')
+  await page.getByText('one', { exact: true }).waitFor()
+  await page.reload()
+  await page.getByText('one', { exact: true }).waitFor()
+  await call.send('two')
+  await call.finish()
+  await answered(page)
+  expect(await messages(page)).toEqual([
+    ['You', 'reloaded'],
+    ['Assistant', 'one two'],
+  ])
+  await page.reload()
+  expect(await messages(page)).toEqual([
+    ['You', 'reloaded'],
+    ['Assistant', 'one two'],
+  ])
+  expect(callsFor('reloaded')).toBe(1)
+  expect(complaints(tab)).toEqual([])
+})
+
+test('a connection that is cut amid an answer recovers by itself, says so meanwhile, and nothing is missing', async () => {
+  await using proxy = await startCuttingProxy(server.chat.address)
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(proxy.address)
+  const call = await send(page, 'cut off')
+  await call.send('one ')
+  await page.getByText('one', { exact: true }).waitFor()
+  proxy.cut()
+  await page.getByText('The connection is lost.').waitFor()
+  await call.send('two ')
+  await page.getByText('one two').waitFor()
+  expect(await page.locator('#trouble').textContent()).toBe('')
+  await call.send('three')
+  await call.finish()
+  await answered(page)
+  await expectLastMessages(page, ['You', 'cut off'], ['Assistant', 'one two three'])
+  expect(callsFor('cut off')).toBe(1)
+})
+
+test('when an answer has ended, nothing is asked for any more', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  await (await send(page, 'over')).answer('It is over.')
+  await answered(page)
+  const before = tab.requests().length
+  // Longer than a browser waits before it opens a stream again.
+  await page.waitForTimeout(4_000)
+  expect(tab.requests().slice(before)).toEqual([])
+  expect(complaints(tab)).toEqual([])
+})
+
+test('two tabs on one turn show the same answer, from one call', async () => {
+  await using first = await browser.openTab()
+  await using second = await browser.openTab({ viewport: { width: 800, height: 600 } })
+  await first.page.goto(server.chat.address)
+  const call = await send(first.page, 'two tabs')
+  await call.send('one ')
+  await first.page.getByText('one', { exact: true }).waitFor()
+  await second.page.goto(first.page.url())
+  await second.page.getByText('one', { exact: true }).waitFor()
+  await call.send('two')
+  await call.finish()
+  for (const { page } of [first, second]) {
+    await answered(page)
+    await expectLastMessages(page, ['You', 'two tabs'], ['Assistant', 'one two'])
+  }
+  expect(callsFor('two tabs')).toBe(1)
+})
+
+test('a failure of the model is readable, and the next message can be sent', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  await (await send(page, 'refused')).refuse(401)
+  await page.locator('.note.failure').waitFor()
+  await answered(page)
+  await (await send(page, 'again')).answer('Here I am.')
+  await page.getByText('Here I am.').waitFor()
+  expect(complaints(tab)).toEqual([])
+})
+
+test('blanks alone are refused where they were typed, and the conversation stays', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  await page.getByLabel('Your message').fill('   ')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').waitFor()
+  expect(await page.getByRole('alert').textContent()).toBe('Write something first.')
+  expect(await focused(page)).toBe('user_prompt')
+  expect(await messages(page)).toHaveLength(3)
+  await (await send(page, 'something')).answer('Thanks.')
+  await page.getByText('Thanks.').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+})
+
+test('a server that cannot be reached is named, and what was typed is still there', async () => {
+  await using proxy = await startCuttingProxy(server.chat.address)
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(proxy.address)
+  await proxy[Symbol.asyncDispose]()
+  await page.getByLabel('Your message').fill('Is anybody there?')
+  await page.keyboard.press('Enter')
+  await page.getByText('The server cannot be reached.').waitFor()
+  expect(await page.getByLabel('Your message').inputValue()).toBe('Is anybody there?')
+})
+
+test('the page follows the answer down, unless the reader has scrolled up', async () => {
+  await using tab = await browser.openTab({ viewport: { width: 800, height: 500 } })
+  const { page } = tab
+  await page.goto(server.chat.address)
+  const call = await send(page, 'a long one')
+  await call.send(lines(1, 40))
+  await page.getByText('line 40.').waitFor()
+  await isAtTheEnd(page)
+  await page.evaluate('scrollTo(0, 100)')
+  await page.waitForFunction('scrollY === 100')
+  await scrollIsToldOf(page)
+  await call.send(lines(41, 60))
+  await page.getByText('line 60.').waitFor({ state: 'attached' })
+  expect(await page.evaluate<number>('scrollY')).toBe(100)
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  await page.waitForFunction('scrollY > 100')
+  await scrollIsToldOf(page)
+  await call.send(lines(61, 80))
+  await page.getByText('line 80.').waitFor()
+  await isAtTheEnd(page)
+  await call.finish()
+})
+
+test('nothing that the model or the user writes acts: no script, link, attribute, id or frame of theirs', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  const dialogs: string[] = []
+  page.on('dialog', dialog => {
+    dialogs.push(dialog.message())
+    void dialog.dismiss()
+  })
+  const call = await send(page, TRICKS.join('\n\n'))
+  for (const trick of TRICKS) await call.send(`${trick}\n\n`)
+  await call.send('The end of the tricks.')
+  await page.getByText('The end of the tricks.').last().waitFor()
+  const shown = await page.locator('#Response').innerHTML()
+  expect(shown).not.toMatch(/<(script|img|iframe|form|input|style|svg|object|base|meta)\b/i)
+  const attributes = await page.evaluate<string[]>(
+    `[...document.querySelectorAll('.turn *')].flatMap(element => element.getAttributeNames())`,
+  )
+  expect(attributes.filter(name => name.startsWith('on') || name.includes('hx-'))).toEqual([])
+  const links = await page.evaluate<string[]>(`[...document.querySelectorAll('.turn a')].map(link => link.protocol)`)
+  expect(links.filter(protocol => !['http:', 'https:', 'mailto:'].includes(protocol))).toEqual([])
+  expect(await duplicateIds(page)).toEqual([])
+  for (const element of await page.locator('.turn [role], .turn button, .turn [tabindex]').all()) {
+    await element.click({ timeout: 500 }).catch(() => {})
+  }
+  await call.finish()
+  await answered(page)
+  expect(await page.locator('#composer').count()).toBe(1)
+  expect(await page.locator('.message').count()).toBe(5)
+  expect(await page.evaluate('window.intruded')).toBeUndefined()
+  expect(dialogs).toEqual([])
+  expect(tab.requests().filter(address => /intrude|evil/.test(address))).toEqual([])
+  expect(tab.requests().every(address => new URL(address).origin === server.chat.address)).toBe(true)
+  expect(complaints(tab)).toEqual([])
+  await (await send(page, 'still alive?')).answer('Yes.')
+  await page.getByText('Yes.', { exact: true }).waitFor()
+})
+
+test('an answer that waits in line says so', async () => {
+  const { chat, model } = server
+  const others: ModelCall[] = []
+  for (let index = 0; index < ANSWERS_RUNNING_MAX; index += 1) {
+    await chat.post(`busy-${index}`, 'busy')
+    chat.listen(`busy-${index}`)
+    others.push(await model.nextCall())
+  }
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(chat.address)
+  await page.getByLabel('Your message').fill('in line')
+  await page.keyboard.press('Enter')
+  await page.getByText('waiting in line').waitFor()
+  for (const call of others) await call.answer('done')
+  await (await model.nextCall()).answer('It is your turn.')
+  await page.getByText('It is your turn.').waitFor()
+  expect(complaints(tab)).toEqual([])
+})
+
+test('the page fits a phone and is dark where that is wanted', async () => {
+  await using tab = await browser.openTab({ ...PHONE, colorScheme: 'dark' })
+  const { page } = tab
+  await page.goto(server.chat.address)
+  const call = await send(page, `A ${'very'.repeat(40)} long word`)
+  await call.answer(
+    `Also ${'long'.repeat(60)}.\n\n| ${'wide '.repeat(20)} | table |\n| --- | --- |\n| a | b |\n\n`,
+    `\`\`\`sh\n${'echo wide '.repeat(30)}\n\`\`\`\n`,
+  )
+  await answered(page)
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
+  expect(await lightness(page, 'body', 'background-color')).toBeLessThan(64)
+  expect(await lightness(page, '#Response', 'color')).toBeGreaterThan(192)
+  expect(complaints(tab)).toEqual([])
+})
+
+test('without scripts, a plain form leads to the answer', async () => {
+  await using tab = await browser.openTab({ javaScriptEnabled: false })
+  const { page } = tab
+  await page.goto(server.chat.address)
+  await page.getByLabel('Your message').fill('no scripts')
+  await page.getByRole('button', { name: 'Send' }).click()
+  const call = await server.model.nextCall()
+  expect(call.prompt).toBe('no scripts')
+  await call.answer('No scripts needed.')
+  await page.getByText('No scripts needed.').waitFor()
+  await page.getByLabel('Your message').fill('once more')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await (await server.model.nextCall()).answer('With pleasure.')
+  await page.getByText('With pleasure.').waitFor()
+})
+
+const TRICKS = [
+  '<script>window.intruded = 1; alert(1)</script>',
+  '<img src=x onerror="window.intruded = 1"> ![picture](http://evil.example/intrude.png)',
+  '[link](javascript:window.intruded=1) [link](JaVaScRiPt:alert(1)) [link](data:text/html,<script>alert(1)</script>)',
+  '[link](  javascript&colon;alert(1)) [x](vbscript:alert(1)) <javascript:alert(1)>',
+  '<div hx-get="/intrude" hx-trigger="load" data-hx-get="/intrude">gadget</div>',
+  '</div></div></article></main><form id="composer" action="/intrude"><button>Send</button></form>',
+  '<div id="chat" hx-swap-oob="true" sse-connect="/intrude"></div><div id="Response">mine</div>',
+  'line\r\n\r\nevent: Terminate\rdata: <div id="chat" hx-swap-oob="true"></div>\n\nevent: Response',
+  '"><svg onload=alert(1)> &lt;script&gt;alert(1)&lt;/script&gt; <style>body{display:none}</style>',
+  '```"><script>alert(1)</script>\n</code></pre><script>alert(1)</script>\n```',
+  '# <iframe src="http://evil.example/"></iframe>',
+  '[a]: javascript:alert(1) "title"\n\n[a]',
+  '| <base href="http://evil.example/"> | `</code><script>alert(1)</script>` |\n| --- | --- |',
+  '<meta http-equiv="refresh" content="0; url=http://evil.example/">',
+]
+
+/** Types a message and sends it; the answer is in the test's hands. */
+async function send(page: Page, text: string): Promise<ModelCall> {
+  await page.getByLabel('Your message').fill(text)
+  await page.keyboard.press('Enter')
+  return server.model.nextCall()
+}
+
+async function answered(page: Page): Promise<void> {
+  await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
+}
+
+/** A stream that the page has left is no fault. */
+function complaints(tab: Tab): string[] {
+  return tab.complaints().filter(complaint => !/^failed: \S+\/chatstream\/\S+ net::ERR_ABORTED$/.test(complaint))
+}
+
+/** Who said what, as it is shown. */
+async function messages(page: Page): Promise<[sender: string, text: string][]> {
+  const shown = await page.locator('.message').all()
+  return Promise.all(
+    shown.map(async message => [
+      (await message.locator('.sender').textContent()) ?? '',
+      ((await message.locator('.bubble').textContent()) ?? '').trim(),
+    ]),
+  )
+}
+
+async function expectLastMessages(page: Page, ...expected: [sender: string, text: string][]): Promise<void> {
+  expect((await messages(page)).slice(-expected.length)).toEqual(expected)
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>('document.activeElement.id')
+}
+
+function duplicateIds(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`
+    const ids = [...document.querySelectorAll('[id]')].map(element => element.id)
+    ids.filter((id, index) => ids.indexOf(id) !== index)
+  `)
+}
+
+async function isAtTheEnd(page: Page): Promise<void> {
+  await page.waitForFunction('document.documentElement.scrollHeight - innerHeight - scrollY < 2')
+}
+
+/** A browser tells the page of a scroll with the next frame. */
+async function scrollIsToldOf(page: Page): Promise<void> {
+  await page.evaluate('new Promise(told => requestAnimationFrame(() => requestAnimationFrame(told)))')
+}
+
+/** From 0 to 255. */
+function lightness(page: Page, selector: string, property: string): Promise<number> {
+  return page.evaluate<number>(`
+    const color = getComputedStyle(document.querySelector('${selector}')).getPropertyValue('${property}')
+    const parts = color.match(/\\d+/g).slice(0, 3).map(Number)
+    parts.reduce((sum, part) => sum + part, 0) / 3
+  `)
+}
+
+function lines(first: number, last: number): string {
+  return Array.from({ length: last - first + 1 }, (_, index) => `line ${first + index}.\n\n`).join('')
+}
+
+function callsFor(prompt: string): number {
+  return server.model.calls.filter(call => call.prompt === prompt).length
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { sqlite } from '../../test/harness/engines.ts'
+
+/** What a page shows while one address has all that it may have. */
+
+/** To unpack and start a browser takes its time on a busy machine. */
+const BROWSER_TIMEOUT_MS = 60_000
+
+setDefaultTimeout(BROWSER_TIMEOUT_MS)
+
+let browser: TestBrowser
+let server: ChatServer
+beforeAll(async () => {
+  browser = await openBrowser()
+  server = await startChatServer(sqlite, { environment: { CHAT_ANSWERS_PER_ADDRESS: '1' } })
+}, BROWSER_TIMEOUT_MS)
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await browser[Symbol.asyncDispose]()
+}, BROWSER_TIMEOUT_MS)
+
+test('an answer that cannot begin yet says so, and begins by itself when it can', async () => {
+  const { chat, model } = server
+  await chat.post('other', 'other')
+  const other = chat.listen('other')
+  const call = await model.nextCall()
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(chat.address)
+  await page.getByLabel('Your message').fill('too soon')
+  await page.keyboard.press('Enter')
+  await page.getByText('Too many answers are under way. Trying again …').waitFor()
+  await call.answer('done')
+  await other.end()
+  await (await model.nextCall()).answer('Here it is.')
+  await page.getByText('Here it is.').waitFor()
+  expect(await page.locator('#trouble').textContent()).toBe('')
+})
+
+test('without scripts, the page looks again by itself until its answer can begin', async () => {
+  const { chat, model } = server
+  await chat.post('another', 'another')
+  const another = chat.listen('another')
+  const call = await model.nextCall()
+  await using tab = await browser.openTab({ javaScriptEnabled: false })
+  const { page } = tab
+  await page.goto(chat.address)
+  await page.getByLabel('Your message').fill('too soon')
+  const refused = page.waitForResponse(response => response.status() === 429)
+  await page.getByRole('button', { name: 'Send' }).click()
+  expect((await refused).headers()['retry-after']).toBe('5')
+  await call.answer('done')
+  await another.end()
+  await (await model.nextCall()).answer('Here it is.')
+  await page.getByText('Here it is.').waitFor()
+})
+
+test('a message that is not taken for now is still there, with the reason, and can be sent again', async () => {
+  await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(bounded.chat.address)
+  await page.getByLabel('Your message').fill('first')
+  await page.keyboard.press('Enter')
+  await (await bounded.model.nextCall()).answer('The first answer.')
+  await page.getByText('The first answer.').waitFor()
+  await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
+  for (let time = 0; time < 2; time += 1) {
+    await page.getByLabel('Your message').fill('two\nlines')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'Too many messages have come from your network.' }).waitFor()
+    expect(await page.getByLabel('Your message').inputValue()).toBe('two\nlines')
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('user_prompt')
+    expect(await page.locator('#trouble').textContent()).toBe('')
+    expect(await page.locator('.message').count()).toBe(5)
+    expect(await page.getByText('The first answer.').count()).toBe(1)
+  }
+})
+
+test('without scripts, too, a message that is not taken for now is still there', async () => {
+  await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
+  await bounded.chat.post('first', 'first')
+  await using tab = await browser.openTab({ javaScriptEnabled: false })
+  const { page } = tab
+  await page.goto(bounded.chat.address)
+  await page.getByLabel('Your message').fill('two\nlines')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('alert').filter({ hasText: 'Too many messages have come from your network.' }).waitFor()
+  expect(await page.getByLabel('Your message').inputValue()).toBe('two\nlines')
+})

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync } from 'node:fs'
+import { client } from '../../../test/harness/client.ts'
+import { type Certificate, makeCertificate, opensslPath } from '../../../test/harness/postgres/certificate.ts'
+import { createDatabase } from '../../../test/harness/postgres/database.ts'
+import { PostgresServer } from '../../../test/harness/postgres/server.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { run, startService } from '../../../test/harness/service.ts'
+import { type TemporaryFolder, temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+const FLAGS = ['--access-log', 'off']
+
+const open = new AsyncDisposableStack()
+let folder: TemporaryFolder
+let server: PostgresServer
+
+beforeAll(async () => {
+  folder = open.use(temporaryFolder())
+  chmodSync(folder.path, 0o777)
+  server = open.use(await PostgresServer.start())
+})
+afterAll(() => open.disposeAsync())
+
+test('the connections of a service tell its name to whoever looks at the database', async () => {
+  await using database = await createDatabase(server.url())
+  await using service = await startService(database.url, { flags: FLAGS })
+  await client(() => service.address).create('/products/', sample.product)
+  const names = await server.ask<{ name: string }>(
+    sql => sql`SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = ${database.name}`,
+  )
+  for (const { name } of names) expect(name).toStartWith('stockroom')
+  expect(names.length).toBeGreaterThan(0)
+})
+
+test('a name in the address is the name of the connections', async () => {
+  await using database = await createDatabase(server.url())
+  await using service = await startService(`${database.url}?application_name=shop-7`, { flags: FLAGS })
+  await client(() => service.address).create('/products/', sample.product)
+  const names = await server.ask<{ name: string }>(
+    sql => sql`SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = ${database.name}`,
+  )
+  expect(names).toHaveLength(1)
+  expect(names[0]).toEqual({ name: 'shop-7' })
+})
+
+test('a wrong password, user or database is told in one line without the password', async () => {
+  const wrong = { password: 'wrong-secret', username: 'nobody-there', pathname: '/nothing_here' } as const
+  for (const [part, value] of Object.entries(wrong)) {
+    const url = new URL(server.url())
+    Reflect.set(url, part, value)
+    const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', url.href])
+    expectRefusal(refused, { status: 1, reason: /database|password|role/ }, part)
+    expect(refused.errors + refused.output, part).not.toContain(decodeURIComponent(url.password))
+  }
+})
+
+describe.skipIf(opensslPath === null)('with TLS', () => {
+  let certificate: Certificate
+  let secure: PostgresServer
+
+  beforeAll(async () => {
+    certificate = await makeCertificate(opensslPath ?? '', folder.path, 'localhost')
+    secure = open.use(
+      await PostgresServer.start({
+        settings: { ssl: 'on', ssl_cert_file: certificate.path, ssl_key_file: certificate.keyPath },
+      }),
+    )
+  })
+
+  test('sslmode=require encrypts, whoever has signed the certificate', async () => {
+    expect(await encryption('127.0.0.1', 'sslmode=require')).toEqual([{ encrypted: true }])
+  })
+
+  test('sslmode=verify-full takes a certificate of the authority in sslrootcert, for the host it is for', async () => {
+    const authority = `sslrootcert=${encodeURIComponent(certificate.path)}`
+    expect(await encryption('localhost', `sslmode=verify-full&${authority}`)).toEqual([{ encrypted: true }])
+  })
+
+  test('sslmode=verify-full refuses a certificate of no known authority, and one for another host', async () => {
+    const authority = `sslrootcert=${encodeURIComponent(certificate.path)}`
+    for (const [host, query] of [
+      ['localhost', 'sslmode=verify-full'],
+      ['127.0.0.1', `sslmode=verify-full&${authority}`],
+    ] as const) {
+      const address = addressOf(secure.url(), host, query)
+      const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', address])
+      expectRefusal(refused, { status: 1, reason: /certificate/ }, query)
+    }
+  })
+
+  test('a server that does not encrypt is refused where encryption is required', async () => {
+    const address = addressOf(server.url(), '127.0.0.1', 'sslmode=require')
+    const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', address])
+    expectRefusal(refused, { status: 1, reason: /TLS|SSL|encrypt/ })
+  })
+
+  async function encryption(host: string, query: string) {
+    await using database = await createDatabase(secure.url())
+    await using service = await startService(addressOf(database.url, host, query), { flags: FLAGS })
+    await client(() => service.address).create('/products/', sample.product)
+    return [
+      ...(await secure.ask(
+        sql => sql`
+          SELECT DISTINCT ssl AS encrypted FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+          WHERE datname = ${database.name}`,
+      )),
+    ]
+  }
+})
+
+function addressOf(url: string, host: string, query: string): string {
+  const address = new URL(url)
+  address.hostname = host
+  address.search = query
+  return address.href
+}

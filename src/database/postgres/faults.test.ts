@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { client } from '../../../test/harness/client.ts'
+import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { Load } from '../../../test/harness/postgres/load.ts'
+import { PostgresServer } from '../../../test/harness/postgres/server.ts'
+import { promote, startStandby } from '../../../test/harness/postgres/standby.ts'
+import { type Address, openAddress } from '../../../test/harness/postgres/tcp-proxy.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { type Service, startService } from '../../../test/harness/service.ts'
+import { until } from '../../../test/harness/until.ts'
+
+setDefaultTimeout(120_000)
+
+const FLAGS = ['--access-log', 'off']
+
+const open = new AsyncDisposableStack()
+let server: PostgresServer
+/** One that runs all the time. */
+let quiet: PostgresServer
+
+beforeAll(async () => {
+  server = open.use(await PostgresServer.start())
+  quiet = open.use(await PostgresServer.start())
+})
+afterAll(() => open.disposeAsync())
+
+test('a service whose database is not there waits for it, says so at /readyz, and serves when it comes or stops', async () => {
+  await using database = await createDatabase(server.url())
+  await server.stop()
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  expect((await api.get('/healthz')).status).toBe(200)
+  for (const path of ['/readyz', '/products/', '/products/1', '/reviews/?limit=1000']) {
+    const answer = await api.get(path)
+    expect(answer, path).toMatchObject({ status: 503, body: { detail: expect.stringMatching(/database/) } })
+    expect(answer.headers.get('Retry-After'), path).toMatch(/^[1-9][0-9]*$/)
+  }
+  expect((await api.post('/products/', sample.product)).status).toBe(503)
+  await using stopped = await startService(database.url, { flags: FLAGS })
+  expect(await stopped.stop()).toBe(0)
+  await server.start()
+  await until(async () => (await api.get('/readyz')).status === 200)
+  expect(await api.create('/products/', sample.product)).toBeGreaterThan(0)
+})
+
+test('a restart of the database loses nothing that was acknowledged, and the service recovers by itself', async () => {
+  await underLoad(async load => {
+    await server.stop('fast')
+    await load.refused()
+    await server.start()
+  })
+})
+
+test('a crash of the database loses nothing that was acknowledged, and the service recovers by itself', async () => {
+  await underLoad(async load => {
+    await server.stop('immediate')
+    await load.refused()
+    await server.start()
+  })
+})
+
+test('a database that restarts at once, again and again, loses nothing that was acknowledged', async () => {
+  await underLoad(async load => {
+    for (const mode of ['immediate', 'fast', 'immediate', 'fast'] as const) {
+      await server.restart(mode)
+      await load.succeeded()
+    }
+  })
+})
+
+test('what somebody holds keeps nobody from reading it or anything else', async () => {
+  await using database = await createDatabase(server.url())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const [held, other] = [await api.create('/products/', sample.product), await api.create('/products/', sample.product)]
+  await using holder = connected(database.url)
+  await holder`BEGIN`
+  await holder`UPDATE products SET name = 'Held' WHERE id = ${held}`
+  // More than the service has connections.
+  const waiting = Promise.all(Array.from({ length: 64 }, () => api.put(`/products/${held}`, sample.product)))
+  await until(async () => {
+    const waiters = await server.ask(
+      sql => sql`SELECT FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event_type = 'Lock'`,
+    )
+    return waiters.length > 0
+  })
+  for (const path of [`/products/${held}`, `/products/${other}`, '/products/']) {
+    expect((await api.get(path)).status, path).toBe(200)
+  }
+  expect(
+    await server.ask(sql => sql`SELECT FROM pg_stat_activity WHERE datname = ${database.name} AND state = 'active'`),
+    'the updates still wait',
+  ).not.toHaveLength(0)
+  await holder`ROLLBACK`
+  for (const { status } of await waiting) expect([200, 503]).toContain(status)
+  expect((await api.put(`/products/${held}`, sample.product)).status).toBe(200)
+})
+
+test('connections that an administrator cuts are made anew, and nothing is lost', async () => {
+  await underLoad(async load => {
+    for (let time = 0; time < 5; time += 1) {
+      expect(await server.cutConnections()).toBeGreaterThan(0)
+      await load.succeeded()
+    }
+  })
+})
+
+test('connections that the network cuts are made anew, and nothing is lost', async () => {
+  await using address = await openAddress(server.port)
+  await underLoad(async load => {
+    for (let time = 0; time < 5; time += 1) {
+      address.cut()
+      await load.succeeded()
+    }
+  }, address)
+})
+
+test('a database that cannot be reached for a while is waited for, and nothing is lost', async () => {
+  await using address = await openAddress(server.port)
+  await underLoad(async load => {
+    await address.refuse()
+    address.cut()
+    await load.refused()
+    await address.accept()
+  }, address)
+})
+
+test('a standby that takes the place of a crashed primary has all that was acknowledged', async () => {
+  await using cluster = await startCluster()
+  const { primary, standby, address } = cluster
+  await underLoad(
+    async () => {
+      await primary.stop('immediate')
+      await promote(standby)
+      address.switchTo(standby.port)
+    },
+    address,
+    primary,
+  )
+})
+
+/** Each takes the time that a statement may take, in which there is little to do. */
+describe('what does not answer is not waited for without end, and nothing is lost:', () => {
+  test.concurrent('a database that is paused', async () => {
+    await using own = await PostgresServer.start()
+    await underLoad(
+      async load => {
+        own.pause()
+        await load.refused()
+        own.resume()
+      },
+      own,
+      own,
+    )
+  })
+
+  test.concurrent('a network that passes nothing on, and then all', async () => {
+    await using address = await openAddress(quiet.port)
+    await underLoad(
+      async load => {
+        address.freeze()
+        await load.refused()
+        address.thaw()
+      },
+      address,
+      quiet,
+    )
+  })
+
+  test.concurrent('a network that loses all, and then takes new connections', async () => {
+    await using address = await openAddress(quiet.port)
+    await underLoad(
+      async load => {
+        address.freeze()
+        await load.refused()
+        address.replace()
+      },
+      address,
+      quiet,
+    )
+  })
+
+  test.concurrent('a primary whose place a standby takes', async () => {
+    await using cluster = await startCluster()
+    const { primary, standby, address } = cluster
+    await underLoad(
+      async () => {
+        primary.pause()
+        await promote(standby)
+        address.switchTo(standby.port)
+      },
+      address,
+      primary,
+    )
+  })
+})
+
+/**
+ * Has clients work on a service while something happens to its database; afterwards they must work as before, with the
+ * same process, and all that they were told must be true.
+ */
+async function underLoad(
+  fault: (load: Load) => Promise<void>,
+  address: Address | PostgresServer = server,
+  maker = server,
+): Promise<void> {
+  const database = await createDatabase(maker.url())
+  await using service = await startService(address.url(database.name), { flags: FLAGS })
+  const load = await Load.start([service.address])
+  await fault(load)
+  await load.succeeded()
+  await load.stop()
+  load.expectGoodAnswers()
+  await load.expectNothingLost(client(() => service.address))
+  expectNoStack(service)
+  expect(await service.stop()).toBe(0)
+}
+
+/** A primary and a standby, each of which has all that is acknowledged, and the address of the one that serves. */
+async function startCluster() {
+  await using stack = new AsyncDisposableStack()
+  const primary = stack.use(await PostgresServer.start())
+  const standby = stack.use(await startStandby(primary, { name: 'standby' }))
+  await primary.set('synchronous_standby_names', 'standby')
+  const address = stack.use(await openAddress(primary.port))
+  const opened = stack.move()
+  return { primary, standby, address, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** What was foreseen is told in one line. */
+function expectNoStack(service: Service): void {
+  for (const line of service.errors().trimEnd().split('\n')) expect(line).not.toContain('"stack"')
+}

@@ -1,0 +1,42 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { client } from '../../../test/harness/client.ts'
+import { createDatabase } from '../../../test/harness/postgres/database.ts'
+import { Load } from '../../../test/harness/postgres/load.ts'
+import { pgbouncerPath, startPgBouncer } from '../../../test/harness/postgres/pgbouncer.ts'
+import { PostgresServer } from '../../../test/harness/postgres/server.ts'
+import { startService } from '../../../test/harness/service.ts'
+
+setDefaultTimeout(120_000)
+
+const FLAGS = ['--access-log', 'off']
+
+/** Fewer than one node opens, so that nodes and their transactions share them. */
+const SERVER_CONNECTIONS = '4'
+
+/** By default it does not look for 15 s whether a server that was gone is back. */
+const RETRY_SECONDS = '0.1'
+
+test.skipIf(pgbouncerPath === null)(
+  'nodes share the few connections of PgBouncer in transaction mode, start on an empty database, and survive it',
+  async () => {
+    await using server = await PostgresServer.start()
+    await using database = await createDatabase(server.url())
+    await using bouncer = await startPgBouncer(pgbouncerPath ?? '', server, {
+      default_pool_size: SERVER_CONNECTIONS,
+      server_login_retry: RETRY_SECONDS,
+    })
+    await using one = await startService(bouncer.url(database.name), { flags: FLAGS })
+    await using other = await startService(bouncer.url(database.name), { flags: FLAGS })
+    const load = await Load.start([one.address, other.address])
+    await load.succeeded()
+    await server.restart('fast')
+    await load.succeeded()
+    await load.stop()
+    load.expectGoodAnswers()
+    for (const service of [one, other]) await load.expectNothingLost(client(() => service.address))
+    const users = await server.ask<{ count: number }>(
+      sql => sql`SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = ${database.name}`,
+    )
+    expect(users[0]?.count).toBeLessThanOrEqual(Number(SERVER_CONNECTIONS))
+  },
+)

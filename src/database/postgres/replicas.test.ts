@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
+import { Load } from '../../../test/harness/postgres/load.ts'
+import { PostgresServer } from '../../../test/harness/postgres/server.ts'
+import { caughtUp, pauseReplay, resumeReplay, startStandby } from '../../../test/harness/postgres/standby.ts'
+import { type Address, openAddress } from '../../../test/harness/postgres/tcp-proxy.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { type Service, startService } from '../../../test/harness/service.ts'
+import { until } from '../../../test/harness/until.ts'
+
+/** A primary and two hot standbys, each behind an address, so that a test can take it away. */
+
+setDefaultTimeout(120_000)
+
+const ROUNDS = 30
+
+const open = new AsyncDisposableStack()
+let primary: PostgresServer
+let standbys: readonly PostgresServer[]
+let replicas: readonly Address[]
+let database: TestDatabase
+
+beforeAll(async () => {
+  primary = open.use(await PostgresServer.start())
+  database = await createDatabase(primary.url())
+  standbys = [
+    open.use(await startStandby(primary, { name: 'first' })),
+    open.use(await startStandby(primary, { name: 'second' })),
+  ]
+  replicas = await Promise.all(standbys.map(async ({ port }) => open.use(await openAddress(port))))
+})
+afterAll(() => open.disposeAsync())
+
+test('reads are answered by the replicas', async () => {
+  await using service = await start()
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  await allCaughtUp()
+  // At first the primary answers: a replica is read from when all nodes have had time to notice it.
+  await until(async () => {
+    const before = await Promise.all([primary, ...standbys].map(reads))
+    await readOften(reader(service), [`/products/${id}`, '/products/', '/categories/'])
+    const after = await Promise.all([primary, ...standbys].map(reads))
+    const [elsewhere = 0, ...there] = after.map((count, which) => count - (before[which] ?? 0))
+    return Math.min(...there) > elsewhere
+  })
+})
+
+test('a client sees its own writes, while the replicas lag', async () => {
+  await using service = await start()
+  const api = client(() => service.address)
+  await allCaughtUp()
+  for (const standby of standbys) await pauseReplay(standby)
+  try {
+    await seesItsOwnWrites(api)
+  } finally {
+    for (const standby of standbys) await resumeReplay(standby)
+  }
+})
+
+test('a client sees its own writes, while the replicas follow', async () => {
+  await using service = await start()
+  await seesItsOwnWrites(client(() => service.address))
+})
+
+test('reads go on at the primary when the replicas are gone, and at the replicas when they are back', async () => {
+  await using service = await start()
+  const load = await Load.start([service.address])
+  for (const replica of replicas) {
+    await replica.refuse()
+    replica.cut()
+  }
+  await load.succeeded()
+  for (const replica of replicas) await replica.accept()
+  const before = await Promise.all(standbys.map(reads))
+  await until(async () => {
+    await readOften(reader(service), ['/categories/'])
+    return (await Promise.all(standbys.map(reads))).every((count, which) => count > (before[which] ?? 0))
+  })
+  await load.stop()
+  load.expectGoodAnswers()
+  expect(load.counts()['503'] ?? 0).toBe(0)
+  await load.expectNothingLost(client(() => service.address))
+})
+
+test('reads go on while a replica hangs', async () => {
+  await using service = await start()
+  const load = await Load.start([service.address])
+  for (const replica of replicas) replica.freeze()
+  await load.succeeded()
+  for (const replica of replicas) replica.thaw()
+  await load.succeeded()
+  await load.stop()
+  load.expectGoodAnswers()
+  await load.expectNothingLost(client(() => service.address))
+})
+
+test('a service whose replicas are not there at its start serves all the same', async () => {
+  for (const replica of replicas) await replica.refuse()
+  try {
+    await using service = await start()
+    const api = client(() => service.address)
+    const id = await api.create('/products/', sample.product)
+    expect((await api.get(`/products/${id}`)).status).toBe(200)
+  } finally {
+    for (const replica of replicas) await replica.accept()
+  }
+})
+
+test('what a replica does not show for longer than the bound is read at the primary', async () => {
+  await using service = await start()
+  await using writer = await start()
+  await allCaughtUp()
+  for (const standby of standbys) await pauseReplay(standby)
+  try {
+    const id = await client(() => writer.address).create('/products/', sample.product)
+    // A client that has written nothing itself.
+    await until(async () => (await reader(service).get(`/products/${id}`)).status === 200)
+  } finally {
+    for (const standby of standbys) await resumeReplay(standby)
+  }
+})
+
+async function start(): Promise<Service> {
+  return startService(database.url, {
+    flags: ['--access-log', 'off'],
+    environment: { DATABASE_REPLICA_URLS: replicas.map(({ url }) => url(database.name)).join(',') },
+  })
+}
+
+/** A client that has written nothing. */
+function reader(service: Service): Client {
+  return client(() => service.address)
+}
+
+async function seesItsOwnWrites(api: Client): Promise<void> {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const id = await api.create('/products/', sample.product)
+    expect((await api.get(`/products/${id}`)).status).toBe(200)
+    expect((await api.put(`/products/${id}`, { ...sample.product, price: round + 5 })).status).toBe(200)
+    expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: round + 5 })
+    expect((await api.delete(`/products/${id}`)).status).toBe(200)
+    expect((await api.get(`/products/${id}`)).status).toBe(404)
+  }
+}
+
+async function allCaughtUp(): Promise<void> {
+  for (const standby of standbys) await caughtUp(standby, primary)
+}
+
+/** How many transactions a server has done in the database, without those of this test, which asks elsewhere. */
+async function reads(server: PostgresServer): Promise<number> {
+  const [row] = await server.ask<{ count: number }>(
+    sql => sql`SELECT xact_commit::int AS count FROM pg_stat_database WHERE datname = ${database.name}`,
+  )
+  return row?.count ?? 0
+}
+
+async function readOften(api: Client, paths: readonly string[]): Promise<void> {
+  for (let time = 0; time < ROUNDS; time += 1) await Promise.all(paths.map(path => api.get(path)))
+}

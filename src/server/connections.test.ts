@@ -1,0 +1,117 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type Service, startServer, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { until } from '../../test/harness/until.ts'
+
+setDefaultTimeout(60_000)
+
+const BREEDS = ['breeds', '--host', '127.0.0.1', '--port', '0']
+
+/** Less than one processor spends on trying to accept in vain. */
+const CALM_PART = 0.1
+
+test('at the bound on connections new ones are refused, those that are there are served, and one line says so', async () => {
+  using folder = temporaryFolder()
+  await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
+    flags: ['--connections-max', '20', '--access-log', 'off'],
+  })
+  const before = await open(service, 10)
+  await open(service, 30)
+  await until(() => service.errors().includes('new ones are refused'))
+  expect(await isRefused(service)).toBe(true)
+  expect(await ask(before[0])).toStartWith('HTTP/1.1 200 ')
+  expect(linesWith(service, 'refused')).toHaveLength(1)
+  expect(linesWith(service, 'refused')[0]).toMatchObject({ level: 'warning', max: 20 })
+  expect(await service.stop()).toBe(0)
+})
+
+test('when enough of them have closed, connections are taken again at the same address', async () => {
+  await using service = await startServer([...BREEDS, '--connections-max', '20'])
+  for (let round = 1; round <= 2; round += 1) {
+    const crowd = await open(service, 40)
+    await until(() => linesWith(service, 'refused').length === round)
+    for (const socket of crowd) socket.destroy()
+    await until(() => linesWith(service, 'taken again').length === round)
+    expect((await fetch(`${service.address}/healthz`)).status).toBe(200)
+  }
+  expect(await service.stop()).toBe(0)
+})
+
+test.skipIf(process.platform !== 'linux')(
+  'at the limit of open files the process is calm, says so once, and recovers',
+  async () => {
+    await using service = await startServer(BREEDS, { through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'] })
+    const crowd = await open(service, 300)
+    await until(() => service.errors().includes('new ones are refused'))
+    const [usedBefore, startedAt] = [processorSeconds(service), performance.now()]
+    await Bun.sleep(2_000)
+    const used = processorSeconds(service) - usedBefore
+    expect(used / ((performance.now() - startedAt) / 1_000)).toBeLessThan(CALM_PART)
+    expect(linesWith(service, 'refused')).toHaveLength(1)
+    for (const socket of crowd) socket.destroy()
+    await until(() => service.errors().includes('taken again'))
+    expect((await fetch(`${service.address}/healthz`)).status).toBe(200)
+  },
+)
+
+test('streams go on while new connections are refused, and a stop ends all of them', async () => {
+  await using service = await startServer([...BREEDS, '--connections-max', '20'])
+  const stream = await fetch(`${service.address}/dogstream`)
+  const reader = stream.body?.getReader()
+  await open(service, 40)
+  await until(() => service.errors().includes('new ones are refused'))
+  for (let piece = 0; piece < 5; piece += 1) expect((await reader?.read())?.done).toBe(false)
+  const started = performance.now()
+  expect(await service.stop()).toBe(0)
+  expect(performance.now() - started).toBeLessThan(10_000)
+})
+
+/** Opens connections that ask for nothing, as many as the server takes. */
+async function open({ address }: Service, count: number): Promise<Socket[]> {
+  const { hostname, port } = new URL(address)
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect(Number(port), hostname)
+      await new Promise<void>(resolve => {
+        socket.once('connect', () => resolve())
+        socket.on('error', () => resolve())
+      })
+      return socket
+    }),
+  )
+}
+
+function isRefused({ address }: Service): Promise<boolean> {
+  const { hostname, port } = new URL(address)
+  return new Promise(resolve => {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => resolve(true))
+    socket.on('connect', () => {
+      socket.destroy()
+      resolve(false)
+    })
+  })
+}
+
+/** Sends a request on a connection that is there, and answers what came back. */
+function ask(socket: Socket | undefined): Promise<string> {
+  return new Promise(resolve => {
+    socket?.once('data', bytes => resolve(bytes.toString()))
+    socket?.once('close', () => resolve('closed'))
+    socket?.write('GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n')
+  })
+}
+
+function linesWith(service: Service, text: string): Record<string, unknown>[] {
+  const lines = service.errors().split('\n')
+  return lines.filter(line => line.includes(text)).map(line => JSON.parse(line))
+}
+
+/** What the process has used of a processor so far. Linux tells it in hundredths of seconds. */
+function processorSeconds({ processId }: Service): number {
+  const fields = readFileSync(`/proc/${processId}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}

@@ -1,0 +1,254 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type Client, client } from '../../test/harness/client.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { type Service, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { until } from '../../test/harness/until.ts'
+
+/** A service may take some seconds to stop, and here it often does. */
+setDefaultTimeout(60_000)
+
+/** Together far more than a connection holds in its buffers, so that the list is still being written while it is read. */
+const HEAVY_PRODUCTS = 40
+const HEAVY_DESCRIPTION = 'x'.repeat(900_000)
+
+test('a service that has nothing to do ends with status 0 on SIGTERM', async () => {
+  await using shop = await startShop()
+  expect(await shop.service.stop('SIGTERM')).toBe(0)
+})
+
+test('a service that has nothing to do ends with status 0 on SIGINT', async () => {
+  await using shop = await startShop()
+  expect(await shop.service.stop('SIGINT')).toBe(0)
+})
+
+test('all that was written is in the database file itself afterwards', async () => {
+  await using shop = await startShop()
+  const ids = await Promise.all(Array.from({ length: 200 }, () => shop.api.create('/products/', sample.product)))
+  expect(statSync(`${shop.file}-wal`).size).toBeGreaterThan(0)
+  expect(await shop.service.stop()).toBe(0)
+  expect(logSize(shop.file)).toBe(0)
+  await Bun.write(`${shop.file}.copy`, Bun.file(shop.file))
+  await using copy = await startService(`sqlite:${shop.file}.copy`)
+  const { body } = await client(() => copy.address).get('/products/?limit=1000')
+  expect(body).toEqual([...ids].sort((a, b) => a - b).map(id => ({ id, ...sample.product, reviews: [] })))
+})
+
+test('a long list that is being read is finished, while new connections are refused', async () => {
+  await using shop = await startShop()
+  await createHeavyProducts(shop.api)
+  const response = await fetch(`${shop.service.address}/products/?limit=1000`)
+  const reader = response.body?.getReader()
+  const first = await reader?.read()
+  const stopped = shop.service.stop('SIGTERM')
+  await until(() => isRefused(shop.service.address))
+  const decoder = new TextDecoder()
+  let text = decoder.decode(first?.value, { stream: true })
+  for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+    text += decoder.decode(read.value, { stream: true })
+  }
+  expect(JSON.parse(text)).toHaveLength(HEAVY_PRODUCTS)
+  expect(await stopped).toBe(0)
+  expect(logSize(shop.file)).toBe(0)
+})
+
+test('a write that waits for its turn is done and answered', async () => {
+  await using shop = await startShop()
+  using other = new Database(shop.file)
+  other.run('BEGIN IMMEDIATE')
+  const write = await arrived(shop, postRequest('/products/', sample.product))
+  const stopped = shop.service.stop('SIGTERM')
+  await until(() => isRefused(shop.service.address))
+  other.run('COMMIT')
+  const answer = await write.answer
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(await stopped).toBe(0)
+  expect(other.query('SELECT name FROM products').all()).toEqual([{ name: sample.product.name }])
+})
+
+test('writes of many clients that arrived before the signal are all done or all told that they are not', async () => {
+  await using shop = await startShop()
+  const answered: number[] = []
+  const writers = Array.from({ length: 32 }, async () => {
+    for (;;) {
+      const answer = await shop.api.post('/products/', sample.product).catch(() => null)
+      if (answer?.status !== 200) return
+      answered.push(idOf(answer.body))
+    }
+  })
+  await until(() => answered.length >= 200)
+  expect(await shop.service.stop('SIGTERM')).toBe(0)
+  await Promise.all(writers)
+  await using again = await startService(`sqlite:${shop.file}`)
+  const { body } = await client(() => again.address).get('/products/?limit=1000000')
+  const stored = Array.isArray(body) ? body.map(idOf) : []
+  expect(answered.filter(id => !stored.includes(id))).toEqual([])
+})
+
+test('a second signal of either kind changes nothing', async () => {
+  await using shop = await startShop()
+  using other = new Database(shop.file)
+  other.run('BEGIN IMMEDIATE')
+  const write = await arrived(shop, postRequest('/products/', sample.product))
+  const stopped = shop.service.stop('SIGTERM')
+  process.kill(shop.service.processId, 'SIGTERM')
+  process.kill(shop.service.processId, 'SIGINT')
+  await until(() => isRefused(shop.service.address))
+  process.kill(shop.service.processId, 'SIGTERM')
+  process.kill(shop.service.processId, 'SIGINT')
+  other.run('COMMIT')
+  expect(await write.answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(await stopped).toBe(0)
+})
+
+test('a client that keeps its connection open and asks nothing does not keep the service', async () => {
+  await using shop = await startShop()
+  using silent = rawConnection(shop.service.address, '')
+  using idle = rawConnection(shop.service.address, getRequest('/healthz'))
+  await until(() => idle.text().includes('"ok"'))
+  expect(silent.text()).toBe('')
+  expect(await shop.service.stop()).toBe(0)
+})
+
+test('a client that never sends the rest of its request does not keep the service for ever', async () => {
+  await using shop = await startShop()
+  using half = rawConnection(shop.service.address, postRequest('/products/', sample.product).slice(0, -5))
+  using headless = rawConnection(shop.service.address, 'GET /products/ HTTP/1.1\r\nHost: x')
+  await half.written
+  await headless.written
+  await allArrived(shop)
+  expect(await shop.service.stop()).toBe(0)
+  expect(logSize(shop.file)).toBe(0)
+})
+
+test('a client that never reads its list does not keep the service for ever', async () => {
+  await using shop = await startShop()
+  await createHeavyProducts(shop.api)
+  using stalled = rawConnection(shop.service.address, getRequest('/products/?limit=1000'), { reads: false })
+  await stalled.written
+  await until(() => shop.service.errors().includes('"GET","path":"/products/","status":200'))
+  expect(await shop.service.stop()).toBe(0)
+  expect(logSize(shop.file)).toBe(0)
+})
+
+test('a write that waits for another process for too long does not keep the service for ever, and is not done', async () => {
+  await using shop = await startShop()
+  using other = new Database(shop.file)
+  other.run('BEGIN IMMEDIATE')
+  const write = await arrived(shop, postRequest('/products/', sample.product))
+  expect(await shop.service.stop()).toBe(0)
+  expect(await write.answer).not.toMatch(/^HTTP\/1\.1 200 /)
+  other.run('COMMIT')
+  expect(other.query('SELECT name FROM products').all()).toEqual([])
+})
+
+test('a service that was stopped starts again on the same database, with all that was written', async () => {
+  await using shop = await startShop()
+  const id = await shop.api.create('/products/', sample.product)
+  expect(await shop.service.stop()).toBe(0)
+  await using again = await startService(`sqlite:${shop.file}`)
+  const api = client(() => again.address)
+  expect((await api.get(`/products/${id}`)).body).toEqual({ id, ...sample.product, reviews: [] })
+  expect(await api.create('/products/', sample.product)).toBeGreaterThan(id)
+  expect(await again.stop()).toBe(0)
+})
+
+interface Shop extends AsyncDisposable {
+  readonly service: Service
+  readonly api: Client
+  readonly file: string
+}
+
+async function startShop(): Promise<Shop> {
+  const folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const service = await startService(`sqlite:${file}`)
+  return {
+    service,
+    api: client(() => service.address),
+    file,
+    [Symbol.asyncDispose]: async () => {
+      await service.stop('SIGKILL')
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+async function createHeavyProducts(api: Client): Promise<void> {
+  for (let made = 0; made < HEAVY_PRODUCTS; made += 1) {
+    await api.create('/products/', { ...sample.product, description: HEAVY_DESCRIPTION })
+  }
+}
+
+/** The size of the database's log; none is as good as an empty one. */
+function logSize(file: string): number {
+  return existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0
+}
+
+async function isRefused(address: string): Promise<boolean> {
+  using connection = rawConnection(address, '')
+  return await connection.written.then(
+    () => false,
+    () => true,
+  )
+}
+
+/** Sends a request and waits until the service has surely taken it in; `answer` is its answer, or what there is of it. */
+async function arrived(shop: Shop, request: string): Promise<{ readonly answer: Promise<string> }> {
+  const connection = rawConnection(shop.service.address, request)
+  await connection.written
+  await allArrived(shop)
+  return { answer: connection.closed.then(() => connection.text()) }
+}
+
+/** Waits until the service has read what was sent to it: what is sent later, on other connections, is read no earlier. */
+async function allArrived(shop: Shop): Promise<void> {
+  await shop.api.get('/healthz')
+  await shop.api.get('/healthz')
+}
+
+interface RawConnection extends Disposable {
+  /** Resolves when the text is on its way; rejects when no connection can be made. */
+  readonly written: Promise<void>
+  readonly closed: Promise<void>
+  readonly text: () => string
+}
+
+function rawConnection(address: string, sent: string, { reads = true } = {}): RawConnection {
+  const { hostname, port } = new URL(address)
+  let text = ''
+  const socket: Socket = connect(Number(port), hostname)
+  const closed = Promise.withResolvers<void>()
+  const written = new Promise<void>((resolve, reject) => {
+    socket.on('connect', () => (sent === '' ? resolve() : socket.write(sent, () => resolve())))
+    socket.on('error', reject)
+  })
+  socket.on('close', () => closed.resolve())
+  if (reads) {
+    socket.on('data', bytes => {
+      text += bytes.toString()
+    })
+  } else {
+    socket.pause()
+  }
+  return { written, closed: closed.promise, text: () => text, [Symbol.dispose]: () => socket.destroy() }
+}
+
+function getRequest(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: stockroom\r\n\r\n`
+}
+
+function postRequest(path: string, body: unknown): string {
+  const text = JSON.stringify(body)
+  const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close`
+  return `POST ${path} HTTP/1.1\r\nHost: stockroom\r\n${headers}\r\n\r\n${text}`
+}
+
+function idOf(body: unknown): number {
+  if (typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'number') return body.id
+  throw new Error(`no id in ${JSON.stringify(body)}`)
+}

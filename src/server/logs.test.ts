@@ -1,0 +1,379 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { spawnSync } from 'bun'
+import { type Client, client } from '../../test/harness/client.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { until } from '../../test/harness/until.ts'
+
+setDefaultTimeout(60_000)
+
+/** Lines of some 200 bytes that are sure to be more than a pipe and the backlog take together. */
+const REQUESTS_OVER_THE_BACKLOG = 9_000
+
+test('the ready line has the address, alone on the first line of standard output', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  expect(shop.service.output().split('\n')[0]).toBe(
+    `stockroom serves the store catalog at ${shop.service.address}, its documentation at /docs`,
+  )
+  expect(shop.service.errors()).not.toContain('serves the store catalog')
+})
+
+test('of an empty catalog one line says how to fill it', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  expect(shop.service.output().trimEnd().split('\n')).toEqual([
+    expect.stringContaining(shop.service.address),
+    expect.stringContaining('npx stockroom seed'),
+  ])
+  expect(shop.service.errors()).not.toContain('seed')
+})
+
+test('of a catalog that holds something nothing says how to fill it', async () => {
+  for (const [path, body] of [
+    ['/categories/', sample.category],
+    ['/products/', sample.product],
+    ['/users/', sample.user],
+  ] as const) {
+    await using shop = await startShop()
+    await shop.api.create(path, body)
+    await shop.service.stop()
+    await using again = await startService(shop.databaseUrl)
+    await again.stop()
+    expect(again.output().trimEnd().split('\n'), path).toHaveLength(1)
+  }
+})
+
+test('each line on standard error is a JSON object with its time, its level and a message', async () => {
+  await using shop = await startShop()
+  await shop.api.create('/products/', sample.product)
+  await shop.api.get('/products/')
+  await shop.api.post('/products/', { name: 'ab' })
+  await shop.service.stop()
+  const lines = shop.lines()
+  expect(lines.length).toBeGreaterThan(3)
+  for (const { time, level, message } of lines) {
+    expect(new Date(String(time)).toISOString()).toBe(String(time))
+    expect(level).toBeString()
+    expect(message).toBeString()
+  }
+})
+
+test('a request has one line, with its id, method, path and status', async () => {
+  await using shop = await startShop()
+  const id = await shop.api.create('/products/', sample.product)
+  const answers = {
+    'GET /products/ 200': await shop.api.get('/products/?skip=0&limit=5'),
+    [`PUT /products/${id} 200`]: await shop.api.put(`/products/${id}`, sample.product),
+    'PUT /products/0 404': await shop.api.put('/products/0', sample.product),
+    'POST /products/ 422': await shop.api.post('/products/', {}),
+    'GET /products 307': await shop.api.get('/products'),
+    'PATCH /products/ 405': await shop.api.patch('/products/', {}),
+    'GET /nowhere 404': await shop.api.get('/nowhere'),
+    'POST /reviews/ 413': await shop.api.post('/reviews/', { comment: 'x'.repeat(1_100_000) }),
+    'HEAD /products/ 200': await shop.api.send('/products/', { method: 'HEAD' }),
+  }
+  await shop.service.stop()
+  for (const [wanted, { headers, status }] of Object.entries(answers)) {
+    const requestId = headers.get('X-Request-Id')
+    const lines = shop.lines().filter(line => line.request_id === requestId)
+    const [method, path] = wanted.split(' ')
+    expect(lines, wanted).toEqual([expect.objectContaining({ method, path, status, request_id: requestId })])
+    expect(`${method} ${path} ${status}`).toBe(wanted)
+  }
+})
+
+test('the line of a request names the client: by its socket, or behind proxies as they saw it', async () => {
+  await using shop = await startShop()
+  await using proxied = await startShop(['--trusted-proxies', '1'])
+  const headers = { 'X-Forwarded-For': '6.6.6.6, 2001:db8::7' }
+  for (const { api } of [shop, proxied]) await api.get('/nowhere', headers)
+  await shop.service.stop()
+  await proxied.service.stop()
+  const clients = (lines: Record<string, unknown>[]) => lines.filter(line => 'path' in line).map(({ client }) => client)
+  expect(clients(shop.lines())).toEqual(['127.0.0.1'])
+  expect(clients(proxied.lines())).toEqual(['2001:db8::7'])
+})
+
+test('a client that leaves amid its body is no error: its line has the status 499, and says who it was', async () => {
+  await using shop = await startShop()
+  const bodies = ['Content-Length: 100\r\n\r\n{"name":', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam\r\n']
+  for (const body of bodies) {
+    await leaveAmid(
+      shop.service.address,
+      `POST /products/ HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n${body}`,
+    )
+  }
+  await until(() => shop.lines().filter(line => line.path === '/products/').length === bodies.length)
+  await shop.service.stop()
+  const lines = shop.lines().filter(line => line.path === '/products/')
+  expect(lines.map(({ level, status, client }) => ({ level, status, client }))).toEqual(
+    bodies.map(() => ({ level: 'info', status: 499, client: '127.0.0.1' })),
+  )
+  expect(shop.lines().filter(({ level }) => level === 'error')).toEqual([])
+})
+
+test('the log of the chat has no id whole by which a turn could be read or stopped', async () => {
+  using folder = temporaryFolder()
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${join(folder.path, 'chat.db')}`]
+  await using chat = await startServer(['chat', ...place, '--log-level', 'debug'])
+  const ids = ['0190f3c2-7d5e-7b7a-9d0a-3a1f5f3f2c11', 'mine42', 'ä'.repeat(20)]
+  for (const id of ids) {
+    const path = encodeURIComponent(id)
+    await fetch(`${chat.address}/chat/${path}`, { method: 'POST', body: new URLSearchParams({ user_prompt: 'Hello' }) })
+    for (const other of [`/chat/${path}`, `/chat/${path}/status`, `/chat/${path}/`, `/x/../chat/${path}`]) {
+      await fetch(chat.address + other)
+    }
+    await fetch(`${chat.address}/chatstream/${path}`, { method: 'HEAD' })
+    await fetch(`${chat.address}/chat/${path}/stop`, { method: 'POST' })
+    await sendRaw(chat.address, `GET /x/../chat/${path} HTTP/1.1`)
+  }
+  await chat.stop()
+  for (const id of ids) {
+    expect(chat.errors()).not.toContain(id)
+    expect(chat.errors()).not.toContain(encodeURIComponent(id))
+  }
+  expect(chat.errors()).toContain('"/chat/0190f3c2…"')
+  expect(chat.errors()).toContain('"/chat/0190f3c2…/status"')
+  expect(chat.errors()).toContain('"/chatstream/0190f3c2…"')
+  expect(chat.errors()).toContain('"/x/../chat/0190f3c2…"')
+  expect(chat.errors()).toContain('"/chat/min…/stop"')
+})
+
+test('a request id that a client sends is taken over into the answer and the log', async () => {
+  await using shop = await startShop()
+  const sane = ['7', 'checkout-42', '0190f3c2-7d5e-7b7a-9d0a-3a1f5f3f2c11', 'a.b:c_d', 'x'.repeat(128)]
+  for (const id of sane) {
+    const answer = await shop.api.get('/healthz', { 'X-Request-Id': id })
+    expect(answer.headers.get('X-Request-Id')).toBe(id)
+  }
+  await shop.service.stop()
+  const logged = shop.lines().map(line => line.request_id)
+  for (const id of sane) expect(logged).toContain(id)
+})
+
+test('a request id that is none is replaced, in the answer and the log', async () => {
+  await using shop = await startShop()
+  const unfit = [
+    'x'.repeat(129),
+    'two words',
+    '"quoted"',
+    '<b>',
+    '{"level":"error"}',
+    'caf\u00e9',
+    'a;b',
+    'one, two',
+    '',
+  ]
+  for (const id of unfit) {
+    const answer = await shop.api.get('/healthz', { 'X-Request-Id': id })
+    expect(answer.headers.get('X-Request-Id'), id).toMatch(/^[A-Za-z0-9-]{16,128}$/)
+    expect(answer.headers.get('X-Request-Id'), id).not.toBe(id)
+  }
+  await shop.service.stop()
+  const logged = shop.lines().map(line => String(line.request_id))
+  for (const id of unfit) expect(logged).not.toContain(id)
+})
+
+test('requests without an id get ids of their own', async () => {
+  await using shop = await startShop()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => shop.api.get('/healthz')))
+  expect(new Set(answers.map(({ headers }) => headers.get('X-Request-Id'))).size).toBe(50)
+})
+
+test('the access log can be switched off, and other lines stay', async () => {
+  await using shop = await startShop(['--access-log', 'off'])
+  await shop.api.create('/products/', sample.product)
+  await shop.api.get('/nowhere')
+  await shop.service.stop()
+  expect(shop.lines().filter(line => 'path' in line)).toEqual([])
+  expect(shop.lines().length).toBeGreaterThan(0)
+})
+
+test('a log level leaves out what is less', async () => {
+  await using shop = await startShop(['--log-level', 'error'])
+  await shop.api.create('/products/', sample.product)
+  shop.breakTable('reviews')
+  expect((await shop.api.get('/products/')).status).toBe(500)
+  await shop.service.stop()
+  expect(shop.lines().map(line => line.level)).toEqual(['error'])
+})
+
+test('no password, query, body or header comes into the output, whatever the answer is', async () => {
+  await using shop = await startShop(['--log-level', 'debug'])
+  const secret = 'hunter2-do-not-tell'
+  const json = { 'Content-Type': 'application/json' }
+  const user = { ...sample.user, password: secret }
+  const id = await shop.api.create('/users/', user)
+  const statuses = [
+    await shop.api.patch(`/users/${id}`, { ...user, name: secret }),
+    await shop.api.post('/users/', { password: secret, name: 5 }),
+    await shop.api.post('/users/', `not an object ${secret}`),
+    await shop.api.send('/users/', { method: 'POST', body: `{"password": "${secret}`, headers: json }),
+    await shop.api.post('/users/', { password: secret.repeat(70_000) }),
+    await shop.api.get(`/users/?token=${secret}&skip=${secret}`),
+    await shop.api.get(`/users?token=${secret}`),
+    await shop.api.get(`/nowhere?token=${secret}`),
+    await shop.api.get('/users/', { Authorization: `Bearer ${secret}`, Cookie: `session=${secret}`, Referer: secret }),
+    await shop.api.patch(`/users/0?token=${secret}`, user),
+  ].map(({ status }) => status)
+  expect(statuses).toEqual([200, 422, 422, 422, 413, 422, 307, 404, 200, 404])
+  shop.breakTable('users')
+  expect((await shop.api.post('/users/', user)).status).toBe(500)
+  expect((await shop.api.get(`/users/?token=${secret}`)).status).toBe(500)
+  await shop.service.stop()
+  expect(shop.lines().length).toBeGreaterThan(statuses.length)
+  expect(shop.service.output() + shop.service.errors()).not.toContain(secret)
+  expect(shop.service.output() + shop.service.errors()).not.toContain('$argon2')
+})
+
+test('what breaks in the server is answered 500 without its cause, and the log has the cause under the same id', async () => {
+  await using shop = await startShop()
+  await shop.api.create('/products/', sample.product)
+  shop.breakTable('reviews')
+  const answer = await shop.api.get('/products/')
+  expect(answer.status).toBe(500)
+  expect(answer.body).toEqual({ detail: 'Internal Server Error' })
+  expect((await shop.api.get('/healthz')).status).toBe(200)
+  await shop.service.stop()
+  const requestId = answer.headers.get('X-Request-Id')
+  const cause = shop.lines().find(line => line.level === 'error' && line.request_id === requestId)
+  expect(JSON.stringify(cause ?? 'no line')).toContain('no such table')
+})
+
+test('a path cannot forge a line of the log', async () => {
+  await using shop = await startShop()
+  await sendRaw(shop.service.address, 'GET /nowhere%0A{"level":"error","message":"forged"} HTTP/1.1')
+  await sendRaw(shop.service.address, 'GET /nowhere\t"\\u000a{"level":"error"}\u0001 HTTP/1.1')
+  await shop.api.get('/healthz')
+  await shop.service.stop()
+  expect(shop.lines().filter(line => line.level !== 'info' || line.message === 'forged')).toEqual([])
+})
+
+test('a reader of the log that stops reading does not hold up the service, and learns later what it missed', async () => {
+  using folder = temporaryFolder()
+  const pipe = join(folder.path, 'log')
+  expect(spawnSync(['mkfifo', pipe]).exitCode).toBe(0)
+  await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
+    // Opened for reading, too, so that it does not wait for a reader.
+    through: ['bash', '-c', 'pipe=$1; shift; exec "$@" 2<>"$pipe"', 'bash', pipe],
+  })
+  const api = client(() => service.address)
+  for (let sent = 0; sent < REQUESTS_OVER_THE_BACKLOG; sent += 100) {
+    const answers = await Promise.all(Array.from({ length: 100 }, () => api.get('/healthz')))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  }
+  using reader = pipeReader(pipe)
+  const idsAfterwards: string[] = []
+  const log = await reader.until(async text => {
+    const answer = await api.get('/healthz')
+    idsAfterwards.push(answer.headers.get('X-Request-Id') ?? 'none')
+    return idsAfterwards.some(id => text.includes(id))
+  })
+  expect(/"dropped":[0-9]+/.exec(log)?.[0] ?? 'no line was dropped').toMatch(/"dropped":[1-9]/)
+})
+
+test('a reader of the log that goes away does not take the service with it', async () => {
+  using folder = temporaryFolder()
+  await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
+    through: ['bash', '-c', 'exec "$@" 2> >(head -n 1 >/dev/null)', 'bash'],
+  })
+  const api = client(() => service.address)
+  for (let sent = 0; sent < 200; sent += 1) expect((await api.get('/healthz')).status).toBe(200)
+  expect(await service.stop()).toBe(0)
+})
+
+test('seeding tells on standard error how far it is, and on standard output what it did', async () => {
+  using folder = temporaryFolder()
+  const { output, errors } = await run(['seed', '--database', `sqlite:${join(folder.path, 'shop.db')}`])
+  expect(output.trimEnd().split('\n')).toHaveLength(1)
+  expect(errors).toContain('products')
+})
+
+interface Shop extends AsyncDisposable {
+  readonly service: Service
+  readonly api: Client
+  readonly databaseUrl: string
+  /** What standard error has got so far. */
+  readonly lines: () => Record<string, unknown>[]
+  /** Takes a table away, so that what needs it breaks. */
+  readonly breakTable: (table: string) => void
+}
+
+async function startShop(flags: readonly string[] = []): Promise<Shop> {
+  const folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const databaseUrl = `sqlite:${file}`
+  const service = await startService(databaseUrl, { flags })
+  return {
+    service,
+    api: client(() => service.address),
+    databaseUrl,
+    lines: () =>
+      service
+        .errors()
+        .trimEnd()
+        .split('\n')
+        .filter(line => line !== '')
+        .map(line => JSON.parse(line)),
+    breakTable: table => {
+      using database = new Database(file)
+      database.run(`ALTER TABLE ${table} RENAME TO ${table}_taken_away`)
+    },
+    [Symbol.asyncDispose]: async () => {
+      await service.stop()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** Sends a request line as it is, and waits until the connection is closed. */
+function sendRaw(address: string, requestLine: string): Promise<void> {
+  const { hostname, port } = new URL(address)
+  return new Promise(resolve => {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => resolve())
+    socket.on('close', () => resolve())
+    socket.resume()
+    socket.write(`${requestLine}\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
+  })
+}
+
+/** Sends a part of a request, and leaves. */
+async function leaveAmid(address: string, part: string): Promise<void> {
+  const { hostname, port } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  await new Promise(resolve => socket.write(part, resolve))
+  // So that the server has begun with it.
+  await Bun.sleep(200)
+  socket.destroy()
+}
+
+function pipeReader(pipe: string): Disposable & {
+  /** Reads until what was read is enough, and answers it; `enough` may bring about more of it. */
+  readonly until: (enough: (text: string) => Promise<boolean>) => Promise<string>
+} {
+  const descriptor = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  const buffer = Buffer.alloc(65_536)
+  let text = ''
+  const readSome = () => {
+    try {
+      text += buffer.toString('utf8', 0, readSync(descriptor, buffer))
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+    }
+  }
+  return {
+    until: async enough => {
+      do readSome()
+      while (!(await enough(text)))
+      return text
+    },
+    [Symbol.dispose]: () => closeSync(descriptor),
+  }
+}

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { createDatabase } from '../../test/harness/postgres/database.ts'
+import { PostgresServer } from '../../test/harness/postgres/server.ts'
+import { logIn, register, talkPlaceOn } from '../../test/harness/terminal/talk.ts'
+import { until } from '../../test/harness/until.ts'
+
+/** The command-line chat while its database fails. */
+
+setDefaultTimeout(120_000)
+
+const AT_ONCE = 4
+
+const open = new AsyncDisposableStack()
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = open.use(await PostgresServer.start())
+})
+afterAll(() => open.disposeAsync())
+
+test('a database that is not there is waited for, which is said, and then the talk begins', async () => {
+  await using database = await createDatabase(server.url())
+  await using place = await talkPlaceOn(database.url)
+  await server.stop()
+  const session = place.sit({ columns: 200 })
+  await session.shows(/^Waiting for the database 127\.0\.0\.1:\d+\/test_\w+, for up to 30 s; Ctrl-C leaves\.$/m)
+  expect(session.screen()).not.toContain('egister')
+  await server.start()
+  await session.shows('[L]og in or [R]egister?')
+  session.type('R\rada\rsesame\r')
+  await session.shows('Welcome, ada.')
+})
+
+test('many who start at the same moment on an empty database all talk', async () => {
+  await using database = await createDatabase(server.url())
+  await using place = await talkPlaceOn(database.url)
+  const users = Array.from({ length: AT_ONCE }, (_, index) => `user-${index}`)
+  const runs = await Promise.all(users.map(user => place.pipe([...register(user), 'quit'])))
+  for (const { status, errors } of runs) {
+    expect(status).toBe(0)
+    expect(errors).toContain('Welcome, user-')
+  }
+})
+
+test('a database that goes away amid a session is told in one line each time, and the session goes on', async () => {
+  await using database = await createDatabase(server.url())
+  await using place = await talkPlaceOn(database.url)
+  const session = await place.enter('ada', { columns: 200 })
+  await server.stop('immediate')
+  session.type('Lost\r')
+  await session.shows(/^ada> Lost\nThe database cannot be used: .+ This may not be stored: .+ try again\.\n\nada>$/m)
+  session.type('Lost again\r')
+  await session.shows(/^ada> Lost again\nThe database cannot be used: .+ try again\.\n\nada>$/m)
+  expect(place.model.calls).toHaveLength(0)
+  await server.start()
+  session.type('Kept\r')
+  const call = await place.model.nextCall()
+  expect(call.prompt).toBe('Kept')
+  await call.answer('Yes.')
+  await session.shows(/Yes\.\n\nada>$/)
+  expect((await place.pipe(logIn('ada'), ['--last', '9', '--json'])).output.match(/"text":"[^"]+"/g)).toEqual([
+    '"text":"Kept"',
+    '"text":"Yes."',
+  ])
+})
+
+test('an answer is stored whose database restarted while it came', async () => {
+  await using database = await createDatabase(server.url())
+  await using place = await talkPlaceOn(database.url)
+  const session = await place.enter('ada')
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  await call.send('one ')
+  await session.shows('one')
+  await server.restart('immediate')
+  await call.answer('two')
+  await session.shows(/one two\n\nada>$/)
+  await until(async () => (await place.pipe(logIn('ada'), ['--last', '1'])).output.includes('one two'))
+})

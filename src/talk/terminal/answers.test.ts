@@ -1,0 +1,300 @@
+import { expect, test } from 'bun:test'
+import { stringWidth } from 'bun'
+import { CTRL_C, logIn, type TalkPlace, talkPlace } from '../../../test/harness/terminal/talk.ts'
+
+/** A terminal that tells no size, as in a container's first moment. */
+const WITHOUT_SIZE = ['sh', '-c', 'stty cols 0 rows 0 && exec "$@"', 'sh']
+
+const ANSWER = `# Title
+
+Some **bold**, *slanted* and \`inline\` text that is longer than the terminal is wide.
+
+- one
+- two with a [link](https://example.com)
+  1. nested
+
+\`\`\`js
+const a = 'x' // note
+\`\`\`
+
+> Quoted
+
+| Name | Count |
+| ---- | ----: |
+| 日本 | 12 |
+`
+
+const ANSWER_SHOWN = `\
+ada> Show me
+Title
+
+Some bold, slanted and inline text that
+is longer than the terminal is wide.
+
+• one
+• two with a link (https://example.com)
+  1. nested
+
+\`\`\`js
+const a = 'x' // note
+\`\`\`
+
+│ Quoted
+
+Name │ Count
+─────┼──────
+日本 │    12
+
+ada>`
+
+test('an answer appears as it arrives, behind a spinner that turns until the first word', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type('Tell me\r')
+  const call = await place.model.nextCall()
+  await session.shows(/ada> Tell me\n⠋$/)
+  await session.shows(/ada> Tell me\n⠙$/)
+  await call.think('Well')
+  await session.shows(/ada> Tell me\n⠋$/)
+  await call.send('One ')
+  await session.shows(/ada> Tell me\nOne$/)
+  await call.send('two\n\nth')
+  await session.shows(/ada> Tell me\nOne two\n\nth$/)
+  await call.send('ree')
+  await session.shows(/ada> Tell me\nOne two\n\nthree$/)
+  await call.finish()
+  await session.shows(/ada> Tell me\nOne two\n\nthree\n\nada>$/)
+})
+
+test('markdown is laid out for the terminal, and its code highlighted, wherever its pieces are cut', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 40 })
+  for (const size of [1, 7, ANSWER.length]) {
+    session.type('Show me\r')
+    const call = await place.model.nextCall()
+    for (let at = 0; at < ANSWER.length; at += size) await call.send(ANSWER.slice(at, at + size))
+    await call.finish()
+    await session.shows(/12\n\nada>$/)
+    expect(lastTurn(session.screen()), `pieces of ${size}`).toBe(ANSWER_SHOWN)
+    session.type('\x0c')
+    await session.shows(/^ada>$/m)
+  }
+  expect(session.received()).toContain('\x1b[35mconst\x1b[39m')
+  expect(session.received()).toContain("\x1b[32m'x'\x1b[39m")
+  expect(session.received()).toContain('\x1b[1mbold\x1b[22m')
+})
+
+test('with NO_COLOR the answer is plain text, wrapped between words, and nothing has a colour', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 40, environment: { NO_COLOR: '1' } })
+  session.type('Show me\r')
+  const call = await place.model.nextCall()
+  await call.answer(...pieces(ANSWER, 5))
+  await session.shows(/\| 12 \|\n\nada>$/)
+  const shown = `ada> Show me\n${ANSWER}\nada>`
+  expect(lastTurn(session.screen())).toBe(
+    shown.replace('`inline` text that', '`inline`\ntext that').replace('terminal is wide', 'terminal is\nwide'),
+  )
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+  expect(session.received()).not.toMatch(/\x1b\[[0-9;]*m/)
+})
+
+test('a terminal that cannot move its cursor gets text alone', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { environment: { TERM: 'dumb' } })
+  const before = session.received().length
+  session.type('Show me\r')
+  const call = await place.model.nextCall()
+  await call.answer(...pieces('**Plain** text', 3))
+  await session.shows(/\*\*Plain\*\* text\n\nada>$/)
+  expect(session.received().slice(before)).toContain('**Plain** text')
+  expect(session.received()).not.toContain('\x1b[?2004h')
+})
+
+test('text is wrapped to the width of the terminal, that of wide characters too', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 21 })
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  const text = '一二三四五六七八九十一二三四五六七八九十 and 👩 some words behind them that are short'
+  await call.answer(...pieces(text, 1))
+  await session.shows(/short\n\nada>$/)
+  const rows = lastTurn(session.screen()).split('\n').slice(1, -2)
+  expect(rows.length).toBeGreaterThan(4)
+  for (const row of rows) expect(stringWidth(row), row).toBeLessThanOrEqual(21)
+  expect(rows.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))
+})
+
+test('an answer longer and wider than the terminal is shown whole, each row once', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 40, rows: 8 })
+  const items = Array.from({ length: 40 }, (_, item) => `- item ${item}`)
+  const code = `\`\`\`js\n\tlet wide = '${'x'.repeat(90)}'\n\`\`\``
+  const text = `${items.join('\n')}\n\n${code}\n\n> \`\`\`\n> ${'y'.repeat(90)}\n> \`\`\`\n\nEnd.`
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  await call.answer(...pieces(text, 2))
+  await session.shows(/End\.\n\nada>$/)
+  const shown = lastTurn(session.screen())
+  for (const item of items) expect(shown.match(new RegExp(`^• ${item.slice(2)}$`, 'gm')), item).toHaveLength(1)
+  expect(shown.match(/x/g)).toHaveLength(90)
+  expect(shown.match(/y/g)).toHaveLength(90)
+  expect(shown.match(/let wide/g)).toHaveLength(1)
+  expect(shown.match(/End\./g)).toHaveLength(1)
+})
+
+test('a terminal that is made wider or narrower amid an answer loses nothing of it', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 60 })
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  await call.send('First paragraph, which is there.\n\nSecond begins')
+  await session.shows('Second begins')
+  session.resize(30)
+  await call.send(' and ends.\n\nThird.')
+  await session.shows('Third.')
+  session.resize(70)
+  await call.send('\n\nFourth.')
+  await call.finish()
+  await session.shows(/Fourth\.\n\nada>$/)
+  const words = ['First', 'there.', 'ends.', 'Third.', 'Fourth.']
+  for (const word of words) expect(session.screen(), word).toContain(word)
+})
+
+test('what the model writes cannot drive the terminal', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  const attack =
+    'a\x1b]0;pwned\x07b\x1b[2Jc\x1b]52;c;cHduZWQ=\x1b\\d\x9b31me\x9d0;pwned\x9cf\x1b]8;;http://x.example\x07g\x1b(0h\x08\x08\r\ni\x7f\0j' +
+    '\x1bPpwned\x1b\\k\x1b[?1049hl\x1b[201~m &#27;[2J &#x9b;1m\n\n```\n\x1b[31mn\x1bco\n```\n'
+  session.type('Attack\r')
+  const whole = await place.model.nextCall()
+  await whole.answer(attack)
+  await session.shows(/o\n```\n\nada>$/)
+  session.type('Attack again\r')
+  const cut = await place.model.nextCall()
+  await cut.answer(...attack)
+  await session.shows(/Attack again[\s\S]*o\n```\n\nada>$/)
+  const received = session.received().slice(session.received().indexOf('Attack'))
+  for (const driving of ['\x1b]', '\x1b[2J', '\x1b[?1049', '\x1b(', '\x1bP', '\x1bc', '\x9b', '\x9d', '\x08', '\0']) {
+    expect(received, JSON.stringify(driving)).not.toContain(driving)
+  }
+  expect(session.screen()).not.toContain('pwned')
+  const { output } = await place.pipe(logIn('ada'), ['--last', '3', '--json'])
+  const texts = output.trimEnd().split('\n')
+  for (const line of [texts[0], texts[2]]) {
+    expect(JSON.parse(line ?? '').text).toBe('abcdefgh\ni\uFFFDjklm &#27;[2J &#x9b;1m\n\n```\nno\n```\n')
+  }
+})
+
+test('a terminal of unknown size counts as 80 columns', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { through: WITHOUT_SIZE, rows: 24 })
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ')
+  await call.answer(...pieces(`- ${words}\n- end`, 3))
+  await session.shows(/• end\n\nada>$/)
+  const rows = lastTurn(session.screen()).split('\n').slice(1, -3)
+  expect(rows.join(' ').replaceAll(/ +/g, ' ')).toBe(`• ${words}`)
+  expect(rows.length).toBe(Math.ceil(words.length / 78))
+  for (const row of rows) expect(row.length).toBeLessThanOrEqual(80)
+  // The line editor counts the rows of what is typed by the same width.
+  session.type(`${'x'.repeat(100)}\x01y`)
+  await session.shows(/ada> yx{74}\nx{26}$/)
+  expect(session.screen().match(/ada>/g)).toHaveLength(2)
+})
+
+test('what the model writes cannot show a line in another order than it is written in', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  const unseen = [...'\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u{e0001}\u{e0041}']
+  const hebrew = '\u05e9\u05dc\u05d5\u05dd'
+  const text = `a ${hebrew} ${unseen.join('b')} c &#x202e;d &#x2067;e \`\u202ef\` [g](https://h.example/\u202ei) 👩\u200d🌾`
+  session.type('Attack\r')
+  await (await place.model.nextCall()).answer(...text)
+  await session.shows(/👩\u200d🌾\n\nada>$/u)
+  const received = session.received().slice(session.received().indexOf('Attack'))
+  for (const character of unseen)
+    expect(received, character.codePointAt(0)?.toString(16) ?? '').not.toContain(character)
+  expect(lastTurn(session.screen())).toContain(`a ${hebrew} ${'b'.repeat(13)} c d e f g`)
+  const { output } = await place.pipe(logIn('ada'), ['--last', '1'])
+  for (const character of unseen) expect(output).not.toContain(character)
+  expect(output).toContain(hebrew)
+})
+
+test('Ctrl-C stops an answer and keeps what came, marked, and the session goes on', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type('Tell me\r')
+  const call = await place.model.nextCall()
+  await call.send('Once upon a')
+  await session.shows('Once upon a')
+  session.type(CTRL_C)
+  await session.shows(/Once upon a\n\[stopped; what came is kept\]\n\nada>$/)
+  await call.closed
+  session.type('Go on\r')
+  const next = await place.model.nextCall()
+  expect(next.prompt).toBe('ada: Tell me\nai: Once upon a\nGo on')
+  await next.answer(' time.')
+  await session.shows(/time\.\n\nada>$/)
+  const { output } = await place.pipe(logIn('ada'), ['--last', '3', '--json'])
+  const messages = output
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  expect(messages).toMatchObject([
+    { sender: 'ai', text: 'Once upon a', stopped: true },
+    { sender: 'ada', text: 'Go on', stopped: false },
+    { sender: 'ai', text: ' time.', stopped: false },
+  ])
+})
+
+test('Ctrl-C before the first word stops as well, and the prompt alone is kept', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type('Tell me\r')
+  const call = await place.model.nextCall()
+  await session.shows('⠋')
+  session.type(CTRL_C)
+  await session.shows(/ada> Tell me\n\[stopped\]\n\nada>$/)
+  await call.closed
+  expect(await told(place)).toEqual(['Tell me'])
+})
+
+test('what is typed during an answer is the next prompt, unless Ctrl-C comes after it', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type('First\r')
+  const first = await place.model.nextCall()
+  await first.send('Well')
+  await session.shows('Well')
+  session.type('Second\rnot sent')
+  await first.finish()
+  const second = await place.model.nextCall()
+  expect(second.prompt).toBe('ada: First\nai: Well\nSecond')
+  session.type(`never sent\r${CTRL_C}`)
+  await session.shows(/\[stopped\]\n\nada>$/)
+  expect(session.screen()).not.toContain('never sent')
+  expect(await told(place)).toEqual(['First', 'Well', 'Second'])
+})
+
+async function told(place: TalkPlace): Promise<string[]> {
+  const { output } = await place.pipe(logIn('ada'), ['--last', '100', '--json'])
+  return output
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line).text)
+}
+
+/** From the last prompt that was sent. */
+function lastTurn(screen: string): string {
+  return screen.slice(screen.lastIndexOf('ada> '))
+}
+
+function pieces(text: string, size: number): string[] {
+  const characters = [...text]
+  return Array.from({ length: Math.ceil(characters.length / size) }, (_, piece) =>
+    characters.slice(piece * size, (piece + 1) * size).join(''),
+  )
+}

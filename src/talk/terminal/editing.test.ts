@@ -1,0 +1,200 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { ALT_ENTER, type Session, type TalkPlace, talkPlace, UP } from '../../../test/harness/terminal/talk.ts'
+
+/** Node's line editor draws what is pasted line by line, which takes its time on a busy machine. */
+setDefaultTimeout(30_000)
+
+const LEFT = '\x1b[D'
+const DOWN = '\x1b[B'
+const BACKSPACE = '\x7f'
+
+/** Answers the prompt that was sent, and waits for the next one to be asked for. */
+async function answered(place: TalkPlace, session: Session, answer: string): Promise<string> {
+  const call = await place.model.nextCall()
+  await call.answer(answer)
+  await session.shows(new RegExp(`${answer}\n\nada>$`))
+  return call.prompt
+}
+
+/** A search for the last of them that begins anew at each takes over three seconds. */
+const PASTED_BREAKS = 60_000
+
+test('a pasted block is one prompt, and a line quit in it does not leave', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.paste('first line\nquit\n\n  indented\nlast line')
+  await session.shows(/ada> first line\n\| quit\n\|\n\| {3}indented\n\| last line$/)
+  session.type('\r')
+  expect(await answered(place, session, 'Read.')).toBe('first line\nquit\n\n  indented\nlast line')
+  session.paste('one\n')
+  await session.shows(/ada> one\n\|$/)
+  session.type('two\r')
+  expect((await answered(place, session, 'Both.')).split('\nai: Read.\n').at(-1)).toBe('one\ntwo')
+  session.paste('quit\nquit')
+  session.type('\r')
+  expect((await answered(place, session, 'No.')).endsWith('\nquit\nquit')).toBe(true)
+})
+
+test('Alt-Enter begins a new line of the prompt', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type(`one${ALT_ENTER}quit${ALT_ENTER}three\r`)
+  expect(await answered(place, session, 'Three.')).toBe('one\nquit\nthree')
+  expect(session.screen()).toContain('ada> one\n| quit\n| three\nThree.')
+})
+
+test('a long prompt is taken whole, pasted or typed, in one line or many', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  const long = Array.from({ length: 400 }, (_, word) => `word${word}`).join(' ')
+  session.type(`${long}\r`)
+  expect(await answered(place, session, 'One')).toBe(long)
+  const block = Array.from({ length: 300 }, (_, line) => `line ${line}: ${'文字 '.repeat(20)}|`).join('\n')
+  session.paste(block)
+  session.type('\r')
+  expect((await answered(place, session, 'Two')).endsWith(`ai: One\n${block}`)).toBe(true)
+  const most = 'x'.repeat(32_768)
+  session.paste(most)
+  session.type('\r')
+  expect((await answered(place, session, 'Three')).endsWith(`ai: Two\n${most}`)).toBe(true)
+})
+
+test('a paste far too long is refused, and the keyboard goes on, also where it came during an answer', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  const tooMuch = `${'x'.repeat(99)}\n`.repeat(20_000)
+  session.type('First\r')
+  const call = await place.model.nextCall()
+  await call.send('Well')
+  await session.shows('Well')
+  session.paste(tooMuch)
+  session.type('Q')
+  await call.finish()
+  await session.shows(/\|(?: x+)?$/)
+  session.type('\r')
+  await session.shows(/can be\s+sent: shorten it\.\n(\nada>|ada>)/)
+  session.type('Second\r')
+  expect((await answered(place, session, 'Yes')).split('\n').at(-1)).toEndWith('Second')
+})
+
+test('wide characters are edited as one sees them', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type(`日本語👩x${LEFT}${BACKSPACE}${LEFT}の`)
+  await session.shows(/ada> 日本の語x$/)
+  session.type('\r')
+  expect(await answered(place, session, 'はい')).toBe('日本の語x')
+})
+
+test('what is pasted cannot drive the terminal', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  const before = session.received().length
+  session.paste('a\x1b]0;pwned\x07b\x1b[31mc\x03d\x04e')
+  await session.shows(/ada> abcde$/)
+  session.type('\r')
+  expect(await answered(place, session, 'Safe.')).toBe('abcde')
+  expect(session.received().slice(before)).not.toContain('pwned')
+})
+
+test('arrow-up brings back the earlier prompts of the room, those of earlier sessions too', async () => {
+  await using place = await talkPlace()
+  const first = await place.enter('ada')
+  first.type('oldest\r')
+  await answered(place, first, 'A')
+  first.paste('two\nlines')
+  first.type('\r')
+  await answered(place, first, 'B')
+  first.type('quit\r')
+  await first.ended
+  const session = await place.enter('ada')
+  session.type('newest\r')
+  await answered(place, session, 'C')
+  session.type(UP)
+  await session.shows(/ada> newest$/)
+  session.type(UP)
+  await session.shows(/ada> two\n\| lines$/)
+  session.type(`${UP}${UP}`)
+  await session.shows(/ada> oldest$/)
+  session.type(DOWN)
+  await session.shows(/ada> two\n\| lines$/)
+  session.type('\r')
+  expect((await answered(place, session, 'D')).endsWith('ai: C\ntwo\nlines')).toBe(true)
+  const stranger = await place.enter('bob')
+  stranger.type(`${UP}mine\r`)
+  const call = await place.model.nextCall()
+  expect(call.prompt).toBe('mine')
+})
+
+test('who comes again sees the last messages of the room, each of them cut where it is long', async () => {
+  await using place = await talkPlace()
+  const first = await place.enter('ada')
+  first.type('forgotten\r')
+  await answered(place, first, 'long ago')
+  first.paste('a question\nof two lines')
+  first.type('\r')
+  await answered(place, first, 'B')
+  first.type('And **this**?\r')
+  const call = await place.model.nextCall()
+  await call.answer(`# Answer\n\n${Array.from({ length: 30 }, (_, item) => `- item ${item}`).join('\n')}`)
+  await first.shows(/item 29\n\nada>$/)
+  first.type('quit\r')
+  await first.ended
+  const session = await place.enter('ada')
+  session.type('quit\r')
+  await session.ended
+  const shown = session.screen().replace(/of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/, 'of TIME')
+  expect(shown.slice(shown.indexOf('Welcome'))).toBe(`\
+Welcome, ada.
+Ctrl-C stops an answer, Alt-Enter breaks a line, arrow-up recalls, quit leaves.
+
+6 messages are kept here. The last, of TIME:
+
+ada> a question
+| of two lines
+B
+
+ada> And **this**?
+Answer
+
+• item 0
+• item 1
+• item 2
+• item 3
+• item 4
+• item 5
+…
+
+ada> quit`)
+})
+
+test('Ctrl-D in a line deletes, and leaves where the line is empty', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type(`ab${LEFT}\x04`)
+  await session.shows(/ada> a$/)
+  session.type(`${BACKSPACE}\x04`)
+  expect(await session.ended).toBe(0)
+})
+
+test('a terminal that is closed ends the program, and one that it is told to end is left as it was', async () => {
+  await using place = await talkPlace()
+  const closed = await place.enter('ada')
+  await closed.kill('SIGHUP')
+  expect(await closed.ended).toBe(0)
+  const told = await place.enter('ada')
+  await told.kill('SIGTERM')
+  expect(await told.ended).toBe(0)
+  expect(told.received()).toEndWith('\x1b[?2004l')
+})
+
+test('thousands of empty lines that are pasted before a word stop nothing', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.paste(`${'\n'.repeat(PASTED_BREAKS)}word`)
+  await session.shows(/\| word$/)
+  const sentAt = performance.now()
+  session.type('\r')
+  await session.shows(/^That has \d+ characters, and at most 32768 can be sent/m)
+  expect(performance.now() - sentAt).toBeLessThan(1_500)
+})

@@ -1,0 +1,210 @@
+import { expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { spawn } from 'bun'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { commandLine, run, surroundingsOf } from '../../../test/harness/service.ts'
+import { logIn, PASSWORD, register, startAtTerminal, talkPlace } from '../../../test/harness/terminal/talk.ts'
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+const ESCAPE = /\x1b/
+
+test('piped, answers alone go to the standard output, and all else to the standard error', async () => {
+  await using place = await talkPlace()
+  const talking = place.pipe([...register('ada'), 'One?', 'Two?', 'quit'])
+  const one = await place.model.nextCall()
+  await one.answer('# One\n\n', '**1**')
+  const two = await place.model.nextCall()
+  await two.answer('Two\n')
+  expect(await talking).toEqual({
+    status: 0,
+    output: '# One\n\n**1**\nTwo\n',
+    errors: `\
+Stockroom talk, answered by compatible:small-model. Log in, or register.
+[L]og in or [R]egister? R
+Username: ada
+Password: 
+Welcome, ada.
+
+ada> One?
+
+ada> Two?
+
+ada> quit
+`,
+  })
+})
+
+test('piped, an answer is passed on as it arrives', async () => {
+  await using place = await talkPlace()
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
+    ...surroundingsOf({ environment: place.model.environment }),
+    stdin: new Blob([[...register('ada'), 'Go', 'quit', ''].join('\n')]),
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  const call = await place.model.nextCall()
+  const reader = child.stdout.getReader()
+  for (const piece of ['first ', 'second ']) {
+    await call.send(piece)
+    const { value } = await reader.read()
+    expect(new TextDecoder().decode(value)).toBe(piece)
+  }
+  await call.finish()
+  await child.exited
+})
+
+test('the end of the input ends the session, after its last line is answered', async () => {
+  await using place = await talkPlace()
+  const talking = run(['talk', '--database', `sqlite:${place.databasePath}`], {
+    environment: place.model.environment,
+    input: `R\r\nada\r\n${PASSWORD}\r\nNo line break at the end`,
+  })
+  const call = await place.model.nextCall()
+  expect(call.prompt).toBe('No line break at the end')
+  await call.answer('Well.')
+  expect(await talking).toMatchObject({ status: 0, output: 'Well.\n' })
+  expect((await place.pipe([...logIn('ada'), 'quit'])).status).toBe(0)
+})
+
+test('no escape sequence goes into a pipe', async () => {
+  await using place = await talkPlace()
+  const talking = place.pipe([...register('ada'), 'Go \x1b[31mred'], [], { environment: { FORCE_COLOR: '3' } })
+  const call = await place.model.nextCall()
+  expect(call.prompt).toBe('Go red')
+  await call.answer('# A\n\n\x1b[2J**b**\n\n```js\nlet a\n```')
+  const { output, errors } = await talking
+  expect(output).toBe('# A\n\n**b**\n\n```js\nlet a\n```\n')
+  expect(errors).not.toMatch(ESCAPE)
+})
+
+test('at a terminal whose output is piped, one still sees the questions, and the pipe gets the answers', async () => {
+  await using place = await talkPlace()
+  const file = join(place.folder, 'answers.txt')
+  await using session = startAtTerminal(['talk', '--database', `sqlite:${place.databasePath}`], {
+    environment: place.model.environment,
+    through: ['bash', '-c', `exec "$@" > '${file}'`, 'bash'],
+  })
+  await session.shows('egister?')
+  session.type(`R\rada\r${PASSWORD}\r`)
+  await session.shows(/ada>$/)
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  await call.answer('An **answer**')
+  await session.shows(/ada> Go\n\nada>$/)
+  session.type('quit\r')
+  expect(await session.ended).toBe(0)
+  expect(readFileSync(file, 'utf8')).toBe('An **answer**\n')
+})
+
+test('a reader that leaves ends the session in good order', async () => {
+  await using place = await talkPlace()
+  const talking = run(['talk', '--database', `sqlite:${place.databasePath}`], {
+    environment: place.model.environment,
+    through: ['bash', '-c', 'set -o pipefail; "$@" | head -n 1', 'bash'],
+    input: [...register('ada'), 'One?', 'Two?', 'Three?', ''].join('\n'),
+  })
+  const one = await place.model.nextCall()
+  await one.answer('first\n')
+  const two = await place.model.nextCall()
+  for (const piece of ['a\n', 'b\n', 'c\n']) await two.send(piece)
+  await two.finish()
+  const { status, output, errors } = await Promise.race([
+    talking,
+    place.model.nextCall().then(async call => {
+      await call.answer('third\n')
+      return talking
+    }),
+  ])
+  expect(output).toBe('first\n')
+  expect(status).toBe(0)
+  expect(errors).not.toMatch(/^ +at |EPIPE/m)
+})
+
+test('Ctrl-C, where the input is a pipe, stops an answer first and leaves then', async () => {
+  await using place = await talkPlace()
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
+    ...surroundingsOf({ environment: place.model.environment }),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  child.stdin.write([...register('ada'), 'Go', ''].join('\n'))
+  child.stdin.flush()
+  const call = await place.model.nextCall()
+  await call.send('So far')
+  const reader = child.stdout.getReader()
+  await reader.read()
+  child.kill('SIGINT')
+  await call.closed
+  const errors = child.stderr.getReader()
+  let told = ''
+  while (!/kept\]\n\nada> $/.test(told)) told += new TextDecoder().decode((await errors.read()).value)
+  // One that came at once would count as the same one.
+  await Bun.sleep(300)
+  child.kill('SIGINT')
+  expect(await child.exited).toBe(0)
+})
+
+test('Ctrl-C that arrives twice, from the terminal and from npm or the launcher, stops an answer and does not leave', async () => {
+  await using place = await talkPlace()
+  const launcher = ['node', '--import', 'data:text/javascript,delete process.execve', 'bin/stockroom.js']
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], { program: launcher }), {
+    ...surroundingsOf({ environment: place.model.environment, folder: join(import.meta.dir, '../../..') }),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'ignore',
+    detached: true,
+  })
+  child.stdin.write([...register('ada'), 'Go', ''].join('\n'))
+  child.stdin.flush()
+  const call = await place.model.nextCall()
+  await call.send('So far')
+  await child.stdout.getReader().read()
+  // To the group, as a terminal does.
+  process.kill(-child.pid, 'SIGINT')
+  await call.closed
+  child.stdin.write('Again\nquit\n')
+  child.stdin.end()
+  const again = await place.model.nextCall()
+  expect(again.prompt).toEndWith('Again')
+  await again.answer('Well.')
+  expect(await child.exited).toBe(0)
+})
+
+test('a wrong setting ends it with status 2 and one line, before anything is asked or made', async () => {
+  await using place = await talkPlace()
+  const wrong: [string[], Record<string, string>, RegExp][] = [
+    [['--last', '0'], {}, /--last/],
+    [['--last', 'ten'], {}, /--last/],
+    [['--last'], {}, /--last/],
+    [['--json'], {}, /--json/],
+    [['--search', ''], {}, /--search/],
+    [['--export', ''], {}, /--export/],
+    [['--forget', '--last', '1'], {}, /one at a time/],
+    [['--forget', '--export', 'room.md'], {}, /one at a time/],
+    [['--forget=yes'], {}, /forget/],
+    [['--unknown'], {}, /--unknown/],
+    [['hello'], {}, /flags/],
+    [[], { CHAT_MODEL: 'wrong' }, /CHAT_MODEL/],
+    [[], { CHAT_MODEL: 'openai:gpt-5-mini' }, /OPENAI_API_KEY/],
+    [[], { CHAT_BASE_URL: 'wrong' }, /CHAT_BASE_URL/],
+    [['--database', 'mysql://x'], {}, /--database/],
+  ]
+  for (const [flags, environment, reason] of wrong) {
+    const refused = await place.pipe([], flags, { environment })
+    expectRefusal(refused, { status: 2, reason }, `${flags.join(' ')} ${JSON.stringify(environment)}`)
+  }
+  expect(existsSync(place.databasePath)).toBe(false)
+})
+
+test('it keeps its history in the folder where it is started, as --help says', async () => {
+  await using place = await talkPlace()
+  const environment = place.model.environment
+  const { status } = await run(['talk'], { folder: place.folder, environment, input: 'R\nada\nsesame\nquit\n' })
+  expect(status).toBe(0)
+  expect(existsSync(join(place.folder, 'data/stockroom.db'))).toBe(true)
+  const { output } = await run(['talk', '--help'])
+  expect(output).toContain('data/stockroom.db')
+  expect(output).toContain('readable by its owner alone')
+})

@@ -1,0 +1,136 @@
+import { expect, test } from 'bun:test'
+import packageDescription from '../../package.json'
+import { expectRefusal } from '../harness/refusal.ts'
+import { run } from '../harness/service.ts'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
+
+const COMMANDS = ['serve', 'seed', 'backup']
+
+test('the program tells of its commands when asked for help', async () => {
+  const { status, output, errors } = await run(['--help'])
+  expect(status).toBe(0)
+  expect(errors).toBe('')
+  for (const command of COMMANDS) expect(output).toContain(command)
+})
+
+test('help is given by its short flag and by its name, too', async () => {
+  const whole = await run(['--help'])
+  expect(await run(['-h'])).toEqual(whole)
+  expect(await run(['help'])).toEqual(whole)
+  expect(await run(['serve', '-h'])).toEqual(await run(['serve', '--help']))
+})
+
+test('the program without a command shows its commands, and its exit status says that nothing was done', async () => {
+  const { status, output, errors } = await run([])
+  expect(status).toBe(2)
+  for (const command of COMMANDS) expect(output + errors).toContain(command)
+})
+
+test('help on serving tells of each setting with its variable and its default', async () => {
+  const { status, output, errors } = await run(['serve', '--help'])
+  expect(status).toBe(0)
+  expect(errors).toBe('')
+  expect(output).toStartWith('Usage: stockroom serve')
+  for (const [flag, variable, fallback] of [
+    ['--host', 'HOST', '0.0.0.0'],
+    ['--port', 'PORT', '8000'],
+    ['--database', 'DATABASE_URL', 'sqlite:data/stockroom.db'],
+    ['--cors-origins', 'CORS_ORIGINS', 'none'],
+    ['--access-log', 'ACCESS_LOG', 'on'],
+    ['--log-level', 'LOG_LEVEL', 'info'],
+  ] as const) {
+    const line = lineOf(output, flag)
+    expect(line, flag).toContain(variable)
+    expect(line, flag).toContain(fallback)
+  }
+})
+
+test('help on seeding tells of the sizes and their defaults', async () => {
+  const { status, output, errors } = await run(['seed', '--help'])
+  expect(status).toBe(0)
+  expect(errors).toBe('')
+  expect(output).toStartWith('Usage: stockroom seed')
+  expect(lineOf(output, '--database')).toContain('DATABASE_URL')
+  expect(lineOf(output, '--categories')).toContain('default 20')
+  expect(lineOf(output, '--products')).toContain('default 500')
+  expect(lineOf(output, '--users')).toContain('default 100')
+  expect(lineOf(output, '--reviews')).toContain('default 1500')
+})
+
+test('help on backing up tells of the file that it takes', async () => {
+  const { status, output, errors } = await run(['backup', '--help'])
+  expect(status).toBe(0)
+  expect(errors).toBe('')
+  expect(output).toMatch(/^Usage: stockroom backup .*FILE\n/)
+  expect(lineOf(output, '--database')).toContain('DATABASE_URL')
+})
+
+test('help is given for a line that is wrong, without doing what the line says', async () => {
+  const { status, output, errors } = await run(['serve', '--port', 'nonsense', '--help'])
+  expect({ status, errors }).toEqual({ status: 0, errors: '' })
+  expect(output).toStartWith('Usage: stockroom serve')
+})
+
+test('the version is that of the package', async () => {
+  expect(await run(['--version'])).toEqual({
+    status: 0,
+    output: `stockroom ${packageDescription.version}\n`,
+    errors: '',
+  })
+})
+
+test('the program runs in any folder, and help leaves nothing behind there', async () => {
+  using folder = temporaryFolder()
+  const { status, output, errors } = await run(['--help'], { folder: folder.path })
+  expect({ status, errors }).toEqual({ status: 0, errors: '' })
+  expect(output).toStartWith('Usage: stockroom')
+  expect([...new Bun.Glob('**').scanSync(folder.path)]).toEqual([])
+})
+
+test('an unknown command is refused by its name', async () => {
+  expectRefusal(await run(['swerve']), { status: 2, reason: /swerve/ })
+  expectRefusal(await run(['--swerve']), { status: 2, reason: /--swerve/ })
+  expectRefusal(await run(['']), { status: 2, reason: /command/ })
+})
+
+test('an unknown flag is refused by its name, on each command', async () => {
+  expectRefusal(await run(['serve', '--ports', '0']), { status: 2, reason: /--ports/ }, 'serve')
+  expectRefusal(await run(['serve', '-p', '0']), { status: 2, reason: /-p/ }, 'serve -p')
+  expectRefusal(await run(['seed', '--orders=5']), { status: 2, reason: /--orders/ }, 'seed')
+  expectRefusal(await run(['backup', '--force', 'copy.db']), { status: 2, reason: /--force/ }, 'backup')
+})
+
+test('a flag of another command is unknown', async () => {
+  expectRefusal(await run(['seed', '--port', '0']), { status: 2, reason: /--port/ }, 'seed')
+  expectRefusal(await run(['serve', '--products', '1']), { status: 2, reason: /--products/ }, 'serve')
+  expectRefusal(await run(['backup', '--log-level', 'info', 'copy.db']), { status: 2, reason: /--log-level/ }, 'backup')
+})
+
+test('a flag at the end of the line without its value is refused by its name', async () => {
+  expectRefusal(await run(['serve', '--port']), { status: 2, reason: /--port/ }, 'serve')
+  expectRefusal(await run(['seed', '--reviews']), { status: 2, reason: /--reviews/ }, 'seed')
+  expectRefusal(await run(['backup', 'copy.db', '--database']), { status: 2, reason: /--database/ }, 'backup')
+})
+
+test('a flag whose value is missing before another flag is refused in one line', async () => {
+  expectRefusal(await run(['serve', '--port', '--host', '127.0.0.1']), { status: 2, reason: /--port/ })
+})
+
+test('a negative number is refused in one line', async () => {
+  expectRefusal(await run(['seed', '--products', '-1']), { status: 2, reason: /--products/ }, 'after a blank')
+  expectRefusal(await run(['seed', '--products=-1']), { status: 2, reason: /--products/ }, 'after =')
+})
+
+test('a word that a command has no use for is refused', async () => {
+  expectRefusal(await run(['serve', 'now']), { status: 2, reason: /unexpected/ }, 'serve')
+  expectRefusal(await run(['seed', '500']), { status: 2, reason: /unexpected/ }, 'seed')
+  expectRefusal(await run(['backup', 'one.db', 'two.db']), { status: 2, reason: /one FILE/ }, 'backup')
+})
+
+test('a backup without its file is refused', async () => {
+  expectRefusal(await run(['backup']), { status: 2, reason: /FILE/ })
+})
+
+function lineOf(help: string, flag: string): string {
+  return help.split('\n').find(line => line.trimStart().startsWith(`${flag} `)) ?? `no line for ${flag}`
+}

@@ -1,0 +1,93 @@
+import chromiumPackage from '@sparticuz/chromium'
+import { spawnSync } from 'bun'
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { temporaryFolder } from '../temporary-folder.ts'
+
+export interface TestBrowser extends AsyncDisposable {
+  /** A page in a fresh profile. */
+  readonly openTab: (options?: BrowserContextOptions) => Promise<Tab>
+}
+
+/** A page, and what happened in it so far. */
+export interface Tab extends AsyncDisposable {
+  readonly page: Page
+  /** The address of everything that it asked for, also of what was refused. */
+  readonly requests: () => readonly string[]
+  /** All that a developer would be told of: errors, warnings, failed requests, violations of the security policy. */
+  readonly complaints: () => readonly string[]
+}
+
+/** A name of this machine that browsers do not trust as they trust `localhost`. */
+export const PLAIN_HOST = 'chat.test'
+
+/** Nothing that leaves this machine. There is no sandbox for a superuser, and the pages are our own. */
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
+]
+
+/** Opens the Chromium that comes as a package, without a window. */
+export async function openBrowser(): Promise<TestBrowser> {
+  const open = new AsyncDisposableStack()
+  try {
+    const folder = open.use(temporaryFolder())
+    const executablePath = unpack(folder.path)
+    const browser = open.adopt(
+      await chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, HOME: folder.path } }),
+      launched => launched.close(),
+    )
+    return {
+      openTab: async options => {
+        const context = await browser.newContext(options)
+        return observed(await context.newPage())
+      },
+      [Symbol.asyncDispose]: () => open.disposeAsync(),
+    }
+  } catch (error) {
+    await open.disposeAsync()
+    throw error
+  }
+}
+
+/**
+ * The package unpacks into the machine's temporary folder and takes what lies there under the browser's name for whole,
+ * even when a run broke off half-way. So it unpacks in a process of its own, whose temporary folder is a fresh one.
+ */
+function unpack(folder: string): string {
+  const { stdout, stderr, success } = spawnSync([process.execPath, import.meta.path], {
+    env: { ...process.env, TMPDIR: folder },
+    stderr: 'pipe',
+  })
+  if (!success) throw new Error(`the browser could not be unpacked: ${stderr}`)
+  return stdout.toString()
+}
+
+async function observed(page: Page): Promise<Tab> {
+  const requests: string[] = []
+  const complaints: string[] = []
+  page.on('request', request => requests.push(request.url()))
+  page.on('requestfailed', request => complaints.push(`failed: ${request.url()} ${request.failure()?.errorText}`))
+  page.on('pageerror', error => complaints.push(`uncaught: ${error.message}`))
+  page.on('console', message => {
+    if (['error', 'warning', 'assert'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)
+  })
+  await page.exposeFunction('reportViolation', (violation: string) => complaints.push(`policy: ${violation}`))
+  await page.addInitScript(`
+    addEventListener('securitypolicyviolation', event =>
+      reportViolation(event.violatedDirective + ' ' + event.blockedURI + ' ' + event.sourceFile + ':' + event.lineNumber))
+  `)
+  return {
+    page,
+    requests: () => requests,
+    complaints: () => complaints,
+    [Symbol.asyncDispose]: () => page.context().close(),
+  }
+}
+
+if (import.meta.main) process.stdout.write(await chromiumPackage.executablePath())

@@ -1,0 +1,77 @@
+import { Answers } from '../../../src/chat/answers/answers.ts'
+import { ANSWER_LIMITS, type AnswerLimits } from '../../../src/chat/answers/limits.ts'
+import { createChat } from '../../../src/chat/app.ts'
+import { startHousekeeping } from '../../../src/chat/housekeeping.ts'
+import { chatMigrations } from '../../../src/chat/migrations/index.ts'
+import { KEEPING, type Keeping } from '../../../src/chat/prompts/keeping.ts'
+import { Prompts } from '../../../src/chat/prompts/prompts.ts'
+import { repositoriesOf } from '../../../src/chat/repositories.ts'
+import { type Clock, systemClock } from '../../../src/clock.ts'
+import { openDatabase } from '../../../src/database/open.ts'
+import { database as databaseSetting } from '../../../src/database/settings.ts'
+import { openMarkdown } from '../../../src/markdown/renderer.ts'
+import { openChatModel } from '../../../src/models/open.ts'
+import { listen } from '../../../src/server/listen.ts'
+import type { Engine } from '../engines.ts'
+import { LOOPBACK } from '../loopback.ts'
+import { startModelServer } from '../peers/model-server.ts'
+import { openaiChat } from '../peers/openai-chat.ts'
+import { chatClient } from './chat-client.ts'
+
+/** To the database. */
+const CONNECTIONS = 4
+
+const markdown = await openMarkdown()
+
+interface ChatAppOptions {
+  readonly limits?: Partial<AnswerLimits>
+  readonly keeping?: Partial<Keeping>
+  readonly clock?: Clock
+  /** Whether it ends what dead processes have left, and forgets what is old. */
+  readonly isKept?: boolean
+}
+
+/**
+ * The app within the test's process, with other limits than usual, before a real model server. As behind a proxy, it takes
+ * a client's address from `X-Forwarded-For`.
+ */
+export async function startChatApp(
+  { freshDatabase }: Engine,
+  { limits, keeping, clock = systemClock, isKept = false }: ChatAppOptions = {},
+) {
+  const open = new AsyncDisposableStack()
+  const { url: databaseUrl } = open.use(await freshDatabase())
+  const model = open.use(await startModelServer(openaiChat))
+  const start = async () => {
+    const own = new AsyncDisposableStack()
+    const address = databaseSetting.parse(databaseUrl)
+    const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }, [chatMigrations]))
+    const repositories = repositoriesOf(database)
+    const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`)
+    const answers = new Answers({
+      ...repositories,
+      model: chatModel,
+      markdown,
+      limits: { ...ANSWER_LIMITS, ...limits },
+    })
+    const prompts = new Prompts(repositories.prompts, { ...KEEPING, ...keeping }, clock)
+    if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, clock }))
+    const app = createChat({ prompts, answers, probe: repositories.probe })
+    const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))
+    own.use(answers)
+    return {
+      database,
+      answers,
+      prompts,
+      chat: chatClient(listening.address),
+      [Symbol.asyncDispose]: () => own.disposeAsync(),
+    }
+  }
+  const first = open.use(await start())
+  return { ...first, databaseUrl, model, startOther: start, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** A client's address, as the proxy in front says it. */
+export function from(address: string): Record<string, string> {
+  return { 'X-Forwarded-For': address }
+}

@@ -1,0 +1,59 @@
+import { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { connected, createDatabase } from './postgres/database.ts'
+import { sharedServerUrl } from './postgres/shared-server.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+export interface Engine {
+  readonly name: string
+  /** An empty database of its own, for one service. */
+  readonly freshDatabase: () => Promise<AsyncDisposable & { readonly url: string }>
+  /** Asks the database itself, beside the service. */
+  readonly read: <Row>(url: string, sql: string) => Promise<Row[]>
+  /** All text that the database holds. */
+  readonly everything: (url: string) => Promise<string>
+}
+
+export const sqlite: Engine = {
+  name: 'SQLite',
+  freshDatabase: async () => {
+    const folder = temporaryFolder()
+    return {
+      url: `sqlite:${join(folder.path, 'stockroom.db')}`,
+      [Symbol.asyncDispose]: async () => folder[Symbol.dispose](),
+    }
+  },
+  read: async <Row>(url: string, sql: string) => {
+    using file = new Database(pathOf(url), { readonly: true })
+    return file.query<Row, []>(sql).all()
+  },
+  everything: async url => {
+    const path = pathOf(url)
+    const files = [path, `${path}-wal`].filter(file => existsSync(file))
+    return (await Promise.all(files.map(file => Bun.file(file).text()))).join('')
+  },
+}
+
+export const postgres: Engine = {
+  name: 'PostgreSQL',
+  freshDatabase: async () => createDatabase(await sharedServerUrl()),
+  read: async (url, sql) => {
+    await using database = connected(url)
+    return [...(await database.unsafe(sql))]
+  },
+  everything: async url => {
+    await using database = connected(url)
+    const tables = await database<{ name: string }[]>`
+      SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`
+    const texts = tables.map(async ({ name }) => JSON.stringify(await database.unsafe(`SELECT * FROM ${name}`)))
+    return (await Promise.all(texts)).join('')
+  },
+}
+
+function pathOf(url: string): string {
+  return url.slice('sqlite:'.length)
+}
+
+/** All engines that must answer alike. */
+export const ENGINES: readonly Engine[] = [sqlite, postgres]

@@ -1,0 +1,21 @@
+import { resolve } from 'node:path'
+import { spawn } from 'bun'
+
+export interface Evaluation {
+  readonly output: string
+  readonly errors: string
+  readonly status: number | null
+}
+
+/** Runs a few lines in a process of their own, in the folder of the source. */
+export async function evaluation(program: string, environment: Record<string, string> = {}): Promise<Evaluation> {
+  const child = spawn([process.execPath, '--eval', program], {
+    cwd: resolve(import.meta.dir, '../../src'),
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  return { output, errors, status: await child.exited }
+}

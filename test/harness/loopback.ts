@@ -1,0 +1,18 @@
+import type { Fetch } from '../../src/server/requests.ts'
+import type { ServerSettings } from '../../src/server/settings.ts'
+
+/** For a server inside a test: a free port of this machine, and no access log. */
+export const LOOPBACK: ServerSettings = {
+  host: '127.0.0.1',
+  port: 0,
+  accessLog: false,
+  allowedHosts: [],
+  trustedProxies: 0,
+  connectionsMax: 10_000,
+  streamsPerAddress: 256,
+}
+
+/** An app with one route, whose handler needs no framework. */
+export function atRoot(fetch: Fetch) {
+  return { fetch, routes: [{ path: '/' }] }
+}

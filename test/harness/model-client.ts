@@ -1,0 +1,94 @@
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { readCommandLine } from '../../src/config.ts'
+import { AnswerError, type ChatModel, type Question } from '../../src/models/chat-model.ts'
+import { openChatModel } from '../../src/models/open.ts'
+import { chatBaseUrl, chatModel } from '../../src/models/settings.ts'
+import { withVariables } from './environment.ts'
+
+/** Opens the model that these settings choose, as a command does, whatever is set where the tests run. */
+export function openModel(settings: Record<string, string>, clock: Clock = impatientClock): Promise<ChatModel> {
+  return withVariables(['CHAT_', 'OPENAI_', 'ANTHROPIC_', 'GOOGLE_'], settings, async () => {
+    const line = readCommandLine([], [chatModel, chatBaseUrl])
+    return await openChatModel(line.value(chatModel), line.value(chatBaseUrl), clock)
+  })
+}
+
+/** The machine's clock, but short pauses are none; the bounds, which are longer, stay. */
+const impatientClock: Clock = {
+  ...systemClock,
+  after: (milliseconds, callback) => {
+    if (milliseconds > 1_000) return systemClock.after(milliseconds, callback)
+    const next = setImmediate(callback)
+    return () => clearImmediate(next)
+  },
+}
+
+export function question(change: Partial<Question> = {}): Question {
+  return {
+    system: 'Answer in markdown only.',
+    prompt: 'What is a spade?',
+    signal: new AbortController().signal,
+    ...change,
+  }
+}
+
+export interface Answering {
+  /** All so far. */
+  readonly pieces: readonly string[]
+  /** The next piece; fails when the answer is over. */
+  readonly piece: () => Promise<string>
+  readonly stop: () => void
+  readonly isOver: () => boolean
+  /** All of it, and why it failed. */
+  readonly end: () => Promise<{ text: string; failure: AnswerError | null }>
+}
+
+/** Asks, and reads the answer as it comes. */
+export function ask(model: ChatModel, { prompt }: { prompt?: string } = {}): Answering {
+  const stopping = new AbortController()
+  const pieces: string[] = []
+  let read = 0
+  let over = false
+  let changed = Promise.withResolvers<void>()
+  const tell = () => {
+    changed.resolve()
+    changed = Promise.withResolvers()
+  }
+  const failed = failureOf(async () => {
+    const asked = question({ signal: stopping.signal, ...(prompt !== undefined && { prompt }) })
+    for await (const piece of model.answer(asked)) {
+      pieces.push(piece)
+      tell()
+    }
+  }).finally(() => {
+    over = true
+    tell()
+  })
+  return {
+    pieces,
+    piece: async () => {
+      for (;;) {
+        const piece = pieces[read]
+        if (piece !== undefined) {
+          read += 1
+          return piece
+        }
+        if (over) throw new Error(`the answer ended: ${(await failed)?.message}`)
+        await changed.promise
+      }
+    },
+    stop: () => stopping.abort(),
+    isOver: () => over,
+    end: async () => ({ failure: await failed, text: pieces.join('') }),
+  }
+}
+
+export async function failureOf(work: () => Promise<void>): Promise<AnswerError | null> {
+  try {
+    await work()
+    return null
+  } catch (error) {
+    if (error instanceof AnswerError) return error
+    throw error
+  }
+}

@@ -1,0 +1,230 @@
+import { chmodSync, closeSync, openSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type SQL, spawn, spawnSync } from 'bun'
+import { temporaryFolder } from '../temporary-folder.ts'
+import { until } from '../until.ts'
+import { connected } from './database.ts'
+import { type Guard, startGuard } from './guard.ts'
+import { freePort } from './port.ts'
+import { databaseUser, postgresHome, runAsDatabaseUser } from './programs.ts'
+
+/** A superuser with a password, as a real server has one. */
+const USER = 'stockroom'
+const PASSWORD = 'a secret of the tests'
+
+/** A file system in memory, where the system has one, and what has to be free in it for a server. */
+const MEMORY = '/dev/shm'
+const MEMORY_FREE_BYTES = 2_147_483_648
+
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  shared_buffers: '32MB',
+  // In the data folder, so that nothing is left of a server that was killed.
+  dynamic_shared_memory_type: 'mmap',
+  wal_keep_size: '128MB',
+}
+
+/** Loses what it has acknowledged when the machine loses power, which is fine for most tests, and spares them the disk. */
+const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB' }
+
+export interface ServerOptions {
+  /** Whether what it acknowledges is on a disk, as it is in earnest. */
+  readonly durable?: boolean
+  /** Where its folder is made, in place of where the system keeps what is temporary. */
+  readonly directory?: string
+  /** Parameters of PostgreSQL's configuration, by name. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** What a server is made of, in place of an empty one: copies its data into the folder `data`. */
+  readonly data?: (data: string) => Promise<void>
+}
+
+/**
+ * One real PostgreSQL server with a data folder of its own, on a free port of loopback.
+ *
+ * A process stands guard over it that ends it and removes its folder when it is disposed of, or when the test process
+ * ends in whatever way.
+ */
+export class PostgresServer implements AsyncDisposable {
+  readonly port: number
+  /** Where it keeps its data, its log, and what belongs to it. */
+  readonly folder: string
+  readonly #home: string
+  readonly #settings: Record<string, string>
+  readonly #guard: Guard
+  #process: ReturnType<typeof spawn> | null = null
+  #paused: number[] = []
+
+  private constructor(folder: string, home: string, port: number, settings: Readonly<Record<string, string>>) {
+    this.folder = folder
+    this.port = port
+    this.#home = home
+    this.#settings = { ...SETTINGS, ...settings }
+    this.#guard = startGuard(folder, join(folder, 'data/postmaster.pid'))
+  }
+
+  /** Makes a server and starts it. */
+  static async start({ durable = false, directory, settings = {}, data }: ServerOptions = {}): Promise<PostgresServer> {
+    const folder = temporaryFolder(directory ?? (durable ? undefined : folderInMemory())).path
+    // Its user's work is in `data` alone, but it has to come by.
+    chmodSync(folder, 0o777)
+    const server = new PostgresServer(folder, postgresHome(folder), await freePort(), {
+      ...(durable ? {} : FORGETFUL),
+      ...settings,
+    })
+    try {
+      await (data ?? (path => initialize(server.#home, folder, path)))(server.data)
+      await server.start()
+      return server
+    } catch (error) {
+      await server[Symbol.asyncDispose]()
+      throw error
+    }
+  }
+
+  get data(): string {
+    return join(this.folder, 'data')
+  }
+
+  url(database = 'postgres'): string {
+    return urlAt(this.port, database)
+  }
+
+  /** What it has logged so far. */
+  log(): string {
+    return readFileSync(join(this.folder, 'log'), 'utf8')
+  }
+
+  /** Starts it on the port and the data that it had, and waits until it takes connections. */
+  async start(): Promise<void> {
+    const settings = Object.entries({ ...this.#settings, port: this.port }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ])
+    const log = openSync(join(this.folder, 'log'), 'a')
+    const child = spawn([join(this.#home, 'bin/postgres'), '-D', this.data, ...settings], {
+      ...databaseUser,
+      cwd: '/',
+      stdin: 'ignore',
+      stdout: log,
+      stderr: log,
+    })
+    closeSync(log)
+    child.unref()
+    this.#process = child
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start: ${this.log()}`)
+      return this.#status() === 'ready' || this.#status() === 'standby'
+    })
+  }
+
+  /**
+   * `fast` rolls back what runs, cuts connections and writes all to the disk; `immediate` does as little as a crash does,
+   * so that the next start recovers from the log.
+   */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    this.#process?.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await this.#process?.exited
+  }
+
+  async restart(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    await this.stop(mode)
+    await this.start()
+  }
+
+  /** Stops all its processes where they are: connections stay open, and nothing answers. */
+  pause(): void {
+    const server = this.#process?.pid
+    if (server === undefined) throw new Error('the server does not run')
+    // It first, so that it makes no more children.
+    process.kill(server, 'SIGSTOP')
+    const children = childrenOf(server)
+    for (const child of children) process.kill(child, 'SIGSTOP')
+    this.#paused = [...children, server]
+  }
+
+  resume(): void {
+    for (const id of this.#paused.splice(0)) process.kill(id, 'SIGCONT')
+  }
+
+  /** Cuts all connections of clients, as an administrator does; answers how many. */
+  async cutConnections(): Promise<number> {
+    const [{ count } = { count: 0 }] = await this.ask<{ count: number }>(
+      (sql: SQL) => sql`
+        SELECT count(pg_terminate_backend(pid))::int AS count FROM pg_stat_activity
+        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+    )
+    return count
+  }
+
+  /** Asks the server something over a connection of its own. */
+  async ask<Row>(question: (sql: SQL) => PromiseLike<Row[]>): Promise<Row[]> {
+    await using sql = connected(this.url())
+    return await question(sql)
+  }
+
+  /** Changes a parameter while it runs. */
+  async set(name: string, value: string): Promise<void> {
+    await using sql = connected(this.url())
+    await sql.unsafe(`ALTER SYSTEM SET ${name} = '${value}'`)
+    await sql`SELECT pg_reload_conf()`
+    await until(async () => (await sql.unsafe(`SHOW ${name}`))[0][name] === value)
+  }
+
+  /** What PostgreSQL puts into its lock file for whoever waits for it. */
+  #status(): string {
+    try {
+      return readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')[7]?.trim() ?? ''
+    } catch {
+      return ''
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.resume()
+    this.#guard.stdin.end()
+    await this.#guard.exited
+    await this.#process?.exited
+  }
+}
+
+function folderInMemory(): string | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize >= MEMORY_FREE_BYTES ? MEMORY : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The address of a database at a port of loopback, with the user and the password that each server of the tests has. */
+export function urlAt(port: number, database: string): string {
+  return `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`
+}
+
+async function initialize(home: string, folder: string, data: string): Promise<void> {
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, PASSWORD)
+  await makeOwnFolder(data)
+  await runAsDatabaseUser([
+    join(home, 'bin/initdb'),
+    ...['--pgdata', data, '--username', USER, '--pwfile', passwordFile],
+    ...['--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-locale'],
+    ...['--no-sync', '--no-instructions'],
+  ])
+}
+
+/** An empty folder that belongs to the database's user alone, as PostgreSQL wants it. */
+async function makeOwnFolder(path: string): Promise<void> {
+  await runAsDatabaseUser(['mkdir', '-m', '700', path])
+}
+
+function childrenOf(parent: number): number[] {
+  const { stdout } = spawnSync(['ps', '-A', '-o', 'pid=,ppid='])
+  return stdout
+    .toString()
+    .trim()
+    .split('\n')
+    .map(line => line.trim().split(/\s+/).map(Number))
+    .flatMap(([id, parentId]) => (id !== undefined && parentId === parent ? [id] : []))
+}

@@ -1,0 +1,10 @@
+import { expect } from 'bun:test'
+import type { Run } from './service.ts'
+
+/** The program did nothing but tell its operator why, in one line. */
+export function expectRefusal(refused: Run, { status, reason }: { status: 1 | 2; reason: RegExp }, row = ''): void {
+  const { errors } = refused
+  expect({ row, ...refused }).toEqual({ row, status, output: '', errors: expect.stringMatching(/^stockroom: .+\n$/) })
+  expect(errors.trimEnd().split(/[\r\n]/), `one line: ${row}`).toHaveLength(1)
+  expect(errors, row).toMatch(reason)
+}

@@ -1,0 +1,141 @@
+import { resolve } from 'node:path'
+import { spawn } from 'bun'
+
+/** The program as a user runs it: a process of its own. */
+const PROGRAM = [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')] as const
+
+const READY_LINE = /^stockroom serves .* at (http:\/\/[^\s,]+)/m
+
+export interface Service extends AsyncDisposable {
+  readonly address: string
+  readonly processId: number
+  /** What it has printed so far. */
+  readonly output: () => string
+  readonly errors: () => string
+  /** Ends it with a signal; resolves to the exit status, or null when the signal killed it. */
+  readonly stop: (signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => Promise<number | null>
+}
+
+/** How a process is started. */
+export interface Surroundings {
+  readonly environment?: Record<string, string>
+  /** Where it works; that of the tests when it is not given. */
+  readonly folder?: string
+  /** Another program and its arguments that puts itself in the place of ours, as `bash -c 'exec "$@"' bash` does. */
+  readonly through?: readonly string[]
+  /** What is run; the source, by Bun, when it is not given. */
+  readonly program?: readonly string[]
+}
+
+/** Starts `stockroom serve` on a free port of this machine and waits until it says that it is ready. */
+export async function startService(
+  databaseUrl: string,
+  { flags = [], ...surroundings }: { flags?: readonly string[] } & Surroundings = {},
+): Promise<Service> {
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', databaseUrl]
+  return startServer(['serve', ...place, ...flags], surroundings)
+}
+
+/** Starts a server by its whole command line and waits until it says that it is ready. */
+export async function startServer(argv: readonly string[], surroundings: Surroundings = {}): Promise<Service> {
+  const child = spawn(commandLine(argv, surroundings), {
+    ...surroundingsOf(surroundings),
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const errors = collect(child.stderr)
+  const output = collect(child.stdout)
+  while (!READY_LINE.test(output.text())) {
+    if ((await output.next()) === 'end') {
+      await errors.whole
+      throw new Error(`the service did not start: ${errors.text()}`)
+    }
+  }
+  const stop = async (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' = 'SIGTERM') => {
+    child.kill(signal)
+    await child.exited
+    await errors.whole
+    return child.exitCode
+  }
+  return {
+    address: READY_LINE.exec(output.text())?.[1] ?? '',
+    processId: child.pid,
+    output: output.text,
+    errors: errors.text,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop()
+    },
+  }
+}
+
+export interface Run {
+  readonly status: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+/** Runs the program to its end, with `input` piped into it. */
+export async function run(
+  argv: readonly string[],
+  { input, ...surroundings }: Surroundings & { readonly input?: string } = {},
+): Promise<Run> {
+  const child = spawn(commandLine(argv, surroundings), {
+    ...surroundingsOf(surroundings),
+    stdin: input === undefined ? 'ignore' : new Blob([input]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  await child.exited
+  return { status: child.exitCode, output, errors }
+}
+
+/** Runs the program to its end at a terminal; answers what the terminal got. */
+export async function runAtTerminal(
+  argv: readonly string[],
+  surroundings: Surroundings = {},
+): Promise<{ readonly status: number | null; readonly screen: string }> {
+  const decoder = new TextDecoder()
+  const closed = Promise.withResolvers<void>()
+  let screen = ''
+  const terminal = {
+    data: (_: unknown, bytes: Uint8Array) => {
+      screen += decoder.decode(bytes, { stream: true })
+    },
+    exit: () => closed.resolve(),
+  }
+  const child = spawn(commandLine(argv, surroundings), { ...surroundingsOf(surroundings), terminal })
+  await child.exited
+  await closed.promise
+  return { status: child.exitCode, screen }
+}
+
+export function commandLine(argv: readonly string[], { through = [], program = PROGRAM }: Surroundings): string[] {
+  return [...through, ...program, ...argv]
+}
+
+/** Without the settings of whoever runs the tests. */
+export function surroundingsOf({ environment, folder }: Surroundings) {
+  return {
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    ...(folder !== undefined && { cwd: folder }),
+  }
+}
+
+/** Reads a stream as it comes. */
+function collect(stream: ReadableStream<Uint8Array>) {
+  const decoder = new TextDecoder()
+  let text = ''
+  let changed = Promise.withResolvers<'more' | 'end'>()
+  const whole = (async () => {
+    for await (const bytes of stream) {
+      text += decoder.decode(bytes, { stream: true })
+      changed.resolve('more')
+      changed = Promise.withResolvers()
+    }
+    changed.resolve('end')
+  })()
+  return { text: () => text, next: () => changed.promise, whole }
+}

@@ -1,0 +1,146 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { spawnSync } from 'bun'
+import { run, type Service, type Surroundings, startServer } from '../harness/service.ts'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
+import { until } from '../harness/until.ts'
+
+setDefaultTimeout(60_000)
+
+const ROOT = resolve(import.meta.dir, '../..')
+const NODE = Bun.which('node') ?? 'node'
+const NPM = Bun.which('npm') ?? 'npm'
+
+/** From Node 22.15 on the program takes the launcher's place; before, and here, it runs beside it. */
+const BESIDE = ['--import', 'data:text/javascript,delete process.execve']
+const LAUNCHERS = [
+  { name: 'the launcher', program: [NODE, join(ROOT, 'bin/stockroom.js')] },
+  { name: 'the launcher that stays beside the program', program: [NODE, ...BESIDE, join(ROOT, 'bin/stockroom.js')] },
+]
+
+/** Whether a process may have process ids of its own, as root may, and many a user in a namespace. */
+const OWN_IDS = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc', '--kill-child']
+const CAN_OWN_IDS = Bun.which('unshare') !== null && spawnSync([...OWN_IDS, 'true']).exitCode === 0
+
+for (const { name, program } of LAUNCHERS) {
+  describe(name, () => {
+    test('hands over arguments, input, output and exit status', async () => {
+      expect(await run(['--version'], { program })).toEqual(await run(['--version']))
+      expect(await run(['no such', '* "command"'], { program })).toEqual(await run(['no such', '* "command"']))
+      expect((await run(['serve', '--port', 'x'], { program })).status).toBe(2)
+    })
+
+    test('hands over the environment', async () => {
+      const { errors } = await run(['serve'], { program, environment: { PORT: 'nonsense' } })
+      expect(errors).toContain('PORT: "nonsense"')
+    })
+
+    test('ends with status 0 when a signal has ended the service in good order', async () => {
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+        await using server = await start({ program })
+        expect(await server.stop(signal), signal).toBe(0)
+        await expectGone(server)
+      }
+    })
+
+    test('dies of the signal that killed the program', async () => {
+      await using server = await start({ program })
+      process.kill(childOf(server.processId) ?? server.processId, 'SIGKILL')
+      expect(await server.stop('SIGTERM')).toBe(null)
+      await expectGone(server)
+    })
+
+    test('leaves no service behind when it is killed', async () => {
+      await using server = await start({ program })
+      process.kill(server.processId, 'SIGKILL')
+      await expectGone(server)
+    })
+
+    test.skipIf(!CAN_OWN_IDS)('ends the service on a signal as the first process of a container', async () => {
+      await using server = await start({ program: [...OWN_IDS, ...program] })
+      const first = childOf(server.processId)
+      if (first === null) throw new Error('there is no first process')
+      process.kill(first, 'SIGTERM')
+      await expectGone(server)
+      expect(await server.stop()).toBe(0)
+    })
+  })
+}
+
+describe('npm', () => {
+  test('start ends the service in good order on a signal to npm alone', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      await using server = await startByNpm('start')
+      expect(await server.stop(signal), signal).toBe(0)
+      await expectGone(server)
+    }
+  })
+
+  test('run breeds and run chat do so, too', async () => {
+    for (const script of ['breeds', 'chat']) {
+      await using server = await startByNpm(script)
+      expect(await server.stop('SIGTERM'), script).toBe(0)
+      await expectGone(server)
+    }
+  })
+
+  test('exec, or npx, leaves no service behind on SIGTERM', async () => {
+    await using server = await start({ program: [NPM, 'exec', '--', 'stockroom'], folder: ROOT })
+    process.kill(server.processId, 'SIGTERM')
+    await expectGone(server)
+  })
+
+  test('start leaves no service behind when npm is killed', async () => {
+    await using server = await startByNpm('start')
+    process.kill(server.processId, 'SIGKILL')
+    await expectGone(server)
+  })
+
+  test.skipIf(!CAN_OWN_IDS)(
+    'start ends the service on a signal to npm as the first process of a container',
+    async () => {
+      await using server = await startByNpm('start', OWN_IDS)
+      const npm = childOf(server.processId)
+      if (npm === null) throw new Error('there is no first process')
+      process.kill(npm, 'SIGTERM')
+      await expectGone(server)
+      expect(await server.stop()).toBe(0)
+    },
+  )
+})
+
+async function start(surroundings: Surroundings): Promise<Service> {
+  const open = new AsyncDisposableStack()
+  const folder = open.use(temporaryFolder())
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
+  const server = open.use(await startServer(['serve', ...place], surroundings))
+  return { ...server, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** As `npm start` or `npm run SCRIPT` in the project's folder. */
+async function startByNpm(script: string, through: readonly string[] = []): Promise<Service> {
+  const open = new AsyncDisposableStack()
+  const folder = open.use(temporaryFolder())
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
+  const program = [NPM, '--no-update-notifier', 'run', script, '--']
+  const argv = script === 'breeds' ? place.slice(0, 4) : place
+  const server = open.use(await startServer(argv, { program, through, folder: ROOT }))
+  return { ...server, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** Waits until nobody listens at the service's address any more. */
+async function expectGone({ address }: Service): Promise<void> {
+  await until(() =>
+    fetch(address).then(
+      () => false,
+      () => true,
+    ),
+  )
+}
+
+/** The only child of a process, where there is one. */
+function childOf(processId: number): number | null {
+  const [child] = readFileSync(`/proc/${processId}/task/${processId}/children`, 'utf8').split(' ')
+  return child ? Number(child) : null
+}

@@ -1,0 +1,83 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Glob, spawn } from 'bun'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
+
+/** The promise of `docs/architecture.md`: a part is deleted by deleting its folder and its entry in `cli.ts`. */
+
+setDefaultTimeout(120_000)
+
+const PROJECT = resolve(import.meta.dir, '../..')
+
+const COPIED = ['src', 'test', 'package.json', 'LICENSE', 'README.md']
+
+/** Of each part, tests that are quick, and use neither the browser nor another part. */
+const TESTS: Readonly<Record<Part, readonly string[]>> = {
+  catalog: ['src/catalog/categories'],
+  breeds: ['src/breeds/breeds.test.ts'],
+  chat: ['src/chat/limits.test.ts'],
+  talk: ['src/talk/readme.test.ts'],
+}
+
+type Part = 'catalog' | 'breeds' | 'chat' | 'talk'
+
+test('without the breeds, the program builds, has no trace of them, and passes the tests of the other parts', async () => {
+  using project = without('breeds')
+  await expectWhole(project.path, 'breeds')
+  const files = [...new Glob('src/**/*.{ts,tsx,js,css,sql}').scanSync(project.path)]
+  const source = files.filter(file => !file.endsWith('.test.ts'))
+  expect(source.filter(file => /breed/i.test(readFileSync(join(project.path, file), 'utf8')))).toEqual([])
+})
+
+test('without the chat, the program builds, and passes the tests of the other parts', async () => {
+  using project = without('chat')
+  await expectWhole(project.path, 'chat')
+})
+
+test('without the terminal chat, the program builds, and passes the tests of the other parts', async () => {
+  using project = without('talk')
+  await expectWhole(project.path, 'talk')
+})
+
+/** A copy of the project in which a part's folder and its entry in `cli.ts` are deleted. */
+function without(part: Part) {
+  const folder = temporaryFolder()
+  for (const name of COPIED) cpSync(join(PROJECT, name), join(folder.path, name), { recursive: true })
+  symlinkSync(join(PROJECT, 'node_modules'), join(folder.path, 'node_modules'))
+  rmSync(join(folder.path, 'src', part), { recursive: true })
+  const program = join(folder.path, 'src/cli.ts')
+  const text = readFileSync(program, 'utf8')
+  const shorter = text
+    .replace(`import { ${part} } from './${part}/part.ts'\n`, '')
+    .replace(/(?<=const PARTS: readonly Part\[\] = \[)[^\]]*/, parts =>
+      parts
+        .split(', ')
+        .filter(name => name !== part)
+        .join(', '),
+    )
+  expect(text.length - shorter.length).toBeGreaterThan(part.length * 3)
+  writeFileSync(program, shorter)
+  // The tests of a part that is gone are gone, too; those of the others are run.
+  const configuration = JSON.parse(readFileSync(join(PROJECT, 'tsconfig.json'), 'utf8'))
+  const ofSource = { ...configuration, include: ['src'], exclude: ['src/**/*.test.ts'] }
+  writeFileSync(join(folder.path, 'tsconfig.json'), JSON.stringify(ofSource))
+  return folder
+}
+
+async function expectWhole(folder: string, deleted: Part): Promise<void> {
+  await expectSuccess(folder, ['node_modules/typescript-native/bin/tsc'])
+  await expectSuccess(folder, [process.execPath, 'build', '--target=bun', '--outfile=dist/stockroom.js', 'src/cli.ts'])
+  const help = await expectSuccess(folder, [process.execPath, 'dist/stockroom.js', '--help'])
+  expect(help).toContain('serve')
+  expect(help).not.toMatch(new RegExp(`^  ${deleted} `, 'm'))
+  const tests = Object.entries(TESTS).flatMap(([part, paths]) => (part === deleted ? [] : paths))
+  await expectSuccess(folder, [process.execPath, 'test', '--timeout=60000', ...tests])
+}
+
+async function expectSuccess(folder: string, command: readonly string[]): Promise<string> {
+  const child = spawn([...command], { cwd: folder, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+  expect({ status: child.exitCode, errors }, command.join(' ')).toMatchObject({ status: 0 })
+  return output
+}

@@ -106,6 +106,18 @@ export class SqliteDatabase implements AsyncDisposable {
     return this.#writes.write(work)
   }
 
+  /** As `write`, and overwrites the rows that `work` deletes, so that the file no longer contains them. */
+  erase<Result>(work: () => Result): Promise<Result> {
+    return this.write(() => {
+      this.#connection.run('PRAGMA secure_delete = ON')
+      try {
+        return work()
+      } finally {
+        this.#connection.run('PRAGMA secure_delete = OFF')
+      }
+    })
+  }
+
   /**
    * Resolves while reads and writes can be done; rejects with a `DatabaseUnavailableError`. It writes only if nothing else
    * can tell.

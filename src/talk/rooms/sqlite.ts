@@ -43,7 +43,6 @@ export function sqliteRooms(database: SqliteDatabase): RoomRepository {
   const selectCount = database.prepare<[room: string], { count: number }>(
     `SELECT count(*) AS count FROM messages WHERE ${IN_ROOM}`,
   )
-  const overwriteDeleted = database.prepare<[], { secure_delete: number }>('PRAGMA secure_delete = ON')
   const remove = database.prepare<[room: string]>(`DELETE FROM messages WHERE ${IN_ROOM}`)
 
   return {
@@ -61,8 +60,7 @@ export function sqliteRooms(database: SqliteDatabase): RoomRepository {
     prompts: async (room, limit) => database.snapshot(() => selectPrompts.all(room, limit).map(({ text }) => text)),
     count: async room => database.snapshot(() => selectCount.get(room)?.count ?? 0),
     forget: room =>
-      database.write(() => {
-        overwriteDeleted.get()
+      database.erase(() => {
         remove.run(room)
       }),
   }

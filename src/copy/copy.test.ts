@@ -462,15 +462,15 @@ function fillChatAndTalk(url: string): void {
   for (const [place, username] of ['zoe', 'ada', 'Ada', 'Öland', 'ﬀ\\'].entries()) {
     insert('accounts', { username, password_sha256: String(place).repeat(64), created_at: MILLISECONDS + place })
     insert('rooms', { name: username })
-    const prompt = { room_id: place + 1, sender: username, text: ODD_TEXTS[place % 4] ?? '', sent_at: MILLISECONDS }
+    const prompt = { room: username, sender: username, text: ODD_TEXTS[place % 4] ?? '', sent_at: MILLISECONDS }
     const { lastInsertRowid } = insert('messages', prompt)
-    const answer = { room_id: place + 1, sender: 'ai', text: '', sent_at: MILLISECONDS + 999 }
+    const answer = { room: username, sender: 'ai', text: '', sent_at: MILLISECONDS + 999 }
     insert('messages', { ...answer, answer_to: Number(lastInsertRowid), stopped: place % 2 })
   }
   database.run('DELETE FROM messages WHERE id = 10')
 }
 
-/** All that a file of SQLite holds, without the ids of rooms, which are known by their names. */
+/** Every row of a SQLite file. */
 function contentsOf(url: string): Record<string, unknown[]> {
   using database = new Database(url.slice('sqlite:'.length), { readonly: true })
   const all = (sql: string) => database.query(sql).all()
@@ -481,10 +481,9 @@ function contentsOf(url: string): Record<string, unknown[]> {
     reviews: all('SELECT * FROM reviews ORDER BY id'),
     prompts: all('SELECT * FROM prompts ORDER BY id'),
     answers: all('SELECT * FROM answers ORDER BY req_id'),
-    accounts: all('SELECT username, password_sha256, created_at FROM accounts ORDER BY username'),
-    messages: all(`
-      SELECT messages.id, rooms.name, sender, text, sent_at, answer_to, stopped
-      FROM messages JOIN rooms ON rooms.id = room_id ORDER BY messages.id`),
+    accounts: all('SELECT * FROM accounts ORDER BY username'),
+    rooms: all('SELECT * FROM rooms ORDER BY name'),
+    messages: all('SELECT * FROM messages ORDER BY id'),
     counters: all('SELECT * FROM sqlite_sequence ORDER BY name'),
   }
 }

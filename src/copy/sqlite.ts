@@ -52,10 +52,9 @@ function targetIn(transaction: SqliteTransaction, tables: readonly Table[]): Tar
   return {
     ...sourceIn(transaction),
     store: async (table, chunks) => {
-      const columns = Object.keys(table.columns).map(column => table.sqlite?.[column]?.column ?? column)
-      const values = Object.keys(table.columns).map(column => table.sqlite?.[column]?.write ?? '?')
+      const columns = Object.keys(table.columns)
       const insert = transaction.prepare<Parameter[]>(
-        `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${values.join(', ')})`,
+        `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
       )
       const types = Object.values(table.columns)
       for await (const lines of linesOf(chunks)) {
@@ -86,13 +85,9 @@ function targetIn(transaction: SqliteTransaction, tables: readonly Table[]): Tar
   }
 }
 
-async function* lines(
-  transaction: SqliteTransaction,
-  { name, key, columns, sqlite }: Table,
-): AsyncGenerator<Uint8Array> {
-  const read = Object.keys(columns).map(column => `${sqlite?.[column]?.read ?? column} AS ${column}`)
+async function* lines(transaction: SqliteTransaction, { name, key, columns }: Table): AsyncGenerator<Uint8Array> {
   const rows = transaction.prepare<[], Record<string, string | number | null>>(
-    `SELECT ${read.join(', ')} FROM ${name} ORDER BY ${name}.${key}`,
+    `SELECT ${Object.keys(columns).join(', ')} FROM ${name} ORDER BY ${key}`,
   )
   const written = Object.entries(columns).map(([column, type]) => [column, TEXT_OF[type]] as const)
   const encoder = new TextEncoder()

@@ -14,8 +14,6 @@ export interface Table {
   /** Identifies a row; rows are compared in its order, texts by their bytes in UTF-8. */
   readonly key: string
   readonly columns: Readonly<Record<string, ColumnType>>
-  /** Columns that SQLite stores under another name or in another form: how to read and write them there. */
-  readonly sqlite?: Readonly<Record<string, { readonly column: string; readonly read: string; readonly write: string }>>
   /** Columns that PostgreSQL stores in another form: how to read them there. */
   readonly postgres?: Readonly<Record<string, string>>
   /** SQL that PostgreSQL runs after the rows of all tables have arrived. */

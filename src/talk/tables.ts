@@ -15,12 +15,5 @@ export const talkTables: readonly Table[] = [
       answer_to: 'integer',
       stopped: 'flag',
     },
-    sqlite: {
-      room: {
-        column: 'room_id',
-        read: '(SELECT name FROM rooms WHERE rooms.id = messages.room_id)',
-        write: '(SELECT id FROM rooms WHERE name = ?)',
-      },
-    },
   },
 ]

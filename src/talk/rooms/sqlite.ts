@@ -11,19 +11,18 @@ interface MessageRow {
 }
 
 const COLUMNS = 'message.id, sender, text, sent_at, answer_to, stopped'
-const IN_ROOM = 'room_id = (SELECT id FROM rooms WHERE name = ?)'
+const IN_ROOM = 'room = ?'
 /** Each answer behind its prompt, also where two terminals asked at once. */
 const BY_TURN = 'ORDER BY coalesce(answer_to, id), id'
 
 export function sqliteRooms(database: SqliteDatabase): RoomRepository {
   const insertPrompt = database.prepare<[room: string, sender: string, text: string, sentAt: number]>(`
-    INSERT INTO messages (room_id, sender, text, sent_at)
-    VALUES ((SELECT id FROM rooms WHERE name = ?), ?, ?, ?)`)
+    INSERT INTO messages (room, sender, text, sent_at) VALUES (?, ?, ?, ?)`)
   const insertAnswer = database.prepare<
     [sender: string, text: string, sentAt: number, stopped: number, promptId: number]
   >(`
-    INSERT INTO messages (room_id, sender, text, sent_at, answer_to, stopped)
-    SELECT room_id, ?, ?, ?, id, ? FROM messages WHERE id = ?`)
+    INSERT INTO messages (room, sender, text, sent_at, answer_to, stopped)
+    SELECT room, ?, ?, ?, id, ? FROM messages WHERE id = ?`)
   const selectLast = database.prepare<[room: string, limit: number], MessageRow>(`
     SELECT * FROM (
       SELECT ${COLUMNS} FROM messages AS message WHERE ${IN_ROOM} ORDER BY id DESC LIMIT ?

@@ -14,7 +14,7 @@ interface StoredMessage {
 /** All messages of a database, as they stand in its tables. */
 export function storedMessages({ databaseUrl }: TalkPlace): Promise<readonly StoredMessage[]> {
   const select = isSqlite(databaseUrl)
-    ? 'SELECT name AS room, sender, text, sent_at FROM messages JOIN rooms ON rooms.id = room_id'
+    ? 'SELECT room, sender, text, sent_at FROM messages'
     : 'SELECT room, sender, text, (extract(epoch FROM sent_at) * 1000)::float8 AS sent_at FROM messages'
   return rowsOf<StoredMessage>(databaseUrl, `${select} ORDER BY messages.id`)
 }

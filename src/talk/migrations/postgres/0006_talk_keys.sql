@@ -1,0 +1,3 @@
+-- Every room belongs to a user, as on SQLite.
+
+ALTER TABLE rooms ADD FOREIGN KEY (name) REFERENCES accounts (username);

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { BusyError } from '../../busy-error.ts'
+import { FairQueue } from '../../fair-queue.ts'
 
 /** OWASP's parameters for argon2id: 19 MiB of memory, two passes. */
 const PARAMETERS = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
@@ -23,46 +24,17 @@ export type PasswordHasher = (password: string, client: AbortSignal) => Promise<
 
 /** A hasher with a bound on the memory that hashing takes, and on the time that a password is queued. */
 export function passwordHasher(): PasswordHasher {
-  let running = 0
+  const queue = new FairQueue(HASHES_AT_ONCE)
   let estimateMs = FIRST_ESTIMATE_MS
-  const queue = new Set<() => void>()
-
-  /** Resolves once there is a free place; the place is handed over, so `running` does not change. */
-  const queued = (client: AbortSignal) =>
-    new Promise<void>((resolve, reject) => {
-      const leave = () => {
-        queue.delete(start)
-        reject(client.reason)
-      }
-      const start = () => {
-        client.removeEventListener('abort', leave)
-        resolve()
-      }
-      client.addEventListener('abort', leave, { once: true })
-      queue.add(start)
-    })
-
   return async (password, client) => {
-    client.throwIfAborted()
-    if (running === HASHES_AT_ONCE) {
-      const waitMs = (queue.size / HASHES_AT_ONCE) * estimateMs
-      if (waitMs > WAIT_MAX_MS) throw new BusyError('Too many passwords are waiting to be hashed', WAIT_MAX_MS / 1_000)
-      await queued(client)
-    } else {
-      running += 1
-    }
+    const waitMs = (queue.length / HASHES_AT_ONCE) * estimateMs
+    if (waitMs > WAIT_MAX_MS) throw new BusyError('Too many passwords are waiting to be hashed', WAIT_MAX_MS / 1_000)
+    using _ = await queue.take(client)
     const started = performance.now()
     try {
       return await hash(password)
     } finally {
       estimateMs += (performance.now() - started - estimateMs) * ESTIMATE_WEIGHT
-      const [next] = queue
-      if (next) {
-        queue.delete(next)
-        next()
-      } else {
-        running -= 1
-      }
     }
   }
 }

@@ -5,7 +5,7 @@ import { HttpError } from '../../server/errors.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
 import { FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
-import { Queue, type Ticket } from './queue.ts'
+import { AnswerQueue, type Ticket } from './queue.ts'
 import { RenderedAnswers } from './rendered.ts'
 import { Rendition } from './rendition.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
@@ -37,7 +37,7 @@ export class Answers implements AsyncDisposable {
   readonly #answers: AnswerRepository
   readonly #model: ChatModel
   readonly #limits: AnswerLimits
-  readonly #queue: Queue
+  readonly #queue: AnswerQueue
   readonly #current = new Map<string, Promise<Current | null>>()
   readonly #markdown: Markdown
   readonly #rendered: RenderedAnswers
@@ -50,7 +50,7 @@ export class Answers implements AsyncDisposable {
     this.#markdown = markdown
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
-    this.#queue = new Queue(limits)
+    this.#queue = new AnswerQueue(limits)
   }
 
   /**

@@ -1,36 +1,38 @@
 import { CryptoHasher, gzipSync } from 'bun'
+import { contentCoding } from './content-coding.ts'
 
 const YEAR_SECONDS = 31_536_000
 const HASH_CHARACTERS = 22
 
-/** Answers a request for one file of ours. */
+/** Answers requests for one static file. */
 export type Asset = (request: Request) => Response
 
 /**
- * A file that is compressed once. Under an address that ends with its version, browsers keep it for good; under its plain
- * one, they ask each time whether it has changed.
+ * A static file, compressed once. Browsers cache its versioned address for good, and revalidate its plain address on each
+ * use.
  */
 export function asset(contents: string, contentType: string): Asset {
   const version = versionOf(contents)
   const plainHeaders = {
     'Content-Type': `${contentType}; charset=utf-8`,
     'Cache-Control': 'no-cache',
-    // A weak tag, as the bytes differ by coding while the file is the same (RFC 9110, 8.8.3).
+    // Weak, because the same file has different bytes in each coding (RFC 9110, 8.8.3).
     ETag: `W/"${version}"`,
     Vary: 'Accept-Encoding',
   }
-  const keptHeaders = { ...plainHeaders, 'Cache-Control': `public, max-age=${YEAR_SECONDS}, immutable` }
+  const immutableHeaders = { ...plainHeaders, 'Cache-Control': `public, max-age=${YEAR_SECONDS}, immutable` }
   let compressed: Uint8Array<ArrayBuffer> | undefined
-  return ({ url, headers: asked }) => {
-    const headers = url.endsWith(versionQuery(version)) ? keptHeaders : plainHeaders
-    if (asked.get('If-None-Match')?.includes(version)) return new Response(null, { status: 304, headers })
-    if (!asked.get('Accept-Encoding')?.includes('gzip')) return new Response(contents, { headers })
+  return ({ url, headers: requestHeaders }) => {
+    const headers = url.endsWith(versionQuery(version)) ? immutableHeaders : plainHeaders
+    if (requestHeaders.get('If-None-Match')?.includes(version)) return new Response(null, { status: 304, headers })
+    const coding = contentCoding(requestHeaders.get('Accept-Encoding'), ['gzip'])
+    if (coding === 'identity') return new Response(contents, { headers })
     compressed ??= gzipSync(contents)
-    return new Response(compressed, { headers: { ...headers, 'Content-Encoding': 'gzip' } })
+    return new Response(compressed, { headers: { ...headers, 'Content-Encoding': coding } })
   }
 }
 
-/** A file's path with its version: another address when its contents change. */
+/** A file's path with its version: the address changes whenever the contents change. */
 export function versionedPath(path: string, contents: string): string {
   return path + versionQuery(versionOf(contents))
 }

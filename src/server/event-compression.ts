@@ -1,50 +1,39 @@
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib'
+import { contentCoding } from './content-coding.ts'
 
 /**
- * How far back compression looks, as a power of two: 2 MiB. Where each event repeats the one before and adds a little, the
- * whole of it must be within reach; then an event costs a few bytes.
+ * The compression window as a power of two: 2 MiB. If each event repeats the one before and adds a little, the window must
+ * hold a whole event; then each takes only a few bytes.
  */
 const WINDOW_BITS = 21
 
 const BROTLI_QUALITY = 6
 const ZSTD_LEVEL = 3
 
-/** Streams with a large window at once; each takes up to some 8 MiB. Others have gzip's, of 32 KiB. */
+/** Streams with a large window at once; each takes up to about 8 MiB. Further streams use gzip, whose window is 32 KiB. */
 const LARGE_WINDOWS_MAX = 128
 
 /** Best first. */
 const CODINGS = ['br', 'zstd', 'gzip'] as const
 
-type ContentCoding = (typeof CODINGS)[number] | 'identity'
+type EventCoding = (typeof CODINGS)[number] | 'identity'
 
-/**
- * Takes the text of one event at a time; the bytes that come back are all that its reader needs to have it whole.
- * Disposing frees its window, wherever the stream stands.
- */
+/** Compresses one event stream. Disposing frees its window at any point of the stream. */
 export interface EventCompressor extends Disposable {
+  /** Compresses one event and flushes, so that the reader can decode all of it. */
   event(text: string): Promise<Uint8Array>
-  /** What closes the stream. */
+  /** The last bytes of the compressed stream. */
   end(): Promise<Uint8Array>
 }
 
 let largeWindows = 0
 
-/** The coding that the client likes best, and of those that it likes alike, the best (RFC 9110, 12.5.3). */
-export function contentCoding(acceptEncoding: string | null): ContentCoding {
-  const weights = new Map<string, number>()
-  for (const part of (acceptEncoding ?? '').toLowerCase().split(',')) {
-    const [name = '', ...parameters] = part.split(';').map(word => word.trim())
-    const weight = parameters.find(parameter => parameter.startsWith('q='))
-    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)) || 0)
-  }
-  const weightOf = (coding: ContentCoding) => weights.get(coding) ?? weights.get('*') ?? 0
-  const possible = largeWindows < LARGE_WINDOWS_MAX ? CODINGS : (['gzip'] as const)
-  const best = possible.reduce((one, other) => (weightOf(other) > weightOf(one) ? other : one))
-  // Who does not name identity takes it, but likes anything else better.
-  return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : 'identity'
+/** The best coding for an event stream that the client accepts. */
+export function eventCoding(acceptEncoding: string | null): EventCoding {
+  return contentCoding(acceptEncoding, largeWindows < LARGE_WINDOWS_MAX ? CODINGS : ['gzip'])
 }
 
-export function eventCompressor(coding: ContentCoding): EventCompressor {
+export function eventCompressor(coding: EventCoding): EventCompressor {
   if (coding === 'identity') {
     const encoder = new TextEncoder()
     return { event: async text => encoder.encode(text), end: async () => new Uint8Array(), [Symbol.dispose]: () => {} }

@@ -2,7 +2,7 @@ import { getLogger } from '@logtape/logtape'
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { addressKey } from './client-address.ts'
 import { logFailure } from './errors.ts'
-import { contentCoding, type EventCompressor, eventCompressor } from './event-compression.ts'
+import { type EventCompressor, eventCoding, eventCompressor } from './event-compression.ts'
 import type { RequestScope } from './requests.ts'
 
 const log = getLogger(['stockroom', 'server'])
@@ -53,7 +53,7 @@ export function eventStream(
   const uncount = scope.isHead ? () => {} : scope.streams.begin(addressKey(scope.clientAddress))
   // The server cuts connections on which nothing happens, and a stream may be slow.
   server.timeout(request, 0)
-  const coding = contentCoding(request.headers.get('Accept-Encoding'))
+  const coding = eventCoding(request.headers.get('Accept-Encoding'))
   const leaving = new AbortController()
   const source = events(leaving.signal)[Symbol.asyncIterator]()
   let compressor: EventCompressor | undefined

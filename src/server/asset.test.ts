@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import { atRoot, LOOPBACK } from '../../test/loopback.ts'
+import { asset } from './asset.ts'
+import { listen } from './listen.ts'
+
+const STYLES = 'body { margin: 0 }\n'.repeat(100)
+
+/** The coding in which a stylesheet is sent to a client with this `Accept-Encoding`, after checking what it decodes to. */
+async function codingFor(acceptEncoding: string): Promise<string> {
+  const styles = asset(STYLES, 'text/css')
+  await using server = listen({ ...LOOPBACK, app: atRoot(styles) })
+  const response = await fetch(server.address, { headers: { 'Accept-Encoding': acceptEncoding } })
+  expect(response.headers.get('Vary')).toBe('Accept-Encoding')
+  expect(await response.text()).toBe(STYLES)
+  return response.headers.get('Content-Encoding') ?? 'identity'
+}
+
+test('an asset is compressed for a client that accepts gzip, by its name or by a star', async () => {
+  expect(await codingFor('gzip, deflate, br, zstd')).toBe('gzip')
+  expect(await codingFor('GZIP;q=0.1')).toBe('gzip')
+  expect(await codingFor('*')).toBe('gzip')
+})
+
+test('an asset is not compressed for a client that refuses gzip or prefers identity', async () => {
+  expect(await codingFor('gzip;q=0')).toBe('identity')
+  expect(await codingFor('gzip;q=0.0, br')).toBe('identity')
+  expect(await codingFor('gzip;q=0.5, identity')).toBe('identity')
+  expect(await codingFor('br')).toBe('identity')
+  expect(await codingFor('')).toBe('identity')
+})

@@ -1,4 +1,4 @@
-/** Too much of one kind of work is waiting already. It is worth trying again after `retryAfterSeconds`. */
+/** A queue is full or a budget is spent. Clients get a 503 that asks them to retry after `retryAfterSeconds`. */
 export class BusyError extends Error {
   override name = 'BusyError'
   readonly retryAfterSeconds: number

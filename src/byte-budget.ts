@@ -1,4 +1,4 @@
-/** Memory that several pieces of work share. Work that needs more than is free waits for it, first come, first served. */
+/** A limit on memory that several tasks share. A task that needs more than is free waits its turn. */
 export class ByteBudget {
   readonly #max: number
   readonly #waiting: { readonly bytes: number; readonly start: () => void }[] = []
@@ -8,17 +8,17 @@ export class ByteBudget {
     this.#max = maxBytes
   }
 
-  /** Whether one more would have to wait. */
+  /** Whether the next `take` would have to wait. */
   get isSpent(): boolean {
     return this.#held >= this.#max || this.#waiting.length > 0
   }
 
-  /** For what is in memory already. */
+  /** Counts bytes that are in memory already, even beyond the limit. */
   hold(bytes: number): void {
     this.#held += bytes
   }
 
-  /** Resolves when that much is free, and holds it. */
+  /** Waits until so many bytes are free, then reserves them. */
   async take(bytes: number): Promise<void> {
     if (this.#waiting.length > 0 || this.#held + bytes > this.#max) {
       await new Promise<void>(start => this.#waiting.push({ bytes, start: () => start() }))

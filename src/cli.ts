@@ -2,12 +2,12 @@ import { version } from '../package.json'
 import { breeds } from './breeds/part.ts'
 import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
-import { indispensableParent, readCommandLine } from './config.ts'
+import { readCommandLine, requiredParent } from './config.ts'
 import { copyCommand } from './copy/command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { licenses } from './licenses/command.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
-import { endWithParent } from './parent.ts'
+import { stopWithParent } from './parent.ts'
 import type { Part } from './part.ts'
 import { talk } from './talk/part.ts'
 
@@ -33,16 +33,16 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     const command = COMMANDS.find(candidate => candidate.name === name)
     if (!command) {
-      // Repeated only where it cannot be an address with a password.
-      const named = /^[\w-]+$/.test(name) ? `no command ${JSON.stringify(name)}` : 'no such command'
-      throw new SettingError(`there is ${named}; stockroom --help lists them`)
+      // Repeat the word only if it cannot be an address with a password in it.
+      const shown = /^[\w-]+$/.test(name) ? ` ${JSON.stringify(name)}` : ''
+      throw new SettingError(`unknown command${shown}; stockroom --help lists the commands`)
     }
     if (rest.includes('--help') || rest.includes('-h')) {
       process.stdout.write(commandHelp(command))
       return 0
     }
-    const parent = indispensableParent()
-    if (parent !== null) endWithParent(parent)
+    const parent = requiredParent()
+    if (parent !== null) stopWithParent(parent)
     await command.run(readCommandLine(rest, command.settings, command.operands))
     return 0
   } catch (error) {

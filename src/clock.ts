@@ -1,8 +1,8 @@
-/** Time, for whatever waits: the machine's, or a test's. */
+/** The source of time for code that waits; tests pass their own. */
 export interface Clock {
-  /** Milliseconds that only ever go forward. */
+  /** Monotonic time in milliseconds. */
   readonly now: () => number
-  /** Calls back once, after so many milliseconds. The answer calls it off. */
+  /** Calls back once, after the delay. Returns a function that cancels the call. */
   readonly after: (milliseconds: number, callback: () => void) => () => void
 }
 
@@ -14,18 +14,18 @@ export const systemClock: Clock = {
   },
 }
 
-/** Resolves after so many milliseconds, or as soon as the signal says stop. */
+/** Resolves after the delay, or as soon as the signal is aborted. */
 export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) return resolve()
-    const callOff = clock.after(milliseconds, () => {
-      signal.removeEventListener('abort', stopped)
+    const cancel = clock.after(milliseconds, () => {
+      signal.removeEventListener('abort', abort)
       resolve()
     })
-    const stopped = () => {
-      callOff()
+    const abort = () => {
+      cancel()
       resolve()
     }
-    signal.addEventListener('abort', stopped, { once: true })
+    signal.addEventListener('abort', abort, { once: true })
   })
 }

@@ -1,18 +1,17 @@
 import type { CommandLine, Setting } from './config.ts'
 
-/** One word after `stockroom`. */
+/** A subcommand of `stockroom`. */
 export interface Command {
   readonly name: string
-  /** Shown after the name and the options in the usage line, for example `FILE`. */
+  /** The positional arguments, as the usage line shows them, for example `FROM TO`. */
   readonly operands: string
-  /** One line that says what the command does. */
   readonly summary: string
   readonly settings: readonly Setting<unknown>[]
-  /** Shown by --help below the settings. */
+  /** Text that --help prints below the settings. */
   readonly note?: string
   /**
-   * Runs the command; resolves when it is done. Rejects with an `OperatorError` that the operator can act on.
-   * It imports the command's code itself, so that `stockroom serve` does not load what only other commands need.
+   * Runs the command to its end. Rejects with an `OperatorError` if the operator has to fix something. It imports the
+   * command's code only now, so that no command loads the code of the others.
    */
   readonly run: (line: CommandLine) => Promise<void>
 }

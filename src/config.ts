@@ -7,16 +7,16 @@ import { SettingError } from './operator-error.ts'
 export interface Setting<Value> {
   readonly variable?: string
   readonly flag: string
-  /** What stands for the value in `--help`; empty for a flag without a value, which is parsed as `on`. */
+  /** Stands for the value in `--help`. Empty for a flag without a value, which is parsed as `on`. */
   readonly placeholder: string
-  /** Text that is parsed when neither the variable nor the flag is given. */
+  /** The default, as text to parse. */
   readonly fallback: string
   readonly meaning: string
-  /** Throws a `SettingError` that says what would be right. */
+  /** Throws a `SettingError` that tells the operator what to write instead. */
   readonly parse: (text: string) => Value
 }
 
-/** A number of things, given by a flag alone. */
+/** A count that has a flag but no variable. */
 export function amount(flag: string, fallback: number, max: number, meaning: string): Setting<number> {
   return {
     flag,
@@ -27,7 +27,7 @@ export function amount(flag: string, fallback: number, max: number, meaning: str
   }
 }
 
-/** The same, where giving none is something else than giving any. */
+/** A count that has a flag but no variable; `null` if the flag is absent. */
 export function optionalAmount(flag: string, max: number, meaning: string): Setting<number | null> {
   return {
     flag,
@@ -38,7 +38,7 @@ export function optionalAmount(flag: string, max: number, meaning: string): Sett
   }
 }
 
-/** Any text, given by a flag alone. */
+/** Any text that has a flag but no variable; `null` if the flag is absent. */
 export function optionalText(flag: string, placeholder: string, meaning: string): Setting<string | null> {
   return { flag, placeholder, fallback: '', meaning, parse: text => (text === '' ? null : text) }
 }
@@ -48,22 +48,22 @@ export function toggle(flag: string, meaning: string): Setting<boolean> {
   return { flag, placeholder: '', fallback: '', meaning, parse: text => text === 'on' }
 }
 
-/** What the environment says of the terminal: NO_COLOR (https://no-color.org), and TERM. */
-export function terminalAbilities(): { readonly showsColor: boolean; readonly movesCursor: boolean } {
+/** Reads NO_COLOR (https://no-color.org) and TERM. */
+export function terminalCapabilities(): { readonly showsColor: boolean; readonly movesCursor: boolean } {
   const movesCursor = process.env.TERM !== 'dumb'
   return { movesCursor, showsColor: movesCursor && !process.env.NO_COLOR }
 }
 
-/** A command's line, read: its operands, and the value of each of its settings. */
+/** A parsed command line. */
 export interface CommandLine {
   readonly operands: readonly string[]
-  /** The setting's value from its flag, else its variable, else its fallback. Throws a `SettingError` that names it. */
+  /** Takes the value from the flag, else the variable, else the default. Throws a `SettingError` that names the setting. */
   readonly value: <Value>(setting: Setting<Value>) => Value
 }
 
 /**
- * Throws a `SettingError` for a flag that the command does not have, one without its value, or a word that is none of its
- * `operands`. That is not repeated: it may be an address with a password, whose flag was forgotten.
+ * Throws a `SettingError` for an unknown flag, a missing value, or an extra argument. The message does not repeat the
+ * argument: it may be a database address with a password whose flag was forgotten.
  */
 export function readCommandLine(
   argv: readonly string[],
@@ -75,45 +75,45 @@ export function readCommandLine(
   const line = parseLine(argv, flags)
   const expected = operands === '' ? [] : operands.split(' ')
   if (line.positionals.length > expected.length) {
-    const taken = expected.length === 0 ? 'flags alone' : `one ${expected.join(' and one ')} beside its flags`
-    throw new SettingError(`unexpected: it takes ${taken}`)
+    const accepted = expected.length === 0 ? 'only flags' : `one ${expected.join(' and one ')} besides flags`
+    throw new SettingError(`unexpected argument; the command takes ${accepted}`)
   }
   const flagText = (given: string | boolean | undefined) => (typeof given === 'boolean' ? 'on' : given)
   return { operands: line.positionals, value: setting => settingValue(setting, flagText(line.values[setting.flag])) }
 }
 
 /**
- * A credential, from the environment alone, since anybody on the machine can read a command line: from the variable, or
- * from the file that `<variable>_FILE` names. Null when neither is set. No error repeats it.
+ * Reads a credential from the variable, or from the file that `<variable>_FILE` names; `null` if neither is set.
+ * Credentials have no flags, because every user of the machine can read command lines. No error repeats one.
  */
 export function credential(variable: string): string | null {
   return secret(variable, headerText)
 }
 
-/** As `credential`, for text of any form that `check` accepts. */
+/** Like `credential`, for any text that `check` accepts. */
 export function secret(variable: string, check: (text: string) => string): string | null {
   const text = process.env[variable] || null
   const path = process.env[`${variable}_FILE`] || null
-  if (text !== null && path !== null) throw new SettingError(`${variable} and ${variable}_FILE: set one of the two`)
-  if (path !== null) return named(`${variable}_FILE`, () => check(readText(path)))
-  return text === null ? null : named(variable, () => check(text))
+  if (text !== null && path !== null) throw new SettingError(`${variable} and ${variable}_FILE are both set; set one`)
+  if (path !== null) return withSettingName(`${variable}_FILE`, () => check(readText(path)))
+  return text === null ? null : withSettingName(variable, () => check(text))
 }
 
 /**
- * The process without which this one has no reason to go on: the launcher's, npx's, or that of `npm start`. Null where the
- * program was started by something else, such as a shell, which may well end before it.
+ * The process ID of the launcher, npx or `npm start` above this process: the program must not outlive it. `null` if
+ * something else started the program: a shell, for example, may end while the program runs on.
  */
-export function indispensableParent(): number | null {
+export function requiredParent(): number | null {
   const launcher = process.env.STOCKROOM_LAUNCHER
   if (launcher) return Number(launcher)
   const isBelowNpm = process.env.npm_lifecycle_event === 'npx' || process.env.npm_package_name === 'stockroom'
   return isBelowNpm ? process.ppid : null
 }
 
-/** The value of a variable that has no flag; `null` when it is not set. */
+/** The value of a variable that has no flag; `null` if it is not set. */
 export function fromEnvironment<Value>(variable: string, parse: (text: string) => Value): Value | null {
   const text = process.env[variable] || null
-  return text === null ? null : named(variable, () => parse(text))
+  return text === null ? null : withSettingName(variable, () => parse(text))
 }
 
 function readText(path: string): string {
@@ -124,9 +124,9 @@ function readText(path: string): string {
   }
 }
 
-/** Checked here, since a runtime's own error about a header repeats it. */
+/** Checked here because the runtime's own error about a bad header would repeat the credential. */
 function headerText(text: string): string {
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new SettingError('a credential is printable ASCII without blanks')
+  if (!/^[\x21-\x7e]+$/.test(text)) throw new SettingError('a credential must be printable ASCII without spaces')
   return text
 }
 
@@ -144,17 +144,17 @@ function settingValue<Value>(setting: Setting<Value>, flagText: string | undefin
   const [name, text] =
     flagText !== undefined
       ? [`--${setting.flag}`, flagText]
-      : // An empty variable is an unset one, as in most compose files and unit files.
+      : // An empty variable counts as unset: compose files and unit files write it that way.
         [setting.variable ?? `--${setting.flag}`, variableText || setting.fallback]
-  return named(name, () => {
-    // Where nothing given means something, giving nothing is a mistake.
-    if (flagText === '' && !setting.variable && setting.fallback === '') throw new SettingError('a value is needed')
+  return withSettingName(name, () => {
+    // For a flag that is off by default, an empty value is a mistake.
+    if (flagText === '' && !setting.variable && setting.fallback === '') throw new SettingError('a value is required')
     return setting.parse(text)
   })
 }
 
-/** A `SettingError` of `parse`, with the name of the setting in front. */
-export function named<Value>(name: string, parse: () => Value): Value {
+/** Runs `parse`, and puts the setting's name in front of its `SettingError`. */
+export function withSettingName<Value>(name: string, parse: () => Value): Value {
   try {
     return parse()
   } catch (error) {
@@ -166,7 +166,7 @@ export function named<Value>(name: string, parse: () => Value): Value {
 export function wholeNumber(text: string, min: number, max: number): number {
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max)) {
-    throw new SettingError(`${JSON.stringify(text)} is no whole number from ${min} to ${max}`)
+    throw new SettingError(`${JSON.stringify(text)} is not a whole number from ${min} to ${max}`)
   }
   return value
 }

@@ -8,7 +8,7 @@ export function programHelp(commands: readonly Command[]): string {
     '',
     ...columns(rows),
     '',
-    'For more about one: stockroom COMMAND --help. For the version: stockroom --version.',
+    'Run stockroom COMMAND --help for details, or stockroom --version for the version.',
     '',
   ].join('\n')
 }

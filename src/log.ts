@@ -3,17 +3,17 @@ import { configureSync, getAnsiColorFormatter, type LogRecord } from '@logtape/l
 
 const STANDARD_ERROR = 2
 
-/** A full pipe that does not block is tried again after this. */
+/** The pause before retrying to write into a full pipe that does not block. */
 const RETRY_MS = 20
 
-/** Text that standard error has not taken yet; beyond it, lines are dropped and counted rather than kept. */
+/** Limit on text that waits for standard error; beyond it, lines are dropped and counted. */
 const BACKLOG_MAX_CHARACTERS = 1_048_576
 
-/** The levels that a log can be set to, from the most lines to the fewest. */
+/** Log levels, the most verbose first. */
 export const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Sends log lines to standard error: one JSON object a line, or coloured text if a person reads them at a terminal. */
+/** Sends logs to standard error: one JSON object per line, or colored text at a terminal. */
 export function startLog(level: LogLevel): void {
   const format = process.stderr.isTTY ? getAnsiColorFormatter({ timestamp: 'time', value: String }) : jsonLine
   configureSync({
@@ -26,48 +26,52 @@ export function startLog(level: LogLevel): void {
   })
 }
 
+/**
+ * Not LogTape's `getJsonLinesFormatter`: it names the fields differently (`@timestamp`, `INFO`), which would break the log
+ * pipelines of operators, and it quotes the texts in messages.
+ */
 function jsonLine({ timestamp, level, category, message, properties }: LogRecord): string {
   const time = new Date(timestamp).toISOString()
   const line = { time, level, logger: category.slice(1).join('.'), message: message.join(''), ...properties }
   return `${JSON.stringify(line)}\n`
 }
 
-/** Lines of one turn of the event loop leave in one write, and those that come during a write in the next one. */
+/** Writes all lines of one event-loop turn together, and lines that arrive during a write in the next write. */
 function standardErrorSink(format: (record: LogRecord) => string): (record: LogRecord) => void {
-  let waiting = ''
+  let queued = ''
   let dropped = 0
   let writing = false
-  const writeAll = async () => {
-    while (waiting !== '') {
-      const bytes = Buffer.from(waiting)
-      waiting = ''
-      await written(bytes)
+  const drain = async () => {
+    while (queued !== '') {
+      const bytes = Buffer.from(queued)
+      queued = ''
+      await writeFully(bytes)
     }
     writing = false
   }
   return record => {
-    if (waiting.length > BACKLOG_MAX_CHARACTERS) {
+    if (queued.length > BACKLOG_MAX_CHARACTERS) {
       dropped += 1
       return
     }
     if (dropped > 0) {
-      waiting += `${JSON.stringify({ level: 'warning', message: 'log lines were dropped', dropped })}\n`
+      queued += `${JSON.stringify({ level: 'warning', message: 'log lines were dropped', dropped })}\n`
       dropped = 0
     }
-    waiting += format(record)
+    queued += format(record)
     if (writing) return
     writing = true
-    setImmediate(writeAll)
+    setImmediate(drain)
   }
 }
 
-/** Resolves when the bytes are out, or nobody is left to read them: a log that is lost must not end the server. */
-function written(bytes: Buffer): Promise<void> {
+/** Resolves when the bytes are written, or cannot be: losing logs must not stop the server. */
+function writeFully(bytes: Buffer): Promise<void> {
   return new Promise(resolve => {
     write(STANDARD_ERROR, bytes, (error, count) => {
-      if (error?.code === 'EAGAIN') setTimeout(() => resolve(written(bytes)), RETRY_MS)
+      if (error?.code === 'EAGAIN') setTimeout(() => resolve(writeFully(bytes)), RETRY_MS)
       else if (error || count === bytes.length) resolve()
-      else resolve(written(bytes.subarray(count)))
+      else resolve(writeFully(bytes.subarray(count)))
     })
   })
 }

@@ -1,6 +1,6 @@
 /**
- * Something that whoever runs the program can put right: a port in use, a file that is no database.
- * It is shown as one line, without a stack, and ends the program with `exitStatus`.
+ * An error that the operator can fix, such as a port in use or a file that is not a database. The program prints it as one
+ * line, without a stack trace, and exits with `exitStatus`.
  */
 export class OperatorError extends Error {
   override name = 'OperatorError'

@@ -1,11 +1,11 @@
-const LOOK_MS = 1_000
+const CHECK_INTERVAL_MS = 1_000
 
-/** Ends this process as SIGTERM does when its parent is gone, which for a server would otherwise mean to hold its port for ever. */
-export function endWithParent(parent: number): void {
-  const look = setInterval(() => {
+/** Sends this process a SIGTERM when its parent is gone, so that an orphaned server does not hold its port forever. */
+export function stopWithParent(parent: number): void {
+  const check = setInterval(() => {
     if (process.ppid === parent) return
-    clearInterval(look)
+    clearInterval(check)
     process.kill(process.pid, 'SIGTERM')
-  }, LOOK_MS)
-  look.unref()
+  }, CHECK_INTERVAL_MS)
+  check.unref()
 }

@@ -9,9 +9,9 @@ export interface Part {
   readonly storage: Storage | null
 }
 
-/** What a part stores in the database. */
+/** The part's tables in the database. */
 export interface Storage {
   readonly migrations: Migrations
-  /** Each table comes after those that it refers to. */
+  /** Ordered so that each table comes after the tables it references. */
   readonly tables: readonly Table[]
 }

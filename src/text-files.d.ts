@@ -1,4 +1,4 @@
-// Files that are imported as text, so that the compiled program carries them.
+// Files that are imported as text, so that the executable contains them.
 declare module '*.sql' {
   const text: string
   export default text

@@ -1,4 +1,4 @@
-import { named, type Setting, secret, wholeNumber } from '../config.ts'
+import { type Setting, secret, wholeNumber, withSettingName } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { type PostgresAddress, postgresAddress } from './postgres/address.ts'
 
@@ -53,7 +53,7 @@ export const databaseSettings = [database, databaseReplicas, databaseConnections
 
 /** An address among the operands of a command, which calls it `name`. */
 export function databaseOperand(name: string, text: string): DatabaseAddress {
-  return named(name, () => databaseAddress(text))
+  return withSettingName(name, () => databaseAddress(text))
 }
 
 function databaseAddress(text: string): DatabaseAddress {

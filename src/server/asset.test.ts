@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { atRoot, LOOPBACK } from '../../test/loopback.ts'
+import { atRoot, LOOPBACK } from '../../test/harness/loopback.ts'
 import { asset } from './asset.ts'
 import { listen } from './listen.ts'
 

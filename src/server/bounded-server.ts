@@ -5,34 +5,34 @@ import type { Server } from 'bun'
 
 const log = getLogger(['stockroom', 'server'])
 
-/** The number of connections is looked at this often. */
-const LOOK_MS = 100
+/** The number of connections is checked this often. */
+const CHECK_INTERVAL_MS = 100
 
-/** Refused connections are taken again when no more than this part of the bound is open. */
-const REOPEN_PART = 0.9
+/** New connections are accepted again when at most this fraction of the limit is open. */
+const REOPEN_FRACTION = 0.9
 
-/** Descriptors for all else: the database, requests to other servers, and connections that come between two looks. */
+/** Descriptors for everything else: the database, outgoing requests, and connections that arrive between two checks. */
 const RESERVED_DESCRIPTORS = 64
 
-/** Of a small limit, no more than this part is reserved. */
-const RESERVED_PART = 0.25
+/** If the descriptor limit is small, at most this fraction of it is reserved. */
+const RESERVED_FRACTION = 0.25
 
 /**
- * A server that stops listening while it has too many connections: new ones are refused, idle ones are closed, and those with
- * a request are served. The runtime has no such bound. At the limit of descriptors it would go on trying to accept, which
- * takes all the processor's time, and clients would wait for ever.
+ * A server that stops listening while it has too many connections: it refuses new ones, closes idle ones, and goes on
+ * serving the rest. The runtime has no such limit. Out of descriptors, it would retry `accept` forever at full processor
+ * load, and clients would hang.
  */
 export class BoundedServer {
   readonly port: number
   readonly #bind: (port: number) => Server<undefined>
-  /** The one that listens, and earlier ones that still have connections. */
+  /** The server that listens, and earlier ones that still have connections. */
   readonly #servers = new Set<Server<undefined>>()
   readonly #descriptorsMax: number
   readonly #connectionsMax: number
-  readonly #looking: Timer
+  readonly #checking: Timer
   #listening: Server<undefined> | null
 
-  /** `bind` listens at a port, 0 for a free one; throws if it cannot. */
+  /** `bind` listens on a port, 0 for a free one, and throws if it cannot. */
   constructor(bind: (port: number) => Server<undefined>, port: number, connectionsMax: number) {
     this.#bind = bind
     this.#listening = bind(port)
@@ -40,11 +40,11 @@ export class BoundedServer {
     this.port = this.#listening.port ?? port
     const ownDescriptors = openDescriptors()
     const limit = descriptorLimit()
-    const available = limit - ownDescriptors - Math.min(RESERVED_DESCRIPTORS, limit * RESERVED_PART)
+    const available = limit - ownDescriptors - Math.min(RESERVED_DESCRIPTORS, limit * RESERVED_FRACTION)
     this.#connectionsMax = Math.max(1, Math.floor(Math.min(connectionsMax, available)))
     this.#descriptorsMax = ownDescriptors + this.#connectionsMax
-    this.#looking = setInterval(() => this.#look(), LOOK_MS)
-    this.#looking.unref()
+    this.#checking = setInterval(() => this.#check(), CHECK_INTERVAL_MS)
+    this.#checking.unref()
   }
 
   get pendingRequests(): number {
@@ -55,45 +55,43 @@ export class BoundedServer {
 
   /** Stops listening. Resolves when all requests have been answered. */
   async stop(): Promise<void> {
-    clearInterval(this.#looking)
+    clearInterval(this.#checking)
     await Promise.all([...this.#servers].map(server => server.stop()))
   }
 
-  /** Cuts what still runs. */
-  async cut(): Promise<void> {
+  /** Closes all connections, also those with requests in progress. */
+  async closeConnections(): Promise<void> {
     await Promise.all([...this.#servers].map(server => server.stop(true)))
   }
 
-  #look(): void {
+  #check(): void {
     if (this.#listening) {
-      if (lowestFreeDescriptor() >= this.#descriptorsMax) this.#close(this.#listening)
-    } else if (openDescriptors() <= this.#descriptorsMax * REOPEN_PART) {
-      this.#reopen()
+      if (lowestFreeDescriptor() >= this.#descriptorsMax) this.#stopListening(this.#listening)
+    } else if (openDescriptors() <= this.#descriptorsMax * REOPEN_FRACTION) {
+      this.#listenAgain()
     }
   }
 
-  #close(server: Server<undefined>): void {
+  #stopListening(server: Server<undefined>): void {
     this.#listening = null
     const max = this.#connectionsMax
-    log.warning('{max} connections are open, as many as may be: new ones are refused until some have closed', {
-      max,
-    })
+    log.warning('{max} connections are open, the maximum; new ones are refused until some close', { max })
     void server.stop().then(() => this.#servers.delete(server))
   }
 
-  #reopen(): void {
+  #listenAgain(): void {
     try {
       this.#listening = this.#bind(this.port)
     } catch {
-      // Another program may have taken the port for a moment: the next look tries again.
+      // Another program may hold the port for a moment; the next check retries.
       return
     }
     this.#servers.add(this.#listening)
-    log.info('connections are taken again')
+    log.info('new connections are accepted again')
   }
 }
 
-/** Descriptors are given out lowest first, so at least as many are open. Costs far less than counting them. */
+/** A lower bound on the open descriptors, because the lowest free one is given out first. Much cheaper than counting. */
 function lowestFreeDescriptor(): number {
   try {
     const descriptor = openSync(devNull, 'r')
@@ -112,7 +110,7 @@ function openDescriptors(): number {
   }
 }
 
-/** Linux tells it. Elsewhere the bound on connections counts alone, and running out of descriptors. */
+/** The soft limit on Linux. Other systems do not tell it: only the limit on connections applies there. */
 function descriptorLimit(): number {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

@@ -3,37 +3,37 @@ import { HttpError } from './errors.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
-/** What a 429 asks a client to wait before it tries again. */
-const RETRY_AFTER_SECONDS = 5
+/** `Retry-After` of the 429. */
+const TOO_MANY_RETRY_SECONDS = 5
 
-/** The log tells of clients at the bound this often. */
-const TELL_EVERY_MS = 60_000
+/** The log mentions clients at the limit at most this often. */
+const LOG_INTERVAL_MS = 60_000
 
-/** The open event streams of each client, by its address. Each takes memory for as long as the client likes. */
+/** Counts the open event streams of each client address, because each takes memory for as long as the client likes. */
 export class ClientStreams {
   readonly #max: number
   readonly #open = new Map<string, number>()
-  #toldAt = Number.NEGATIVE_INFINITY
+  #loggedAt = Number.NEGATIVE_INFINITY
 
   constructor(max: number) {
     this.#max = max
   }
 
-  /** Throws an `HttpError` 429 if the client has as many as it may. */
+  /** Throws an `HttpError` 429 if the client is at the limit. */
   check(client: string): void {
     if ((this.#open.get(client) ?? 0) < this.#max) return
-    if (performance.now() - this.#toldAt > TELL_EVERY_MS) {
-      this.#toldAt = performance.now()
+    if (performance.now() - this.#loggedAt > LOG_INTERVAL_MS) {
+      this.#loggedAt = performance.now()
       log.warning(
-        'the client {client} has {max} event streams open, as many as it may; behind a proxy, set TRUSTED_PROXIES',
+        'the client {client} has {max} event streams open, the maximum; if it is a proxy, set TRUSTED_PROXIES',
         { client, max: this.#max },
       )
     }
-    throw new HttpError(429, 'Too many event streams are open', { 'Retry-After': String(RETRY_AFTER_SECONDS) })
+    throw new HttpError(429, 'Too many event streams are open', { 'Retry-After': String(TOO_MANY_RETRY_SECONDS) })
   }
 
-  /** Counts one more. Throws as `check` does; call the answer once, when the stream has ended. */
-  begin(client: string): () => void {
+  /** Checks, then counts one more stream. Call the returned function once, when the stream has ended. */
+  open(client: string): () => void {
     this.check(client)
     this.#open.set(client, (this.#open.get(client) ?? 0) + 1)
     return () => {

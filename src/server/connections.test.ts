@@ -28,13 +28,13 @@ test('at the bound on connections new ones are refused, those that are there are
   expect(await service.stop()).toBe(0)
 })
 
-test('when enough of them have closed, connections are taken again at the same address', async () => {
+test('when enough of them have closed, connections are accepted again at the same address', async () => {
   await using service = await startServer([...BREEDS, '--connections-max', '20'])
   for (let round = 1; round <= 2; round += 1) {
     const crowd = await open(service, 40)
     await until(() => linesWith(service, 'refused').length === round)
     for (const socket of crowd) socket.destroy()
-    await until(() => linesWith(service, 'taken again').length === round)
+    await until(() => linesWith(service, 'accepted again').length === round)
     expect((await fetch(`${service.address}/healthz`)).status).toBe(200)
   }
   expect(await service.stop()).toBe(0)
@@ -52,7 +52,7 @@ test.skipIf(process.platform !== 'linux')(
     expect(used / ((performance.now() - startedAt) / 1_000)).toBeLessThan(CALM_PART)
     expect(linesWith(service, 'refused')).toHaveLength(1)
     for (const socket of crowd) socket.destroy()
-    await until(() => service.errors().includes('taken again'))
+    await until(() => service.errors().includes('accepted again'))
     expect((await fetch(`${service.address}/healthz`)).status).toBe(200)
   },
 )

@@ -5,13 +5,13 @@ import { DatabaseDamagedError, DatabaseUnavailableError } from '../database/erro
 const serverLog = getLogger(['stockroom', 'server'])
 const databaseLog = getLogger(['stockroom', 'database'])
 
-/** For the log alone, as nginx writes it: the client left before there was an answer. */
-const CLIENT_LEFT = 499
+/** nginx's status for a client that disconnects before the response. It appears only in the log. */
+const CLIENT_CLOSED_REQUEST = 499
 
-/** What a 503 asks a client to wait before it tries again. */
-const RETRY_AFTER_SECONDS = 1
+/** `Retry-After` of the 503 while the database is unavailable. */
+const UNAVAILABLE_RETRY_SECONDS = 1
 
-/** A request that is answered with an error status and a reason that its sender may read. */
+/** Answers the request with an error status and a message that is safe to show to the client. */
 export class HttpError extends Error {
   override name = 'HttpError'
   readonly status: number
@@ -24,18 +24,18 @@ export class HttpError extends Error {
   }
 }
 
-/** The one place where an error becomes an answer: its cause goes to the log, never to the client. */
+/** The only place where an error becomes a response. The cause goes to the log, never to the client. */
 export function errorResponse(error: unknown, requestId: string): Response {
   if (error instanceof HttpError) return detailResponse(error.status, error.message, error.headers)
-  // The reason of a request's signal, and of a body that broke off.
+  // The request's signal was aborted, or its body was cut off.
   if (error instanceof DOMException && error.name === 'AbortError') {
-    serverLog.debug('a client left before its answer', { request_id: requestId })
-    return new Response(null, { status: CLIENT_LEFT })
+    serverLog.debug('a client disconnected before the response', { request_id: requestId })
+    return new Response(null, { status: CLIENT_CLOSED_REQUEST })
   }
   if (error instanceof BusyError) {
     return detailResponse(503, error.message, { 'Retry-After': String(error.retryAfterSeconds) })
   }
-  // Said once in the log when it was seen. A client need not try again before somebody has restored the database.
+  // Logged once, when it was detected. Without Retry-After: retrying is useless until somebody restores the database.
   if (error instanceof DatabaseDamagedError) return detailResponse(503, 'The database is damaged')
   if (error instanceof DatabaseUnavailableError) {
     databaseLog.error('{reason}', {
@@ -43,13 +43,13 @@ export function errorResponse(error: unknown, requestId: string): Response {
       reason: error.message,
       cause: error.cause && String(error.cause),
     })
-    return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(RETRY_AFTER_SECONDS) })
+    return detailResponse(503, 'The database is unavailable', { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) })
   }
   logFailure(error, requestId)
   return detailResponse(500, 'Internal Server Error')
 }
 
-/** For what breaks on our side, in a request or in the stream that answers it. */
+/** Logs a failure on the server's side, in a handler or in a streamed response. */
 export function logFailure(error: unknown, requestId: string): void {
   serverLog.error('a request failed: {reason}', {
     request_id: requestId,
@@ -58,7 +58,7 @@ export function logFailure(error: unknown, requestId: string): void {
   })
 }
 
-/** An answer in the shape of the framework that clients know: `{"detail": "…"}`. */
+/** An error response in FastAPI's shape: `{"detail": "…"}`. */
 export function detailResponse(
   status: number,
   detail: string,

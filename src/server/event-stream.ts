@@ -7,27 +7,27 @@ import type { RequestScope } from './requests.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
-/** A stream that is silent for so long gets a comment, so that nothing on the way takes it for dead (WHATWG's figure). */
+/** After this much silence the stream sends a comment, so that no proxy takes it for dead (the interval that WHATWG suggests). */
 const KEEP_ALIVE_MS = 15_000
-/** The runtime sends the headers with the first bytes, and a client should know soon that it is connected. */
+/** The runtime sends the headers with the first bytes, and a client should learn soon that it is connected. */
 const FIRST_BYTES_MS = 1_000
-/** A reader that has taken nothing for so long is cut. */
+/** A client that reads nothing for this long is cut off. */
 const STALLED_MS = 60_000
-/** What a connection that is cut may still take to close. */
+/** Time for a connection that is cut off to close. */
 const CUT_SECONDS = 1
 
 /** One event as the page listens for it; `chunk` is HTML. */
 export interface ServerSentEvent {
   readonly name: string
   readonly chunk: string
-  /** What a browser is to say in `Last-Event-ID` when it connects again: a frame of its own, right behind the event. */
+  /** Sent in a frame of its own right after the event. A browser repeats it in `Last-Event-ID` when it reconnects. */
   readonly id?: number
 }
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache',
-  // For nginx, which would hold events back until its buffer is full.
+  // Otherwise nginx would hold events back until its buffer is full.
   'X-Accel-Buffering': 'no',
   Vary: 'Accept-Encoding',
 }
@@ -35,100 +35,142 @@ const HEADERS = {
 const KEEP_ALIVE = ':\n\n'
 
 /**
- * Answers with a stream of events, compressed if the client takes it, and each sent as it comes.
+ * Responds with a stream of events, compressed if the client accepts it, and flushed after each event.
  *
- * The source is asked for an event only when the client has taken the one before, so that it may offer a slow reader the
- * newest state alone, and nothing waits in memory. When the client leaves, the source's signal is aborted and the source
- * is returned. When the source fails, the connection is cut, so that nobody takes the stream for a whole one. It is cut, too, when the
- * client takes nothing for a minute. A client that has as many streams as it may is refused by an `HttpError` 429.
+ * The source is asked for an event only after the client has read the one before. So nothing queues up in memory, and a
+ * source may skip states that a slow client would be too late for. When the client disconnects, the source's signal is
+ * aborted and its iterator returned. If the source fails, the connection is cut off, so that nobody mistakes the stream for
+ * a complete one; likewise if the client reads nothing for a minute. Throws an `HttpError` 429 for a client with too many
+ * streams.
  */
 export function eventStream(
   request: Request,
   scope: RequestScope,
-  events: (left: AbortSignal) => AsyncIterable<ServerSentEvent>,
+  events: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
   clock: Clock = systemClock,
 ): Response {
-  const { server, requestId } = scope
-  // The answer to HEAD is never read, so it would never end.
-  const uncount = scope.isHead ? () => {} : scope.streams.begin(addressKey(scope.clientAddress))
-  // The server cuts connections on which nothing happens, and a stream may be slow.
-  server.timeout(request, 0)
   const coding = eventCoding(request.headers.get('Accept-Encoding'))
-  const leaving = new AbortController()
-  const source = events(leaving.signal)[Symbol.asyncIterator]()
-  let compressor: EventCompressor | undefined
-  let next: Promise<IteratorResult<ServerSentEvent>> | undefined
-  let silenceMs = FIRST_BYTES_MS
-  let waiting = new AbortController()
-  let isTaken = () => {}
-
-  const stop = () => {
-    if (leaving.signal.aborted) return
-    leaving.abort()
-    waiting.abort()
-    isTaken()
-    uncount()
-    compressor?.[Symbol.dispose]()
-    source.return?.().catch(error => logFailure(error, requestId))
-  }
-
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    isTaken()
-    // Only now, as the answer to a HEAD request is never read.
-    compressor ??= eventCompressor(coding)
-    next ??= source.next()
-    waiting = new AbortController()
-    const result = await Promise.race([next, pause(clock, silenceMs, waiting.signal)])
-    waiting.abort()
-    if (leaving.signal.aborted) return
-    silenceMs = KEEP_ALIVE_MS
-    if (result) next = undefined
-    const bytes = result?.done
-      ? await compressor.end()
-      : await compressor.event(result ? framesOf(result.value) : KEEP_ALIVE)
-    if (leaving.signal.aborted) return
-    if (bytes.length > 0) controller.enqueue(bytes)
-    if (!result?.done) {
-      // The next pull comes when the client has taken this.
-      isTaken = clock.after(STALLED_MS, () => {
-        log.debug('an event stream is cut: its client has stopped reading', { request_id: requestId })
-        cut(controller)
-      })
-      return
-    }
-    stop()
-    controller.close()
-    // The client has still to take the end.
-    server.timeout(request, STALLED_MS / 1_000)
-  }
-
-  const cut = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    stop()
-    // Else the connection of a client that does not read would stay open until it does.
-    server.timeout(request, CUT_SECONDS)
-    // Without an error, which the runtime would print.
-    controller.error()
-  }
-
-  request.signal.addEventListener('abort', stop, { once: true })
+  const stream = new EventStream(request, scope, () => eventCompressor(coding), events, clock)
   const body = new ReadableStream<Uint8Array>(
-    {
-      pull: controller =>
-        pull(controller).catch(error => {
-          if (leaving.signal.aborted) return
-          logFailure(error, requestId)
-          cut(controller)
-        }),
-      cancel: stop,
-    },
+    { pull: controller => stream.pull(controller), cancel: () => stream.close() },
     { highWaterMark: 0 },
   )
   return new Response(body, { headers: coding === 'identity' ? HEADERS : { ...HEADERS, 'Content-Encoding': coding } })
 }
 
+type Controller = ReadableStreamDefaultController<Uint8Array>
+
+/** Connects a source of events with one client, from the first pull until either of them ends it. */
+class EventStream {
+  readonly #request: Request
+  readonly #scope: RequestScope
+  readonly #clock: Clock
+  readonly #openCompressor: () => EventCompressor
+  readonly #uncount: () => void
+  readonly #closing = new AbortController()
+  readonly #source: AsyncIterator<ServerSentEvent>
+  #compressor: EventCompressor | undefined
+  /** The event that the source has been asked for. */
+  #next: Promise<IteratorResult<ServerSentEvent>> | undefined
+  #silenceMs = FIRST_BYTES_MS
+  #silence = new AbortController()
+  #cancelStallTimer = () => {}
+
+  constructor(
+    request: Request,
+    scope: RequestScope,
+    openCompressor: () => EventCompressor,
+    events: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
+    clock: Clock,
+  ) {
+    this.#request = request
+    this.#scope = scope
+    this.#clock = clock
+    this.#openCompressor = openCompressor
+    // The response to HEAD is never read, so its stream would never end.
+    this.#uncount = scope.isHead ? () => {} : scope.streams.open(addressKey(scope.clientAddress))
+    // The server closes idle connections, but a stream may be slow.
+    scope.server.timeout(request, 0)
+    this.#source = events(this.#closing.signal)[Symbol.asyncIterator]()
+    request.signal.addEventListener('abort', () => this.close(), { once: true })
+  }
+
+  /** Called whenever the client has read everything so far. */
+  async pull(controller: Controller): Promise<void> {
+    try {
+      await this.#sendNext(controller)
+    } catch (error) {
+      if (this.#isClosed) return
+      logFailure(error, this.#scope.requestId)
+      this.#cut(controller)
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.#closing.abort()
+    this.#silence.abort()
+    this.#cancelStallTimer()
+    this.#uncount()
+    this.#compressor?.[Symbol.dispose]()
+    this.#source.return?.().catch(error => logFailure(error, this.#scope.requestId))
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  async #sendNext(controller: Controller): Promise<void> {
+    this.#cancelStallTimer()
+    // Opened only now, because the response to HEAD is never read.
+    this.#compressor ??= this.#openCompressor()
+    const result = await this.#nextResult()
+    if (this.#isClosed) return
+    const bytes = result?.done
+      ? await this.#compressor.end()
+      : await this.#compressor.event(result ? framesOf(result.value) : KEEP_ALIVE)
+    if (this.#isClosed) return
+    if (bytes.length > 0) controller.enqueue(bytes)
+    if (result?.done) this.#finish(controller)
+    else this.#cancelStallTimer = this.#clock.after(STALLED_MS, () => this.#cutStalled(controller))
+  }
+
+  /** The next result of the source; `null` if it stays silent for too long. */
+  async #nextResult(): Promise<IteratorResult<ServerSentEvent> | null> {
+    this.#next ??= this.#source.next()
+    this.#silence = new AbortController()
+    const silence = pause(this.#clock, this.#silenceMs, this.#silence.signal).then(() => null)
+    const result = await Promise.race([this.#next, silence])
+    this.#silence.abort()
+    this.#silenceMs = KEEP_ALIVE_MS
+    if (result) this.#next = undefined
+    return result
+  }
+
+  #finish(controller: Controller): void {
+    this.close()
+    controller.close()
+    // Time for the client to read the rest.
+    this.#scope.server.timeout(this.#request, STALLED_MS / 1_000)
+  }
+
+  #cutStalled(controller: Controller): void {
+    log.debug('an event stream is cut off: its client has stopped reading', { request_id: this.#scope.requestId })
+    this.#cut(controller)
+  }
+
+  #cut(controller: Controller): void {
+    this.close()
+    // Otherwise the connection would stay open until the client reads again.
+    this.#scope.server.timeout(this.#request, CUT_SECONDS)
+    // Without an argument: the runtime would print the error.
+    controller.error()
+  }
+}
+
 /**
- * The frames of an event (WHATWG HTML, 9.2.6). A chunk stays one line: a line break in it would begin another field, so it
- * is written as the character reference that stands for it in HTML.
+ * The frames of an event (WHATWG HTML, 9.2.6). A line break in the chunk would begin another field, so it is sent as a
+ * character reference, which means the same in HTML.
  */
 function framesOf({ name, chunk, id }: ServerSentEvent): string {
   const event = `event: ${name}\ndata: ${chunk.replaceAll(/\r\n|\r|\n/g, '&#10;')}\n\n`

@@ -3,18 +3,18 @@ import { HttpError } from './errors.ts'
 
 const PORT_MAX = 65_535
 
-/** A name of RFC 3986, without the comma by which the runtime joins several `Host` lines, or an address in brackets. */
+/** A name (RFC 3986) or an address in brackets. No comma, because the runtime joins several `Host` headers with one. */
 const HOST = /^(?<name>[\w.~!$&'()*+;=%-]+|\[(?<ipv6>[^\]]*)\])(?::(?<port>\d{0,5}))?$/
 
 /**
- * A check that throws an `HttpError` for a `Host` header that is malformed or comes twice (400, RFC 9112, 3.2), or that names
- * a host for which this server does not answer (421). No header, or an empty one, is fine: nothing is routed by it.
+ * Makes a check that throws an `HttpError` 400 for a malformed or repeated `Host` header (RFC 9112, 3.2), and 421 for a
+ * host that is not allowed. A missing or empty header passes, because routing does not use it.
  *
- * The list of hosts is against DNS rebinding, where a page's own name comes to mean this machine. Addresses and `localhost`
- * cannot be rebound and always pass. An empty list allows every host.
+ * The list prevents DNS rebinding, in which a page points its own name at this machine. IP addresses and `localhost` cannot
+ * be rebound, so they always pass. An empty list allows every host.
  */
 export function hostCheck(allowedHosts: readonly string[]): (host: string | null) => void {
-  // Nearly all requests name the same host.
+  // Nearly all requests have the same host.
   let lastGood: string | null = null
   return host => {
     if (host === lastGood || !host) return
@@ -27,7 +27,7 @@ export function hostCheck(allowedHosts: readonly string[]): (host: string | null
   }
 }
 
-/** Null when the header is malformed. */
+/** `null` if the header is malformed. */
 function hostName(host: string): string | null {
   const { name = '', ipv6, port = '' } = HOST.exec(host)?.groups ?? {}
   if (name === '' || Number(port) > PORT_MAX) return null

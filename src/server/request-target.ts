@@ -1,53 +1,53 @@
-/** Targets without a route are logged as they were sent up to so many segments. */
+/** The log shows targets without a route as they were sent if they have at most this many segments. */
 const LOGGED_SEGMENTS_MAX = 12
 
-/** For an app's router: a path that none of its routes has. */
-const NOWHERE = '//'
+/** A path that no route of an app has. */
+const NO_ROUTE = '//'
 
-/** A value of a path parameter that parsing leaves as it is and that needs no percent-encoding. */
+/** A path parameter that needs no percent-encoding and that URL parsing does not change. */
 const PLAIN = /^[\w~-]+$/
 
-/** A request as the runtime's router hands it over, with the path's parameters as they were sent, decoded. */
+/** A request from the runtime's router, with its path parameters as they were sent, percent-decoded. */
 export interface RoutedRequest extends Request {
   readonly params?: Readonly<Record<string, string>>
 }
 
-/** Reads the path of requests that the runtime's router sent one way. */
+/** Reads the path of the requests that match one route of the runtime's router. */
 export interface SentPath {
-  /** The path to route by. */
+  /** The path for the app's router. */
   readonly routed: (request: RoutedRequest) => string
-  /** The path as the client wrote it, for the log. */
+  /** The path as the client sent it, for the log. */
   readonly logged: (request: RoutedRequest) => string
 }
 
 /**
- * Handlers for the runtime's router, which matches the request target as it was sent.
+ * Makes the routes for the runtime's router, which matches the request target as it was sent.
  *
- * `request.url` cannot be routed by: it is parsed, so that it says `/users/2` for `/products/..\users/2` and for
- * `/products/%2e%2e/users/2`, and it depends on `Host`. A proxy in front may have decided by what was sent. So an app gets
- * the path of the route that the runtime's router found, and for everything else a path that it does not have.
+ * Routing by `request.url` would be unsafe. It depends on `Host`, and it is parsed: it says `/users/2` for
+ * `/products/..\users/2` and for `/products/%2e%2e/users/2`, while a proxy in front may have decided by the target as sent.
+ * So the app gets the path of the matching route, and for every other target a path that it does not have.
  */
 export function routeTable<Handler>(paths: readonly string[], handle: (path: SentPath) => Handler) {
   const routes: Record<string, Handler> = {}
   let anyPath = ''
   for (let count = 1; count <= LOGGED_SEGMENTS_MAX; count += 1) {
     anyPath += `/:segment${count}`
-    routes[anyPath] = handle({ routed: () => NOWHERE, logged: sentPath })
-    routes[`${anyPath}/`] = handle({ routed: () => NOWHERE, logged: request => `${sentPath(request)}/` })
+    routes[anyPath] = handle({ routed: () => NO_ROUTE, logged: sentPath })
+    routes[`${anyPath}/`] = handle({ routed: () => NO_ROUTE, logged: request => `${sentPath(request)}/` })
   }
-  // A pattern with a star is middleware's.
+  // A path with a star belongs to middleware.
   for (const path of paths) if (!path.includes('*')) routes[path] = handle(pathOfRoute(path))
-  return { routes, fetch: handle({ routed: () => NOWHERE, logged: ({ url }) => parsedPath(url) }) }
+  return { routes, fetch: handle({ routed: () => NO_ROUTE, logged: ({ url }) => parsedPath(url) }) }
 }
 
-/** The path of an address. `new URL` would fail where `Host` is odd, since the runtime leaves such addresses unparsed. */
+/** The path of a URL. Not by `new URL`, which fails on the unparsed URLs that the runtime makes of an unusable `Host`. */
 function parsedPath(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('//') + 2)
   const end = url.indexOf('?', start)
   return url.slice(Math.max(start, 0), end === -1 ? undefined : end)
 }
 
-/** The query of an address with its question mark; empty when there is none. */
+/** The query of a URL with its question mark, or an empty string. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?')
   return start === -1 ? '' : url.slice(start)
@@ -68,7 +68,7 @@ function pathOfRoute(route: string): SentPath {
       for (const { before, name } of parts) {
         const value = params[name] ?? ''
         if (!PLAIN.test(value)) {
-          return isChangedByParsing(Object.values(params), request.url) ? NOWHERE : filled(params, encodeURIComponent)
+          return isChangedByParsing(Object.values(params), request.url) ? NO_ROUTE : filled(params, encodeURIComponent)
         }
         path += before + value
       }
@@ -82,14 +82,14 @@ function pathOfRoute(route: string): SentPath {
   }
 }
 
-/** The parameters of a route, each with the text before it. */
+/** The parameters of a route, each with the text in front of it. */
 function partsOf(route: string): { before: string; name: string }[] {
   return [...route.matchAll(/([^:]*):(\w+)/g)].map(([, before = '', name = '']) => ({ before, name }))
 }
 
 /**
- * Whether parsing made another path of what was sent: it resolves the segments `.` and `..`, takes `\` for `/`, and ends the
- * path at `#`. The values are decoded, and `%5C` and `%23` are still to be seen in the parsed path.
+ * Whether URL parsing has changed the path: it resolves the segments `.` and `..`, turns `\` into `/`, and ends the path at
+ * `#`. The values are decoded; an escaped `%5C` or `%23` still shows in the parsed path, so the counts tell them apart.
  */
 function isChangedByParsing(values: readonly string[], url: string): boolean {
   const path = parsedPath(url)
@@ -112,7 +112,7 @@ function sentPath({ params = {} }: RoutedRequest): string {
     .join('')
 }
 
-/** What a segment may hold without being another path stays readable; a `\` is one of them. */
+/** Keeps the segment readable, including `\`, and escapes only the characters that would change the path. */
 function escaped(segment: string): string {
   return encodeURI(segment).replaceAll('%5C', '\\').replaceAll(/[/?#]/g, encodeURIComponent)
 }

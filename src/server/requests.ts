@@ -9,15 +9,15 @@ import type { RoutedRequest, SentPath } from './request-target.ts'
 
 const log = getLogger(['stockroom', 'request'])
 
-/** What a handler knows of its request beside the request itself: Hono's bindings. */
+/** What a handler knows about its request beyond the request itself. Apps get it as Hono's bindings. */
 export interface RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
-  /** The path to route by, as it was sent. */
+  /** The path to route by. */
   readonly path: string
-  /** The client's address, looked up when it is first asked for: ask before the first `await`, while the client is there. */
+  /** Looked up on first use. Read it before the first `await`, while the client is still connected. */
   readonly clientAddress: string
-  /** Whether the headers alone are wanted. The handler sees a GET, and should do no work that only a body is worth. */
+  /** Whether the client sent HEAD. The handler sees a GET, and should skip work that only the body needs. */
   readonly isHead: boolean
   /** The open event streams of all clients. */
   readonly streams: ClientStreams
@@ -26,40 +26,40 @@ export interface RequestScope {
 /** A server's routes: an app that listens nowhere. */
 export type App = Hono<{ Bindings: RequestScope }>
 
-/** How Hono is to find the path of a request. By itself it would take it from `request.url`, which is not what was sent. */
+/** Hono options. By default Hono would take the path from `request.url`, which is not as it was sent. */
 export const ROUTING = {
   getPath: (_: Request, { env }: { env?: object } = {}) => (env instanceof Scope ? env.path : ''),
 }
 
 export type Fetch = (request: Request, scope: RequestScope) => Response | Promise<Response>
 
-/** A request id is taken over from the client when it looks like one; it goes into a header and a log line. */
+/** A client's request id is used if it looks like this, because it goes into a header and the log. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:=+/@-]{1,128}$/
 
-/** What is served: an app's routes, and how the log writes their paths. */
-export interface Served {
+/** An app's routes, and how to log their paths. */
+export interface ServedApp {
   readonly fetch: Fetch
-  /** Requests for other paths are not found, whatever `fetch` would answer. */
+  /** Requests for other paths get 404, whatever `fetch` would answer. */
   readonly routes: readonly { readonly path: string }[]
-  /** Takes out of a path what only its owner should know; without it, the log has paths as they are. */
+  /** Removes secrets from a path before it is logged. By default, paths are logged unchanged. */
   readonly loggedPath?: (path: string) => string
 }
 
-interface ObservedOptions {
+interface RequestSettings {
   readonly accessLog: boolean
-  /** How many entries of `X-Forwarded-For` are to be believed. */
+  /** How many entries of `X-Forwarded-For` to trust. */
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
   readonly streamsPerAddress: number
 }
 
-/** What all requests of a server have in common. */
+/** Shared by all requests of a server. */
 interface Shared {
   readonly streams: ClientStreams
   readonly trustedProxies: number
 }
 
-/** A class, so that what is not asked for costs nothing. */
+/** A class, so that properties that no handler reads cost nothing. */
 class Scope implements RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
@@ -93,10 +93,10 @@ class Scope implements RequestScope {
 }
 
 /**
- * Makes handlers for the runtime's router. They give each request its id, send the id back, log the request, and answer what
- * `fetch` throws.
+ * Makes handlers for the runtime's router that run the app: they assign the request id and send it back, log the request,
+ * and turn errors into responses.
  */
-export function observed({ fetch, loggedPath = path => path }: Served, settings: ObservedOptions) {
+export function requestHandlers({ fetch, loggedPath = path => path }: ServedApp, settings: RequestSettings) {
   const { accessLog, trustedProxies, allowedHosts, streamsPerAddress } = settings
   const shared = { trustedProxies, streams: new ClientStreams(streamsPerAddress) }
   const checkHost = hostCheck(allowedHosts)
@@ -104,19 +104,19 @@ export function observed({ fetch, loggedPath = path => path }: Served, settings:
     async (request: RoutedRequest, server: Server<undefined>): Promise<Response> => {
       const started = performance.now()
       const scope = new Scope(request, server, sentPath, shared)
-      // Now, as nobody knows it when the client has left.
+      // Read it now: it is unknown once the client has disconnected.
       const client = accessLog ? scope.clientAddress : undefined
       let response: Response
       try {
         checkHost(request.headers.get('Host'))
-        // HEAD is asked as GET: the runtime leaves the body out and still tells its length (RFC 9110, 9.3.2).
-        const asked = scope.isHead ? new Request(request, { method: 'GET' }) : request
-        response = await fetch(asked, scope)
+        // Handle HEAD as GET: the runtime drops the body and still sends its length (RFC 9110, 9.3.2).
+        const handled = scope.isHead ? new Request(request, { method: 'GET' }) : request
+        response = await fetch(handled, scope)
       } catch (error) {
         response = errorResponse(error, scope.requestId)
       }
       response.headers.set('X-Request-Id', scope.requestId)
-      // Nothing here is to be taken for a script or a page that it does not say it is.
+      // Keeps browsers from guessing another content type.
       response.headers.set('X-Content-Type-Options', 'nosniff')
       if (accessLog) {
         log.info('{method} {path} {status}', {

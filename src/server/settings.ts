@@ -14,7 +14,7 @@ export const host: Setting<string> = {
   fallback: '0.0.0.0',
   meaning: 'the address to listen on',
   parse: text => {
-    if (text.trim() === '') throw new SettingError('an address is needed, for example 127.0.0.1')
+    if (text.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
     return text
   },
 }
@@ -25,7 +25,7 @@ export function port(fallback: number): Setting<number> {
     flag: 'port',
     placeholder: 'PORT',
     fallback: String(fallback),
-    meaning: 'the port to listen on; 0 takes a free one',
+    meaning: 'the port to listen on; 0 picks a free one',
     parse: text => wholeNumber(text, 0, PORT_MAX),
   }
 }
@@ -35,9 +35,9 @@ const accessLog: Setting<boolean> = {
   flag: 'access-log',
   placeholder: 'on|off',
   fallback: 'on',
-  meaning: 'one line on standard error for each request',
+  meaning: 'log one line per request to standard error',
   parse: text => {
-    if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is neither on nor off`)
+    if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is not on or off`)
     return text === 'on'
   },
 }
@@ -47,10 +47,10 @@ export const logLevel: Setting<LogLevel> = {
   flag: 'log-level',
   placeholder: 'LEVEL',
   fallback: 'info',
-  meaning: `the least level that is logged: ${LOG_LEVELS.join(', ')}`,
+  meaning: `the lowest level to log: ${LOG_LEVELS.join(', ')}`,
   parse: text => {
     const level = LOG_LEVELS.find(name => name === text)
-    if (!level) throw new SettingError(`${JSON.stringify(text)} is none of ${LOG_LEVELS.join(', ')}`)
+    if (!level) throw new SettingError(`${JSON.stringify(text)} is not one of ${LOG_LEVELS.join(', ')}`)
     return level
   },
 }
@@ -60,7 +60,8 @@ const trustedProxies: Setting<number> = {
   flag: 'trusted-proxies',
   placeholder: 'N',
   fallback: '0',
-  meaning: "proxies in front: the client's address is the Nth from the right of X-Forwarded-For; 0 takes the socket's",
+  meaning:
+    'proxies in front of the server: the client address is the Nth from the right in X-Forwarded-For; 0 uses the socket address',
   parse: text => wholeNumber(text, 0, TRUSTED_PROXIES_MAX),
 }
 
@@ -69,7 +70,7 @@ const allowedHosts: Setting<string[]> = {
   flag: 'allowed-hosts',
   placeholder: 'NAMES',
   fallback: '',
-  meaning: 'host names to answer for, with commas between, against DNS rebinding; any by default',
+  meaning: 'host names to answer for, separated by commas (prevents DNS rebinding); any by default',
   parse: text =>
     text
       .split(',')
@@ -83,7 +84,7 @@ const connectionsMax: Setting<number> = {
   flag: 'connections-max',
   placeholder: 'N',
   fallback: '10000',
-  meaning: 'connections at once; the limit of open files may allow fewer',
+  meaning: 'maximum number of connections; the limit on open files may allow fewer',
   parse: text => wholeNumber(text, 1, MANY),
 }
 
@@ -92,17 +93,16 @@ const streamsPerAddress: Setting<number> = {
   flag: 'streams-per-address',
   placeholder: 'N',
   fallback: '256',
-  meaning: 'event streams of one client address at once',
+  meaning: 'maximum number of event streams per client address',
   parse: text => wholeNumber(text, 1, MANY),
 }
 
-/** The settings of every server, beside its port. */
+/** The settings of every server, except its host and port. */
 export const serverSettings = [allowedHosts, trustedProxies, connectionsMax, accessLog, logLevel]
 
-/** Those of a server that has event streams. */
+/** The settings of a server with event streams. */
 export const streamSettings = [streamsPerAddress]
 
-/** How a server listens, and how it treats its clients. */
 export interface ServerSettings {
   readonly host: string
   readonly port: number
@@ -113,7 +113,7 @@ export interface ServerSettings {
   readonly streamsPerAddress: number
 }
 
-/** Throws a `SettingError` that names the setting that is wrong. */
+/** Throws a `SettingError` that names the wrong setting. */
 export function readServerSettings(line: CommandLine, port: Setting<number>): ServerSettings {
   return {
     host: line.value(host),
@@ -128,7 +128,7 @@ export function readServerSettings(line: CommandLine, port: Setting<number>): Se
 
 function hostName(text: string): string {
   if (!isIP(text) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(text)) {
-    throw new SettingError('a host name has no scheme, no port and no wildcard, for example shop.example')
+    throw new SettingError('a host name must have no scheme, port or wildcard, for example shop.example')
   }
   return text
 }

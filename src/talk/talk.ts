@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { type CommandLine, terminalAbilities } from '../config.ts'
+import { type CommandLine, terminalCapabilities } from '../config.ts'
 import { type DatabaseSettings, openDatabase, readDatabaseSettings, type StoreDatabase } from '../database/open.ts'
 import { openChatModel } from '../models/open.ts'
 import { chatBaseUrl, chatModel } from '../models/settings.ts'
@@ -28,7 +28,7 @@ export async function talk(line: CommandLine): Promise<void> {
   const { accounts, rooms } = repositoriesOf(database)
   using terminal = new Terminal(
     { input: process.stdin, output: process.stdout, errors: process.stderr },
-    terminalAbilities(),
+    terminalCapabilities(),
   )
   using _ = leavingOnSignals(terminal)
   if (model) terminal.remark(`Stockroom talk, answered by ${model.name}. Log in, or register.`)

@@ -1,15 +1,13 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { idOf, listOf, priceOf } from '../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../test/harness/client.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, startService } from '../../test/harness/service.ts'
+import { startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(60_000)
-
-const CLIENTS = 16
-const WRITES_OF_A_CLIENT = 25
 
 /** A resource that was read so often is remembered, wherever a process remembers any. */
 const READS = 3
@@ -34,65 +32,7 @@ describe('two processes that serve one database', () => {
   const one = client(() => addresses[0])
   const other = client(() => addresses[1])
 
-  test('writes through both at once are all done, none is refused, and both show them', async () => {
-    const ids = await Promise.all(
-      Array.from({ length: CLIENTS }, async (_, place) => {
-        const api = place % 2 === 0 ? one : other
-        const own: number[] = []
-        for (let made = 0; made < WRITES_OF_A_CLIENT; made += 1) {
-          own.push(await api.create('/products/', { ...sample.product, price: place * 1_000 + made + 1 }))
-        }
-        return own
-      }),
-    )
-    const all = ids.flat()
-    expect(new Set(all).size).toBe(CLIENTS * WRITES_OF_A_CLIENT)
-    for (const api of [one, other]) {
-      const shown = new Map((await listOf(api, '/products/?limit=1000000')).map(item => [item.id, item]))
-      for (const [place, own] of ids.entries()) {
-        for (const [made, id] of own.entries()) {
-          expect<unknown>(shown.get(id)).toEqual({
-            id,
-            ...sample.product,
-            price: place * 1_000 + made + 1,
-            reviews: [],
-          })
-        }
-      }
-    }
-  })
-
-  test('each shows at once what the other has acknowledged, under load on both', async () => {
-    const loaded = { goesOn: true }
-    const load = [one, other].flatMap(api =>
-      Array.from({ length: 4 }, async () => {
-        while (loaded.goesOn) {
-          await Promise.all([api.get('/products/?limit=20'), api.get('/categories/'), api.get('/products/1')])
-        }
-      }),
-    )
-    try {
-      const stale = await Promise.all(
-        Array.from({ length: CLIENTS }, async (_, place) => {
-          const [writer, reader] = place % 2 === 0 ? [one, other] : [other, one]
-          const id = await writer.create('/products/', sample.product)
-          const missed: string[] = []
-          for (let price = 1; price <= WRITES_OF_A_CLIENT * 2; price += 1) {
-            expect((await writer.put(`/products/${id}`, { ...sample.product, price })).status).toBe(200)
-            const { body } = await reader.get(`/products/${id}`)
-            if (priceOf(body) !== price) missed.push(`wrote ${price} and read ${JSON.stringify(body)}`)
-          }
-          return missed
-        }),
-      )
-      expect(stale.flat()).toEqual([])
-    } finally {
-      loaded.goesOn = false
-      await Promise.all(load)
-    }
-  })
-
-  test('a resource that one has read before is shown as the other has changed it', async () => {
+  test('a cached resource is shown as another process has changed it', async () => {
     for (const [writer, reader] of bothWays()) {
       const { category, product, user, review } = await createOfEach(reader)
       const productPath = `/products/${product}`
@@ -112,7 +52,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('a review that one has read before shows its user and its product as the other has changed them', async () => {
+  test('a cached review shows its user and product as another process has changed them', async () => {
     for (const [writer, reader] of bothWays()) {
       const { product, user, review } = await createOfEach(reader)
       const paths = [
@@ -138,7 +78,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('a product, a user and a category that one has read before show what the other has put into them', async () => {
+  test('a cached product, user or category shows what another process has added to it', async () => {
     for (const [writer, reader] of bothWays()) {
       const { category, product, user, review } = await createOfEach(reader)
       const reviewsOf = async (path: string) => embedded((await reader.get(path)).body, 'reviews')
@@ -186,7 +126,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('a review that the other moves leaves the product and the user that had it, and comes to those that get it', async () => {
+  test('a review that another process moves leaves the cached product and user that had it, and joins the new ones', async () => {
     for (const [writer, reader] of bothWays()) {
       const [from, to] = [await createOfEach(reader), await createOfEach(reader)]
       const paths = [from, to].flatMap(({ product, user }) => [`/products/${product}`, `/users/${user}`])
@@ -202,7 +142,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('what the other has deleted is gone at once, with all that goes with it', async () => {
+  test('a cached resource that another process deletes is gone at once, with everything that goes with it', async () => {
     for (const [writer, reader] of bothWays()) {
       const withReview = await createOfEach(reader)
       const another = await createOfEach(reader)
@@ -234,7 +174,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('what was not there when one asked is there when the other has created it', async () => {
+  test('a resource that was 404 is found once another process creates it', async () => {
     for (const [writer, reader] of bothWays()) {
       for (const [path, body] of [
         ['/categories/', sample.category],
@@ -250,7 +190,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('lists that one has read before are as the other has left them', async () => {
+  test('lists that were read before are as another process has left them', async () => {
     for (const [writer, reader] of bothWays()) {
       const { category, product, user, review } = await createOfEach(reader)
       const lists = {
@@ -304,7 +244,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('a page says that there is more as soon as the other has added it, and no longer when it is gone', async () => {
+  test('a page has a next link as soon as another process adds an item, and none once the item is gone', async () => {
     for (const [writer, reader] of bothWays()) {
       const last = await reader.create('/products/', sample.product)
       const page = `/products/?after_id=${last - 1}&limit=1`
@@ -319,7 +259,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('an embedded array says that it was cut as soon as the other has added what it cannot show', async () => {
+  test('a cached nested array has a link as soon as another process adds more than it can show', async () => {
     for (const [writer, reader] of bothWays()) {
       const { product, user } = await createOfEach(reader)
       const addOne = () => writer.create('/reviews/', sample.review(product, user))
@@ -337,7 +277,7 @@ describe('two processes that serve one database', () => {
     }
   })
 
-  test('a write through one that is refused changes nothing that the other shows', async () => {
+  test('a refused write through one process changes nothing that the other shows', async () => {
     const { product } = await createOfEach(one)
     const before = (await other.get(`/products/${product}`)).body
     expect((await one.put(`/products/${product}`, { ...sample.product, price: -1 })).status).toBe(422)
@@ -345,29 +285,7 @@ describe('two processes that serve one database', () => {
     expect((await other.get(`/products/${product}`)).body).toEqual(before)
   })
 
-  test('updates of one product through both at once leave one of them whole, and both show the same', async () => {
-    const product = await one.create('/products/', sample.product)
-    const bodyOf = (number: number) => ({ name: `Version ${number}`, description: `${number}`, price: number })
-    await Promise.all(
-      Array.from({ length: 100 }, async (_, place) => {
-        const answer = await (place % 2 === 0 ? one : other).put(`/products/${product}`, bodyOf(place + 1))
-        expect(answer.body).toEqual({ id: product, ...bodyOf(place + 1), reviews: [] })
-      }),
-    )
-    const shown = (await one.get(`/products/${product}`)).body
-    expect(shown).toEqual({ id: product, ...bodyOf(priceOf(shown)), reviews: [] })
-    expect((await other.get(`/products/${product}`)).body).toEqual(shown)
-  })
-
-  test('of deletions of one product through both at once exactly one finds it', async () => {
-    const products = await Promise.all(Array.from({ length: 20 }, () => one.create('/products/', sample.product)))
-    for (const product of products) {
-      const answers = await Promise.all([one, other].map(api => api.delete(`/products/${product}`)))
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 404])
-    }
-  })
-
-  test('what another program changes in the file is shown at once, too', async () => {
+  test('a resource that another program changes in the file is shown at once', async () => {
     const product = await one.create('/products/', sample.product)
     await readOften(one, [`/products/${product}`])
     using database = new Database(file)
@@ -384,64 +302,6 @@ describe('two processes that serve one database', () => {
   }
 })
 
-test('what is seeded beside a running service is shown by it at once', async () => {
-  using folder = temporaryFolder()
-  const database = `sqlite:${join(folder.path, 'shop.db')}`
-  await using service = await startService(database, { flags: FLAGS })
-  const api = client(() => service.address)
-  await readOften(api, ['/products/', '/categories/', '/products/1'])
-  expect(await run(['seed', '--database', database])).toMatchObject({ status: 0 })
-  expect(await listOf(api, '/products/?limit=1000')).toHaveLength(500)
-  expect(await listOf(api, '/categories/')).toHaveLength(20)
-  expect((await api.get('/products/1')).status).toBe(200)
-})
-
-test('services that start at once on a database that is not there make it once, and all serve it', async () => {
-  using folder = temporaryFolder()
-  const database = `sqlite:${join(folder.path, 'shop.db')}`
-  await using open = new AsyncDisposableStack()
-  const started = await Promise.all(
-    Array.from({ length: 4 }, async () => open.use(await startService(database, { flags: FLAGS }))),
-  )
-  const apis = started.map(service => client(() => service.address))
-  const ids = await Promise.all(apis.map(api => api.create('/products/', sample.product)))
-  expect(ids.sort()).toEqual([1, 2, 3, 4])
-  for (const api of apis) expect(await listOf(api, '/products/')).toHaveLength(4)
-})
-
-test('when one of two services is stopped or killed the other goes on', async () => {
-  using folder = temporaryFolder()
-  const database = `sqlite:${join(folder.path, 'shop.db')}`
-  await using staying = await startService(database, { flags: FLAGS })
-  const api = client(() => staying.address)
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    await using leaving = await startService(database, { flags: FLAGS })
-    const id = await client(() => leaving.address).create('/products/', sample.product)
-    await readOften(api, [`/products/${id}`])
-    expect(await leaving.stop(signal)).toBe(signal === 'SIGTERM' ? 0 : null)
-    expect((await api.get(`/products/${id}`)).status).toBe(200)
-    expect((await api.put(`/products/${id}`, { ...sample.product, price: 5 })).status).toBe(200)
-    expect(priceOf((await api.get(`/products/${id}`)).body)).toBe(5)
-  }
-})
-
-test('a service goes on reading while another process holds the database for writing, and writes afterwards', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shop.db')
-  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
-  const api = client(() => service.address)
-  const id = await api.create('/products/', sample.product)
-  using database = new Database(file)
-  database.run('BEGIN IMMEDIATE')
-  database.run('UPDATE products SET price = 99')
-  const writes = Promise.all(Array.from({ length: 10 }, () => api.create('/products/', sample.product)))
-  expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: sample.product.price })
-  expect(await listOf(api, '/products/')).toHaveLength(1)
-  database.run('COMMIT')
-  expect(new Set(await writes).size).toBe(10)
-  expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: 99 })
-})
-
 async function createOfEach(api: Client) {
   const category = await api.create('/categories/', sample.category)
   const product = await api.create(`/products/${category}/products`, sample.product)
@@ -454,13 +314,6 @@ async function readOften(api: Client, paths: readonly string[]): Promise<void> {
   for (let time = 0; time < READS; time += 1) await Promise.all(paths.map(path => api.get(path)))
 }
 
-async function listOf(api: Client, path: string): Promise<{ readonly id: number }[]> {
-  const { status, body } = await api.get(path)
-  if (status === 404) return []
-  if (!Array.isArray(body)) throw new Error(`${path}: ${status} ${JSON.stringify(body)}`)
-  return body
-}
-
 /** A list's first item, or a resource itself. */
 function first(body: unknown): unknown {
   return Array.isArray(body) ? body[0] : body
@@ -470,17 +323,4 @@ function embedded(body: unknown, name: 'reviews' | 'products'): unknown[] {
   const array: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
   if (!Array.isArray(array)) throw new Error(`no ${name} in ${JSON.stringify(body)}`)
   return array
-}
-
-function idOf(body: unknown): number {
-  return memberOf(body, 'id')
-}
-
-function priceOf(body: unknown): number {
-  return memberOf(body, 'price')
-}
-
-function memberOf(body: unknown, name: string): number {
-  const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
-  return typeof value === 'number' ? value : Number.NaN
 }

@@ -13,14 +13,14 @@ const ABSENT_ID = 9_007_199_254_740_991
 const NOT_FOUND = { detail: 'Category not found' }
 
 onEachEngine('categories', api => {
-  test('a category that is created comes back with its id and no products', async () => {
+  test('a created category is returned with its id and no products', async () => {
     const created = await api.post('/categories/', sample.category)
     expect(created.status).toBe(200)
     expect(created.headers.get('Content-Type')).toBe('application/json')
     expect(created.body).toStrictEqual({ id: expect.any(Number), ...sample.category, products: [] })
   })
 
-  test('a category that is read is as it was created, alone and in the list', async () => {
+  test('a category reads as it was created, alone and in the list', async () => {
     const id = await api.create('/categories/', sample.category)
     const read = await api.get(`/categories/${id}`)
     expect(read.status).toBe(200)
@@ -29,7 +29,7 @@ onEachEngine('categories', api => {
     expect((await api.get(`/categories/?after_id=${id - 1}`)).body).toStrictEqual([read.body])
   })
 
-  test('a category shows its products, in order of id and of exactly these fields', async () => {
+  test('a category shows its products, in order of id and with exactly these fields', async () => {
     const id = await api.create('/categories/', sample.category)
     const first = await api.create(`/products/${id}/products`, sample.product)
     await api.create('/products/', sample.product)
@@ -48,7 +48,7 @@ onEachEngine('categories', api => {
     expect((await api.get(`/categories/?after_id=${id - 1}`)).body).toStrictEqual([category])
   })
 
-  test('a category shows a product as it was updated', async () => {
+  test('a category shows an updated product as it is now', async () => {
     const id = await api.create('/categories/', sample.category)
     const productId = await api.create(`/products/${id}/products`, sample.product)
     expect((await api.get(`/categories/${id}`)).body).toMatchObject({ products: [sample.product] })
@@ -57,7 +57,7 @@ onEachEngine('categories', api => {
     expect((await api.get(`/categories/${id}`)).body).toStrictEqual({ id, ...sample.category, products })
   })
 
-  test('an update changes the whole category and keeps its products', async () => {
+  test('updating a category changes all of it and keeps its products', async () => {
     const id = await api.create('/categories/', sample.category)
     const productId = await api.create(`/products/${id}/products`, sample.product)
     expect((await api.get(`/categories/${id}`)).body).toMatchObject(sample.category)
@@ -69,7 +69,7 @@ onEachEngine('categories', api => {
     expect((await api.get(`/categories/?after_id=${id - 1}`)).body).toStrictEqual([updated.body])
   })
 
-  test('an update changes no other category, and ignores an id and products in its body', async () => {
+  test('updating a category changes no other category, and ignores an id and products in its body', async () => {
     const other = await api.create('/categories/', sample.category)
     const id = await api.create('/categories/', sample.category)
     const productId = await api.create(`/products/${other}/products`, sample.product)
@@ -87,7 +87,7 @@ onEachEngine('categories', api => {
     })
   })
 
-  test('a delete answers the category as it stood just before, with its products', async () => {
+  test('deleting a category returns it as it was just before, with its products', async () => {
     const id = await api.create('/categories/', sample.category)
     await api.create(`/products/${id}/products`, sample.product)
     const before = await api.get(`/categories/${id}`)
@@ -97,7 +97,7 @@ onEachEngine('categories', api => {
     expect(deleted.body).toMatchObject({ products: [sample.product] })
   })
 
-  test('a category that was deleted is gone, and its products stay', async () => {
+  test('deleting a category removes it and keeps its products', async () => {
     const id = await api.create('/categories/', sample.category)
     const productId = await api.create(`/products/${id}/products`, sample.product)
     const userId = await api.create('/users/', sample.user)
@@ -112,7 +112,7 @@ onEachEngine('categories', api => {
     expect((await api.get(`/reviews/${reviewId}`)).status).toBe(200)
   })
 
-  test('an id is never used again after a delete, so that no product comes into a new category', async () => {
+  test("a deleted category's id is never used again, so its products come into no new category", async () => {
     const id = await api.create('/categories/', sample.category)
     await api.create(`/products/${id}/products`, sample.product)
     await api.delete(`/categories/${id}`)
@@ -122,7 +122,7 @@ onEachEngine('categories', api => {
     expect((await api.get(`/products/${next}/products`)).body).toEqual([])
   })
 
-  test('a category that does not exist is not found, by any operation', async () => {
+  test('a category that does not exist is 404, for every operation', async () => {
     for (const id of [ABSENT_ID, 0, -1, '99999999999999999999']) {
       for (const answer of [
         await api.get(`/categories/${id}`),
@@ -135,7 +135,7 @@ onEachEngine('categories', api => {
     }
   })
 
-  test('a category cannot be deleted twice, nor updated after', async () => {
+  test('a category cannot be deleted twice, nor updated afterwards', async () => {
     const id = await api.create('/categories/', sample.category)
     expect((await api.delete(`/categories/${id}`)).status).toBe(200)
     for (const answer of [await api.delete(`/categories/${id}`), await api.put(`/categories/${id}`, sample.category)]) {
@@ -144,7 +144,7 @@ onEachEngine('categories', api => {
     }
   })
 
-  test('a name and a description of 3 and of 50 characters are taken', async () => {
+  test("a category's name and description may have 3 to 50 characters", async () => {
     for (const text of ['abc', 'a'.repeat(50)]) {
       const id = await api.create('/categories/', { name: text, description: text })
       expect((await api.get(`/categories/${id}`)).body).toMatchObject({ name: text, description: text })
@@ -157,7 +157,7 @@ onEachEngine('categories', api => {
   })
 })
 
-test('ids start at 1 and are not used again after a restart of the service, on each engine', async () => {
+test('ids start at 1 and are not reused after a restart of the service, on each engine', async () => {
   for (const engine of ENGINES) {
     await using database = await engine.freshDatabase()
     const start = async () => {

@@ -81,7 +81,7 @@ withEachEngine('following lists by after_id', engine => {
     }
   }
 
-  test('shows each product once and in order, in the list of all and in that of a category', async () => {
+  test('a client that follows the products by after_id sees each one once and in order, overall and in a category', async () => {
     const category = await node(0).create('/categories/', sample.category)
     const ofCategory = `/products/${category}/products`
     await follows(['/products/'], CREATES_OF_A_CLIENT, (api, which) =>
@@ -90,7 +90,7 @@ withEachEngine('following lists by after_id', engine => {
     await follows([ofCategory], CREATES_OF_A_CLIENT, api => api.create(ofCategory, sample.product))
   })
 
-  test('shows each review once and in order, in all its lists', async () => {
+  test('a client that follows the reviews by after_id sees each one once and in order, in all their lists', async () => {
     const product = await node(0).create('/products/', sample.product)
     const user = await node(0).create('/users/', sample.user)
     const lists = ['/reviews/', `/reviews/products/${product}`, `/reviews/users/${user}`]
@@ -98,11 +98,11 @@ withEachEngine('following lists by after_id', engine => {
     await follows(lists, CREATES_OF_A_CLIENT / 2, api => api.create('/reviews/', sample.review(product, user)))
   })
 
-  test('shows each category once and in order', async () => {
+  test('a client that follows the categories by after_id sees each one once and in order', async () => {
     await follows(['/categories/'], CREATES_OF_A_CLIENT, api => api.create('/categories/', sample.category))
   })
 
-  test('shows each user once and in order', async () => {
+  test('a client that follows the users by after_id sees each one once and in order', async () => {
     await follows(['/users/'], USERS_OF_A_CLIENT, api => api.create('/users/', sample.user), CLIENTS_WITH_USERS)
   })
 })

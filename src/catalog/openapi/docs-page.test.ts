@@ -24,7 +24,7 @@ onEachEngine('the /docs page', api => {
   }, BROWSER_TIMEOUT_MS)
   afterAll(() => browser[Symbol.asyncDispose]())
 
-  test('shows the title Store API, its version, and each operation with method, path and operation id', async () => {
+  test('/docs shows the title Store API, its version, and each operation with its method, path and operation id', async () => {
     await using tab = await browser.openTab()
     await openDocs(tab.page, api)
     expect(await tab.page.title()).toBe('Store API')
@@ -35,7 +35,7 @@ onEachEngine('the /docs page', api => {
     expect(shown).toHaveLength(25)
   })
 
-  test('asks nothing of another origin, and runs without an error, a warning or a breach of its security policy', async () => {
+  test('/docs requests nothing from another origin, and runs without errors, warnings or violations of its security policy', async () => {
     await using tab = await browser.openTab()
     await openDocs(tab.page, api)
     await tab.page.evaluate(`
@@ -47,7 +47,7 @@ onEachEngine('the /docs page', api => {
     expect(tab.complaints()).toEqual([])
   })
 
-  test('is held by a policy that the browser enforces: a script from elsewhere and an inline one do not run', async () => {
+  test('/docs has a policy that the browser enforces: neither a script from elsewhere nor an inline one runs', async () => {
     await using tab = await browser.openTab()
     await openDocs(tab.page, api)
     await tab.page.evaluate(`
@@ -66,7 +66,7 @@ onEachEngine('the /docs page', api => {
     ])
   })
 
-  test('lets one try out an operation: what is typed is created, and the answer 200 is shown', async () => {
+  test('/docs can try out an operation: it creates what was typed and shows the answer 200', async () => {
     await using tab = await browser.openTab()
     await openDocs(tab.page, api)
     const operation = await expand(tab.page, 'create_category_categories__post')
@@ -81,7 +81,7 @@ onEachEngine('the /docs page', api => {
     expect(tab.complaints()).toEqual([])
   })
 
-  test('offers an example body that the service takes', async () => {
+  test('/docs offers an example body that the service accepts', async () => {
     await using tab = await browser.openTab()
     await openDocs(tab.page, api)
     const operation = await expand(tab.page, 'create_product_products__post')
@@ -90,7 +90,7 @@ onEachEngine('the /docs page', api => {
     expect((await shownAnswer(operation)).status).toBe('200')
   })
 
-  test('shows a refusal with its status and what is wrong', async () => {
+  test('/docs shows a refusal with its status and the reason', async () => {
     await using tab = await browser.openTab()
     await openDocs(tab.page, api)
     const operation = await expand(tab.page, 'create_category_categories__post')
@@ -102,7 +102,7 @@ onEachEngine('the /docs page', api => {
     expect(body).toContain('String should have at least 3 characters')
   })
 
-  test('leads straight to an operation by its address', async () => {
+  test('/docs links to each operation by its own address', async () => {
     await using tab = await browser.openTab()
     await tab.page.goto(`${api.address()}/docs#/Users/create_user_users__post`)
     const operation = tab.page.locator('#operations-Users-create_user_users__post')
@@ -110,7 +110,7 @@ onEachEngine('the /docs page', api => {
     expect(await operation.textContent()).toContain('Request body')
   })
 
-  test('fits the width of a phone', async () => {
+  test('/docs fits the width of a phone', async () => {
     await using tab = await browser.openTab(PHONE)
     await openDocs(tab.page, api)
     expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)

@@ -172,20 +172,20 @@ const Description = z.object({
 })
 
 onEachEngine('the interface description', api => {
-  test('is OpenAPI 3.1.0 of the Store API, version 0.1.0, as JSON', async () => {
+  test('/openapi.json is OpenAPI 3.1.0 of the Store API, version 0.1.0, as JSON', async () => {
     const answer = await api.get('/openapi.json')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('Content-Type')).toBe('application/json')
     expect(answer.body).toMatchObject({ openapi: '3.1.0', info: { title: 'Store API', version: '0.1.0' } })
   })
 
-  test('holds exactly the 25 operations of the specification, with its ids, methods and paths', async () => {
+  test('/openapi.json has exactly the 25 operations of the specification, with its ids, methods and paths', async () => {
     const described = (await operations(api)).map(({ operationId, method, path }) => `${operationId} ${method} ${path}`)
     expect(described.sort()).toEqual(OPERATIONS.map(([id, method, path]) => `${id} ${method} ${path}`).sort())
     expect(described).toHaveLength(25)
   })
 
-  test('gives each operation exactly its parameters: integers without bounds, with the specified defaults', async () => {
+  test('/openapi.json gives each operation exactly its parameters: integers without bounds, with the specified defaults', async () => {
     const described = (await operations(api)).map(({ operationId, parameters }) => [
       operationId,
       parameters.sort(byName),
@@ -204,7 +204,7 @@ onEachEngine('the interface description', api => {
     expect(Object.fromEntries(described)).toEqual(Object.fromEntries(specified))
   })
 
-  test('requires a JSON body of the specified shape where an operation takes one, and nowhere else', async () => {
+  test('/openapi.json requires a JSON body of the specified shape if an operation takes one, and nowhere else', async () => {
     const described = (await operations(api)).map(({ operationId, requestBody }) => [
       operationId,
       requestBody && { required: requestBody.required, shape: shapeName(requestBody.content) },
@@ -216,7 +216,7 @@ onEachEngine('the interface description', api => {
     expect(Object.fromEntries(described)).toEqual(Object.fromEntries(specified))
   })
 
-  test('answers each operation with 200 and its shape, or with 422 and an HTTPValidationError', async () => {
+  test('/openapi.json answers each operation with 200 and its shape, or with 422 and an HTTPValidationError', async () => {
     const described = (await operations(api)).map(({ operationId, responses: { 200: success, 422: refusal } }) => [
       operationId,
       { success: success && shapeName(success.content), refusal: refusal && shapeName(refusal.content) },
@@ -228,14 +228,14 @@ onEachEngine('the interface description', api => {
     expect(Object.fromEntries(described)).toEqual(Object.fromEntries(specified))
   })
 
-  test('tells of the 404 of each operation that can name something that is not there, and of no other status', async () => {
+  test('/openapi.json documents 404 for each operation that can name something missing, and no other status', async () => {
     for (const { operationId, path, requestBody, responses } of await operations(api)) {
       const canMiss = path.includes('{') || (requestBody && shapeName(requestBody.content) === 'ReviewCreate')
       expect(Object.keys(responses).sort(), operationId).toEqual(canMiss ? ['200', '404', '422'] : ['200', '422'])
     }
   })
 
-  test('gives each shape exactly the fields, bounds, defaults and required fields of the specification', async () => {
+  test('/openapi.json gives each shape exactly the fields, bounds, defaults and required fields of the specification', async () => {
     const { schemas } = (await description(api)).components
     const specified = Object.entries(SHAPES).map(([name, { required, optional = {} }]) => [
       name,
@@ -245,7 +245,7 @@ onEachEngine('the interface description', api => {
     expect(Object.fromEntries(described)).toEqual(Object.fromEntries(specified))
   })
 
-  test('describes an HTTPValidationError as an object whose detail is an array of ValidationErrors', async () => {
+  test('/openapi.json describes an HTTPValidationError as an object whose detail is an array of ValidationErrors', async () => {
     const { schemas } = (await description(api)).components
     expect(schemas.HTTPValidationError).toMatchObject({
       type: 'object',
@@ -253,13 +253,13 @@ onEachEngine('the interface description', api => {
     })
   })
 
-  test('names no schema but those of the specification and the embedded ones', async () => {
+  test('/openapi.json names no schemas but those of the specification and the nested ones', async () => {
     const { schemas } = (await description(api)).components
     const own = Object.keys(schemas).filter(name => !(name in SHAPES) && name !== 'HTTPValidationError')
     expect(own.sort()).toEqual(['EmbeddedProduct', 'EmbeddedReview', 'EmbeddedUser'])
   })
 
-  test('says nothing of what runs the service, nor of parameters that the specification does not have', async () => {
+  test('/openapi.json names no operations of the server, and no parameters that the specification does not have', async () => {
     const { body } = await api.get('/openapi.json')
     const text = JSON.stringify(body)
     for (const word of ['after_id', 'healthz', 'readyz', 'metrics', 'openapi.json', 'docs', 'security']) {
@@ -267,7 +267,7 @@ onEachEngine('the interface description', api => {
     }
   })
 
-  test('passes the strictest lint of Redocly, save for rules whose demands the specification turns down', async () => {
+  test("/openapi.json passes Redocly's strictest lint, except for rules that contradict the specification", async () => {
     const source = JSON.stringify((await api.get('/openapi.json')).body)
     const config = await createConfig({ extends: ['recommended-strict'], rules: LINT_RULES })
     const problems = await lintFromString({ source, absoluteRef: '/openapi.json', config })

@@ -26,7 +26,7 @@ const WRITERS = 8
 
 const Items = z.array(z.looseObject({ id: z.int() }))
 
-test('a backup of a running service holds all that was acknowledged before', async () => {
+test('a backup of a running service has everything acknowledged before it', async () => {
   await using shop = await startShop()
   await createSome(shop.api)
   const { status, output, errors } = await run(['backup', '--database', shop.database, shop.copy])
@@ -35,7 +35,7 @@ test('a backup of a running service holds all that was acknowledged before', asy
   expect(await contentsOf(shop.copy)).toEqual(await everythingOf(shop.api))
 })
 
-test('a backup that is made amid writes is of one moment, and holds all that was acknowledged before it began', async () => {
+test('a backup taken during writes is of one moment, and has everything acknowledged before it began', async () => {
   await using shop = await startShop()
   const user = await shop.api.create('/users/', sample.user)
   let goesOn = true
@@ -68,7 +68,7 @@ test('a backup that is made amid writes is of one moment, and holds all that was
   }
 })
 
-test('what was lost comes back as it was when the copy is put in the place of the database', async () => {
+test('a backup put in place of the database restores what was lost', async () => {
   await using shop = await startShop()
   const { product, user } = await createSome(shop.api)
   const before = await everythingOf(shop.api)
@@ -89,7 +89,7 @@ test('what was lost comes back as it was when the copy is put in the place of th
   expect((await api.get(`/products/${made}`)).body).toEqual({ id: made, ...sample.product, reviews: [] })
 })
 
-test('a restored database never uses the ids again that were deleted before the copy was made', async () => {
+test('a restored database never reuses ids that were deleted before the backup', async () => {
   await using shop = await startShop()
   const last = await shop.api.create('/products/', sample.product)
   await shop.api.delete(`/products/${last}`)
@@ -98,7 +98,7 @@ test('a restored database never uses the ids again that were deleted before the 
   expect(await client(() => restored.address).create('/products/', sample.product)).toBeGreaterThan(last)
 })
 
-test('a user of a restored database still has their password', async () => {
+test('a user of a restored database keeps their password', async () => {
   await using shop = await startShop()
   await shop.api.create('/users/', sample.user)
   expect(await run(['backup', '--database', shop.database, shop.copy])).toMatchObject({ status: 0 })
@@ -106,7 +106,7 @@ test('a user of a restored database still has their password', async () => {
   expect(readFileSync(shop.copy, 'latin1')).not.toContain(sample.user.password)
 })
 
-test('a backup is made where no service runs, of what a killed one has left in its log', async () => {
+test('a backup without a running service includes what a killed one left in its write-ahead log', async () => {
   await using shop = await startShop()
   await createSome(shop.api)
   const before = await everythingOf(shop.api)
@@ -115,7 +115,7 @@ test('a backup is made where no service runs, of what a killed one has left in i
   expect(await contentsOf(shop.copy)).toEqual(before)
 })
 
-test('the copy is one file that its owner alone can read', async () => {
+test('a backup is one file that only its owner can read', async () => {
   await using shop = await startShop()
   await createSome(shop.api)
   expect(await run(['backup', '--database', shop.database, shop.copy])).toMatchObject({ status: 0 })
@@ -123,7 +123,7 @@ test('the copy is one file that its owner alone can read', async () => {
   expect(readdirSync(shop.copies)).toEqual(['copy.db'])
 })
 
-test('the copy goes where the path leads from the working folder', async () => {
+test('a relative backup path starts at the working folder', async () => {
   await using shop = await startShop()
   await createSome(shop.api)
   const ran = await run(['backup', '--database', shop.database, 'copy.db'], { folder: shop.copies })
@@ -131,7 +131,7 @@ test('the copy goes where the path leads from the working folder', async () => {
   expect(await contentsOf(shop.copy)).toEqual(await everythingOf(shop.api))
 })
 
-test('a file that is there already is not overwritten, whatever it is', async () => {
+test('a backup overwrites no existing file, whatever it is', async () => {
   await using shop = await startShop()
   await createSome(shop.api)
   for (const content of ['', 'Buy milk.\n']) {
@@ -145,7 +145,7 @@ test('a file that is there already is not overwritten, whatever it is', async ()
   expect(await everythingOf(shop.api)).not.toEqual([[], [], [], []])
 })
 
-test('a file beside the copy is left alone, whatever its name', async () => {
+test('a backup leaves the files beside it alone, whatever their names', async () => {
   await using shop = await startShop()
   const neighbours = ['copy.db.partial', 'copy.db-wal', 'copy.db.tmp'].map(name => join(shop.copies, name))
   for (const neighbour of neighbours) writeFileSync(neighbour, 'Buy milk.\n')
@@ -155,7 +155,7 @@ test('a file beside the copy is left alone, whatever its name', async () => {
   }
 })
 
-test('of two backups into one file at once one is made and the other is refused', async () => {
+test('of two backups to one file at once, one is made and the other is refused', async () => {
   await using shop = await startShop()
   await createSome(shop.api)
   const runs = await Promise.all([1, 2].map(() => run(['backup', '--database', shop.database, shop.copy])))
@@ -163,7 +163,7 @@ test('of two backups into one file at once one is made and the other is refused'
   expect(runs.map(({ status }) => status).sort()).toEqual([0, 1])
 })
 
-test('a database that is not there is told with its path, and is not made', async () => {
+test('a backup of a missing database names its path, and does not create it', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   const refused = await run(['backup', '--database', `sqlite:${file}`, join(folder.path, 'copy.db')])
@@ -171,14 +171,14 @@ test('a database that is not there is told with its path, and is not made', asyn
   expect(readdirSync(folder.path)).toEqual([])
 })
 
-test('a folder that is not there is told with the path of the copy, and is not made', async () => {
+test('a backup to a missing folder names the path of the copy, and does not create it', async () => {
   await using shop = await startShop()
   const refused = await run(['backup', '--database', shop.database, join(shop.copies, 'gone/copy.db')])
   expectRefusal(refused, { status: 1, reason: /gone\/copy\.db/ })
   expect(readdirSync(shop.copies)).toEqual([])
 })
 
-test('a copy that finds no room is told, and leaves nothing behind', async () => {
+test('a backup that runs out of space says so, and leaves nothing behind', async () => {
   await using shop = await startShop()
   for (let made = 0; made < 20; made += 1) {
     await shop.api.create('/products/', { ...sample.product, description: 'x'.repeat(100_000) })

@@ -15,20 +15,20 @@ onEachEngine('health', api => {
     expect(answer.body).toEqual({ status: 'ok' })
   })
 
-  test('/health is the same', async () => {
+  test('/health answers as /healthz does', async () => {
     const answer = await api.get('/health')
     expect(answer.status).toBe(200)
     expect(answer.body).toEqual((await api.get('/healthz')).body)
   })
 
-  test('/readyz says that the database answers, too', async () => {
+  test('/readyz says that the database answers too', async () => {
     const answer = await api.get('/readyz')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('Content-Type')).toBe('application/json')
     expect(answer.body).toEqual({ status: 'ready' })
   })
 
-  test('all of them are read alone: another method gets 405', async () => {
+  test('health checks are only for reading: another method gets 405', async () => {
     for (const path of ['/healthz', '/health', '/readyz']) {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
         const answer = await api.send(path, { method })
@@ -38,27 +38,25 @@ onEachEngine('health', api => {
     }
   })
 
-  test('all of them ignore a query, as probes add one against caches', async () => {
+  test('health checks ignore a query, such as probes add against caches', async () => {
     for (const path of ['/healthz?now=1', '/health?now=1', '/readyz?limit=x']) {
       expect((await api.get(path)).status, path).toBe(200)
     }
   })
-})
 
-onEachEngine('the id of a request', api => {
-  test('is taken over from the client where it is made of the usual characters', async () => {
+  test('a request id from the client is kept if it is made of the usual characters', async () => {
     for (const id of ['a', '7', 'req-0123456789', 'A.b_c:d=e+f/g@h-i', crypto.randomUUID(), 'Root=1-67891233-abcdef']) {
       const answer = await api.get('/healthz', { 'X-Request-Id': id })
       expect(answer.headers.get('X-Request-Id'), id).toBe(id)
     }
   })
 
-  test('is taken over up to 128 characters', async () => {
+  test('a request id from the client is kept up to 128 characters', async () => {
     const id = 'a'.repeat(REQUEST_ID_MAX_CHARACTERS)
     expect((await api.get('/healthz', { 'X-Request-Id': id })).headers.get('X-Request-Id')).toBe(id)
   })
 
-  test('is a new one where that of the client is longer or of other characters', async () => {
+  test('a request id that is too long or has other characters is replaced by a new one', async () => {
     const long = 'a'.repeat(REQUEST_ID_MAX_CHARACTERS + 1)
     for (const id of [
       long,
@@ -81,14 +79,14 @@ onEachEngine('the id of a request', api => {
     }
   })
 
-  test('is a new one for each request without', async () => {
+  test('each request without an id gets a new one', async () => {
     const ids = new Set<string | null>()
     for (let round = 0; round < 20; round += 1) ids.add((await api.get('/healthz')).headers.get('X-Request-Id'))
     expect(ids.size).toBe(20)
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9-]{8,128}$/)
   })
 
-  test('is on every kind of answer', async () => {
+  test('every kind of answer has a request id', async () => {
     const id = await api.create('/products/', sample.product)
     const rows: [method: string, path: string, status: number, body?: string][] = [
       ['GET', '/products/', 200],
@@ -112,7 +110,7 @@ onEachEngine('the id of a request', api => {
     }
   })
 
-  test('of a list that streams is on its answer too', async () => {
+  test('the answer of a streamed list has a request id too', async () => {
     await Promise.all(Array.from({ length: 500 }, () => api.create('/categories/', sample.category)))
     const answer = await api.get('/categories/?limit=1000', { 'X-Request-Id': 'mine-2' })
     expect(answer.body).toBeArrayOfSize(500)

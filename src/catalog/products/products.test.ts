@@ -10,14 +10,14 @@ const ABSENT_ID = 9_007_199_254_740_991
 const NOT_FOUND = { detail: 'Product not found' }
 
 onEachEngine('products', api => {
-  test('a product that is created comes back with its id and no reviews', async () => {
+  test('a created product is returned with its id and no reviews', async () => {
     const created = await api.post('/products/', sample.product)
     expect(created.status).toBe(200)
     expect(created.headers.get('Content-Type')).toBe('application/json')
     expect(created.body).toStrictEqual({ id: expect.any(Number), ...sample.product, reviews: [] })
   })
 
-  test('a product that is read is as it was created, alone and in the list', async () => {
+  test('a product reads as it was created, alone and in the list', async () => {
     const id = await api.create('/products/', sample.product)
     const read = await api.get(`/products/${id}`)
     expect(read.status).toBe(200)
@@ -26,7 +26,7 @@ onEachEngine('products', api => {
     expect((await api.get(`/products/?after_id=${id - 1}`)).body).toStrictEqual([read.body])
   })
 
-  test('an update changes the whole product, in its answer and when read again', async () => {
+  test('updating a product changes all of it, in the answer and when read again', async () => {
     const id = await api.create('/products/', sample.product)
     expect((await api.get(`/products/${id}`)).body).toMatchObject(sample.product)
     const update = { name: 'Fork', description: '', price: 0.01 }
@@ -37,14 +37,14 @@ onEachEngine('products', api => {
     expect((await api.get(`/products/?after_id=${id - 1}`)).body).toStrictEqual([updated.body])
   })
 
-  test('an update changes no other product', async () => {
+  test('updating a product changes no other product', async () => {
     const other = await api.create('/products/', sample.product)
     const id = await api.create('/products/', sample.product)
     await api.put(`/products/${id}`, { name: 'Fork', description: '', price: 1 })
     expect((await api.get(`/products/${other}`)).body).toStrictEqual({ id: other, ...sample.product, reviews: [] })
   })
 
-  test('an id in the body of an update is ignored', async () => {
+  test('an id in the body of a product update is ignored', async () => {
     const other = await api.create('/products/', sample.product)
     const id = await api.create('/products/', sample.product)
     const updated = await api.put(`/products/${id}`, { ...sample.product, id: other, price: 2 })
@@ -52,7 +52,7 @@ onEachEngine('products', api => {
     expect((await api.get(`/products/${other}`)).body).toMatchObject({ id: other, price: sample.product.price })
   })
 
-  test('a product shows its reviews, in order of id and of exactly these fields', async () => {
+  test('a product shows its reviews, in order of id and with exactly these fields', async () => {
     const { productId, userIds, reviewIds } = await reviewed()
     const read = await api.get(`/products/${productId}`)
     expect(read.body).toStrictEqual({
@@ -70,7 +70,7 @@ onEachEngine('products', api => {
     expect((await api.put(`/products/${productId}`, sample.product)).body).toStrictEqual(read.body)
   })
 
-  test('a product shows a review as it was updated, and no more once it was deleted or moved', async () => {
+  test('a product shows an updated review as it is now, and no longer shows one that was deleted or moved', async () => {
     const { productId, userIds, reviewIds } = await reviewed()
     const [first, second, third] = reviewIds
     const elsewhere = await api.create('/products/', sample.product)
@@ -85,7 +85,7 @@ onEachEngine('products', api => {
     expect((await api.get(`/products/${elsewhere}`)).body).toMatchObject({ reviews: [{ id: third }] })
   })
 
-  test('a delete answers the product as it stood just before, with its reviews', async () => {
+  test('deleting a product returns it as it was just before, with its reviews', async () => {
     const { productId } = await reviewed()
     const before = await api.get(`/products/${productId}`)
     const deleted = await api.delete(`/products/${productId}`)
@@ -93,7 +93,7 @@ onEachEngine('products', api => {
     expect(deleted.body).toStrictEqual(before.body)
   })
 
-  test('a product that was deleted is gone, and so are its reviews, wherever they were shown', async () => {
+  test('deleting a product deletes its reviews, wherever those were shown', async () => {
     const { productId, userIds, reviewIds } = await reviewed()
     const other = await api.create('/products/', sample.product)
     const userId = userIds[0] ?? 0
@@ -111,7 +111,7 @@ onEachEngine('products', api => {
     expect((await api.get(`/reviews/products/${productId}`)).status).toBe(404)
   })
 
-  test('a product that was deleted is in its category no more', async () => {
+  test('deleting a product removes it from its category', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const id = await api.create(`/products/${categoryId}/products`, sample.product)
     const kept = await api.create(`/products/${categoryId}/products`, sample.product)
@@ -123,14 +123,14 @@ onEachEngine('products', api => {
     expect((await api.get(`/categories/${categoryId}`)).body).toMatchObject({ products: [{ id: kept }] })
   })
 
-  test('an id is never used again after a delete', async () => {
+  test("a deleted product's id is never used again", async () => {
     const id = await api.create('/products/', sample.product)
     await api.delete(`/products/${id}`)
     expect(await api.create('/products/', sample.product)).toBeGreaterThan(id)
     expect((await api.get(`/products/${id}`)).status).toBe(404)
   })
 
-  test('a product that does not exist is not found, by any operation', async () => {
+  test('a product that does not exist is 404, for every operation', async () => {
     for (const id of [ABSENT_ID, 0, -1, '99999999999999999999']) {
       for (const answer of [
         await api.get(`/products/${id}`),
@@ -143,7 +143,7 @@ onEachEngine('products', api => {
     }
   })
 
-  test('a product cannot be deleted twice, nor updated after', async () => {
+  test('a product cannot be deleted twice, nor updated afterwards', async () => {
     const id = await api.create('/products/', sample.product)
     expect((await api.delete(`/products/${id}`)).status).toBe(200)
     for (const answer of [await api.delete(`/products/${id}`), await api.put(`/products/${id}`, sample.product)]) {
@@ -172,7 +172,7 @@ onEachEngine('products', api => {
 })
 
 onEachEngine('products of a category', api => {
-  test('a product that is created under a category is a product like any other, in that category', async () => {
+  test('a product created in a category is a product like any other, in that category', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const created = await api.post(`/products/${categoryId}/products`, sample.product)
     expect(created.status).toBe(200)
@@ -183,7 +183,7 @@ onEachEngine('products of a category', api => {
     expect(listed.body).toStrictEqual([created.body])
   })
 
-  test('a product that is created under a category is also in the list of all, and to be read alone', async () => {
+  test('a product created in a category is also in the list of all products, and can be read alone', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const id = await api.create(`/products/${categoryId}/products`, sample.product)
     const read = await api.get(`/products/${id}`)
@@ -191,7 +191,7 @@ onEachEngine('products of a category', api => {
     expect((await api.get(`/products/?after_id=${id - 1}`)).body).toStrictEqual([read.body])
   })
 
-  test('the list of a category has its own products alone, by id and with their reviews', async () => {
+  test('the products of a category are its own alone, by id and with their reviews', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const other = await api.create('/categories/', sample.category)
     const first = await api.create(`/products/${categoryId}/products`, sample.product)
@@ -207,7 +207,7 @@ onEachEngine('products of a category', api => {
     ])
   })
 
-  test('the list of a category without products is empty', async () => {
+  test('the products of an empty category are an empty list', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const listed = await api.get(`/products/${categoryId}/products`)
     expect(listed.status).toBe(200)
@@ -215,7 +215,7 @@ onEachEngine('products of a category', api => {
     expect(listed.headers.get('Link')).toBeNull()
   })
 
-  test('the list of a category comes whole, without skip and limit', async () => {
+  test('the products of a category come whole, without skip and limit', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     await Promise.all(Array.from({ length: 120 }, () => api.create(`/products/${categoryId}/products`, sample.product)))
     const listed = await api.get(`/products/${categoryId}/products?skip=5&limit=7`)
@@ -223,7 +223,7 @@ onEachEngine('products of a category', api => {
     expect(listed.headers.get('Link')).toBeNull()
   })
 
-  test('an update leaves a product in its category, and one without a category without one', async () => {
+  test('updating a product keeps it in its category, or without one', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const inside = await api.create(`/products/${categoryId}/products`, sample.product)
     const outside = await api.create('/products/', sample.product)
@@ -234,7 +234,7 @@ onEachEngine('products of a category', api => {
     ])
   })
 
-  test('a product stays when its category is deleted, without a category', async () => {
+  test('deleting a category keeps its products, without a category', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const id = await api.create(`/products/${categoryId}/products`, sample.product)
     await api.delete(`/categories/${categoryId}`)
@@ -244,7 +244,7 @@ onEachEngine('products of a category', api => {
     expect(listed.body).toEqual({ detail: 'Category not found' })
   })
 
-  test('of a category that does not exist are not found, and none is created', async () => {
+  test('the products of a category that does not exist are 404, and none is created there', async () => {
     const lastId = await api.create('/products/', sample.product)
     for (const id of [ABSENT_ID, 0, -1, '99999999999999999999']) {
       for (const answer of [

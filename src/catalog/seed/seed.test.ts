@@ -66,17 +66,17 @@ const Believable = {
   ),
 }
 
-test('without sizes there are 20 categories, 500 products, 100 users and 1500 reviews', async () => {
+test('without sizes, seed makes 20 categories, 500 products, 100 users and 1500 reviews', async () => {
   await using shop = await seededShop([])
   expect(await sizesOf(shop.api)).toEqual([20, 500, 100, 1_500])
 })
 
-test('the sizes are those of the flags', async () => {
+test('seed makes as many of each kind as the flags say', async () => {
   await using shop = await seededShop(['--categories', '3', '--products', '40', '--users', '7', '--reviews', '50'])
   expect(await sizesOf(shop.api)).toEqual([3, 40, 7, 50])
 })
 
-test('a size may be nothing', async () => {
+test('seed makes none of a kind whose size is 0', async () => {
   for (const [flags, sizes] of [
     [
       ['--reviews', '0'],
@@ -105,7 +105,7 @@ test('a size may be nothing', async () => {
 })
 
 test(
-  'more categories than a shop has departments have names of their own',
+  'seed gives every category its own name, even beyond the departments that a shop has',
   async () => {
     await using shop = await seededShop(['--categories', '1500', '--products', '10', '--users', '1', '--reviews', '1'])
     const { body } = await shop.api.get('/categories/?limit=100000')
@@ -115,7 +115,7 @@ test(
   CATEGORIES_TIMEOUT_MS,
 )
 
-test('reviews need products and users to be of, which is told before anything is made', async () => {
+test('seed refuses reviews without products and users before it makes anything', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   for (const missing of ['--products', '--users']) {
@@ -125,7 +125,7 @@ test('reviews need products and users to be of, which is told before anything is
   expect(existsSync(file)).toBe(false)
 })
 
-test('the same sizes give the same answers from any database', async () => {
+test('seed makes the same catalog from the same sizes on any database', async () => {
   const sizes = ['--categories', '10', '--products', '300', '--users', '60', '--reviews', '900']
   await using first = await seededShop(sizes)
   await using second = await seededShop(sizes)
@@ -141,7 +141,7 @@ test('the same sizes give the same answers from any database', async () => {
   }
 })
 
-test('the size of one kind does not change what there is of the others', async () => {
+test('the size of one kind does not change what seed makes of the others', async () => {
   await using small = await seededShop(['--users', '40', '--reviews', '0'])
   await using large = await seededShop(['--users', '80', '--reviews', '0', '--products', '600'])
   const users = async (api: Client) => z.array(z.unknown()).parse((await api.get('/users/?limit=1000')).body)
@@ -149,7 +149,7 @@ test('the size of one kind does not change what there is of the others', async (
   expect((await large.api.get('/categories/?limit=1000')).status).toBe(200)
 })
 
-test('the catalog is one that a visitor would believe', async () => {
+test('seed makes a catalog that a visitor would believe', async () => {
   await using shop = await seededShop(['--products', '1000', '--users', '2000', '--reviews', '4000'])
   const all = async (path: string) => (await shop.api.get(`${path}?limit=100000`)).body
   const categories = Believable.categories.parse(await all('/categories/'))
@@ -166,7 +166,7 @@ test('the catalog is one that a visitor would believe', async () => {
   expect(users.filter(user => user.is_active === 0)).toEqual([])
 })
 
-test('each thing of the catalog is one that the service itself would take', async () => {
+test('seed makes nothing that the service itself would refuse', async () => {
   await using shop = await seededShop(['--products', '200', '--users', '300', '--reviews', '300'])
   for (const path of COLLECTIONS) {
     const items = z.array(z.looseObject({ id: z.int() })).parse((await shop.api.get(`${path}?limit=100000`)).body)
@@ -179,7 +179,7 @@ test('each thing of the catalog is one that the service itself would take', asyn
   }
 })
 
-test('a catalog that is not empty is refused, and stays as it was', async () => {
+test('seed refuses a catalog that is not empty, and leaves it as it was', async () => {
   for (const [path, body] of [
     ['/categories/', sample.category],
     ['/products/', sample.product],
@@ -203,7 +203,7 @@ test('seeding twice is refused, and the catalog stays as it was', async () => {
   expect(await everythingOf(shop.api)).toEqual(before)
 })
 
-test('of two that seed one database at once one does it and the other is refused', async () => {
+test('of two processes that seed one database at once, one succeeds and the other is refused', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'shop.db')}`
   const runs = await Promise.all([1, 2].map(() => run(['seed', '--database', database, '--products', '3000'])))
@@ -212,7 +212,7 @@ test('of two that seed one database at once one does it and the other is refused
   expect(runs.map(({ status }) => status).sort()).toEqual([0, 1])
 })
 
-test('where no terminal is, progress is one plain line for each kind, and the result one line of its own', async () => {
+test('without a terminal, seed reports one plain line for each kind, and the result on a line of its own', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'shop.db')}`
   expect(await run(['seed', '--database', database, '--products', '25000', '--reviews', '30'])).toEqual({
@@ -222,7 +222,7 @@ test('where no terminal is, progress is one plain line for each kind, and the re
   })
 })
 
-test('at a terminal, a bar grows for each kind', async () => {
+test('at a terminal, seed draws a progress bar for each kind', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'shop.db')}`
   const { status, screen } = await runAtTerminal(['seed', '--database', database, '--products', '25000'])
@@ -249,7 +249,7 @@ test('at a terminal, a bar grows for each kind', async () => {
   )
 })
 
-test('seeding beside a running service fills what the service shows, and the service goes on writing', async () => {
+test('seed fills the catalog of a running service, which goes on writing', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'shop.db')}`
   await using service = await startService(database, { flags: FLAGS })
@@ -260,7 +260,7 @@ test('seeding beside a running service fills what the service shows, and the ser
   expect(await api.create('/products/', sample.product)).toBe(501)
 })
 
-test('of the passwords the database holds argon2id hashes alone', async () => {
+test('seed stores passwords as argon2id hashes only', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   expect(await run(['seed', '--database', `sqlite:${file}`])).toMatchObject({ status: 0 })

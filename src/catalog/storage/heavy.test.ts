@@ -46,7 +46,7 @@ withEachEngine('a product with 100 reviews of 1 MB each', engine => {
   })
   afterAll(() => open.disposeAsync())
 
-  test('that nobody takes keeps nobody waiting and takes little memory', async () => {
+  test('a heavy product that its client does not read holds up nobody and takes little memory', async () => {
     const before = memoryKib(service)
     const readers = Array.from({ length: READERS }, () => askAndTakeNothing(service, `/products/${product.id}`))
     const waits: number[] = []
@@ -67,7 +67,7 @@ withEachEngine('a product with 100 reviews of 1 MB each', engine => {
     expect(most - before).toBeLessThan(MEMORY_MAX_KIB)
   })
 
-  test('is read whole, alone, in a list, and from its user', async () => {
+  test('a heavy product reads whole, alone, in a list and from its user', async () => {
     const expected = JSON.stringify(product)
     expect(await same(`/products/${product.id}`, expected)).toBe(true)
     const light = JSON.stringify({ id: lightId, ...sample.product, reviews: [] })
@@ -76,7 +76,7 @@ withEachEngine('a product with 100 reviews of 1 MB each', engine => {
     expect(user.endsWith(`"reviews":${JSON.stringify(product.reviews)}}`)).toBe(true)
   })
 
-  test('is whole in the answer to an update', async () => {
+  test('updating a heavy product returns it whole', async () => {
     const changed = { ...sample.product, price: 12.5 }
     const answer = await fetch(`${service.address}/products/${product.id}`, {
       method: 'PUT',
@@ -87,7 +87,7 @@ withEachEngine('a product with 100 reviews of 1 MB each', engine => {
     expect((await answer.text()) === JSON.stringify(product)).toBe(true)
   })
 
-  test('is linked to the rest of its reviews, and shows 100 of them', async () => {
+  test('a heavy product shows 100 of its reviews, with a link to the rest', async () => {
     const added = await api.create('/reviews/', sample.review(product.id, userId))
     const answer = await fetch(`${service.address}/products/${product.id}`)
     expect(answer.headers.get('Link')).toBe(`</reviews/products/${product.id}?skip=100>; rel="more"`)
@@ -95,7 +95,7 @@ withEachEngine('a product with 100 reviews of 1 MB each', engine => {
     await api.delete(`/reviews/${added}`)
   })
 
-  test('is whole in the answer to its delete, which keeps nobody waiting', async () => {
+  test('deleting a heavy product returns it whole and holds up nobody', async () => {
     const before = memoryKib(service)
     let isAnswered = false
     const waits: number[] = []
@@ -118,7 +118,7 @@ withEachEngine('a product with 100 reviews of 1 MB each', engine => {
     expect((await api.get(`/users/${userId}`)).body).toMatchObject({ reviews: [] })
   })
 
-  test('in a category, keeps its description when the category is deleted', async () => {
+  test('a heavy product in a category keeps its description when the category is deleted', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const products: object[] = []
     for (let number = 1; number <= 3; number += 1) {
@@ -156,7 +156,7 @@ function memoryKib({ processId }: Service): number {
   return Number(spawnSync(['ps', '-o', 'rss=', '-p', String(processId)]).stdout.toString())
 }
 
-test('large bodies that wait for a commit are bounded in bytes, and small ones are not turned away for them', async () => {
+test('large bodies that wait for a commit are bounded in bytes, and small ones are not turned away because of them', async () => {
   await using database = await sqlite.freshDatabase()
   await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
   const create = (description: string) =>

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('each of many creates at once answers the id of its own row', async () => {
+test('each of many simultaneous creates returns the id of its own row', async () => {
   const product = await api.create('/products/', sample.product)
   const user = await api.create('/users/', sample.user)
   await Promise.all(
@@ -42,7 +42,7 @@ test('each of many creates at once answers the id of its own row', async () => {
   )
 })
 
-test('a create answers its own id, or fails, when the database drops the row of another client', async () => {
+test("a create returns its own id or fails if the database drops another client's row", async () => {
   await using sql = connected(database.url)
   // As an operator's trigger or rule may do.
   await sql.unsafe(`
@@ -65,7 +65,7 @@ test('a create answers its own id, or fails, when the database drops the row of 
   }
 })
 
-test('of creates at once, those whose product, user or category is not there are told so, and the others are done', async () => {
+test('of simultaneous creates, those with an unknown product, user or category are refused and the others succeed', async () => {
   const category = await api.create('/categories/', sample.category)
   const product = await api.create('/products/', sample.product)
   const user = await api.create('/users/', sample.user)
@@ -85,7 +85,7 @@ test('of creates at once, those whose product, user or category is not there are
   expect(details).toEqual(['Product', 'User', 'Product', 'Category'].map(name => ({ detail: `${name} not found` })))
 })
 
-test('a create that waits for what somebody deletes does not hold up the others, and is told what became of it', async () => {
+test('a create that waits for a delete to finish holds up no other, and learns the outcome', async () => {
   const [kept, deleted, undone] = await Promise.all([1, 2, 3].map(() => api.create('/products/', sample.product)))
   const user = await api.create('/users/', sample.user)
   await using deleting = connected(database.url)

@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('the deletes of a product and of a user show each review that was acknowledged and went with them', async () => {
+test('deleting a product or a user returns each acknowledged review that was deleted with it', async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const product = await node(round).create('/products/', sample.product)
     const user = await node(round).create('/users/', { ...sample.user, password: '' })
@@ -43,7 +43,7 @@ test('the deletes of a product and of a user show each review that was acknowled
   }
 })
 
-test('the delete of a category shows each product that was acknowledged before', async () => {
+test('deleting a category returns each product acknowledged before', async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const category = await node(round).create('/categories/', sample.category)
     const { acknowledged, deleted } = await deletedAmidCreates(`/categories/${category}`, api =>
@@ -54,7 +54,7 @@ test('the delete of a category shows each product that was acknowledged before',
   }
 })
 
-test('the delete of a review is answered with it, though it was moved to a new product meanwhile', async () => {
+test('deleting a review returns it even if it is moved to a new product meanwhile', async () => {
   const product = await node(0).create('/products/', sample.product)
   const user = await node(0).create('/users/', sample.user)
   const review = await node(0).create('/reviews/', sample.review(product, user))

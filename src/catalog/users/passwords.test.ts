@@ -1,0 +1,265 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { connect } from 'node:net'
+import { client } from '../../../test/harness/client.ts'
+import { onEachEngine } from '../../../test/harness/contract.ts'
+import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
+
+setDefaultTimeout(60_000)
+
+/** What every answer shows in the place of a password. */
+const MASK = '**********'
+
+/** An id that no test creates. */
+const ABSENT_ID = 9_007_199_254_740_991
+
+const NOT_FOUND = { detail: 'User not found' }
+
+onEachEngine('passwords', api => {
+  test('a password is masked in every answer: create, read, list, update, delete', async () => {
+    const password = 'swordfish-of-the-sea'
+    const created = await api.post('/users/', { ...sample.user, password })
+    const id = await api.create('/users/', { ...sample.user, password })
+    for (const answer of [
+      created,
+      await api.get(`/users/${id}`),
+      await api.patch(`/users/${id}`, { ...sample.user, password }),
+      await api.delete(`/users/${id}`),
+    ]) {
+      expect(answer.body).toMatchObject({ password: MASK })
+      expect(JSON.stringify(answer.body)).not.toContain(password)
+      expect(JSON.stringify(answer.body)).not.toContain('argon2')
+    }
+    const list = await api.get('/users/?limit=1000')
+    expect(JSON.stringify(list.body)).not.toContain(password)
+    expect(JSON.stringify(list.body)).not.toContain('argon2')
+  })
+
+  test('a review shows neither the password nor the e-mail address of its user', async () => {
+    const user = { ...sample.user, email: 'secret@mail.example', password: 'swordfish-of-the-sea' }
+    const userId = await api.create('/users/', user)
+    const productId = await api.create('/products/', sample.product)
+    const created = await api.post('/reviews/', sample.review(productId, userId))
+    for (const { body } of [created, await api.get('/reviews/'), await api.get(`/reviews/users/${userId}`)]) {
+      const text = JSON.stringify(body)
+      expect(text).toContain(user.name)
+      for (const hidden of [user.email, user.password, MASK, 'password', 'email']) expect(text).not.toContain(hidden)
+    }
+  })
+
+  test('a password may be empty', async () => {
+    const created = await api.post('/users/', { ...sample.user, password: '' })
+    expect(created.status).toBe(200)
+    expect(created.body).toMatchObject({ password: MASK })
+    const id = await api.create('/users/', sample.user)
+    const updated = await api.patch(`/users/${id}`, { ...sample.user, password: '' })
+    expect(updated.status).toBe(200)
+    expect(updated.body).toMatchObject({ password: MASK })
+  })
+
+  test('a password may be of any length', async () => {
+    for (const password of ['a', 'p'.repeat(1_000), '😀'.repeat(100_000)]) {
+      const created = await api.post('/users/', { ...sample.user, password })
+      expect(created.status).toBe(200)
+      expect(created.body).toMatchObject({ password: MASK })
+    }
+  })
+
+  test('a password may not be the mask when a user is created', async () => {
+    const lastId = await api.create('/users/', sample.user)
+    const answer = await api.post('/users/', { ...sample.user, password: MASK })
+    expect(answer.status).toBe(422)
+    expect(answer.body).toEqual({
+      detail: [{ type: 'value_error', loc: ['body', 'password'], msg: expect.any(String) }],
+    })
+    expect((await api.get(`/users/?after_id=${lastId}`)).body).toEqual([])
+  })
+
+  test('a password that only resembles the mask is like any other', async () => {
+    for (const password of ['*********', '***********', ' **********', '********** ']) {
+      expect((await api.post('/users/', { ...sample.user, password })).status, password).toBe(200)
+    }
+  })
+
+  test('a password that is the mask is reported together with all other errors of a create', async () => {
+    const answer = await api.post('/users/', { ...sample.user, name: 'ab', password: MASK, is_admin: 'yes' })
+    expect(answer.body).toMatchObject({
+      detail: [
+        { type: 'string_too_short', loc: ['body', 'name'] },
+        { type: 'value_error', loc: ['body', 'password'] },
+        { type: 'int_type', loc: ['body', 'is_admin'] },
+      ],
+    })
+  })
+
+  test('a password may be the mask in an update, and must be sent like the other fields', async () => {
+    const id = await api.create('/users/', sample.user)
+    expect((await api.patch(`/users/${id}`, { ...sample.user, password: MASK })).status).toBe(200)
+    const { password: _, ...rest } = sample.user
+    const without = await api.patch(`/users/${id}`, { ...rest, name: 'Ada Marble' })
+    expect(without.status).toBe(422)
+    expect(without.body).toEqual({
+      detail: [{ type: 'missing', loc: ['body', 'password'], msg: 'Field required' }],
+    })
+    expect((await api.get(`/users/${id}`)).body).toMatchObject({ name: sample.user.name })
+  })
+})
+
+for (const engine of ENGINES) {
+  describe(`stored passwords, on ${engine.name}`, () => {
+    test('a password is stored as an argon2id hash alone', async () => {
+      await using shop = await startShop(engine)
+      const password = 'swordfish-of-the-sea'
+      const id = await shop.api.create('/users/', { ...sample.user, password })
+      const hash = await shop.storedHash(id)
+      expect(hash).toStartWith('$argon2id$')
+      expect(await Bun.password.verify(password, hash)).toBe(true)
+      await shop.stop()
+      const bytes = await shop.everything()
+      expect(bytes).toContain(hash)
+      expect(bytes).not.toContain(password)
+      expect(shop.printed()).not.toContain(password)
+    })
+
+    test('two users with the same password have different hashes', async () => {
+      await using shop = await startShop(engine)
+      const first = await shop.api.create('/users/', sample.user)
+      const second = await shop.api.create('/users/', sample.user)
+      expect(await shop.storedHash(second)).not.toBe(await shop.storedHash(first))
+    })
+
+    test('an empty password is stored as a hash too', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', { ...sample.user, password: '' })
+      expect(await shop.storedHash(id)).toStartWith('$argon2id$')
+    })
+
+    test('an update with the mask keeps the stored password', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', sample.user)
+      const before = await shop.storedHash(id)
+      const updated = await shop.api.patch(`/users/${id}`, { ...sample.user, name: 'Ada Marble', password: MASK })
+      expect(updated.body).toMatchObject({ name: 'Ada Marble' })
+      expect(await shop.storedHash(id)).toBe(before)
+    })
+
+    test('an update with another password stores that one', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', sample.user)
+      await shop.api.patch(`/users/${id}`, { ...sample.user, password: 'another' })
+      const hash = await shop.storedHash(id)
+      expect(hash).toStartWith('$argon2id$')
+      expect(await Bun.password.verify('another', hash)).toBe(true)
+      expect(await Bun.password.verify(sample.user.password, hash)).toBe(false)
+    })
+
+    test('a refused update keeps the stored password', async () => {
+      await using shop = await startShop(engine)
+      const id = await shop.api.create('/users/', sample.user)
+      const before = await shop.storedHash(id)
+      const refused = await shop.api.patch(`/users/${id}`, { ...sample.user, name: 'ab', password: 'another' })
+      expect(refused.status).toBe(422)
+      expect(await shop.storedHash(id)).toBe(before)
+    })
+  })
+}
+
+test('passwords of clients that have left are not hashed', async () => {
+  await using shop = await startShop(sqlite)
+  const abandoned = 30
+  for (let count = 0; count < abandoned; count++) await postAndLeave(shop.api.address(), '/users/', sample.user)
+  await shop.api.create('/users/', sample.user)
+  // Those that were being hashed already are stored.
+  expect(await shop.count('users')).toBeLessThan(abandoned / 2)
+})
+
+test('a user is turned away while too many passwords wait to be hashed, and accepted when they are done', async () => {
+  await using shop = await startShop(sqlite)
+  const leaving = new AbortController()
+  const answers = Array.from({ length: 250 }, () => post(`${shop.api.address()}/users/`, sample.user, leaving.signal))
+  const refused = await firstWith(503, answers)
+  expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+  expect(await refused.json()).toEqual({ detail: 'Too many passwords are waiting to be hashed' })
+  await firstWith(200, answers)
+  leaving.abort()
+  await Promise.allSettled(answers)
+  await shop.api.create('/users/', sample.user)
+  expect(shop.printed()).not.toContain('"level":"error"')
+})
+
+for (const engine of ENGINES) {
+  describe(`updates of unknown users, on ${engine.name}`, () => {
+    test('updating a user that does not exist waits for no password hash', async () => {
+      await using shop = await startShop(engine)
+      let created = 0
+      const create = async () => {
+        await shop.api.create('/users/', sample.user)
+        created += 1
+      }
+      const creates = Array.from({ length: 40 }, create)
+      await Promise.race(creates)
+      expect((await shop.api.patch(`/users/${ABSENT_ID}`, { ...sample.user, password: 'another' })).body).toEqual(
+        NOT_FOUND,
+      )
+      expect(created).toBeLessThan(creates.length / 2)
+      await Promise.all(creates)
+    })
+  })
+}
+
+function post(url: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+    signal,
+  })
+}
+
+function firstWith(status: number, answers: readonly Promise<Response>[]): Promise<Response> {
+  return Promise.any(
+    answers.map(async answer => {
+      const response = await answer
+      if (response.status !== status) throw new Error(`answered ${response.status}`)
+      return response
+    }),
+  )
+}
+
+/** Sends a whole request and is gone before the answer. */
+function postAndLeave(address: string, path: string, body: unknown): Promise<void> {
+  const { hostname, port, host } = new URL(address)
+  const text = JSON.stringify(body)
+  const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}`
+  const left = Promise.withResolvers<void>()
+  const socket = connect(Number(port), hostname, () => socket.end(`${head}\r\n\r\n${text}`, () => socket.destroy()))
+  socket.on('error', left.reject)
+  socket.on('close', () => left.resolve())
+  return left.promise
+}
+
+/** A service of which the database can be read. */
+async function startShop(engine: Engine) {
+  const open = new AsyncDisposableStack()
+  const database = open.use(await engine.freshDatabase())
+  const service = open.use(await startService(database.url))
+  return {
+    api: client(() => service.address),
+    stop: service.stop,
+    printed: () => service.output() + service.errors(),
+    storedHash: async (id: number): Promise<string> => {
+      const [row] = await engine.read<{ hash: string }>(
+        database.url,
+        `SELECT password_hash AS hash FROM users WHERE id = ${id}`,
+      )
+      return row?.hash ?? ''
+    },
+    count: async (table: string): Promise<number> => {
+      const [row] = await engine.read<{ number: number }>(database.url, `SELECT count(*) AS number FROM ${table}`)
+      return Number(row?.number)
+    },
+    everything: () => engine.everything(database.url),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}

@@ -1,0 +1,58 @@
+import { expect } from 'bun:test'
+import { z } from 'zod'
+import type { Answer, Client } from '../client.ts'
+import { sample } from '../samples.ts'
+
+export const Items = z.array(z.object({ id: z.int() }))
+
+/** Creates that many at once; answers their ids in ascending order. */
+export async function createAll(
+  api: Client,
+  path: string,
+  count: number,
+  bodyOf: (index: number) => object,
+): Promise<number[]> {
+  return ascending(await Promise.all(Array.from({ length: count }, (_, index) => api.create(path, bodyOf(index)))))
+}
+
+export function createCategories(api: Client, count: number): Promise<number[]> {
+  return createAll(api, '/categories/', count, () => sample.category)
+}
+
+/** A product with so many reviews, all by one user. */
+export async function reviewedProduct(api: Client, reviews: number) {
+  const productId = await api.create('/products/', sample.product)
+  const userId = await api.create('/users/', sample.user)
+  const reviewIds = await createAll(api, '/reviews/', reviews, () => sample.review(productId, userId))
+  return { productId, userId, reviewIds }
+}
+
+export function ascending(ids: readonly number[]): number[] {
+  return [...ids].sort((one, other) => one - other)
+}
+
+export function idsOf({ status, body }: Answer): number[] {
+  expect(status).toBe(200)
+  return Items.parse(body).map(({ id }) => id)
+}
+
+export function embeddedIds(resource: unknown, member: 'products' | 'reviews'): number[] {
+  return Items.parse(z.record(z.string(), z.unknown()).parse(resource)[member]).map(({ id }) => id)
+}
+
+/** The address of the page after this one; null when it is the last. */
+export function nextOf({ headers }: Answer): string | null {
+  return /^<([^>]+)>; rel="next"$/.exec(headers.get('Link') ?? '')?.[1] ?? null
+}
+
+/** The ids of all pages from this one on. */
+export async function follow(api: Client, path: string): Promise<number[]> {
+  const ids: number[] = []
+  let next: string | null = path
+  while (next !== null) {
+    const answer: Answer = await api.get(next)
+    ids.push(...idsOf(answer))
+    next = nextOf(answer)
+  }
+  return ids
+}

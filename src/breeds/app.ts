@@ -11,21 +11,26 @@ import { breedsPage, FILES } from './page.tsx'
 import { breedEvents } from './stream.tsx'
 
 export interface BreedsOptions {
-  /** The list service; null for the app's own list. */
+  /** Address of the list service; `null` for the app's own list. */
   readonly listUrl: string | null
   readonly clock?: Clock
 }
 
-/** The breed stream app. It listens nowhere: `fetch` answers a request. */
+/** The breed stream app. It opens no port: call `fetch` with a request. */
 export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): App {
   const breeds: App = new Hono(ROUTING)
   const listService = new ListService(clock)
   const page = breedsPage()
   breeds.get('/', context => context.html(page, 200, PAGE_HEADERS))
   breeds.get('/dogstream', ({ req, env }) => {
-    const shown = shownNames(req.query('after'), req.header('Last-Event-ID'))
-    const from = { listService, listUrl: listUrl ?? ownListUrl(env), requestId: env.requestId }
-    return eventStream(req.raw, env, left => breedEvents({ ...from, shown, clock, left }), clock)
+    const options = {
+      listService,
+      listUrl: listUrl ?? ownListUrl(env),
+      shown: shownNames(req.query('after'), req.header('Last-Event-ID')),
+      clock,
+      requestId: env.requestId,
+    }
+    return eventStream(req.raw, env, signal => breedEvents({ ...options, signal }), clock)
   })
   breeds.get(OWN_LIST_PATH, context => context.body(OWN_LIST, 200, { 'Content-Type': 'application/json' }))
   addStaticFiles(breeds, FILES)
@@ -33,13 +38,13 @@ export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): A
   return breeds
 }
 
-/** How many names a page has that counts them; null where neither its address nor its browser says. */
+/** How many names the page already shows; `null` if neither the stream's address nor `Last-Event-ID` says. */
 function shownNames(...counts: readonly (string | undefined)[]): number | null {
   const known = counts.filter(count => count !== undefined && /^\d{1,9}$/.test(count)).map(Number)
   return known.length === 0 ? null : Math.max(...known)
 }
 
-/** The app's own list is asked for as any other, over HTTP, at the address on which it listens. */
+/** The app reads its own list over HTTP like any other list, at the address it listens on. */
 function ownListUrl({ server }: RequestScope): string {
   const anywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
   const host = anywhere[server.hostname ?? '0.0.0.0'] ?? server.hostname ?? '127.0.0.1'

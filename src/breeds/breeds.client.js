@@ -1,16 +1,16 @@
-// What the breeds page does beside what htmx does: it ends when the list ends, goes on where a cut connection broke off,
-// keeps the names that were shown, and shows how it stands in `data-state` of the body: listing, interrupted, done, failed.
+// Adds to htmx: closes the stream at the end of the list, resumes after a lost connection, keeps the names that were
+// shown, and sets `data-state` of the body to listing, interrupted, done or failed.
 
 const listener = document.getElementById('listener')
 const shown = document.getElementById('shown')
 const count = document.getElementById('count')
 const announcement = document.getElementById('announcement')
 
-// A connection that htmx makes begins after the names that the page has.
+// A connection that htmx makes starts after the names that the page already shows.
 htmx.createEventSource = url => new EventSource(`${url}?after=${shown.children.length}`)
 
 let source
-// After how many names the browser goes on when it connects again by itself: what it then says in Last-Event-ID.
+// The number of names in the Last-Event-ID that the browser sends when it reconnects by itself.
 let resumesAfter = 0
 
 document.addEventListener('htmx:sseOpen', event => {
@@ -21,7 +21,7 @@ document.addEventListener('htmx:sseOpen', event => {
 
 document.addEventListener('htmx:sseError', ({ detail }) => {
   become('interrupted', document.querySelector('.interrupted').textContent)
-  // Firefox keeps no id that comes without an event. A source that is closed here, htmx makes anew.
+  // Firefox ignores an id that comes without an event. If the source is closed here, htmx opens a new one.
   if (resumesAfter !== shown.children.length) detail.source.close()
 })
 
@@ -47,6 +47,6 @@ function stateOf(status) {
 function become(state, text) {
   document.body.dataset.state = state
   if (announcement.textContent !== text) announcement.textContent = text
-  // Left open, the browser would connect again when the stream ends, and list from the start.
+  // Otherwise the browser reconnects when the stream ends, and the list starts over.
   if (state === 'done' || state === 'failed') source.close()
 }

@@ -1,86 +1,86 @@
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 
-/** For the whole answer, from the first byte sent to the last one received. */
-const ANSWER_MAX_MS = 10_000
-/** Counted after decompression. */
-const ANSWER_MAX_BYTES = 1_048_576
-/** At two events for each name, the page takes over an hour to list so many. */
+/** Time limit for the whole response, from the first byte sent to the last byte received. */
+const RESPONSE_MAX_MS = 10_000
+/** Size limit of the response, after decompression. */
+const RESPONSE_MAX_BYTES = 1_048_576
+/** With two pauses for each name, a list this long takes more than an hour. */
 const NAMES_MAX = 10_000
 const NAME_MAX_CHARACTERS = 200
 
-/** Keys are marked, see `withMarkedKeys`. */
+/** Marks a key, see `withMarkedKeys`. */
 const MARK = '.'
-const ListAnswer = z.object({ [`${MARK}message`]: z.record(z.string(), z.unknown()) })
+const ListResponse = z.object({ [`${MARK}message`]: z.record(z.string(), z.unknown()) })
 
-/** Why there are no names: what the list service did, for whoever looks at the page. */
+/** The list service failed. The message completes the sentence "The list service …" on the page. */
 export class ListServiceError extends Error {
   override name = 'ListServiceError'
 }
 
-/** A request to the list service that is under way, and how many visitors wait for it. */
-interface Asked {
+/** A request to the list service, shared by all visitors who wait for it. */
+interface SharedRequest {
   readonly url: string
   readonly names: Promise<readonly string[]>
   readonly abandoned: AbortController
   visitors: number
 }
 
-/** Asks the list service. Visitors who come while it is being asked share one request and one list. */
+/** Client of the list service. Visitors who come while a request is under way share it, and its list. */
 export class ListService {
   readonly #clock: Clock
-  #asked: Asked | null = null
+  #request: SharedRequest | null = null
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /**
-   * The names of the list at `url`: the keys of its `message` object, in their order.
-   * Throws a `ListServiceError` if the service does not answer whole, in time, with 200 and in that shape.
+   * The names of the list at `url`: the keys of its `message` object, in the order of the JSON text. Throws a
+   * `ListServiceError` if the service does not send a complete list with status 200 in time, or if the signal is aborted.
    */
-  async names(url: string, left: AbortSignal): Promise<readonly string[]> {
-    const asked = this.#asked?.url === url ? this.#asked : this.#ask(url)
-    asked.visitors += 1
+  async names(url: string, signal: AbortSignal): Promise<readonly string[]> {
+    const request = this.#request?.url === url ? this.#request : this.#send(url)
+    request.visitors += 1
     try {
-      return await Promise.race([asked.names, leaving(left)])
+      return await Promise.race([request.names, rejectedOnAbort(signal)])
     } finally {
-      asked.visitors -= 1
-      if (asked.visitors === 0) {
-        this.#forget(asked)
-        asked.abandoned.abort()
+      request.visitors -= 1
+      if (request.visitors === 0) {
+        this.#forget(request)
+        request.abandoned.abort()
       }
     }
   }
 
-  #ask(url: string): Asked {
+  #send(url: string): SharedRequest {
     const abandoned = new AbortController()
-    const names = fetchNames(url, this.#clock, abandoned.signal).finally(() => this.#forget(asked))
-    const asked: Asked = { url, names, abandoned, visitors: 0 }
-    this.#asked = asked
-    return asked
+    const names = fetchNames(url, this.#clock, abandoned.signal).finally(() => this.#forget(request))
+    const request: SharedRequest = { url, names, abandoned, visitors: 0 }
+    this.#request = request
+    return request
   }
 
-  #forget(asked: Asked): void {
-    if (this.#asked === asked) this.#asked = null
+  #forget(request: SharedRequest): void {
+    if (this.#request === request) this.#request = null
   }
 }
 
-function leaving(left: AbortSignal): Promise<never> {
+function rejectedOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    left.addEventListener('abort', () => reject(new ListServiceError('was not waited for')), { once: true })
+    signal.addEventListener('abort', () => reject(new ListServiceError('was not waited for')), { once: true })
   })
 }
 
 async function fetchNames(url: string, clock: Clock, abandoned: AbortSignal): Promise<readonly string[]> {
-  const late = new AbortController()
-  const callOff = clock.after(ANSWER_MAX_MS, () => late.abort())
+  const timeout = new AbortController()
+  const cancelTimeout = clock.after(RESPONSE_MAX_MS, () => timeout.abort())
   try {
     const response = await fetch(url, {
       headers: { Accept: 'application/json' },
-      // The operator chose this address, and no other.
+      // A redirect would lead to an address that the operator did not choose.
       redirect: 'manual',
-      signal: AbortSignal.any([late.signal, abandoned]),
+      signal: AbortSignal.any([timeout.signal, abandoned]),
     })
     if (response.status !== 200) {
       await response.body?.cancel()
@@ -89,12 +89,12 @@ async function fetchNames(url: string, clock: Clock, abandoned: AbortSignal): Pr
     return namesIn(await boundedText(response))
   } catch (error) {
     if (error instanceof ListServiceError) throw error
-    if (late.signal.aborted) {
-      throw new ListServiceError(`gave no full answer within ${ANSWER_MAX_MS / 1000} seconds`)
+    if (timeout.signal.aborted) {
+      throw new ListServiceError(`gave no full answer within ${RESPONSE_MAX_MS / 1000} seconds`)
     }
     throw new ListServiceError('cannot be reached', { cause: error })
   } finally {
-    callOff()
+    cancelTimeout()
   }
 }
 
@@ -104,7 +104,7 @@ async function boundedText(response: Response): Promise<string> {
   let length = 0
   for await (const bytes of response.body ?? []) {
     length += bytes.length
-    if (length > ANSWER_MAX_BYTES) throw new ListServiceError(`answered with more than ${ANSWER_MAX_BYTES} bytes`)
+    if (length > RESPONSE_MAX_BYTES) throw new ListServiceError(`answered with more than ${RESPONSE_MAX_BYTES} bytes`)
     text += decoder.decode(bytes, { stream: true })
   }
   return text + decoder.decode()
@@ -112,7 +112,7 @@ async function boundedText(response: Response): Promise<string> {
 
 function namesIn(text: string): readonly string[] {
   if (!isJson(text)) throw new ListServiceError('did not answer in JSON')
-  const read = ListAnswer.safeParse(JSON.parse(withMarkedKeys(text)))
+  const read = ListResponse.safeParse(JSON.parse(withMarkedKeys(text)))
   if (!read.success) throw new ListServiceError('did not answer with a list of names')
   const names = Object.values(read.data).flatMap(message => Object.keys(message).map(key => key.slice(MARK.length)))
   if (names.length > NAMES_MAX) throw new ListServiceError(`answered with more than ${NAMES_MAX} names`)
@@ -132,8 +132,8 @@ function isJson(text: string): boolean {
 }
 
 /**
- * JSON text with a mark before each key. The names keep the order of the text, where an object alone would put keys that
- * look like integers first. Only for text that is valid JSON, whose strings all end.
+ * Puts a mark before each key, so that a parsed object keeps the order of the text: JavaScript moves keys that look like
+ * integers to the front. The text must be valid JSON.
  */
 function withMarkedKeys(json: string): string {
   let marked = ''
@@ -149,7 +149,7 @@ function withMarkedKeys(json: string): string {
   return marked + json.slice(copied)
 }
 
-/** Where the string that begins at this quotation mark is over. */
+/** The index behind the string that begins at this quotation mark. */
 function endOfString(json: string, quote: number): number {
   let index = quote + 1
   while (json[index] !== '"') index += json[index] === '\\' ? 2 : 1

@@ -1,4 +1,4 @@
-/** Where the app serves its own list. */
+/** Path of the app's own list. */
 export const OWN_LIST_PATH = '/breeds/list'
 
 const NAMES = [
@@ -42,7 +42,7 @@ const NAMES = [
   'whippet',
 ]
 
-/** The list that ships with the app, in the shape of the list service. */
+/** The list that ships with the app, in the list service's format. */
 export const OWN_LIST = JSON.stringify({
   message: Object.fromEntries(NAMES.map(name => [name, []])),
   status: 'success',

@@ -5,17 +5,17 @@ import { staticPath } from '../pages/static.ts'
 import script from './breeds.client.js' with { type: 'text' }
 import styles from './breeds.css' with { type: 'text' }
 
-/** What the page loads beside what every page needs. */
+/** The page's own static files. */
 export const FILES = { 'breeds.css': styles, 'breeds.js': script }
 
-/** The stream's events; the two that it sends have their element's id for a name. */
+/** The events that the page listens for. `status` and `name` are also the ids of the elements that they replace. */
 export const TOPIC = { end: 'Terminate', status: 'DogBreedNoMass', name: 'DogBreed' } as const
 
 export const MORE_TO_COME = 'More breeds are coming.'
 export const NO_MORE = 'No more breeds are coming.'
 
 interface Fragment {
-  /** As an event, it takes the place of the element with its id. */
+  /** For an event of the stream: replaces the page's element with the same id. */
   readonly swap?: boolean
   readonly children?: Child
 }
@@ -48,7 +48,7 @@ export function breedsPage(): string {
           <h1>Dog breeds</h1>
           <p>One at a time, as the server finds them</p>
         </header>
-        {/* What must last stands on wrappers: each event replaces the elements inside. */}
+        {/* Attributes that must last are on the wrappers, because each event replaces the elements inside. */}
         <div class="stage" hx-disable>
           <div class="status">
             <Status />
@@ -66,10 +66,10 @@ export function breedsPage(): string {
           <ol id="shown"></ol>
         </section>
         <noscript>
-          <p>This page shows what its server sends bit by bit, and needs JavaScript for it.</p>
+          <p>This page needs JavaScript to show the names as the server sends them.</p>
         </noscript>
       </main>
-      {/* The status is said here, where it changes only with its text: read out before each name, it would drown them. */}
+      {/* For screen readers. It changes only with the status text; read out before each name, it would drown the names. */}
       <p id="announcement" class="visually-hidden" role="status"></p>
       <div
         id="listener"

@@ -6,7 +6,7 @@ import { createBreeds } from './app.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
 
 export async function serveBreeds(line: CommandLine): Promise<void> {
-  // Read every setting first, so that a wrong one stops the program before it has touched anything.
+  // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
     level: line.value(logLevel),
     listUrl: line.value(breedsUrl),

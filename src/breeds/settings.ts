@@ -4,17 +4,17 @@ import { port } from '../server/settings.ts'
 
 export const breedsPort = port(6543)
 
-/** The list service of the breeds; null for the list that ships with the app. */
+/** Address of the list service; `null` for the app's own list. */
 export const breedsUrl: Setting<string | null> = {
   variable: 'BREEDS_URL',
   flag: 'breeds-url',
   placeholder: 'URL',
   fallback: '',
-  meaning: "the list service, a JSON object whose message object's keys are the names; the app's own list by default",
+  meaning: "URL of the list service: JSON whose message object has the names as keys; the app's own list by default",
   parse: text => {
     if (text === '') return null
-    // Not repeated: it may hold a credential.
-    if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new SettingError('that is no address of http or https')
+    // The message does not repeat the value, which may contain a credential.
+    if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new SettingError('an http or https URL is required')
     return text
   },
 }

@@ -11,44 +11,44 @@ const log = getLogger(['stockroom', 'breeds'])
 interface StreamOptions {
   readonly listService: ListService
   readonly listUrl: string
-  /** How many names the page has; null when it did not say, and then nothing but events is sent. */
+  /** How many names the page already shows; `null` for a client that does not count, which is sent events only. */
   readonly shown: number | null
   readonly clock: Clock
-  readonly left: AbortSignal
+  readonly signal: AbortSignal
   readonly requestId: string
 }
 
-/** The names of the list service as the page's own components, each followed by its number if the page counts. */
+/** The list as events with the page's own components. If the page counts, each name carries its number. */
 export async function* breedEvents(options: StreamOptions): AsyncGenerator<ServerSentEvent> {
-  const { shown, clock, left } = options
+  const { shown, clock, signal } = options
   const names = await namesFor(options)
   if (names instanceof ListServiceError) {
     yield status(`The list service ${names.message}. Reload the page to try again.`)
     return
   }
-  for await (const happening of listing(names, shown ?? 0, clock, left)) {
-    if (happening.kind === 'more to come') yield status(MORE_TO_COME)
-    else if (happening.kind === 'no more') yield status(NO_MORE)
+  for await (const step of listing(names, shown ?? 0, clock, signal)) {
+    if (step.kind === 'more to come') yield status(MORE_TO_COME)
+    else if (step.kind === 'no more') yield status(NO_MORE)
     else {
-      const event = { name: TOPIC.name, chunk: `${<Name swap>{happening.name}</Name>}` }
-      yield shown === null ? event : { ...event, id: happening.position }
+      const event = { name: TOPIC.name, chunk: `${<Name swap>{step.name}</Name>}` }
+      yield shown === null ? event : { ...event, id: step.position }
     }
   }
 }
 
 async function namesFor(options: StreamOptions): Promise<readonly string[] | ListServiceError> {
-  const { listService, listUrl, left, requestId } = options
+  const { listService, listUrl, signal, requestId } = options
   try {
-    return await listService.names(listUrl, left)
+    return await listService.names(listUrl, signal)
   } catch (error) {
     if (!(error instanceof ListServiceError)) throw error
-    if (!left.aborted) log.warning('the list service {reason}', { request_id: requestId, ...told(error) })
+    if (!signal.aborted) log.warning('the list service {reason}', { request_id: requestId, ...logFields(error) })
     return error
   }
 }
 
-/** The cause by its code alone: its message may hold the address, and with it a credential. */
-function told({ message, cause }: ListServiceError) {
+/** Logs only the code of the cause: its message may contain the address, and with it a credential. */
+function logFields({ message, cause }: ListServiceError) {
   return { reason: message, cause: cause instanceof Error && 'code' in cause ? cause.code : undefined }
 }
 

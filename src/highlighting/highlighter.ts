@@ -3,10 +3,10 @@ import { createShikiPrimitive, type Grammar, type RegexEngine } from '@shikijs/p
 import { type Language, loadLanguages } from './languages.ts'
 import type { Theme } from './theme.ts'
 
-/** A longer line is shown plain: the time to tokenize a line grows with the square of its length. */
+/** Longer lines are not highlighted: the time to tokenize a line grows with the square of its length. */
 const LINE_MAX_CHARACTERS = 300
 
-/** Tells code apart in the known languages; a painter turns the styles into HTML or into a terminal's colors. */
+/** Highlights code in the known languages. A caller turns the styles into HTML or terminal colors. */
 export class Highlighter<Style> {
   readonly #engine: RegexEngine
   readonly #languages: ReadonlyMap<string, Language>
@@ -20,8 +20,8 @@ export class Highlighter<Style> {
   }
 
   /**
-   * The tokenizer for a language; `null` if there is no such language. `label` is the first word behind a fence's marks,
-   * which is not trusted. The first call for a language compiles its grammar, which takes up to 0.2 s.
+   * The tokenizer for a language; `null` if the language is not known. `label` is untrusted text: the first word after a
+   * fence's marks. The first call for a language compiles its grammar, which takes up to 0.2 s.
    */
   tokenizer(label: string): Tokenizer<Style> | null {
     const language = this.#languages.get(label.toLowerCase())
@@ -32,7 +32,7 @@ export class Highlighter<Style> {
   }
 }
 
-/** Loads the regex engine and the grammars, in some 50 ms. */
+/** Loads the regex engine and the grammars. Takes about 50 ms. */
 export async function openHighlighter<Style>(theme: Theme<Style>): Promise<Highlighter<Style>> {
   const [engine, languages] = await Promise.all([
     createOnigurumaEngine(import('@shikijs/engine-oniguruma/wasm-inlined')),
@@ -41,21 +41,21 @@ export async function openHighlighter<Style>(theme: Theme<Style>): Promise<Highl
   return new Highlighter(engine, languages, theme)
 }
 
-/** The state of a grammar between two lines; `null` before the first. */
+/** A grammar's state between two lines; `null` before the first line. */
 export type GrammarState = Parameters<Grammar['tokenizeLine2']>[1]
 
-/** A part of a line in one style; `null` is plain. */
+/** A part of a line in one style; `null` for plain text. */
 export interface Run<Style> {
   readonly text: string
   readonly style: Style | null
 }
 
-/** One language's compiled grammar. Each has its own registry, so no other language changes how it highlights. */
+/** One language's compiled grammar, in a registry of its own so that other languages cannot change its output. */
 export class Tokenizer<Style> {
-  /** The language's name: its grammar's, never the text's own. */
+  /** The grammar's name for the language, not the label in the text. */
   readonly language: string
   readonly #grammar: Grammar
-  /** By the number of the foreground color in a token's metadata. */
+  /** Styles by the foreground color's number in a token's metadata. */
   readonly #styles: readonly (Style | null)[]
 
   constructor(engine: RegexEngine, { name, registrations }: Language, theme: Theme<Style>) {
@@ -66,7 +66,7 @@ export class Tokenizer<Style> {
     this.#grammar = shiki.getLanguage(name)
   }
 
-  /** Tokenizes a line, without its line break, and returns the state after it. */
+  /** Tokenizes a line without its line break, and returns the state after it. */
   line(text: string, state: GrammarState): { runs: Run<Style>[]; state: GrammarState } {
     if (text === '') return { runs: [], state }
     if (text.length > LINE_MAX_CHARACTERS) return { runs: [{ text, style: null }], state }
@@ -80,7 +80,7 @@ export class Tokenizer<Style> {
   }
 }
 
-/** The foreground is in bits 15 to 23 of a token's metadata, as vscode-textmate encodes it. */
+/** vscode-textmate stores the foreground color in bits 15 to 23 of a token's metadata. */
 function foregroundOf(metadata: number): number {
   return (metadata >>> 15) & 0x1ff
 }

@@ -2,12 +2,12 @@ import { setImmediate } from 'node:timers/promises'
 import type { GrammarState, Highlighter, Run, Tokenizer } from '../highlighting/highlighter.ts'
 import { escapeHtml, type LineBreak } from './html.ts'
 
-/** An unfinished line is tokenized again with each piece, so a longer one is shown plain until it ends. */
+/** Longer unfinished lines are not highlighted until they end, because each piece would tokenize them again. */
 const OPEN_LINE_MAX_CHARACTERS = 100
 
-/** The languages that answers use most: compiling the first one takes some 0.2 s, in which nothing else runs. */
+/** The languages that answers use most. Compiling the first one blocks the process for about 0.2 s. */
 const WARM_UP_LANGUAGES = ['typescript', 'python', 'shellscript']
-/** Meets many of their rules, which are compiled when they are first met. */
+/** Uses many of their grammar rules, because each rule is compiled on first use. */
 const WARM_UP_CODE = `/** a */ import { b } from 'c' // d
 export async function e<T>(f: string[], g = 1): Promise<T> {
   for (const { h = 0, i } of f.slice(0, g)) if (!/^[a-z]+$/i.test(\`j \${i}\`)) continue
@@ -20,36 +20,36 @@ interface A { readonly b?: number }
 if [ -f "$C" ]; then d=$(e | f); fi
 `
 
-interface CodePainterOptions {
+interface CodeRendererOptions {
   readonly highlighter: Highlighter<string>
   readonly blockStyle: string
   readonly lineBreak: LineBreak
 }
 
-/** Paints code blocks as HTML. */
-export class CodePainter {
+/** Renders code blocks as HTML. */
+export class CodeRenderer {
   readonly #highlighter: Highlighter<string>
   readonly #blockStyle: string
   readonly #lineBreak: LineBreak
 
-  constructor({ highlighter, blockStyle, lineBreak }: CodePainterOptions) {
+  constructor({ highlighter, blockStyle, lineBreak }: CodeRendererOptions) {
     this.#highlighter = highlighter
     this.#blockStyle = blockStyle
     this.#lineBreak = lineBreak
   }
 
-  /** HTML of a code block. `label` is the first word behind a fence's marks, which is not trusted. */
-  block(label: string, code: string, memory: CodeMemory): string {
+  /** HTML of a code block. `label` is untrusted text: the first word after a fence's marks. */
+  block(label: string, code: string, cache: CodeCache): string {
     const tokenizer = this.#highlighter.tokenizer(label)
     const name = tokenizer ? ` class="language-${tokenizer.language}"` : ''
-    const html = tokenizer ? this.#highlighted(tokenizer, code, memory) : this.#plain(code)
+    const html = tokenizer ? this.#highlighted(tokenizer, code, cache) : this.#plain(code)
     return `<pre class="code" style="${this.#blockStyle}"><code${name}>${html}</code></pre>${this.#lineBreak}`
   }
 
-  /** Compiles the languages that answers use most, and lets other work run after each. */
+  /** Compiles the languages that answers use most. Other work runs after each one. */
   async warmUp(): Promise<void> {
     for (const language of WARM_UP_LANGUAGES) {
-      this.block(language, WARM_UP_CODE, new CodeMemory())
+      this.block(language, WARM_UP_CODE, new CodeCache())
       await setImmediate()
     }
   }
@@ -59,25 +59,25 @@ export class CodePainter {
     return this.#lineBreak === '\n' ? html : html.replaceAll('\n', this.#lineBreak)
   }
 
-  #highlighted(tokenizer: Tokenizer<string>, code: string, memory: CodeMemory): string {
-    const known = memory.next()
+  #highlighted(tokenizer: Tokenizer<string>, code: string, cache: CodeCache): string {
+    const known = cache.next()
     const isSame = known?.tokenizer === tokenizer && code.startsWith(known.code)
     let { html, state } = isSame ? known : { html: '', state: null }
     let start = isSame ? known.code.length : 0
     for (let end = code.indexOf('\n', start); end >= 0; end = code.indexOf('\n', start)) {
       const line = tokenizer.line(code.slice(start, end), state)
-      html += paint(line.runs) + this.#lineBreak
+      html += htmlOf(line.runs) + this.#lineBreak
       state = line.state
       start = end + 1
     }
-    memory.keep({ tokenizer, code: code.slice(0, start), html, state })
+    cache.keep({ tokenizer, code: code.slice(0, start), html, state })
     const open = code.slice(start)
-    return html + (open.length > OPEN_LINE_MAX_CHARACTERS ? escapeHtml(open) : paint(tokenizer.line(open, state).runs))
+    return html + (open.length > OPEN_LINE_MAX_CHARACTERS ? escapeHtml(open) : htmlOf(tokenizer.line(open, state).runs))
   }
 }
 
-/** The complete lines of a code block, painted. */
-interface PaintedLines {
+/** The complete lines of a code block, highlighted. */
+interface HighlightedLines {
   readonly tokenizer: Tokenizer<string>
   readonly code: string
   readonly html: string
@@ -85,32 +85,29 @@ interface PaintedLines {
   readonly state: GrammarState
 }
 
-/**
- * The code blocks of a text as they were last painted, in their order. While the text grows, only the lines that have
- * come since are tokenized.
- */
-export class CodeMemory {
-  readonly #blocks: PaintedLines[] = []
+/** The last highlighting of each code block in a text, in order. As the text grows, only new lines are tokenized. */
+export class CodeCache {
+  readonly #blocks: HighlightedLines[] = []
   #next = 0
 
-  /** The text is about to be painted again, from its beginning. */
+  /** Call before the text is rendered again from its beginning. */
   rewind(): void {
     this.#next = 0
   }
 
-  /** What was painted at this place the last time; `keep` must follow. */
-  next(): PaintedLines | undefined {
+  /** The last highlighting of the next block. Call `keep` afterwards. */
+  next(): HighlightedLines | undefined {
     return this.#blocks[this.#next]
   }
 
-  keep(lines: PaintedLines): void {
+  keep(lines: HighlightedLines): void {
     this.#blocks[this.#next] = lines
     this.#next += 1
   }
 }
 
-/** Neighbors of one style share an element. */
-function paint(runs: readonly Run<string>[]): string {
+/** HTML of a line. Adjacent runs of the same style share an element. */
+function htmlOf(runs: readonly Run<string>[]): string {
   let html = ''
   let text = ''
   let style: string | null = null

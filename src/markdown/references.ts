@@ -4,18 +4,18 @@ type Definitions = NonNullable<Env['references']>
 type Definition = Definitions[string]
 
 /**
- * The link reference definitions of a text that grows: those in its finished part, which stay, and those in its open
- * part, which are read again with each piece. The first definition of a label is the one that counts.
+ * The link reference definitions of a growing text. Those of its finished part stay; those of its open part are read
+ * again with each piece. The first definition of a label wins.
  */
 export class References {
   readonly #finished = new Map<string, Definition>()
   #open = new Map<string, Definition>()
-  /** The definitions that were finished since the last rendering, and those that were open then. */
+  /** Labels finished since the last rendering, and the definitions that were open then. */
   #newlyFinished = new Set<string>()
   #before = new Map<string, Definition>()
-  #asked = new Set<string>()
+  #lookups = new Set<string>()
 
-  /** For the parser: looks like an object of definitions by label. */
+  /** What the parser sees: an object with definitions by label. */
   readonly definitions: Definitions = new Proxy<Definitions>(
     {},
     {
@@ -27,12 +27,12 @@ export class References {
     },
   )
 
-  /** The open part is about to be parsed again. */
+  /** Call before the open part is parsed again. */
   parseAgain(): void {
     this.#open = new Map()
   }
 
-  /** The definition that the open part gives for this label is final. */
+  /** Makes the open part's definition of this label final. */
   finish(label: string): void {
     const definition = this.#open.get(label)
     if (!definition) return
@@ -40,7 +40,7 @@ export class References {
     this.#newlyFinished.add(label)
   }
 
-  /** The labels whose definition came, went or changed since the last call. */
+  /** The labels whose definition appeared, disappeared or changed since the last call. */
   takeChanged(): string[] {
     const before = this.#before
     if (this.#open.size === 0 && before.size === 0 && this.#newlyFinished.size === 0) return []
@@ -54,15 +54,15 @@ export class References {
     })
   }
 
-  /** The labels that were looked up since the last call, whether defined or not. */
-  takeAsked(): Set<string> {
-    const asked = this.#asked
-    this.#asked = new Set()
-    return asked
+  /** The labels looked up since the last call, defined or not. */
+  takeLookups(): Set<string> {
+    const lookups = this.#lookups
+    this.#lookups = new Set()
+    return lookups
   }
 
   #find(label: string): Definition | undefined {
-    this.#asked.add(label)
+    this.#lookups.add(label)
     return this.#finished.get(label) ?? this.#open.get(label)
   }
 }

@@ -1,32 +1,32 @@
 import type { MarkdownIt, RendererRule, StateCore, Token } from 'markdown-it'
 import { escapeHtml } from './html.ts'
 
-/** What a link may begin with. A relative one would lead into the page's own server. */
+/** Links that are allowed. A relative link would lead to the page's own server. */
 const LINK = /^(?:https?:\/\/|mailto:)./i
 
-/** A link of the text leaves the page as it is, and does not tell the other side about it. */
+/** A link opens a new tab, and sends no referrer. */
 const LINK_ATTRIBUTES: [name: string, value: string][] = [
   ['rel', 'noopener noreferrer nofollow'],
   ['target', '_blank'],
 ]
 
 /**
- * Makes what the text can bring about harmless: HTML in it is text, a link goes by http, https or mailto, an image is a
- * link to it, since an image would load by itself and its address can carry away what the page knows.
+ * Makes untrusted text harmless: HTML is shown as text, links must be http, https or mailto, and an image becomes a link.
+ * An image would load by itself, and its address could send the page's content to another server.
  */
 export function makeSafe(markdown: MarkdownIt): void {
   markdown.set({ html: false })
-  // The address comes with its entities and escapes resolved.
+  // markdown-it has already decoded entities and escapes in the address.
   markdown.validateLink = url => LINK.test(url)
   markdown.core.ruler.push(UNNEST_LINKS, unnestLinks)
   markdown.renderer.rules.link_open = openLink
   markdown.renderer.rules.image = imageAsLink
 }
 
-/** The rule that must run after all others that parse inline text. */
+/** A rule that must run after all others that parse inline text. */
 export const UNNEST_LINKS = 'unnest_links'
 
-/** A link cannot hold another, nor an image that is shown as one, though markdown-it lets an address stand in it. */
+/** A link must not contain another link, or an image that becomes one. markdown-it allows both. */
 function unnestLinks({ tokens }: StateCore): void {
   for (const token of tokens) {
     if (token.children?.some(({ type }) => type === 'link_open')) token.children = withoutInnerLinks(token.children)

@@ -6,18 +6,18 @@ export interface Parsed {
   readonly blocks: Token[]
 }
 
-/** A place between two sections. */
+/** A boundary between two sections. */
 interface Cut {
-  /** The index of the first block behind it. */
+  /** The index of the first block after it. */
   readonly block: number
   readonly offset: number
 }
 
 /**
- * Finds the places that divide a text for good: whatever follows, what is before such a place keeps its HTML, and what is
- * behind it can be parsed without it. Each is the beginning of a top-level block whose first line is complete, and that
- * follows a blank line, begins with a fence, or follows a closed fence. Without one of these the line might still become
- * part of the block before it, such as the title of a link reference definition.
+ * Finds the boundaries that no further text can change: the HTML before one is final, and the text after it can be parsed
+ * alone. A boundary is the start of a top-level block whose first line is complete, and which follows a blank line, is a
+ * fence, or follows a closed fence. Otherwise the line could still join the block before it, for example as the title of
+ * a link reference definition.
  */
 export function naturalCuts({ text, blocks }: Parsed): Cut[] {
   const lines = lineStarts(text)
@@ -35,17 +35,17 @@ export function naturalCuts({ text, blocks }: Parsed): Cut[] {
   return cuts
 }
 
-/** Where a section ends that has grown too long. */
+/** A cut in a section that has grown too long. */
 interface ForcedCut {
   readonly offset: number
-  /** What the next section repeats before its own text: the head of a table, so that the table goes on. */
+  /** Repeated before the next section's text: the head of a table, so that the table continues. */
   readonly head: string
 }
 
 /**
- * Where to end a section that has grown too long: before its last block or its last list item, else behind the fence that
- * is open, else before its last line, else anywhere. `null` while that fence has no end. `beginning` is as much of the
- * section as is allowed, `parseAll` gives all of it, and `start` is where the text begins that it does not repeat.
+ * Cuts a section that has grown too long: before its last block or list item, else after the open fence, else before its
+ * last line, else anywhere. Returns `null` while that fence has no end. `beginning` is the section up to the limit,
+ * `parseAll` parses all of it, and `start` is the length of the repeated table head.
  */
 export function forcedCut(beginning: Parsed, parseAll: () => Parsed, start: number): ForcedCut | null {
   const { text, blocks } = beginning
@@ -65,13 +65,13 @@ function isDivider({ level, nesting, type }: Token): boolean {
   return (level === 0 && nesting >= 0) || (level === 1 && type === 'list_item_open')
 }
 
-/** The fence that is the last block, in whatever lists and quotes, if no line closes it. */
+/** The last block, at any depth of lists and quotes, if it is a fence that no line closes. */
 function openFence({ blocks }: Parsed): Token | null {
   const last = blocks.findLast(({ nesting }) => nesting >= 0)
   return last?.type === 'fence' && !isClosed(last) ? last : null
 }
 
-/** Where the first line after a fence begins, once that line is complete: until then it may be one more of the fence. */
+/** The start of the first line after a fence, once that line is complete. Until then it may belong to the fence. */
 function endOfFence({ map }: Token, { text, blocks }: Parsed): ForcedCut | null {
   const fence = blocks.find(({ type, map: found }) => type === 'fence' && found?.[0] === map?.[0])
   const lines = lineStarts(text)
@@ -79,7 +79,7 @@ function endOfFence({ map }: Token, { text, blocks }: Parsed): ForcedCut | null 
   return lines[end + 1] === undefined ? null : { offset: lines[end] ?? text.length, head: '' }
 }
 
-/** A fence spans the lines of its code, the line before them, and if it is closed, one after them. */
+/** A fence spans its opening line, the lines of its code and, if it is closed, one more line. */
 function isClosed({ content, map }: Token): boolean {
   const [from = 0, to = 0] = map ?? []
   const codeLines = content.split('\n').length - (content === '' || content.endsWith('\n') ? 1 : 0)

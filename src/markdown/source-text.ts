@@ -1,11 +1,11 @@
 const LINE_BREAKS = /\r\n?/g
 const NUL = /\0/g
 
-/** Text as CommonMark reads it, with `\n` as the only line break and no NUL; whole, or piece by piece. */
+/** Normalizes text as CommonMark does, piece by piece: `\n` is the only line break, and there is no NUL. */
 export class SourceText {
   #endsInReturn = false
 
-  /** The next piece, in that form. The line feed of a CRLF that was cut in two is left out: its return was the break. */
+  /** The next piece, normalized. If a CRLF was split, its CR has become the line break and its LF is dropped. */
   next(piece: string): string {
     const text = this.#endsInReturn && piece.startsWith('\n') ? piece.slice(1) : piece
     if (piece !== '') this.#endsInReturn = piece.endsWith('\r')

@@ -1,5 +1,5 @@
 import type { Token } from 'markdown-it'
-import { CodeMemory } from './code.ts'
+import { CodeCache } from './code.ts'
 import type { Dialect } from './dialect.ts'
 import { References } from './references.ts'
 import { forcedCut, naturalCuts, type Parsed } from './sections.ts'
@@ -8,20 +8,20 @@ import { SourceText } from './source-text.ts'
 /** Blocks that are rendered together. */
 interface Section {
   readonly blocks: Token[]
-  readonly code: CodeMemory
+  readonly code: CodeCache
 }
 
-/** A finished section, or several of them that have no brackets for a definition to make links of. */
+/** A finished section, or several adjacent ones that look up no link labels. */
 interface Finished {
   html: string
   readonly section: Section | null
-  /** The labels that it looks up. */
+  /** The link labels that it looks up. */
   labels: ReadonlySet<string>
 }
 
 /**
- * Markdown that arrives in pieces, and the HTML of what has arrived: exactly that of the same text in one go. Finished
- * sections keep their HTML; only the open one is parsed and rendered again.
+ * Markdown that arrives in pieces. The HTML is always the same as if the text so far were rendered at once. Finished
+ * sections keep their HTML; only the open section is parsed and rendered again.
  */
 export class MarkdownStream {
   readonly #dialect: Dialect
@@ -30,10 +30,10 @@ export class MarkdownStream {
   readonly #references = new References()
   readonly #finished: Finished[] = []
   #finishedHtml = ''
-  /** The text behind the finished sections, and what is repeated before it: the head of a table that had to be cut. */
+  /** The text after the finished sections, and the table head to repeat before it if a table had to be cut. */
   #open = ''
   #head = ''
-  #code = new CodeMemory()
+  #code = new CodeCache()
   #html: string | null = ''
 
   constructor(dialect: Dialect, sectionMax: number) {
@@ -41,7 +41,7 @@ export class MarkdownStream {
     this.#sectionMax = sectionMax
   }
 
-  /** Adds the next piece. It may end anywhere, even between the halves of a character or of a line break. */
+  /** Adds the next piece. It may end anywhere, even between the halves of a surrogate pair or of a CRLF. */
   append(piece: string): void {
     const text = this.#source.next(piece)
     if (text === '') return
@@ -58,14 +58,14 @@ export class MarkdownStream {
   #render(): string {
     const sections: Section[] = []
     const open = this.#divide(sections)
-    // Only now are all definitions known.
+    // All definitions are known only now.
     this.#renderAgain(this.#references.takeChanged())
     const finished = sections.map(section => this.#finish(section))
     if (finished.length > 0) this.#finishedHtml = joined([this.#finishedHtml, ...finished])
     return this.#finishedHtml + this.#htmlOf({ blocks: open, code: this.#code })
   }
 
-  /** Moves what is complete of the open text into sections; returns the blocks of the rest. */
+  /** Moves the complete part of the open text into sections. Returns the blocks of the rest. */
   #divide(sections: Section[]): Token[] {
     for (;;) {
       const beginning = this.#parse(this.#sectionMax)
@@ -99,7 +99,7 @@ export class MarkdownStream {
       if (type === 'reference_definition') this.#references.finish(String(meta?.label))
     }
     sections.push({ blocks, code: this.#code })
-    this.#code = new CodeMemory()
+    this.#code = new CodeCache()
   }
 
   #moveTo(offset: number, head: string): void {
@@ -108,9 +108,9 @@ export class MarkdownStream {
   }
 
   #finish(section: Section): string {
-    this.#references.takeAsked()
+    this.#references.takeLookups()
     const html = this.#htmlOf(section)
-    const labels = this.#references.takeAsked()
+    const labels = this.#references.takeLookups()
     const last = this.#finished.at(-1)
     if (labels.size > 0) this.#finished.push({ html, section, labels })
     else if (last && !last.section) last.html += html
@@ -118,15 +118,15 @@ export class MarkdownStream {
     return html
   }
 
-  /** Renders the finished sections again that look up one of these labels. */
+  /** Renders the finished sections that look up any of these labels again. */
   #renderAgain(changed: readonly string[]): void {
     const stale = this.#finished.filter(({ labels }) => changed.some(label => labels.has(label)))
     if (stale.length === 0) return
     for (const finished of stale) {
       if (!finished.section) continue
-      this.#references.takeAsked()
+      this.#references.takeLookups()
       finished.html = this.#htmlOf(finished.section)
-      finished.labels = this.#references.takeAsked()
+      finished.labels = this.#references.takeLookups()
     }
     this.#finishedHtml = joined(this.#finished.map(({ html }) => html))
   }
@@ -137,7 +137,7 @@ export class MarkdownStream {
   }
 }
 
-/** One flat string. What `+` makes is only joined when somebody reads it: all its parts, with each piece. */
+/** A flat string. A string built with `+` would be flattened again, from all its parts, for every piece. */
 function joined(parts: readonly string[]): string {
   return parts.join('')
 }

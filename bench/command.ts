@@ -4,27 +4,22 @@ import { join } from 'node:path'
 import { errorMessage } from '../src/error-message.ts'
 import { BENCH, NODE } from './catalog/servers.ts'
 import { hasLoadGenerator } from './load-generator.ts'
-import { type BenchOptions, helpOf, readOptions, UsageError } from './options.ts'
+import { UsageError } from './options.ts'
 
 /** The exit status of a program that was interrupted, as shells have it. */
 const INTERRUPTED_STATUS = 130
 
-/** Runs a bench of servers from its command line to its exit status. */
-export async function runBench(
-  name: string,
-  parts: readonly string[],
-  run: (options: BenchOptions, interrupted: AbortSignal) => Promise<void>,
+/** Runs a bench of servers from its command line to its exit status. `read` answers null when there is nothing to run. */
+export async function runBench<Options>(
+  read: () => Options | null,
+  run: (options: Options, interrupted: AbortSignal) => Promise<void>,
 ): Promise<number> {
   const interruption = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
   try {
-    const options = readOptions(process.argv.slice(2))
-    if (options === null) {
-      process.stdout.write(helpOf(name, parts))
-      return 0
-    }
+    const options = read()
+    if (options === null) return 0
     if (!hasLoadGenerator()) throw new UsageError('wrk is not here; get it, for example with: apt-get install wrk')
-    await installPeers(interruption.signal)
     await run(options, interruption.signal)
     return 0
   } catch (error) {
@@ -40,17 +35,25 @@ export async function temporaryFolder(parent: string): Promise<AsyncDisposable &
 }
 
 /** The peers' dependencies are the bench's alone; the product never installs them. */
-async function installPeers(interrupted: AbortSignal): Promise<void> {
+export async function installPeers(interrupted: AbortSignal): Promise<void> {
   if (existsSync(NODE) && existsSync(join(BENCH, 'node_modules', 'postgres'))) return
   console.error('installing the peers with npm ci')
-  const npm = Bun.spawn(['npm', 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: BENCH,
+  await execute(['npm', 'ci', ...NPM_QUIET], BENCH, interrupted)
+}
+
+export const NPM_QUIET = ['--no-audit', '--no-fund', '--loglevel=error']
+
+/** Runs a program that must succeed, and answers what it prints. */
+export async function execute(command: string[], directory: string, interrupted: AbortSignal): Promise<string> {
+  const child = Bun.spawn(command, {
+    cwd: directory,
     stdin: 'ignore',
-    stdout: 'ignore',
+    stdout: 'pipe',
     stderr: 'inherit',
     signal: interrupted,
   })
-  const status = await npm.exited
+  const [output, status] = await Promise.all([child.stdout.text(), child.exited])
   interrupted.throwIfAborted()
-  if (status !== 0) throw new Error(`npm ci ended with status ${status}`)
+  if (status !== 0) throw new Error(`${command.join(' ')} ended with status ${status}`)
+  return output
 }

@@ -1,17 +1,27 @@
-/** `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` one of them. */
+/**
+ * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` one of them. With `--against REVISION` this version
+ * is compared with that one.
+ */
 const PARTS = ['catalog', 'postgres', 'markdown', 'chat']
 
-const [part, ...options] = process.argv.slice(2)
-const chosen = part === undefined ? PARTS : PARTS.filter(name => name === part)
-if (chosen.length === 0) {
-  console.error(`Usage: npm run bench -- [${PARTS.join(' | ')} [OPTION ...]]`)
-  process.exitCode = 2
-}
-for (const name of chosen) {
-  const program = new URL(`${name}/run.ts`, import.meta.url).pathname
-  const { exitCode } = Bun.spawnSync([process.execPath, program, ...options], { stdout: 'inherit', stderr: 'inherit' })
-  if (exitCode !== 0) {
-    process.exitCode = exitCode
-    break
+const words = process.argv.slice(2)
+const [part, ...options] = words
+if (words.some(word => word.startsWith('--against'))) {
+  process.exitCode = run('versions', words)
+} else {
+  const chosen = part === undefined ? PARTS : PARTS.filter(name => name === part)
+  if (chosen.length === 0) {
+    console.error(`Usage: npm run bench -- [${PARTS.join(' | ')} [OPTION ...]]
+       npm run bench -- [${PARTS.join('] [')}] --against REVISION [OPTION ...]`)
+    process.exitCode = 2
   }
+  for (const name of chosen) {
+    process.exitCode = run(name, options)
+    if (process.exitCode !== 0) break
+  }
+}
+
+function run(name: string, argv: readonly string[]): number {
+  const program = new URL(`${name}/run.ts`, import.meta.url).pathname
+  return Bun.spawnSync([process.execPath, program, ...argv], { stdout: 'inherit', stderr: 'inherit' }).exitCode
 }

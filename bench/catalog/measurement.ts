@@ -1,13 +1,12 @@
 import { errorMessage } from '../../src/error-message.ts'
 import type { Measurement, Round } from '../comparison.ts'
-import { drive, type Pressure, prepareLoad } from '../load-generator.ts'
-import { startServer } from '../server-process.ts'
+import { drive, type Figures, type PreparedLoad, type Pressure, prepareLoad } from '../load-generator.ts'
+import { type RunningServer, startServer } from '../server-process.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Bench, DatabaseCopy } from './bench.ts'
 import type { Contestant } from './servers.ts'
 import type { Workload } from './workloads.ts'
 
-/** Enough for each runtime to compile what a workload runs, and for caches to fill. */
 const WARM_UP_SECONDS = 2
 
 /** Drives all servers with each workload. Who begins changes with each round, so that no place in the row is anyone's. */
@@ -50,15 +49,35 @@ async function driveAlone(
 ): Promise<{ answered: number; measurement: Measurement }> {
   const load = await prepareLoad(directory, workload)
   await using running = await startServer(server.on(copy.address), interrupted)
-  const warmUp = await drive(running.address, load, { ...pressure, seconds: WARM_UP_SECONDS, seed: 0 }, interrupted)
+  const warmedUp = await warmUp(running, load, pressure, interrupted)
+  const measurement = await driveMeasured(running, copy, load, pressure, interrupted)
+  return { answered: warmedUp.requests + measurement.requests, measurement }
+}
+
+/** Drives a server for as long as it takes its runtime to compile what a workload runs, and its caches to fill. */
+export function warmUp(
+  { address }: RunningServer,
+  load: PreparedLoad,
+  pressure: Pressure,
+  interrupted: AbortSignal,
+): Promise<Figures> {
+  return drive(address, load, { ...pressure, seconds: WARM_UP_SECONDS, seed: 0 }, interrupted)
+}
+
+export async function driveMeasured(
+  running: RunningServer,
+  database: Pick<DatabaseCopy, 'processorSeconds'>,
+  load: PreparedLoad,
+  pressure: Pressure,
+  interrupted: AbortSignal,
+): Promise<Measurement> {
   const processorTime = stopwatch(running.processorSeconds)
-  const databaseTime = stopwatch(copy.processorSeconds)
+  const databaseTime = stopwatch(database.processorSeconds)
   const figures = await drive(running.address, load, pressure, interrupted)
   const perRequest = (seconds: number | null) => seconds && (seconds * 1e6) / figures.requests
-  const measurement = {
+  return {
     ...figures,
     processorMicroseconds: perRequest(processorTime()),
     databaseMicroseconds: perRequest(databaseTime()),
   }
-  return { answered: warmUp.requests + figures.requests, measurement }
 }

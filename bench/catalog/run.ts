@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runBench, temporaryFolder } from '../command.ts'
+import { installPeers, runBench, temporaryFolder } from '../command.ts'
 import { comparisonTable, type Round } from '../comparison.ts'
 import { embeddedEngines, machineLine } from '../machine.ts'
-import { type BenchOptions, chosen } from '../options.ts'
+import { chosen, type PeersOptions, readPeersOptions } from '../options.ts'
+import { WORKING_TREE } from '../stockroom.ts'
 import { renderTable } from '../table.ts'
 import { answersFrom, proveAgreement, proveCeiling } from './agreement.ts'
 import { typicalAnswer } from './answers.ts'
@@ -14,13 +15,14 @@ import { seedDatabase } from './seeded-database.ts'
 import { type Contestant, peersAndCeiling, SERVICE } from './servers.ts'
 import { WORKLOADS, workloadsOver } from './workloads.ts'
 
-process.exitCode = await runBench('catalog', WORKLOADS, run)
+process.exitCode = await runBench(() => readPeersOptions('catalog', WORKLOADS), run)
 
-async function run(options: BenchOptions, interrupted: AbortSignal): Promise<void> {
+async function run(options: PeersOptions, interrupted: AbortSignal): Promise<void> {
+  await installPeers(interrupted)
   await using folder = await temporaryFolder(options.directory ?? tmpdir())
   const answersFile = join(folder.path, 'answers.json')
-  const others = chosen(peersAndCeiling(answersFile), options.against)
-  const database = await seedDatabase(folder.path, interrupted)
+  const others = chosen(peersAndCeiling(answersFile), options.peers)
+  const database = await seedDatabase(WORKING_TREE, folder.path, interrupted)
   const workloads = chosen(workloadsOver(database.productIds), options.only)
   const bench = { directory: folder.path, database, workloads, interrupted }
 

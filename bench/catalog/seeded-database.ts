@@ -1,12 +1,17 @@
 import { Database } from 'bun:sqlite'
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Version } from '../stockroom.ts'
 import type { SeededDatabase } from './bench.ts'
 import { seed } from './seed.ts'
 
-export async function seedDatabase(directory: string, interrupted: AbortSignal): Promise<SeededDatabase> {
-  const file = join(directory, 'seeded.db')
-  await seed(`sqlite:${file}`, interrupted)
+export async function seedDatabase(
+  version: Version,
+  directory: string,
+  interrupted: AbortSignal,
+): Promise<SeededDatabase> {
+  const file = join(directory, `${version.name}.db`)
+  await seed(version, `sqlite:${file}`, interrupted)
 
   using database = new Database(file, { readwrite: true, strict: true })
   // All of it in the one file, so that a copy of the file is a copy of the database.
@@ -16,7 +21,7 @@ export async function seedDatabase(directory: string, interrupted: AbortSignal):
   return {
     productIds: rows.map(row => row.id),
     copy: async () => {
-      const copied = join(directory, `copy-${++copies}.db`)
+      const copied = join(directory, `${version.name}-copy-${++copies}.db`)
       await copyFile(file, copied)
       return {
         address: `sqlite:${copied}`,

@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { ServerCommand } from '../server-process.ts'
+import { commandOf, type Version, WORKING_TREE } from '../stockroom.ts'
 
-const ROOT = join(import.meta.dir, '..', '..')
-export const CLI = join(ROOT, 'src', 'cli.ts')
 const ANY_PORT = ['--host', '127.0.0.1', '--port', '0']
 const PEERS = join(import.meta.dir, 'peers')
 
@@ -18,16 +17,7 @@ export interface Contestant {
   readonly on: (databaseAddress: string) => ServerCommand
 }
 
-export const SERVICE: Contestant = {
-  name: 'stockroom',
-  kind: 'service',
-  on: databaseAddress => ({
-    name: 'stockroom',
-    command: [process.execPath, CLI, 'serve', ...ANY_PORT, '--database', databaseAddress],
-    directory: ROOT,
-    environment: { ACCESS_LOG: 'off' },
-  }),
-}
+export const SERVICE = service(WORKING_TREE)
 
 export function peersAndCeiling(answersFile: string): Contestant[] {
   return [
@@ -36,6 +26,19 @@ export function peersAndCeiling(answersFile: string): Contestant[] {
     peer('elysia-bun-sqlite', process.execPath),
     { ...peer('runtime-ceiling', process.execPath, { ANSWERS: answersFile }), kind: 'ceiling' },
   ]
+}
+
+export function service(version: Version): Contestant {
+  return {
+    name: version.name,
+    kind: 'service',
+    on: databaseAddress => ({
+      name: version.name,
+      command: commandOf(version, 'serve', ...ANY_PORT, '--database', databaseAddress),
+      directory: version.root,
+      environment: { ACCESS_LOG: 'off' },
+    }),
+  }
 }
 
 function peer(name: string, runtime: string, environment: Record<string, string> = {}): Contestant {

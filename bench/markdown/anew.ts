@@ -26,7 +26,7 @@ export async function openAnew(): Promise<(text: string) => string> {
       const isWhole = code.endsWith('\n')
       const lines = codeToTokensBase(shiki, isWhole ? code.slice(0, -1) : code, {
         lang: language.name,
-        theme: theme.registration.name,
+        theme: theme.registration.name ?? '',
       })
       const html = lines.map(tokens => lineOf(tokens, color => theme.styleOf(color))).join('\n')
       const text = isWhole ? `${html}\n` : html

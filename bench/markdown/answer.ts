@@ -52,6 +52,8 @@ def total(path: str, rate: float = 1.2) -> float:
   },
 ]
 
+export const ANSWER_CHARACTERS = 16_000
+
 /** An answer as a model writes it, half of it code, the same for the same length. */
 export function sampleAnswer(characters: number): string {
   const random = numbers(1)

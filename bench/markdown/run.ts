@@ -1,10 +1,9 @@
 import { openMarkdown } from '../../src/markdown/renderer.ts'
 import { median } from '../statistics.ts'
 import { openAnew } from './anew.ts'
-import { sampleAnswer } from './answer.ts'
+import { ANSWER_CHARACTERS, sampleAnswer } from './answer.ts'
+import { costOf, cpuMilliseconds, PIECE_CHARACTERS } from './cost.ts'
 
-const PIECE_CHARACTERS = 4
-const ANSWER_CHARACTERS = 16_000
 const ROUNDS = 7
 /** Rendering everything anew is measured at one piece in so many, since it takes a minute at all. */
 const ANEW_STEP = 40
@@ -20,14 +19,14 @@ const warmed = cpuMilliseconds() - cold
 const answer = sampleAnswer(ANSWER_CHARACTERS)
 const pieces = Math.ceil(answer.length / PIECE_CHARACTERS)
 const quarters = quartersOf(answer)
-const first = costOf([answer])
+const first = costOf(markdown, [answer])
 const long: number[] = []
 const short: number[] = []
 const sent: number[] = []
 for (let round = 0; round < ROUNDS; round++) {
-  short.push(costOf(quarters) / quarters.length)
-  long.push(costOf([answer]))
-  sent.push(costOf([answer], Buffer.byteLength))
+  short.push(costOf(markdown, quarters) / quarters.length)
+  long.push(costOf(markdown, [answer]))
+  sent.push(costOf(markdown, [answer], Buffer.byteLength))
 }
 
 console.log(
@@ -60,30 +59,10 @@ console.log(
 )
 console.log(`that is ${(everything / median(long)).toFixed(0)} times as much`)
 
-/** CPU milliseconds to render texts after each piece. */
-function costOf(texts: readonly string[], use: (html: string) => number = html => html.length): number {
-  const before = cpuMilliseconds()
-  let used = 0
-  for (const text of texts) {
-    const stream = markdown.stream()
-    for (let start = 0; start < text.length; start += PIECE_CHARACTERS) {
-      stream.append(text.slice(start, start + PIECE_CHARACTERS))
-      used += use(stream.html())
-    }
-  }
-  if (used === 0) throw new Error('nothing was rendered')
-  return cpuMilliseconds() - before
-}
-
 /** Four answers of about a quarter of the length, which together have what the whole one has. */
 function quartersOf(text: string): string[] {
   const starts = [0, 1, 2, 3].map(quarter => text.lastIndexOf('## ', (quarter * text.length) / 4))
   return starts.map((start, quarter) => text.slice(Math.max(start, 0), starts[quarter + 1]))
-}
-
-function cpuMilliseconds(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }
 
 function range(values: readonly number[]): string {

@@ -5,6 +5,7 @@ import { PostgresServer } from '../../test/harness/postgres/server.ts'
 import type { SeededDatabase } from '../catalog/bench.ts'
 import { seed } from '../catalog/seed.ts'
 import { processorSecondsOfFamily } from '../server-process.ts'
+import type { Version } from '../stockroom.ts'
 
 /** Beside what PostgreSQL has by itself, which makes each commit durable before it is acknowledged. */
 const SETTINGS = {
@@ -18,49 +19,51 @@ const SETTINGS = {
   autovacuum: 'off',
 }
 
-/** A PostgreSQL server with the seeded database. Disposing stops it and removes its data. */
-export interface DatabaseServer extends SeededDatabase, AsyncDisposable {
+/** A PostgreSQL server for databases to be measured on. Disposing stops it and removes its data. */
+export interface DatabaseServer extends AsyncDisposable {
   readonly version: string
   /** Where its data lies. */
   readonly directory: string
+  /** Makes a database as that version of Stockroom fills it. */
+  readonly seeded: (version: Version, interrupted: AbortSignal) => Promise<SeededDatabase>
 }
 
-export async function startDatabase(directory: string | undefined, interrupted: AbortSignal): Promise<DatabaseServer> {
+export async function startDatabase(directory: string | undefined): Promise<DatabaseServer> {
   const server = await PostgresServer.start({
     durable: true,
     settings: SETTINGS,
     ...(directory === undefined ? {} : { directory }),
   })
-  try {
-    await execute(server.url(), 'CREATE DATABASE seeded')
-    await seed(server.url('seeded'), interrupted)
-    await execute(server.url('seeded'), 'VACUUM (FREEZE, ANALYZE)')
-    const productIds = await ids(server.url('seeded'))
-    const [about] = await server.ask<{ version: string }>(
-      sql => sql`SELECT current_setting('server_version') AS version`,
-    )
-    const processId = Number(readFileSync(join(server.data, 'postmaster.pid'), 'utf8').split('\n')[0])
-    let copies = 0
-    return {
-      version: about?.version ?? 'unknown',
-      directory: server.folder,
-      productIds,
-      copy: async () => {
-        copies += 1
-        const name = `copy_${copies}`
-        await execute(server.url(), `CREATE DATABASE ${name} TEMPLATE seeded`)
-        return {
-          address: server.url(name),
-          countProducts: async () => (await ids(server.url(name))).length,
-          processorSeconds: () => processorSecondsOfFamily(processId),
-          [Symbol.asyncDispose]: () => execute(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
-        }
-      },
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-    }
-  } catch (error) {
-    await server[Symbol.asyncDispose]()
-    throw error
+  const [about] = await server.ask<{ version: string }>(sql => sql`SELECT current_setting('server_version') AS version`)
+  return {
+    version: about?.version ?? 'unknown',
+    directory: server.folder,
+    seeded: (version, interrupted) => seededOn(server, version, interrupted),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+async function seededOn(server: PostgresServer, version: Version, interrupted: AbortSignal): Promise<SeededDatabase> {
+  const template = `seeded_${version.name}`
+  await execute(server.url(), `CREATE DATABASE ${template}`)
+  await seed(version, server.url(template), interrupted)
+  await execute(server.url(template), 'VACUUM (FREEZE, ANALYZE)')
+  const productIds = await ids(server.url(template))
+  const processId = Number(readFileSync(join(server.data, 'postmaster.pid'), 'utf8').split('\n')[0])
+  let copies = 0
+  return {
+    productIds,
+    copy: async () => {
+      copies += 1
+      const name = `${template}_${copies}`
+      await execute(server.url(), `CREATE DATABASE ${name} TEMPLATE ${template}`)
+      return {
+        address: server.url(name),
+        countProducts: async () => (await ids(server.url(name))).length,
+        processorSeconds: () => processorSecondsOfFamily(processId),
+        [Symbol.asyncDispose]: () => execute(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
+      }
+    },
   }
 }
 

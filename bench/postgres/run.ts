@@ -4,10 +4,11 @@ import type { Bench } from '../catalog/bench.ts'
 import { measureRound } from '../catalog/measurement.ts'
 import { SERVICE } from '../catalog/servers.ts'
 import { workloadsOver } from '../catalog/workloads.ts'
-import { runBench, temporaryFolder } from '../command.ts'
+import { installPeers, runBench, temporaryFolder } from '../command.ts'
 import { comparisonTable, type Round } from '../comparison.ts'
 import { machineLine, runtimes } from '../machine.ts'
-import { type BenchOptions, chosen } from '../options.ts'
+import { chosen, type PeersOptions, readPeersOptions } from '../options.ts'
+import { WORKING_TREE } from '../stockroom.ts'
 import { renderTable } from '../table.ts'
 import { startDatabase } from './database.ts'
 import { measureNodes, type NodesRound, nodesTable } from './nodes.ts'
@@ -20,16 +21,18 @@ const NODES = 'nodes'
 
 const PARTS = [...WORKLOADS, NODES]
 
-process.exitCode = await runBench('postgres', PARTS, run)
+process.exitCode = await runBench(() => readPeersOptions('postgres', PARTS), run)
 
-async function run(options: BenchOptions, interrupted: AbortSignal): Promise<void> {
+async function run(options: PeersOptions, interrupted: AbortSignal): Promise<void> {
+  await installPeers(interrupted)
   const parts = chosen(
     PARTS.map(name => ({ name })),
     options.only,
   ).map(({ name }) => name)
-  const others = chosen(peers, options.against)
+  const others = chosen(peers, options.peers)
   await using folder = await temporaryFolder(options.directory ?? tmpdir())
-  await using database = await startDatabase(options.directory, interrupted)
+  await using server = await startDatabase(options.directory)
+  const database = await server.seeded(WORKING_TREE, interrupted)
   const all = workloadsOver(database.productIds).filter(({ name }) => WORKLOADS.includes(name))
   const workloads = all.filter(({ name }) => parts.includes(name))
   const bench = { directory: folder.path, database, workloads, interrupted }
@@ -47,7 +50,7 @@ async function run(options: BenchOptions, interrupted: AbortSignal): Promise<voi
 
   const { connections, seconds } = options
   const style = options.markdown ? 'markdown' : 'plain'
-  console.log(machineLine([...runtimes(), `PostgreSQL ${database.version}`], database.directory))
+  console.log(machineLine([...runtimes(), `PostgreSQL ${server.version}`], server.directory))
   console.log(`${options.rounds} rounds of ${seconds} s over ${connections} connections, one server at a time`)
   for (const { name, title } of workloads) {
     const comparison = {

@@ -1,0 +1,68 @@
+import { join } from 'node:path'
+import type { ModelServer } from '../../test/harness/peers/model-server.ts'
+import { type RunningServer, startServer } from '../server-process.ts'
+import { commandOf, type Version } from '../stockroom.ts'
+import { stopwatch } from '../stopwatch.ts'
+import { longAnswer, piecesOf } from './answer.ts'
+
+export const ANSWER_CHARACTERS = 16_000
+
+/** What the model says, as it comes. */
+export const PIECES: readonly string[] = piecesOf(longAnswer(ANSWER_CHARACTERS))
+
+/** One answer, as a listener got it. */
+export interface ChatMeasurement {
+  readonly wire: Buffer<ArrayBuffer>
+  /** That of the server, from the listener's request to the end of the answer; null where the system does not tell. */
+  readonly processorSeconds: number | null
+}
+
+/** The chat with a database of its own in a folder, asking that model. */
+export function startChat(
+  version: Version,
+  folder: string,
+  model: ModelServer,
+  interrupted: AbortSignal,
+): Promise<RunningServer> {
+  const name = `${version.name} chat`
+  return startServer(
+    {
+      name,
+      command: commandOf(version, 'chat', '--host', '127.0.0.1', '--port', '0', '--access-log', 'off'),
+      directory: folder,
+      environment: {
+        STREAMS_PER_ADDRESS: '100000',
+        DATABASE_URL: `sqlite:${join(folder, `${version.name}.db`)}`,
+        ...model.environment,
+      },
+    },
+    interrupted,
+  )
+}
+
+/** Has one answer streamed to one listener. Each piece is sent when the event of the one before has arrived. */
+export async function measureAnswer(
+  running: RunningServer,
+  model: ModelServer,
+  coding: string,
+): Promise<ChatMeasurement> {
+  const path = `${running.address}/chat/${crypto.randomUUID()}`
+  await fetch(path, { method: 'POST', body: new URLSearchParams({ user_prompt: 'Tell me about shelves' }) })
+  const processorTime = stopwatch(running.processorSeconds)
+  const listening = fetch(path.replace('/chat/', '/chatstream/'), {
+    headers: { 'Accept-Encoding': coding },
+    decompress: false,
+  }).then(({ body }) => body?.getReader())
+  const call = await model.nextCall()
+  const wire: Uint8Array[] = []
+  for (const piece of PIECES) {
+    await call.send(piece)
+    const reader = await listening
+    const read = await reader?.read()
+    if (read?.value) wire.push(read.value)
+  }
+  await call.finish()
+  const reader = await listening
+  for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) wire.push(read.value)
+  return { wire: Buffer.concat(wire), processorSeconds: processorTime() }
+}

@@ -1,0 +1,83 @@
+import { tmpdir } from 'node:os'
+import { seedDatabase } from '../catalog/seeded-database.ts'
+import { WORKLOADS, workloadsOver } from '../catalog/workloads.ts'
+import { runBench, temporaryFolder } from '../command.ts'
+import { machineLine } from '../machine.ts'
+import { chosen, readVersionsOptions, type VersionsOptions } from '../options.ts'
+import { startDatabase } from '../postgres/database.ts'
+import { type Version, WORKING_TREE } from '../stockroom.ts'
+import { renderTable } from '../table.ts'
+import { compareWorkload, type Side } from './catalog.ts'
+import { compareChat } from './chat.ts'
+import { checkOut, commitOf } from './checkout.ts'
+import { compareMarkdown } from './markdown.ts'
+import { versionsTable } from './table.ts'
+import type { Pair, Row } from './turns.ts'
+
+type Measure = (
+  versions: Pair<Version>,
+  folder: string,
+  options: VersionsOptions,
+  interrupted: AbortSignal,
+) => Promise<Row[]>
+
+const PARTS: readonly { readonly name: string; readonly measure: Measure }[] = [
+  { name: 'markdown', measure: async (versions, _, options) => [await compareMarkdown(versions, options)] },
+  { name: 'chat', measure: async (...told) => [await compareChat(...told)] },
+  { name: 'catalog', measure: compareOnSqlite },
+  { name: 'postgres', measure: compareOnPostgres },
+]
+
+process.exitCode = await runBench(
+  () =>
+    readVersionsOptions(
+      PARTS.map(({ name }) => name),
+      WORKLOADS,
+    ),
+  run,
+)
+
+async function run(options: VersionsOptions, interrupted: AbortSignal): Promise<void> {
+  const parts = chosen(PARTS, options.parts)
+  const commit = await commitOf(options.revision, interrupted)
+  await using folder = await temporaryFolder(options.directory ?? tmpdir())
+  const versions = [await checkOut(commit, folder.path, interrupted), { ...WORKING_TREE, name: 'now' }] as const
+  const rows: Row[] = []
+  for (const { name, measure } of parts) {
+    console.error(`measuring ${name}`)
+    rows.push(...(await measure(versions, folder.path, options, interrupted)))
+  }
+  const { rounds, seconds, connections } = options
+  console.log(machineLine([`Bun ${Bun.version}`], folder.path))
+  console.log(`${rounds} rounds of ${seconds} turns each, requests over ${connections} connections\n`)
+  const table = versionsTable(`Before, at ${commit}, and now, in the working tree`, rows)
+  console.log(renderTable(table, options.markdown ? 'markdown' : 'plain'))
+}
+
+async function compareOnSqlite(...[versions, folder, options, interrupted]: Parameters<Measure>): Promise<Row[]> {
+  const side = async (version: Version) => ({ version, database: await seedDatabase(version, folder, interrupted) })
+  const [before, now] = versions
+  return await compareCatalog('SQLite', [await side(before), await side(now)], folder, options, interrupted)
+}
+
+async function compareOnPostgres(...[versions, folder, options, interrupted]: Parameters<Measure>): Promise<Row[]> {
+  await using server = await startDatabase(options.directory)
+  const side = async (version: Version) => ({ version, database: await server.seeded(version, interrupted) })
+  const [before, now] = versions
+  return await compareCatalog('PostgreSQL', [await side(before), await side(now)], folder, options, interrupted)
+}
+
+async function compareCatalog(
+  engine: string,
+  sides: Pair<Side>,
+  folder: string,
+  options: VersionsOptions,
+  interrupted: AbortSignal,
+): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const workload of chosen(workloadsOver(sides[0].database.productIds), options.only)) {
+    console.error(`measuring ${workload.name} on ${engine}`)
+    rows.push(...(await compareWorkload(engine, sides, workload, folder, options, interrupted)))
+  }
+  return rows
+}

@@ -1,30 +1,30 @@
 /** The longest prompt that a user may send, in Unicode code points. */
 export const PROMPT_MAX_CHARACTERS = 32_768
 
-/** A language model that answers prompts, whichever it is. */
+/** A language model, from any provider. */
 export interface ChatModel {
-  /** As it is chosen, for example `openai:gpt-5-mini`; `demo` for the offline one. Holds no secret. */
+  /** The name in the settings, for example `openai:gpt-5-mini`; `demo` for the offline model. Contains no secret. */
   readonly name: string
   /**
-   * Asks the model, and yields its answer as it comes: pieces of markdown, none of them empty.
+   * Asks the model, and yields its answer as it arrives: pieces of markdown, none of them empty, without U+0000.
    *
-   * A call that fails before its first piece is made again a few times; one that has begun never. Throws an
-   * `AnswerError` when the answer fails or has to be ended; what was yielded until then stands. Returns quietly when the
-   * signal says stop. Stopping and leaving the loop both close the provider's connection; to end it while a piece is
-   * awaited, use the signal, as an async generator cannot be left meanwhile.
+   * A call that fails before its first piece is retried a few times; later failures are final. Throws an `AnswerError` if
+   * the answer fails or exceeds a limit; the pieces yielded so far remain valid. Returns without an error when the signal
+   * is aborted. Aborting and leaving the loop both close the connection to the provider. An async generator cannot be left
+   * while a piece is awaited: use the signal then.
    */
   readonly answer: (question: Question) => AsyncGenerator<string, void, undefined>
 }
 
 export interface Question {
-  /** The instruction that the model answers under. */
+  /** The system instruction. */
   readonly system: string
   readonly prompt: string
-  /** Ends the answer, wherever it is. */
+  /** Ends the answer at any point. */
   readonly signal: AbortSignal
 }
 
-/** Why an answer failed, or was ended before the model was done. */
+/** Why an answer failed or was cut off. */
 export type AnswerFailure =
   | 'credential refused'
   | 'no credit'
@@ -42,8 +42,8 @@ export type AnswerFailure =
   | 'too long'
 
 /**
- * An answer that failed. Its message is one sentence or two for whoever asked: what happened and what to do. It holds
- * no credential, no address, and nothing that the provider wrote.
+ * An answer that failed. The message tells the user in a sentence or two what happened and what to do. It contains no
+ * credential, no address, and no text from the provider.
  */
 export class AnswerError extends Error {
   override name = 'AnswerError'

@@ -1,9 +1,9 @@
 /**
- * What the demo model says: that it is one, a list, a table, and the code that plugs in a real one. A question for a
- * table, or for code, has that first. Nothing of the question is repeated.
+ * The demo model's answer: it introduces itself, shows a list and a table, and explains in code how to use a real model.
+ * A question that mentions a table or code gets that first. The answer repeats no text of the question.
  */
 export function demoAnswer(question: string): string {
-  // A conversation may stand before the question: its last paragraph is what is asked now.
+  // The text may begin with earlier messages. The current question is the last paragraph.
   const asked =
     question
       .trim()
@@ -56,4 +56,4 @@ const TABLE = `## What each provider needs
 | \`compatible:MODEL\` | \`CHAT_API_KEY\`, where it needs one | at \`CHAT_BASE_URL\` |
 | *unset* | none | here: this demo |`
 
-const END = `Start it so, ask again, and a real model answers.`
+const END = `Restart it like this, ask again, and a real model answers.`

@@ -8,10 +8,10 @@ import type {
 import { type Clock, pause } from '../clock.ts'
 import { demoAnswer } from './demo-answer.ts'
 
-/** About as fast as a quick model writes. */
+/** About the speed of a fast model. */
 const PIECE_EVERY_MS = 20
 
-/** A word with the blanks after it, or blanks alone: about what a model's token is. */
+/** A word with the spaces after it, or spaces alone: about the size of a token. */
 const PIECE = /\S*\s+|\S+/g
 
 const NO_USAGE: LanguageModelV4Usage = {
@@ -19,7 +19,7 @@ const NO_USAGE: LanguageModelV4Usage = {
   outputTokens: { total: 0, text: 0, reasoning: 0 },
 }
 
-/** A model of the AI SDK that is none: it writes a fixed answer, piece by piece, and needs no network. */
+/** An imitation of an AI SDK model: it streams a fixed answer, and needs no network. */
 export function demoModel(clock: Clock): LanguageModelV4 {
   return {
     specificationVersion: 'v4',

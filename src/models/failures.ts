@@ -2,23 +2,23 @@ import { APICallError, JSONParseError, StreamProviderError, TypeValidationError 
 import { AnswerError } from './chat-model.ts'
 import { retryAfterMs } from './retry-after.ts'
 
-/** A longer wait is not told to the minute. */
+/** Longer waits are not given in minutes. */
 const LATER_MAX_MS = 7_200_000
 
-/** What a sentence about a failure names. */
+/** Names for messages about failures. */
 export interface Service {
-  /** Begins the sentence. */
+  /** The subject of the sentence. */
   readonly title: string
   readonly credentialVariable: string
   readonly addressVariable: string
 }
 
-/** What the AI SDK threw, or put into its stream, in our words. Nothing of its own text is taken over. */
+/** Translates an error that the AI SDK threw or put into its stream. Its own text is not used. */
 export function answerError(error: unknown, service: Service, model: string): AnswerError {
   if (error instanceof AnswerError) return error
   const { title, addressVariable } = service
   if (APICallError.isInstance(error)) {
-    // What our own `fetch` threw comes wrapped.
+    // The AI SDK wraps errors from our own `fetch`.
     if (error.cause instanceof AnswerError) return error.cause
     if (error.statusCode === undefined) {
       return new AnswerError(
@@ -41,7 +41,7 @@ function refusal(
   headers: Record<string, string> = {},
 ): AnswerError {
   const { title, addressVariable, credentialVariable } = service
-  // Google answers 400 to a wrong credential; OpenAI answers 429 when there is no money left.
+  // Google sends 400 for a wrong credential. OpenAI sends 429 when the account has no credit left.
   if (status === 401 || status === 403 || body.includes('API_KEY_INVALID')) {
     return new AnswerError('credential refused', `${title} refused the credential: check ${credentialVariable}.`)
   }
@@ -51,12 +51,12 @@ function refusal(
   if (status === 404) {
     return new AnswerError(
       'model unknown',
-      `${title} knows no model ${JSON.stringify(model)}: check CHAT_MODEL and ${addressVariable}.`,
+      `${title} has no model ${JSON.stringify(model)}: check CHAT_MODEL and ${addressVariable}.`,
     )
   }
   if (status === 429) {
     const when = later(retryAfterMs(headers))
-    return new AnswerError('rate limited', `${title} takes no more questions at the moment: try again ${when}.`)
+    return new AnswerError('rate limited', `${title} limits the rate of requests: try again ${when}.`)
   }
   if (status >= 500) {
     return new AnswerError('provider failed', `${title} failed (status ${status}): try again a little later.`)
@@ -64,17 +64,17 @@ function refusal(
   if (status >= 400) {
     return new AnswerError(
       'request refused',
-      `${title} refused the question (status ${status}): it may be too long, or more than the model can do.`,
+      `${title} rejected the question (status ${status}): it may be too long, or ask for more than the model can do.`,
     )
   }
   return notUnderstood(service)
 }
 
-/** For a provider that does not keep to its protocol. */
+/** The provider violated its protocol. */
 export function notUnderstood({ title, addressVariable }: Service): AnswerError {
   return new AnswerError(
     'not understood',
-    `${title} sent something that is no answer of a model: check ${addressVariable}, or try again.`,
+    `${title} sent a response that is not a model's answer: check ${addressVariable}, or try again.`,
   )
 }
 

@@ -6,13 +6,13 @@ import type { Service } from './failures.ts'
 import { PROVIDERS, type Provider } from './providers.ts'
 import { type ModelChoice, providerAddress } from './settings.ts'
 
-/** The demo model's one setting is that no other is chosen. */
+/** The demo model has no settings, except that no other model is chosen. */
 const DEMO: Service = { title: 'The demo model', credentialVariable: 'CHAT_MODEL', addressVariable: 'CHAT_MODEL' }
 
 /**
- * The model that the settings choose: `choice` is CHAT_MODEL, null for the offline demo model; `baseUrl` is
- * CHAT_BASE_URL. Credentials come from the environment alone. Nobody is asked anything yet.
- * Throws a `SettingError` that names the variable which is missing or wrong.
+ * Opens the chosen model, without calling it. `choice` is CHAT_MODEL, `null` for the offline demo model; `baseUrl` is
+ * CHAT_BASE_URL. Credentials come from the environment only. Throws a `SettingError` that names the missing or wrong
+ * variable.
  */
 export async function openChatModel(
   choice: ModelChoice | null,
@@ -22,18 +22,18 @@ export async function openChatModel(
   return choice === null ? openDemo(clock) : openProvided(choice, baseUrl, clock)
 }
 
-// What asks a model is imported here, since the AI SDK takes longer to load than all else that a command loads.
+// These functions import the AI SDK when they run, because it takes longer to load than the rest of a command.
 
 async function openDemo(clock: Clock): Promise<ChatModel> {
-  const [{ answering }, { demoModel }] = await Promise.all([import('./answer.ts'), import('./demo.ts')])
-  return answering({ name: 'demo', languageModel: demoModel(clock), service: DEMO }, clock)
+  const [{ limitedModel }, { demoModel }] = await Promise.all([import('./answer.ts'), import('./demo.ts')])
+  return limitedModel({ name: 'demo', languageModel: demoModel(clock), service: DEMO }, clock)
 }
 
 async function openProvided(choice: ModelChoice, baseUrl: string | null, clock: Clock): Promise<ChatModel> {
   const provider = PROVIDERS[choice.provider]
   const apiKey = credentialFor(provider, choice)
   const baseURL = addressOf(provider, choice, baseUrl)
-  const [{ answering }, { providerFetch }, { createProviderRegistry }] = await Promise.all([
+  const [{ limitedModel }, { providerFetch }, { createProviderRegistry }] = await Promise.all([
     import('./answer.ts'),
     import('./provider-fetch.ts'),
     import('ai'),
@@ -41,27 +41,27 @@ async function openProvided(choice: ModelChoice, baseUrl: string | null, clock: 
   const name = `${choice.provider}:${choice.model}` as const
   const loaded = await provider.load({ baseURL, fetch: providerFetch(provider), ...(apiKey !== null && { apiKey }) })
   const languageModel = createProviderRegistry({ [choice.provider]: loaded }).languageModel(name)
-  return answering({ name, languageModel, service: provider }, clock)
+  return limitedModel({ name, languageModel, service: provider }, clock)
 }
 
 function credentialFor(provider: Provider, choice: ModelChoice): string | null {
   const apiKey = credential(provider.credentialVariable)
-  if (apiKey === null && provider.credentialNeeded) {
-    throw new SettingError(`${provider.credentialVariable}: a credential is needed for a model of ${choice.provider}:`)
+  if (apiKey === null && provider.credentialRequired) {
+    throw new SettingError(`${provider.credentialVariable}: a credential is required for ${choice.provider}: models`)
   }
   return apiKey
 }
 
 function addressOf(provider: Provider, choice: ModelChoice, baseUrl: string | null): string {
-  if (provider.usualAddress === null) {
+  if (provider.defaultAddress === null) {
     if (baseUrl !== null) return baseUrl
-    throw new SettingError(`${provider.addressVariable}: an address is needed for a model of ${choice.provider}:`)
+    throw new SettingError(`${provider.addressVariable}: a URL is required for ${choice.provider}: models`)
   }
   if (baseUrl !== null) {
     throw new SettingError(
-      `CHAT_BASE_URL: is for compatible: models; ${choice.provider}: has ${provider.addressVariable}`,
+      `CHAT_BASE_URL: applies to compatible: models only; for ${choice.provider}: set ${provider.addressVariable}`,
     )
   }
   const address = providerAddress(provider.addressVariable)
-  return address === null ? provider.usualAddress : address + provider.addressSuffix
+  return address === null ? provider.defaultAddress : address + provider.addressSuffix
 }

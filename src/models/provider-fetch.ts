@@ -1,40 +1,40 @@
 import { AnswerError } from './chat-model.ts'
 import type { Service } from './failures.ts'
 
-/** What a provider may send for one answer, with all that its protocol wraps around the text. */
+/** Size limit of one response, including the protocol around the text. */
 const RESPONSE_MAX_BYTES = 67_108_864
 
-/** What is handed on before everybody else has a turn of the event loop. */
+/** Bytes passed on per turn of the event loop. */
 const PART_MAX_BYTES = 16_384
 
 const CARRIAGE_RETURN = 0x0d
 const LINE_FEED = 0x0a
 
-/** What a wrong address often shows: a web page, or an answer that is no stream. */
-const NO_STREAM = /^(text\/html|application\/json)\b/i
+/** A wrong address often leads to a web page or a JSON document. */
+const NOT_A_STREAM = /^(text\/html|application\/json)\b/i
 
-/** `fetch` for a provider's package. It follows no redirect, as the credential would go along, and bounds what is read. */
+/** `fetch` for a provider's package. It limits the response, and follows no redirects, which would pass on the credential. */
 export function providerFetch(service: Service): typeof fetch {
   const boundedFetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const response = await fetch(input, { ...init, redirect: 'manual' })
-    if (response.ok && NO_STREAM.test(response.headers.get('Content-Type') ?? '')) {
+    if (response.ok && NOT_A_STREAM.test(response.headers.get('Content-Type') ?? '')) {
       await response.body?.cancel()
       throw new AnswerError(
         'not understood',
-        `${service.title} answered with a page or a document, not with a stream: check ${service.addressVariable}.`,
+        `${service.title} answered with a web page or a document instead of a stream: check ${service.addressVariable}.`,
       )
     }
     if (response.body === null) return response
-    return new Response(whatCame(response.body, init?.signal ?? undefined, service), response)
+    return new Response(limitedBody(response.body, init?.signal ?? undefined, service), response)
   }
   return Object.assign(boundedFetch, { preconnect: fetch.preconnect })
 }
 
 /**
- * All that came of a body, within the bound, in small parts. A connection that breaks ends it like any other end, as an
- * error would overtake what came before it; the AI SDK knows by the protocol that the answer is not whole.
+ * A response body in small parts, up to the limit. A broken connection looks like a normal end, because an error would
+ * discard the parts before it; the AI SDK sees from the protocol that the answer is incomplete.
  */
-function whatCame(
+function limitedBody(
   body: ReadableStream<Uint8Array>,
   signal: AbortSignal | undefined,
   service: Service,
@@ -54,11 +54,11 @@ function whatCame(
         received += value.length
         if (received > RESPONSE_MAX_BYTES) {
           await reader.cancel()
-          throw new AnswerError('too long', `${service.title} sent more than is read of one answer; it ends here.`)
+          throw new AnswerError('too long', `${service.title} sent more than 64 MiB for one answer, so it was cut off.`)
         }
         rest = lines.of(value)
       }
-      // All that is there would be handed on within one turn of the event loop: a quick provider would stop the others.
+      // Otherwise everything that has arrived is passed on in one turn, and a fast provider blocks all other work.
       await new Promise(resolve => setImmediate(resolve))
       controller.enqueue(rest.subarray(0, PART_MAX_BYTES))
       rest = rest.subarray(PART_MAX_BYTES)
@@ -68,21 +68,21 @@ function whatCame(
 }
 
 /**
- * Writes each line break of an event stream as a line feed. The AI SDK's parser takes all three kinds, but for each
- * carriage return it looks through all the rest of what came for a line feed.
+ * Turns every line break of an event stream into a line feed. The AI SDK's parser accepts carriage returns, but for each
+ * one it searches all remaining text for a line feed.
  */
 class LineFeeds {
-  #isBehindReturn = false
+  #isAfterReturn = false
 
   of(bytes: Uint8Array): Uint8Array {
-    if (!this.#isBehindReturn && !bytes.includes(CARRIAGE_RETURN)) return bytes
+    if (!this.#isAfterReturn && !bytes.includes(CARRIAGE_RETURN)) return bytes
     const written = new Uint8Array(bytes.length)
     let length = 0
     for (const byte of bytes) {
-      const endsBreak = this.#isBehindReturn && byte === LINE_FEED
-      this.#isBehindReturn = byte === CARRIAGE_RETURN
-      if (endsBreak) continue
-      written[length] = this.#isBehindReturn ? LINE_FEED : byte
+      const isSecondHalf = this.#isAfterReturn && byte === LINE_FEED
+      this.#isAfterReturn = byte === CARRIAGE_RETURN
+      if (isSecondHalf) continue
+      written[length] = this.#isAfterReturn ? LINE_FEED : byte
       length += 1
     }
     return written.subarray(0, length)

@@ -2,21 +2,21 @@ import type { ProviderV4 } from '@ai-sdk/provider'
 import type { Service } from './failures.ts'
 import type { ModelProvider } from './settings.ts'
 
-/** Who runs models. */
+/** A service that runs models. */
 export interface Provider extends Service {
-  readonly credentialNeeded: boolean
-  /** Where it usually is; null where there is no such place. */
-  readonly usualAddress: string | null
-  /** What is added to the address that the variable gives. */
+  readonly credentialRequired: boolean
+  /** `null` if there is no default. */
+  readonly defaultAddress: string | null
+  /** Appended to an address from the variable. */
   readonly addressSuffix: string
-  /** Loads the AI SDK's package for this provider. Each takes its time and memory, so only the chosen one is loaded. */
+  /** Loads the AI SDK's package for this provider. Only the chosen one is loaded, to save time and memory. */
   readonly load: (connection: Connection) => Promise<ProviderV4>
 }
 
-/** All that a provider's package would otherwise look up in the environment by itself. */
+/** Passed explicitly, because the packages would otherwise read the environment themselves. */
 interface Connection {
   readonly baseURL: string
-  /** Left out where no credential is given to a provider that needs none. */
+  /** Omitted if the provider needs no credential and none is set. */
   readonly apiKey?: string
   readonly fetch: typeof fetch
 }
@@ -25,37 +25,37 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {
     title: 'OpenAI',
     credentialVariable: 'OPENAI_API_KEY',
-    credentialNeeded: true,
+    credentialRequired: true,
     addressVariable: 'OPENAI_BASE_URL',
-    usualAddress: 'https://api.openai.com/v1',
+    defaultAddress: 'https://api.openai.com/v1',
     addressSuffix: '',
     load: async connection => (await import('@ai-sdk/openai')).createOpenAI(connection),
   },
   anthropic: {
     title: 'Anthropic',
     credentialVariable: 'ANTHROPIC_API_KEY',
-    credentialNeeded: true,
+    credentialRequired: true,
     addressVariable: 'ANTHROPIC_BASE_URL',
-    usualAddress: 'https://api.anthropic.com/v1',
+    defaultAddress: 'https://api.anthropic.com/v1',
     addressSuffix: '',
     load: async connection => (await import('@ai-sdk/anthropic')).createAnthropic(connection),
   },
   google: {
     title: 'Google',
     credentialVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
-    credentialNeeded: true,
+    credentialRequired: true,
     addressVariable: 'GOOGLE_GEMINI_BASE_URL',
-    usualAddress: 'https://generativelanguage.googleapis.com/v1beta',
-    // Google's own clients read the variable as an address without a version.
+    defaultAddress: 'https://generativelanguage.googleapis.com/v1beta',
+    // Google's own clients expect an address without a version in this variable.
     addressSuffix: '/v1beta',
     load: async connection => (await import('@ai-sdk/google')).createGoogle(connection),
   },
   compatible: {
     title: 'The model server',
     credentialVariable: 'CHAT_API_KEY',
-    credentialNeeded: false,
+    credentialRequired: false,
     addressVariable: 'CHAT_BASE_URL',
-    usualAddress: null,
+    defaultAddress: null,
     addressSuffix: '',
     load: async connection =>
       (await import('@ai-sdk/openai-compatible')).createOpenAICompatible({ name: 'compatible', ...connection }),

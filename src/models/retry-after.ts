@@ -1,4 +1,4 @@
-/** How long a refusal asks to wait (RFC 9110, 10.2.3: seconds or a date); null when it does not say. */
+/** The wait in a `Retry-After` header, which has seconds or a date (RFC 9110, 10.2.3); `null` if there is none. */
 export function retryAfterMs(headers: Readonly<Record<string, string>>): number | null {
   const text = headers['retry-after']
   if (text === undefined) return null

@@ -11,13 +11,13 @@ describe('a setting', () => {
   test('that names no provider is refused, and not repeated', async () => {
     for (const text of ['sk-secret', 'mistral:large', ':x', 'OPENAI:gpt-5-mini']) {
       const message = await settingError({ CHAT_MODEL: text, OPENAI_API_KEY: 'key' })
-      expect(message).toBe('CHAT_MODEL: write PROVIDER:MODEL; the providers are openai, anthropic, google, compatible')
+      expect(message).toBe('CHAT_MODEL: use PROVIDER:MODEL; providers are openai, anthropic, google, compatible')
     }
   })
 
   test('that names no model is refused', async () => {
     for (const text of ['openai:', 'openai: ']) {
-      expect(await settingError({ CHAT_MODEL: text, OPENAI_API_KEY: 'key' })).toStartWith("CHAT_MODEL: a model's name")
+      expect(await settingError({ CHAT_MODEL: text, OPENAI_API_KEY: 'key' })).toStartWith('CHAT_MODEL: a model name')
     }
   })
 
@@ -40,7 +40,7 @@ describe('a setting', () => {
   })
 
   test('that chooses a compatible model needs an address', async () => {
-    expect(await settingError({ CHAT_MODEL: 'compatible:m' })).toStartWith('CHAT_BASE_URL: an address is needed')
+    expect(await settingError({ CHAT_MODEL: 'compatible:m' })).toStartWith('CHAT_BASE_URL: a URL is required')
   })
 
   test('that is no address to add paths to is refused, and not repeated', async () => {
@@ -73,7 +73,7 @@ describe('a setting', () => {
   test('that no header can carry is refused, and not repeated', async () => {
     for (const text of ['two words', 'line\nbreak', 'schlüssel']) {
       const message = await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY: text })
-      expect(message).toBe('OPENAI_API_KEY: a credential is printable ASCII without blanks')
+      expect(message).toBe('OPENAI_API_KEY: a credential must be printable ASCII without spaces')
     }
   })
 
@@ -81,7 +81,7 @@ describe('a setting', () => {
     using folder = temporaryFolder()
     const file = join(folder.path, 'none')
     const twice = { CHAT_MODEL: 'openai:m', OPENAI_API_KEY: 'key', OPENAI_API_KEY_FILE: file }
-    expect(await settingError(twice)).toBe('OPENAI_API_KEY and OPENAI_API_KEY_FILE: set one of the two')
+    expect(await settingError(twice)).toBe('OPENAI_API_KEY and OPENAI_API_KEY_FILE are both set; set one')
     expect(await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY_FILE: file })).toStartWith(
       'OPENAI_API_KEY_FILE: ',
     )

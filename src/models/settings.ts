@@ -1,28 +1,27 @@
 import { fromEnvironment, type Setting } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 
-/** Who runs the model. `compatible` is any server that speaks the OpenAI chat-completions protocol. */
+/** `compatible` is any server with the OpenAI chat-completions protocol. */
 const MODEL_PROVIDERS = ['openai', 'anthropic', 'google', 'compatible'] as const
 export type ModelProvider = (typeof MODEL_PROVIDERS)[number]
 
 export interface ModelChoice {
   readonly provider: ModelProvider
-  /** The model's name, as its provider spells it. */
+  /** The provider's name for the model. */
   readonly model: string
 }
 
-/** For the --help of the commands that ask a model. */
-export const CREDENTIALS_NOTE = `A provider's credential comes from the environment alone: OPENAI_API_KEY, ANTHROPIC_API_KEY,
-GOOGLE_GENERATIVE_AI_API_KEY, or CHAT_API_KEY for compatible:. Each may be in a file instead, which the same name
-with _FILE at its end tells.`
+/** For the --help of commands that use a model. */
+export const CREDENTIALS_NOTE = `Credentials come from the environment only: OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, or
+CHAT_API_KEY for compatible: models. To read a credential from a file, add _FILE to the name of its variable.`
 
-/** The model that answers; null is the offline demo model. */
+/** `null` for the offline demo model. */
 export const chatModel: Setting<ModelChoice | null> = {
   variable: 'CHAT_MODEL',
   flag: 'model',
   placeholder: 'PROVIDER:MODEL',
   fallback: '',
-  meaning: `the model that answers, of ${MODEL_PROVIDERS.join(', ')}; an offline demo model by default`,
+  meaning: `the model to use; providers are ${MODEL_PROVIDERS.join(', ')}; an offline demo model by default`,
   parse: text => (text === '' ? null : modelChoice(text)),
 }
 
@@ -31,11 +30,11 @@ export const chatBaseUrl: Setting<string | null> = {
   flag: 'base-url',
   placeholder: 'URL',
   fallback: '',
-  meaning: 'where the server of a compatible: model is, for example http://localhost:11434/v1',
+  meaning: 'base URL of the server for compatible: models, for example http://localhost:11434/v1',
   parse: text => (text === '' ? null : webAddress(text)),
 }
 
-/** The address of a provider, under the name that the provider's clients know; it has no flag. `null` when not set. */
+/** A provider's address from the variable that its own clients use; there is no flag. `null` if it is not set. */
 export function providerAddress(variable: string): string | null {
   return fromEnvironment(variable, webAddress)
 }
@@ -44,23 +43,23 @@ function modelChoice(text: string): ModelChoice {
   const [scheme = '', ...rest] = text.split(':')
   const provider = MODEL_PROVIDERS.find(name => name === scheme)
   if (!provider) {
-    // Not repeated: it may be a credential in the wrong variable.
-    throw new SettingError(`write PROVIDER:MODEL; the providers are ${MODEL_PROVIDERS.join(', ')}`)
+    // The message does not repeat the value, which may be a credential in the wrong variable.
+    throw new SettingError(`use PROVIDER:MODEL; providers are ${MODEL_PROVIDERS.join(', ')}`)
   }
   const model = rest.join(':').trim()
-  if (model === '') throw new SettingError(`a model's name is needed after ${provider}:, as its provider spells it`)
+  if (model === '') throw new SettingError(`a model name is required after ${provider}:`)
   return { provider, model }
 }
 
-/** The address of a web interface, to which paths are added. It may hold a password, so no error repeats it. */
+/** A base URL, to which paths are appended. It may contain a password, so errors do not repeat it. */
 function webAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new SettingError('that is no web address; write it as http://localhost:11434/v1')
+    throw new SettingError('an http or https URL is required, for example http://localhost:11434/v1')
   }
   if (url.username !== '' || url.password !== '') {
-    throw new SettingError('an address holds no user and no password; the credential has a variable of its own')
+    throw new SettingError('the URL must not contain a user or password; the credential has a variable of its own')
   }
-  if (url.search !== '' || url.hash !== '') throw new SettingError('an address to add paths to has no ? and no #')
+  if (url.search !== '' || url.hash !== '') throw new SettingError('the URL must not contain ? or #')
   return url.href.replace(/\/+$/, '')
 }

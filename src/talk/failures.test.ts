@@ -38,7 +38,7 @@ test('a model that is not there is told', async () => {
   await expectTold(
     call => call.refuse(404),
     1,
-    'The model server knows no model "small-model": check CHAT_MODEL and CHAT_BASE_URL.',
+    'The model server has no model "small-model": check CHAT_MODEL and CHAT_BASE_URL.',
   )
 })
 

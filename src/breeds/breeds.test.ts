@@ -53,14 +53,14 @@ test('the page connects to /dogstream, listens for three topics, and has two emp
   expect(html).toContain('<div id="DogBreed"></div>')
 })
 
-test('the page forbids what is not from its own origin, and inline scripts', async () => {
+test('the page forbids inline scripts and anything from another origin', async () => {
   await using server = startBreeds(null)
   const policy = (await fetch(server.address)).headers.get('Content-Security-Policy') ?? ''
   expect(policy).toContain("default-src 'self'")
   expect(policy).not.toContain('script-src')
 })
 
-test('every file that the page names is served by the app, under an address that holds for just these contents', async () => {
+test('every file that the page names is served by the app, under an address that is valid for exactly these contents', async () => {
   await using server = startBreeds(null)
   const html = await (await fetch(server.address)).text()
   const paths = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
@@ -84,7 +84,7 @@ test('the stream is a status and a name for each key of message, in order, and a
   )
 })
 
-test('the stream is text/event-stream that nothing on the way may keep', async () => {
+test('the stream is text/event-stream that nothing on the way may cache', async () => {
   await using service = listService(() => listAnswer([]))
   await using server = startBreeds(service)
   const { headers } = await fetch(`${server.address}/dogstream`)
@@ -125,7 +125,7 @@ test('a status comes 0.2 s after the event before it, a name 0.2 s after its sta
   expect((await stream.next()).done).toBe(true)
 })
 
-test('names are shown as text, whatever they hold', async () => {
+test('the stream sends names as text, whatever they hold', async () => {
   await using service = listService(() => listAnswer(['<img src=x onerror=alert(1)>', 'a"b&c', 'two\nlines\rhere']))
   const stream = await streamOf(service)
   expect(stream).toContain(name('&lt;img src=x onerror=alert(1)&gt;'))
@@ -198,12 +198,12 @@ test('a list service that gives no full answer within 10 s is one status that sa
   expect(await answer).toBe(`:\n\n${failure('gave no full answer within 10 seconds')}`)
 })
 
-test('a plain client that says nothing of what it has gets no frames but events', async () => {
+test('a plain client that does not say how many names it has gets no event ids', async () => {
   await using service = listService(() => listAnswer(['akita']))
   expect(await streamOf(service)).not.toContain('id:')
 })
 
-test('a client that counts its names gets the number of each, and goes on after the last it has', async () => {
+test('a client that counts its names gets the number of each, and resumes after its last one', async () => {
   await using service = listService(() => listAnswer(['akita', 'boxer', 'corgi']))
   expect(await streamOf(service, '/dogstream?after=1')).toBe(
     `${MORE + name('boxer')}id: 2\n\n${MORE}${name('corgi')}id: 3\n\n${NO_MORE}`,
@@ -216,7 +216,7 @@ test('of a count in the address and one in Last-Event-ID, the greater counts', a
   expect(stream).toBe(`${MORE + name('corgi')}id: 3\n\n${NO_MORE}`)
 })
 
-test('who has all names gets the last status alone', async () => {
+test('a client that has all names gets the last status alone', async () => {
   await using service = listService(() => listAnswer(['akita']))
   expect(await streamOf(service, '/dogstream?after=1')).toBe(NO_MORE)
 })
@@ -253,14 +253,14 @@ test('the program serves the page, and ends with status 0 while a stream runs', 
   await reading
 })
 
-test('BREEDS_URL that is no address of http is refused with status 2 and not repeated', async () => {
+test('a BREEDS_URL that is not an HTTP address is refused with status 2 and not repeated', async () => {
   const { status, errors } = await run(['breeds'], { environment: { BREEDS_URL: 'ftp://user:secret@host/' } })
   expect(status).toBe(2)
   expect(errors).toContain('BREEDS_URL')
   expect(errors).not.toContain('secret')
 })
 
-test('a path that is not there is 404, and a method that a path does not have 405 with Allow', async () => {
+test('an unknown path is 404 on the breeds server, and an unsupported method 405 with Allow', async () => {
   await using server = startBreeds(null)
   expect((await fetch(`${server.address}/nothing`)).status).toBe(404)
   const answer = await fetch(`${server.address}/dogstream`, { method: 'POST' })

@@ -53,7 +53,7 @@ test('names arrive one by one and in order, each under the status that more are 
   expect(new Set(tab.requests().map(address => new URL(address).origin))).toEqual(new Set([server.address]))
 })
 
-test('when the list has ended the page stays as it is: no second connection, no second listing', async () => {
+test('when the list has ended, the page stays as it is: no second connection, no second listing', async () => {
   await using service = listService(() => listAnswer(NAMES))
   await using server = await startBreeds(service)
   await using tab = await browser.openTab()
@@ -94,7 +94,7 @@ test('a failure of the list service is shown as the status, and the page does no
   expect(service.asked()).toBe(1)
 })
 
-test('a connection that is cut goes on after the last name shown, by Last-Event-ID, and the page says that it was cut', async () => {
+test('a cut connection resumes after the last name shown, by Last-Event-ID, and the page says that it was cut', async () => {
   await using listing = await startSteppedListing()
   const { page } = listing.tab
   // Two names, and the status before the third.
@@ -111,7 +111,7 @@ test('a connection that is cut goes on after the last name shown, by Last-Event-
   expect(streamAddresses(listing.tab)).toEqual(['/dogstream?after=0'])
 })
 
-test('a connection that is cut before the browser could use the id of the last name goes on after that name', async () => {
+test('a connection that is cut before the browser could use the id of the last name resumes after that name', async () => {
   await using listing = await startSteppedListing()
   const { page } = listing.tab
   await listing.step(4)
@@ -123,7 +123,7 @@ test('a connection that is cut before the browser could use the id of the last n
   expect(streamAddresses(listing.tab)).toEqual(['/dogstream?after=0', '/dogstream?after=2'])
 })
 
-test('where the browser gives the connection up, the new one goes on after the last name that the page has', async () => {
+test('if the browser gives up the connection, the new one resumes after the last name on the page', async () => {
   await using service = listService(() => listAnswer(NAMES))
   await using server = await startBreeds(service)
   await using proxy = await startCuttingProxy(server.address)
@@ -146,7 +146,7 @@ test('where the browser gives the connection up, the new one goes on after the l
 })
 
 test.skipIf(!firefoxPath)(
-  'in Firefox too, a cut connection goes on, and the page stays as it is when done',
+  'in Firefox too, a cut connection resumes, and the page stays as it is when done',
   async () => {
     await using service = listService(() => listAnswer(NAMES))
     await using server = await startBreeds(service)
@@ -164,7 +164,7 @@ test.skipIf(!firefoxPath)(
   },
 )
 
-test('names that hold HTML are shown as text', async () => {
+test('the page shows names that hold HTML as text', async () => {
   const name = '<img src=x onerror="window.intruded = true"> & "more"'
   await using service = listService(() => listAnswer([name]))
   await using server = await startBreeds(service)

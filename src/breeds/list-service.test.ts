@@ -40,7 +40,7 @@ function endless(chunk: Uint8Array, everyMs: number) {
   return { body, cancelled: cancelled.promise }
 }
 
-test('an answer made to be slow to read stops nobody: it takes the time of a good one', async () => {
+test('an answer made to be slow to read holds up nobody: it takes the time of a good one', async () => {
   // For a search that begins anew at each quotation mark, this takes seconds.
   await using service = listService(() => new Response(`"${'\\"'.repeat(500_000)}`))
   const begun = performance.now()
@@ -48,14 +48,14 @@ test('an answer made to be slow to read stops nobody: it takes the time of a goo
   expect(performance.now() - begun).toBeLessThan(1_000)
 })
 
-test('a long answer of nothing but escapes is read as any other', async () => {
+test('a long answer of nothing but escapes is read like any other', async () => {
   await using service = listService(() => new Response(`{"message":{"akita":"${'\\"'.repeat(500_000)}"}}`))
   const begun = performance.now()
   expect(await streamOf(service)).toContain('>akita</div>')
   expect(performance.now() - begun).toBeLessThan(1_000)
 })
 
-test('visitors who come at the same time share one request, and one who comes later makes another', async () => {
+test('visitors who come at the same time share one request, and a later visitor makes another', async () => {
   const answered = Promise.withResolvers<void>()
   await using service = listService(async () => {
     await answered.promise
@@ -124,7 +124,7 @@ test('a redirect is not followed, wherever it leads', async () => {
   expect(elsewhere.asked()).toBe(0)
 })
 
-test('an answer that does not end is cut at 1 MiB, and its connection closed', async () => {
+test('an answer that does not end is cut at 1 MiB, and its connection is closed', async () => {
   const { body, cancelled } = endless(new Uint8Array(65_536).fill(0x20), 0)
   await using service = listService(() => new Response(body))
   expect(await streamOf(service)).toBe(failure('answered with more than 1048576 bytes'))
@@ -144,7 +144,7 @@ test('an answer that comes byte by byte has 10 s, and then its connection is clo
   await cancelled
 })
 
-test('a small answer that unpacks to much is cut at 1 MiB of what it unpacks to', async () => {
+test('a small answer that unpacks to much more is cut at 1 MiB unpacked', async () => {
   const packed = gzipSync(new Uint8Array(64 * 1_048_576))
   expect(packed.length).toBeLessThan(100_000)
   await using service = listService(() => new Response(packed, { headers: { 'Content-Encoding': 'gzip' } }))

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { answered, complaints, expectLastMessages, messages } from '../../test/harness/chat/chat-page.ts'
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
-import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 
 /** To unpack and start a browser takes its time on a busy machine. */
@@ -25,7 +25,7 @@ afterAll(async () => {
   await browser[Symbol.asyncDispose]()
 }, BROWSER_TIMEOUT_MS)
 
-test('a whole turn: what is sent is shown, what is waited for is said, the answer grows, and the field is ready again', async () => {
+test('a turn shows the prompt, says what it waits for, lets the answer grow, and makes the field ready again', async () => {
   await using tab = await browser.openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
   const { page } = tab
   await page.goto(server.chat.address)
@@ -48,7 +48,7 @@ test('a whole turn: what is sent is shown, what is waited for is said, the answe
   expect(complaints(tab)).toEqual([])
 })
 
-test('a second turn leaves the first as it is, and no id is there twice', async () => {
+test('a second turn leaves the first as it is, and no element id is duplicated', async () => {
   await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(server.chat.address)
@@ -71,7 +71,7 @@ test('a second turn leaves the first as it is, and no id is there twice', async 
   expect(complaints(tab)).toEqual([])
 })
 
-test('Shift+Enter begins a line, Enter sends, and one answer is waited for before the next is asked for', async () => {
+test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the answer', async () => {
   await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(server.chat.address)
@@ -96,7 +96,7 @@ test('Shift+Enter begins a line, Enter sends, and one answer is waited for befor
   await next.finish()
 })
 
-test('the stop button ends the answer: the connection to the model is closed, and what came stays', async () => {
+test('the stop button ends the answer: the connection to the model is closed, and the text so far stays', async () => {
   await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(server.chat.address)
@@ -111,82 +111,6 @@ test('the stop button ends the answer: the connection to the model is closed, an
   expect(complaints(tab)).toEqual([])
 })
 
-test('a reload amid an answer comes back to it, with all that came, and the model is not asked again', async () => {
-  await using tab = await browser.openTab()
-  const { page } = tab
-  await page.goto(server.chat.address)
-  const call = await send(page, 'reloaded')
-  await call.send('one ')
-  await page.getByText('one', { exact: true }).waitFor()
-  await page.reload()
-  await page.getByText('one', { exact: true }).waitFor()
-  await call.send('two')
-  await call.finish()
-  await answered(page)
-  expect(await messages(page)).toEqual([
-    ['You', 'reloaded'],
-    ['Assistant', 'one two'],
-  ])
-  await page.reload()
-  expect(await messages(page)).toEqual([
-    ['You', 'reloaded'],
-    ['Assistant', 'one two'],
-  ])
-  expect(callsFor('reloaded')).toBe(1)
-  expect(complaints(tab)).toEqual([])
-})
-
-test('a connection that is cut amid an answer recovers by itself, says so meanwhile, and nothing is missing', async () => {
-  await using proxy = await startCuttingProxy(server.chat.address)
-  await using tab = await browser.openTab()
-  const { page } = tab
-  await page.goto(proxy.address)
-  const call = await send(page, 'cut off')
-  await call.send('one ')
-  await page.getByText('one', { exact: true }).waitFor()
-  proxy.cut()
-  await page.getByText('The connection is lost.').waitFor()
-  await call.send('two ')
-  await page.getByText('one two').waitFor()
-  expect(await page.locator('#trouble').textContent()).toBe('')
-  await call.send('three')
-  await call.finish()
-  await answered(page)
-  await expectLastMessages(page, ['You', 'cut off'], ['Assistant', 'one two three'])
-  expect(callsFor('cut off')).toBe(1)
-})
-
-test('when an answer has ended, nothing is asked for any more', async () => {
-  await using tab = await browser.openTab()
-  const { page } = tab
-  await page.goto(server.chat.address)
-  await (await send(page, 'over')).answer('It is over.')
-  await answered(page)
-  const before = tab.requests().length
-  // Longer than a browser waits before it opens a stream again.
-  await page.waitForTimeout(4_000)
-  expect(tab.requests().slice(before)).toEqual([])
-  expect(complaints(tab)).toEqual([])
-})
-
-test('two tabs on one turn show the same answer, from one call', async () => {
-  await using first = await browser.openTab()
-  await using second = await browser.openTab({ viewport: { width: 800, height: 600 } })
-  await first.page.goto(server.chat.address)
-  const call = await send(first.page, 'two tabs')
-  await call.send('one ')
-  await first.page.getByText('one', { exact: true }).waitFor()
-  await second.page.goto(first.page.url())
-  await second.page.getByText('one', { exact: true }).waitFor()
-  await call.send('two')
-  await call.finish()
-  for (const { page } of [first, second]) {
-    await answered(page)
-    await expectLastMessages(page, ['You', 'two tabs'], ['Assistant', 'one two'])
-  }
-  expect(callsFor('two tabs')).toBe(1)
-})
-
 test('a failure of the model is readable, and the next message can be sent', async () => {
   await using tab = await browser.openTab()
   const { page } = tab
@@ -199,7 +123,7 @@ test('a failure of the model is readable, and the next message can be sent', asy
   expect(complaints(tab)).toEqual([])
 })
 
-test('blanks alone are refused where they were typed, and the conversation stays', async () => {
+test('a blank message is refused where it was typed, and the conversation stays', async () => {
   await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(server.chat.address)
@@ -212,18 +136,6 @@ test('blanks alone are refused where they were typed, and the conversation stays
   await (await send(page, 'something')).answer('Thanks.')
   await page.getByText('Thanks.').waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
-})
-
-test('a server that cannot be reached is named, and what was typed is still there', async () => {
-  await using proxy = await startCuttingProxy(server.chat.address)
-  await using tab = await browser.openTab()
-  const { page } = tab
-  await page.goto(proxy.address)
-  await proxy[Symbol.asyncDispose]()
-  await page.getByLabel('Your message').fill('Is anybody there?')
-  await page.keyboard.press('Enter')
-  await page.getByText('The server cannot be reached.').waitFor()
-  expect(await page.getByLabel('Your message').inputValue()).toBe('Is anybody there?')
 })
 
 test('the page follows the answer down, unless the reader has scrolled up', async () => {
@@ -249,7 +161,7 @@ test('the page follows the answer down, unless the reader has scrolled up', asyn
   await call.finish()
 })
 
-test('nothing that the model or the user writes acts: no script, link, attribute, id or frame of theirs', async () => {
+test('nothing that the model or the user writes takes effect: no script, link, attribute, id or frame', async () => {
   await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(server.chat.address)
@@ -307,7 +219,7 @@ test('an answer that waits in line says so', async () => {
   expect(complaints(tab)).toEqual([])
 })
 
-test('the page fits a phone and is dark where that is wanted', async () => {
+test('the page fits a phone and is dark if the reader prefers that', async () => {
   await using tab = await browser.openTab({ ...PHONE, colorScheme: 'dark' })
   const { page } = tab
   await page.goto(server.chat.address)
@@ -363,30 +275,6 @@ async function send(page: Page, text: string): Promise<ModelCall> {
   return server.model.nextCall()
 }
 
-async function answered(page: Page): Promise<void> {
-  await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
-}
-
-/** A stream that the page has left is no fault. */
-function complaints(tab: Tab): string[] {
-  return tab.complaints().filter(complaint => !/^failed: \S+\/chatstream\/\S+ net::ERR_ABORTED$/.test(complaint))
-}
-
-/** Who said what, as it is shown. */
-async function messages(page: Page): Promise<[sender: string, text: string][]> {
-  const shown = await page.locator('.message').all()
-  return Promise.all(
-    shown.map(async message => [
-      (await message.locator('.sender').textContent()) ?? '',
-      ((await message.locator('.bubble').textContent()) ?? '').trim(),
-    ]),
-  )
-}
-
-async function expectLastMessages(page: Page, ...expected: [sender: string, text: string][]): Promise<void> {
-  expect((await messages(page)).slice(-expected.length)).toEqual(expected)
-}
-
 function focused(page: Page): Promise<string> {
   return page.evaluate<string>('document.activeElement.id')
 }
@@ -418,8 +306,4 @@ function lightness(page: Page, selector: string, property: string): Promise<numb
 
 function lines(first: number, last: number): string {
   return Array.from({ length: last - first + 1 }, (_, index) => `line ${first + index}.\n\n`).join('')
-}
-
-function callsFor(prompt: string): number {
-  return server.model.calls.filter(call => call.prompt === prompt).length
 }

@@ -18,7 +18,7 @@ const LOOKED_AGAIN_MS = 2_500
 /** Longer than a process may be silent before it is taken for dead. */
 const SILENT_MS = 7_000
 
-test('an answer goes on when the clock of the machine steps ahead, and when it steps back', async () => {
+test("an answer goes on when the machine's clock steps forward, and when it steps back", async () => {
   await using server = await startChatApp(sqlite, { isKept: true })
   const { chat, model } = server
   await chat.post('stepped', 'stepped')
@@ -35,7 +35,7 @@ test('an answer goes on when the clock of the machine steps ahead, and when it s
   expect(await listener.end()).toContain('<p>one two</p>')
 })
 
-test('an answer that is followed from another process goes on when the clock of the machine steps ahead', async () => {
+test("an answer followed from another process goes on when the machine's clock steps forward", async () => {
   await using server = await startChatApp(sqlite, { limits: { unheardMaxMs: 1_500 } })
   await using other = await server.startOther()
   const { chat, model } = server
@@ -55,7 +55,7 @@ test('an answer that is followed from another process goes on when the clock of 
   expect(await follower.end()).toContain('<p>one two</p>')
 })
 
-test('a step of the clock by eight days forgets nothing at once; what is kept ages on at twice the pace', async () => {
+test('a clock step of eight days deletes nothing at once; after it, prompts age at twice the pace', async () => {
   const clock = manualClock()
   await using server = await startChatApp(sqlite, { clock })
   const { chat, prompts } = server
@@ -75,8 +75,8 @@ test('a step of the clock by eight days forgets nothing at once; what is kept ag
   }
 })
 
-withEachEngine('a step of the store’s clock', engine => {
-  test('ends no answer: neither as dead nor as unheard', async () => {
+withEachEngine('clock steps of the store', engine => {
+  test('a clock step of the store ends no answer: neither as dead nor as unheard', async () => {
     await using server = await startChatApp(engine, { isKept: true })
     const { chat, model, databaseUrl } = server
     await chat.post('stepped', 'stepped')

@@ -39,7 +39,7 @@ test('an answer that cannot begin yet says so, and begins by itself when it can'
   expect(await page.locator('#trouble').textContent()).toBe('')
 })
 
-test('without scripts, the page looks again by itself until its answer can begin', async () => {
+test('without scripts, the page refreshes by itself until its answer can begin', async () => {
   const { chat, model } = server
   await chat.post('another', 'another')
   const another = chat.listen('another')
@@ -57,7 +57,7 @@ test('without scripts, the page looks again by itself until its answer can begin
   await page.getByText('Here it is.').waitFor()
 })
 
-test('a message that is not taken for now is still there, with the reason, and can be sent again', async () => {
+test('a message that is refused for now stays in the field with the reason, and can be sent again', async () => {
   await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
   await using tab = await browser.openTab()
   const { page } = tab
@@ -79,7 +79,7 @@ test('a message that is not taken for now is still there, with the reason, and c
   }
 })
 
-test('without scripts, too, a message that is not taken for now is still there', async () => {
+test('without scripts, a message that is refused for now stays in the field too', async () => {
   await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
   await bounded.chat.post('first', 'first')
   await using tab = await browser.openTab({ javaScriptEnabled: false })

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('a chat whose database is not there shows its page, says that it is not ready, and serves when it comes', async () => {
+test('a chat without its database shows its page, says that it is not ready, and serves once the database is there', async () => {
   await using database = await createDatabase(server.url())
   await server.stop()
   await using place = await startChatServerOn(database.url)
@@ -51,7 +51,7 @@ test('a chat whose database is not there shows its page, says that it is not rea
   expect(await listener.end()).toContain('<p>I am.</p>')
 })
 
-test('nodes that start at the same moment on an empty database make its tables once, and share answers', async () => {
+test('nodes that start at the same moment on an empty database create its tables once, and share answers', async () => {
   await using database = await createDatabase(server.url())
   await using place = await startChatServerOn(database.url)
   const nodes = [place, ...(await Promise.all([place.startAnother(), place.startAnother(), place.startAnother()]))]
@@ -63,7 +63,7 @@ test('nodes that start at the same moment on an empty database make its tables o
   expect(place.model.calls).toHaveLength(1)
 })
 
-test('an answer goes on while the database restarts, is kept whole, and comes to all who listen', async () => {
+test('an answer goes on while the database restarts, is stored whole, and reaches all listeners', async () => {
   await underWay(async ({ send, followed }) => {
     await server.stop('fast')
     await send('two ')
@@ -75,7 +75,7 @@ test('an answer goes on while the database restarts, is kept whole, and comes to
   })
 })
 
-test('an answer whose connections to the database are cut again and again is kept whole, nothing twice', async () => {
+test('an answer whose database connections are cut again and again is stored whole, nothing twice', async () => {
   await using address = await openAddress(server.port)
   await underWay(async ({ send, followed }) => {
     let text = 'one'
@@ -88,7 +88,7 @@ test('an answer whose connections to the database are cut again and again is kep
   }, address.url)
 })
 
-test('an answer is not taken for dead while the database stands still', async () => {
+test('an answer does not count as dead while the database is paused', async () => {
   await underWay(async ({ send, followed }) => {
     server.pause()
     await send('two ')
@@ -98,7 +98,7 @@ test('an answer is not taken for dead while the database stands still', async ()
   })
 })
 
-test('an answer that ends while the database is gone is kept when it is there again', async () => {
+test('an answer that ends while the database is down is stored once it is back', async () => {
   await using database = await createDatabase(server.url())
   await using place = await startChatServerOn(database.url)
   const other = (await place.startAnother()).chat
@@ -119,7 +119,7 @@ test('an answer that ends while the database is gone is kept when it is there ag
   expect(follower.wire()).not.toContain('note')
 })
 
-test('a node that is told to stop while its database is gone ends in good order', async () => {
+test('a node told to stop while its database is down ends cleanly', async () => {
   await using database = await createDatabase(server.url())
   await using place = await startChatServerOn(database.url)
   await ready(place.chat)

@@ -60,7 +60,7 @@ test('a page of another origin cannot send a prompt: neither by a form nor by a 
   }
 })
 
-test('a page of another origin cannot begin an answer: neither by an image, a script or a frame', async () => {
+test('a page of another origin cannot begin an answer: neither by an image, a script nor a frame', async () => {
   for (const [place, { from, to }] of attackers().entries()) {
     const reqId = `begun-${place}`
     await server.chat.post(reqId, 'begun by another site')
@@ -116,7 +116,7 @@ test('over plain HTTP without scripts, the plain form leads to the answer', asyn
   await page.getByText('No scripts needed.').waitFor()
 })
 
-test('behind a proxy that rewrites Host, the page works where browsers say that it is its own', async () => {
+test('behind a proxy that rewrites Host, the page works if the browser says that the origin is the same', async () => {
   await using proxy = startHostRewritingProxy(server.chat.address)
   await using tab = await browser.openTab()
   const { page } = tab

@@ -20,7 +20,7 @@ withEachEngine('several processes', engine => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test('a prompt that one process took is answered by another', async () => {
+  test('a prompt that one process accepted is answered by another', async () => {
     await here.post('elsewhere', 'What is a spade?')
     const listener = there.listen('elsewhere')
     const call = await server.model.nextCall()
@@ -30,7 +30,7 @@ withEachEngine('several processes', engine => {
     expect((await here.get('/chatstream/elsewhere')).text).toContain('<p>A spade.</p>')
   })
 
-  test('a running answer is joined from another process: the text so far, the rest, the end, and one call', async () => {
+  test('a running answer can be joined from another process: the text so far, the rest, the end, from one call', async () => {
     await here.post('joined', 'joined')
     const listener = here.listen('joined')
     const call = await server.model.nextCall()
@@ -47,7 +47,7 @@ withEachEngine('several processes', engine => {
     expect(callsFor('joined')).toBe(1)
   })
 
-  test('whoever connects where at the same moment, the model is asked once', async () => {
+  test('the model is asked once, no matter who connects to which process at the same moment', async () => {
     await here.post('race', 'race')
     const listeners = [here, there, here, there, here, there].map(chat => chat.listen('race'))
     await (await server.model.nextCall()).answer('Only ', 'once.')
@@ -55,7 +55,7 @@ withEachEngine('several processes', engine => {
     expect(callsFor('race')).toBe(1)
   })
 
-  test('a page that is opened again through another process shows the turn while it comes, and when it has ended', async () => {
+  test('a page reopened through another process shows the turn while it runs, and when it has ended', async () => {
     await here.post('reloaded', 'reloaded')
     const listener = here.listen('reloaded')
     const call = await server.model.nextCall()
@@ -74,7 +74,7 @@ withEachEngine('several processes', engine => {
     expect(ended).not.toContain('sse-connect')
   })
 
-  test('a prompt that is posted again elsewhere once its answer has begun stays as it was', async () => {
+  test('a prompt posted again to another process once its answer has begun stays as it was', async () => {
     await here.post('kept', 'the first')
     const listener = here.listen('kept')
     const call = await server.model.nextCall()
@@ -83,7 +83,7 @@ withEachEngine('several processes', engine => {
     await listener.end()
   })
 
-  test('prompts that are posted and asked for everywhere at once are asked for as they stand', async () => {
+  test('prompts posted and asked for everywhere at once are asked as they stand', async () => {
     for (let time = 0; time < 20; time += 1) {
       const reqId = `meeting-${time}`
       await here.post(reqId, `${reqId} here`)
@@ -96,7 +96,7 @@ withEachEngine('several processes', engine => {
     }
   })
 
-  test('an answer is stopped from another process, for good: the connection to the model is closed', async () => {
+  test('stopping an answer from another process is final: the connection to the model is closed', async () => {
     await here.post('stopped', 'stopped')
     const listener = here.listen('stopped')
     const call = await server.model.nextCall()
@@ -109,7 +109,7 @@ withEachEngine('several processes', engine => {
     expect(callsFor('stopped')).toBe(1)
   })
 
-  test('a process that is killed amid an answer leaves it readable and marked, also to who listens elsewhere', async () => {
+  test('a process killed during an answer leaves it readable and marked, also for listeners of other processes', async () => {
     const doomed = await server.startAnother()
     await doomed.chat.post('killed', 'killed')
     const lost = doomed.chat.listen('killed')
@@ -127,7 +127,7 @@ withEachEngine('several processes', engine => {
     expect(callsFor('killed')).toBe(1)
   })
 
-  test('an answer that is taken for dead though its process lives has one ending, and all text that came', async () => {
+  test('an answer taken for dead while its process lives has one ending, and all text that arrived', async () => {
     await here.post('undead', 'undead')
     const listener = here.listen('undead')
     const call = await server.model.nextCall()
@@ -147,7 +147,7 @@ withEachEngine('several processes', engine => {
     expect(callsFor('undead')).toBe(1)
   })
 
-  test('what a killed process has left is ended by the next one that starts', async () => {
+  test('what a killed process left unfinished is ended by the next one that starts', async () => {
     const doomed = await server.startAnother()
     await doomed.chat.post('left', 'left')
     const lost = doomed.chat.listen('left')
@@ -167,7 +167,7 @@ withEachEngine('several processes', engine => {
     await next.stop()
   })
 
-  test('a process that is told to stop lets an answer come to its end', async () => {
+  test('a process told to stop lets an answer finish', async () => {
     const leaving = await server.startAnother()
     await leaving.chat.post('whole', 'whole')
     const listener = leaving.chat.listen('whole')
@@ -182,7 +182,7 @@ withEachEngine('several processes', engine => {
     expect(await stopped).toBe(0)
   })
 
-  test('a process that is told to stop keeps a long answer as interrupted, says so, and ends within 5 s', async () => {
+  test('a process told to stop stores a long answer as interrupted, says so, and ends within 5 s', async () => {
     const leaving = await server.startAnother()
     await leaving.chat.post('endless', 'endless')
     const listener = leaving.chat.listen('endless')
@@ -199,7 +199,7 @@ withEachEngine('several processes', engine => {
     expect(callsFor('endless')).toBe(1)
   }, 10_000)
 
-  test('one who listens through a process that is told to stop can go on listening through another', async () => {
+  test('a listener of a process told to stop can go on listening through another', async () => {
     await here.post('moved', 'moved')
     const first = here.listen('moved')
     const call = await server.model.nextCall()

@@ -10,7 +10,7 @@ setDefaultTimeout(60_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 
-test('licenses prints the terms of the program, of each package that it depends on, and of the runtime', async () => {
+test('licenses prints the terms of the program, of each package it depends on, and of the runtime', async () => {
   const { status, output, errors } = await run(['licenses'])
   expect({ status, errors }).toEqual({ status: 0, errors: '' })
   expect(output).toContain(readFileSync(join(ROOT, 'LICENSE'), 'utf8').trim())
@@ -29,7 +29,7 @@ test('licenses prints the terms of the program, of each package that it depends 
   expect(output).toContain('TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION')
 })
 
-test('the executable prints the same without the packages at hand, and has them in a file beside it', async () => {
+test('the executable prints the same licenses without the packages at hand, and has them in a file beside it', async () => {
   using folder = temporaryFolder()
   const built = spawnSync([process.execPath, join(ROOT, 'build.ts'), folder.path])
   expect(built.exitCode, built.stderr.toString()).toBe(0)

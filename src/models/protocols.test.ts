@@ -8,7 +8,7 @@ for (const protocol of PROTOCOLS) answersIn(protocol)
 
 function answersIn(protocol: Protocol): void {
   describe(`a model asked at ${protocol.path}`, () => {
-    test('gets the system instruction, the prompt and the credential', async () => {
+    test('a model gets the system instruction, the prompt and the credential', async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment), { prompt: 'What is a spade?' })
       const call = await server.nextCall()
@@ -19,7 +19,7 @@ function answersIn(protocol: Protocol): void {
       expect(await answer.end()).toEqual({ text: 'A tool.', failure: null })
     })
 
-    test('answers piece by piece, each as soon as it is sent', async () => {
+    test("a model's answer arrives piece by piece, each as soon as it is sent", async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment))
       const call = await server.nextCall()
@@ -31,7 +31,7 @@ function answersIn(protocol: Protocol): void {
       expect(await answer.end()).toEqual({ text: '# Spades\n\n> **für** 🌱 & <b>', failure: null })
     })
 
-    test('keeps its thoughts out of the answer, and leaves out empty pieces', async () => {
+    test("a model's thoughts and empty pieces are left out of the answer", async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment))
       const call = await server.nextCall()
@@ -42,7 +42,7 @@ function answersIn(protocol: Protocol): void {
       expect(answer.pieces).not.toContain('')
     })
 
-    test('has its connection closed when the answer is stopped, and the answer ends quietly', async () => {
+    test('stopping an answer closes the connection to the model, and the answer ends quietly', async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment))
       const call = await server.nextCall()
@@ -54,7 +54,7 @@ function answersIn(protocol: Protocol): void {
       expect(server.calls).toHaveLength(1)
     })
 
-    test('has its connection closed when the answer is stopped before it begins', async () => {
+    test('stopping an answer before it begins closes the connection to the model', async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment))
       const call = await server.nextCall()
@@ -64,7 +64,7 @@ function answersIn(protocol: Protocol): void {
       expect(server.calls).toHaveLength(1)
     })
 
-    test('has its connection closed when the answer is left', async () => {
+    test('leaving an answer closes the connection to the model', async () => {
       await using server = await startModelServer(protocol)
       const pieces = (await openModel(server.environment)).answer(question())
       const first = pieces.next()
@@ -75,68 +75,68 @@ function answersIn(protocol: Protocol): void {
       await call.closed
     })
 
-    test('that refuses the credential is not asked again', async () => {
+    test('a model that refuses the credential is not asked again', async () => {
       await expectRefusal(protocol, call => call.refuse(401), 'credential refused', 1)
     })
 
-    test('that does not know the name of the model is not asked again', async () => {
+    test('a provider that does not know the model is not asked again', async () => {
       await expectRefusal(protocol, call => call.refuse(404), 'model unknown', 1)
     })
 
-    test('that refuses the question is not asked again', async () => {
+    test('a model that refuses the question is not asked again', async () => {
       await expectRefusal(protocol, call => call.refuse(400), 'request refused', 1)
     })
 
-    test('that takes no more questions is asked three times in all', async () => {
+    test('a model that is out of capacity is asked three times in all', async () => {
       await expectRefusal(protocol, call => call.refuse(429), 'rate limited', 3)
     })
 
-    test('that fails is asked three times in all', async () => {
+    test('a model that fails is asked three times in all', async () => {
       await expectRefusal(protocol, call => call.refuse(500), 'provider failed', 3)
     })
 
-    test('that fails in the stream before it has begun is asked three times in all', async () => {
+    test('a model that fails inside the stream before it begins is asked three times in all', async () => {
       await expectRefusal(protocol, call => call.fail(), 'provider failed', 3)
     })
 
-    test('that is cut before it has begun is asked three times in all', async () => {
+    test('a model whose connection is cut before it begins is asked three times in all', async () => {
       await expectRefusal(protocol, async call => call.cut(), 'unreachable', 3)
     })
 
-    test('that sends garbage is not asked again', async () => {
+    test('a model that sends garbage is not asked again', async () => {
       await expectRefusal(protocol, call => call.sendRaw('data: {nonsense\n\n'), 'not understood', 1)
     })
 
-    test('that answers with a web page is not asked again', async () => {
+    test('a model that answers with a web page is not asked again', async () => {
       const page = (call: ModelCall) => call.reply(200, { 'Content-Type': 'text/html' }, '<h1>Welcome</h1>')
       await expectRefusal(protocol, page, 'not understood', 1)
     })
 
-    test('that ends without a word is told of', async () => {
+    test('an answer that ends without a word is reported', async () => {
       await expectRefusal(protocol, call => call.finish(), 'empty', 1)
     })
 
-    test('that withholds the answer is told of', async () => {
+    test('an answer that the model withholds is reported', async () => {
       await expectRefusal(protocol, call => call.finish('withheld'), 'withheld', 1)
     })
 
-    test('that fails amid the answer is not asked again, and what came is kept', async () => {
+    test('a model that fails amid the answer is not asked again, and the text so far is kept', async () => {
       await expectFailureAmid(protocol, call => call.fail(), 'provider failed')
     })
 
-    test('that is cut amid the answer is not asked again, and what came is kept', async () => {
+    test('a model whose connection is cut amid the answer is not asked again, and the text so far is kept', async () => {
       await expectFailureAmid(protocol, async call => call.cut(), 'cut off')
     })
 
-    test('that ends its stream without the end of the answer is not taken for whole', async () => {
+    test('a stream that ends without the end of the answer does not count as whole', async () => {
       await expectFailureAmid(protocol, call => call.breakOff(), 'cut off')
     })
 
-    test('that sends garbage amid the answer is not asked again, and what came is kept', async () => {
+    test('a model that sends garbage amid the answer is not asked again, and the text so far is kept', async () => {
       await expectFailureAmid(protocol, call => call.sendRaw('data: {nonsense\n\n'), 'not understood')
     })
 
-    test('that comes to its own bound is told of, and what came is kept', async () => {
+    test("an answer that reaches the model's own limit is reported, and its text is kept", async () => {
       await expectFailureAmid(protocol, call => call.finish('too long'), 'too long')
     })
   })

@@ -7,21 +7,21 @@ import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { SettingError } from '../operator-error.ts'
 
-describe('a setting', () => {
-  test('that names no provider is refused, and not repeated', async () => {
+describe('settings', () => {
+  test('CHAT_MODEL without a known provider is refused and not repeated', async () => {
     for (const text of ['sk-secret', 'mistral:large', ':x', 'OPENAI:gpt-5-mini']) {
       const message = await settingError({ CHAT_MODEL: text, OPENAI_API_KEY: 'key' })
       expect(message).toBe('CHAT_MODEL: use PROVIDER:MODEL; providers are openai, anthropic, google, compatible')
     }
   })
 
-  test('that names no model is refused', async () => {
+  test("CHAT_MODEL without a model's name is refused", async () => {
     for (const text of ['openai:', 'openai: ']) {
       expect(await settingError({ CHAT_MODEL: text, OPENAI_API_KEY: 'key' })).toStartWith('CHAT_MODEL: a model name')
     }
   })
 
-  test('may name a model with a colon in it', async () => {
+  test('CHAT_MODEL may name a model with a colon in it', async () => {
     await using server = await startModelServer(openaiChat)
     const model = await openModel({ ...server.environment, CHAT_MODEL: 'compatible:llama3.2:3b' })
     expect(model.name).toBe('compatible:llama3.2:3b')
@@ -32,18 +32,18 @@ describe('a setting', () => {
     await answer.end()
   })
 
-  test('that chooses a provider needs its credential', async () => {
+  test('CHAT_MODEL needs the credential of its provider', async () => {
     expect(await settingError({ CHAT_MODEL: 'openai:m' })).toStartWith('OPENAI_API_KEY: ')
     expect(await settingError({ CHAT_MODEL: 'anthropic:m' })).toStartWith('ANTHROPIC_API_KEY: ')
     expect(await settingError({ CHAT_MODEL: 'google:m' })).toStartWith('GOOGLE_GENERATIVE_AI_API_KEY: ')
     expect(await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY: '' })).toStartWith('OPENAI_API_KEY: ')
   })
 
-  test('that chooses a compatible model needs an address', async () => {
+  test('CHAT_MODEL of a compatible server needs a URL', async () => {
     expect(await settingError({ CHAT_MODEL: 'compatible:m' })).toStartWith('CHAT_BASE_URL: a URL is required')
   })
 
-  test('that is no address to add paths to is refused, and not repeated', async () => {
+  test('CHAT_BASE_URL that no path can be added to is refused and not repeated', async () => {
     const wrong = [
       'localhost:11434',
       'ftp://host/v1',
@@ -65,19 +65,19 @@ describe('a setting', () => {
     }
   })
 
-  test('that gives the address of a compatible server to another provider is refused', async () => {
+  test('CHAT_BASE_URL for a provider that is not a compatible server is refused', async () => {
     const environment = { CHAT_MODEL: 'openai:m', OPENAI_API_KEY: 'key', CHAT_BASE_URL: 'http://localhost:11434/v1' }
     expect(await settingError(environment)).toContain('OPENAI_BASE_URL')
   })
 
-  test('that no header can carry is refused, and not repeated', async () => {
+  test('a credential that no header can carry is refused and not repeated', async () => {
     for (const text of ['two words', 'line\nbreak', 'schlüssel']) {
       const message = await settingError({ CHAT_MODEL: 'openai:m', OPENAI_API_KEY: text })
       expect(message).toBe('OPENAI_API_KEY: a credential must be printable ASCII without spaces')
     }
   })
 
-  test('that gives a credential twice, or in a file that is not there, is refused', async () => {
+  test('a credential given twice, or in a missing file, is refused', async () => {
     using folder = temporaryFolder()
     const file = join(folder.path, 'none')
     const twice = { CHAT_MODEL: 'openai:m', OPENAI_API_KEY: 'key', OPENAI_API_KEY_FILE: file }

@@ -37,12 +37,12 @@ test('behind proxies, the address is counted from the right, where a client cann
   ])
 })
 
-test('behind proxies, an entry that is missing or no address leaves the socket’s', async () => {
+test('behind proxies, a missing entry or one that is not an address leaves the socket’s', async () => {
   const forwarded = [null, '', ' , ', 'unknown', '_hidden', 'shop.example', '1.2.3', '1.2.3.4.5', '::g', '[::1', '<b>']
   expect(new Set(await addressesSeen(1, forwarded))).toEqual(new Set([SOCKET]))
 })
 
-test('an address is taken without its port, and as IPv4 where it is one', async () => {
+test('an address is read without its port, and as IPv4 if it is one', async () => {
   const forwarded = ['203.0.113.7:4711', '::ffff:203.0.113.7', '[::FFFF:203.0.113.7]:4711', ' 203.0.113.7 ']
   expect(new Set(await addressesSeen(1, forwarded))).toEqual(new Set(['203.0.113.7 203.0.113.7']))
 })

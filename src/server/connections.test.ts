@@ -13,7 +13,7 @@ const BREEDS = ['breeds', '--host', '127.0.0.1', '--port', '0']
 /** Less than one processor spends on trying to accept in vain. */
 const CALM_PART = 0.1
 
-test('at the bound on connections new ones are refused, those that are there are served, and one line says so', async () => {
+test('at the connection limit, new connections are refused, open ones are served, and one line says so', async () => {
   using folder = temporaryFolder()
   await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
     flags: ['--connections-max', '20', '--access-log', 'off'],
@@ -28,7 +28,7 @@ test('at the bound on connections new ones are refused, those that are there are
   expect(await service.stop()).toBe(0)
 })
 
-test('when enough of them have closed, connections are accepted again at the same address', async () => {
+test('once enough connections have closed, new ones are accepted at the same address', async () => {
   await using service = await startServer([...BREEDS, '--connections-max', '20'])
   for (let round = 1; round <= 2; round += 1) {
     const crowd = await open(service, 40)
@@ -41,7 +41,7 @@ test('when enough of them have closed, connections are accepted again at the sam
 })
 
 test.skipIf(process.platform !== 'linux')(
-  'at the limit of open files the process is calm, says so once, and recovers',
+  'at the limit of open files, the process stays calm, says so once, and recovers',
   async () => {
     await using service = await startServer(BREEDS, { through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'] })
     const crowd = await open(service, 300)

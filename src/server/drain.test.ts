@@ -16,17 +16,17 @@ setDefaultTimeout(60_000)
 const HEAVY_PRODUCTS = 40
 const HEAVY_DESCRIPTION = 'x'.repeat(900_000)
 
-test('a service that has nothing to do ends with status 0 on SIGTERM', async () => {
+test('an idle service ends with status 0 on SIGTERM', async () => {
   await using shop = await startShop()
   expect(await shop.service.stop('SIGTERM')).toBe(0)
 })
 
-test('a service that has nothing to do ends with status 0 on SIGINT', async () => {
+test('an idle service ends with status 0 on SIGINT', async () => {
   await using shop = await startShop()
   expect(await shop.service.stop('SIGINT')).toBe(0)
 })
 
-test('all that was written is in the database file itself afterwards', async () => {
+test('after a stop, everything written is in the database file itself', async () => {
   await using shop = await startShop()
   const ids = await Promise.all(Array.from({ length: 200 }, () => shop.api.create('/products/', sample.product)))
   expect(statSync(`${shop.file}-wal`).size).toBeGreaterThan(0)
@@ -38,7 +38,7 @@ test('all that was written is in the database file itself afterwards', async () 
   expect(body).toEqual([...ids].sort((a, b) => a - b).map(id => ({ id, ...sample.product, reviews: [] })))
 })
 
-test('a long list that is being read is finished, while new connections are refused', async () => {
+test('a stop lets a long list finish, while new connections are refused', async () => {
   await using shop = await startShop()
   await createHeavyProducts(shop.api)
   const response = await fetch(`${shop.service.address}/products/?limit=1000`)
@@ -56,7 +56,7 @@ test('a long list that is being read is finished, while new connections are refu
   expect(logSize(shop.file)).toBe(0)
 })
 
-test('a write that waits for its turn is done and answered', async () => {
+test('a stop lets a queued write finish, and answers it', async () => {
   await using shop = await startShop()
   using other = new Database(shop.file)
   other.run('BEGIN IMMEDIATE')
@@ -70,7 +70,7 @@ test('a write that waits for its turn is done and answered', async () => {
   expect(other.query('SELECT name FROM products').all()).toEqual([{ name: sample.product.name }])
 })
 
-test('writes of many clients that arrived before the signal are all done or all told that they are not', async () => {
+test('writes of many clients that arrived before a stop are all done, or all told that they are not', async () => {
   await using shop = await startShop()
   const answered: number[] = []
   const writers = Array.from({ length: 32 }, async () => {
@@ -105,7 +105,7 @@ test('a second signal of either kind changes nothing', async () => {
   expect(await stopped).toBe(0)
 })
 
-test('a client that keeps its connection open and asks nothing does not keep the service', async () => {
+test('a stop does not wait for a client that keeps its connection open and asks nothing', async () => {
   await using shop = await startShop()
   using silent = rawConnection(shop.service.address, '')
   using idle = rawConnection(shop.service.address, getRequest('/healthz'))
@@ -114,7 +114,7 @@ test('a client that keeps its connection open and asks nothing does not keep the
   expect(await shop.service.stop()).toBe(0)
 })
 
-test('a client that never sends the rest of its request does not keep the service for ever', async () => {
+test('a stop does not wait forever for a client that never sends the rest of its request', async () => {
   await using shop = await startShop()
   using half = rawConnection(shop.service.address, postRequest('/products/', sample.product).slice(0, -5))
   using headless = rawConnection(shop.service.address, 'GET /products/ HTTP/1.1\r\nHost: x')
@@ -125,7 +125,7 @@ test('a client that never sends the rest of its request does not keep the servic
   expect(logSize(shop.file)).toBe(0)
 })
 
-test('a client that never reads its list does not keep the service for ever', async () => {
+test('a stop does not wait forever for a client that never reads its list', async () => {
   await using shop = await startShop()
   await createHeavyProducts(shop.api)
   using stalled = rawConnection(shop.service.address, getRequest('/products/?limit=1000'), { reads: false })
@@ -135,7 +135,7 @@ test('a client that never reads its list does not keep the service for ever', as
   expect(logSize(shop.file)).toBe(0)
 })
 
-test('a write that waits for another process for too long does not keep the service for ever, and is not done', async () => {
+test('a stop does not wait forever for a write that waits for another process, and the write is not done', async () => {
   await using shop = await startShop()
   using other = new Database(shop.file)
   other.run('BEGIN IMMEDIATE')
@@ -146,7 +146,7 @@ test('a write that waits for another process for too long does not keep the serv
   expect(other.query('SELECT name FROM products').all()).toEqual([])
 })
 
-test('a service that was stopped starts again on the same database, with all that was written', async () => {
+test('a service that was stopped starts again on the same database, with everything written', async () => {
   await using shop = await startShop()
   const id = await shop.api.create('/products/', sample.product)
   expect(await shop.service.stop()).toBe(0)

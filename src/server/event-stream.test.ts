@@ -34,7 +34,7 @@ function gate() {
   return { opened: promise, open: resolve }
 }
 
-test('an event is the line of its name, one line of data with line breaks as references, and an empty line', async () => {
+test('an event is a line with its name, one data line with its line breaks as references, and an empty line', async () => {
   await using server = serve(twoEvents)
   expect(await (await fetch(server.address)).text()).toBe(TWO_EVENTS)
 })
@@ -50,7 +50,7 @@ test('an independent parser reads the events, their data and ids', async () => {
   ])
 })
 
-test('an independent EventSource hears the events by their names', async () => {
+test('an independent EventSource receives the events by their names', async () => {
   await using server = serve(twoEvents)
   const heard = gate()
   const source = new EventSource(server.address)
@@ -61,7 +61,7 @@ test('an independent EventSource hears the events by their names', async () => {
   source.close()
 })
 
-test('on the wire, each event is one piece, sent before the next is there, and nothing else stands around them', async () => {
+test('on the wire, each event is one piece, sent before the next exists, with nothing else around it', async () => {
   const received = gate()
   await using server = serve(async function* () {
     for await (const event of twoEvents()) {
@@ -90,7 +90,7 @@ test('on the wire, each event is one piece, sent before the next is there, and n
   expect(client.text()).toBe(`${head}\r\n\r\n${piece(first)}${piece(second)}${LAST_PIECE}`)
 })
 
-test('the coding is the one that the client likes best, and of those that it likes alike the one that takes least', async () => {
+test('the stream uses the coding that the client likes best, and the most compact of equals', async () => {
   await using server = serve(twoEvents)
   const codings = [
     ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
@@ -114,7 +114,7 @@ test('the coding is the one that the client likes best, and of those that it lik
   }
 })
 
-test('streams that have ended, and those that nobody reads, leave their compression to others', async () => {
+test('streams that have ended or that nobody reads leave their compression to others', async () => {
   await using server = serve(twoEvents)
   for (let times = 0; times < 200; times++) {
     await fetch(server.address, { method: 'HEAD', headers: { 'Accept-Encoding': 'br' } })
@@ -124,7 +124,7 @@ test('streams that have ended, and those that nobody reads, leave their compress
   }
 })
 
-test('of more streams at once than large windows are kept, the others are compressed with a small one', async () => {
+test('when more streams are open than large windows are kept, the others are compressed with a small one', async () => {
   const ending = gate()
   await using server = serve(async function* () {
     yield { name: 'First', chunk: '' }
@@ -175,7 +175,7 @@ test('a stream whose events repeat and grow costs less than its last event', asy
   expect((await answer.bytes()).length).toBeLessThan(text.length)
 })
 
-test('a stream that is silent sends a comment after a second, and then every 15 s', async () => {
+test('a silent stream sends a comment after a second, and then every 15 s', async () => {
   const clock = manualClock()
   const left = gate()
   await using server = serve(async function* () {
@@ -299,7 +299,7 @@ test('a reader that takes nothing for a minute is cut, and one that reads slowly
   await until(() => open.size === 0)
 })
 
-test('of one client only so many streams are open at once, and others have theirs', async () => {
+test('one client may have only so many streams open at once, and others still get theirs', async () => {
   const ending = gate()
   await using server = listen({
     ...LOOPBACK,
@@ -337,7 +337,7 @@ test('of one client only so many streams are open at once, and others have their
   await until(async () => (await statusOf('203.0.113.7')) === 200)
 })
 
-test('a source that fails cuts the connection, so that the stream is not taken for whole, and says nothing of why', async () => {
+test('a source that fails cuts the connection, so the stream does not look whole, and the reason is not sent', async () => {
   for (const coding of ['br', 'identity']) {
     const received = gate()
     await using server = serve(async function* () {

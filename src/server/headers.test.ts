@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
-test('every answer tells browsers not to guess what it is', async () => {
+test('every answer tells browsers not to guess its type', async () => {
   await using broken = await startService(`sqlite:${join(folder.path, 'broken.db')}`)
   {
     using database = new Database(join(folder.path, 'broken.db'))
@@ -74,7 +74,7 @@ test('the docs page sends its address to no other origin', async () => {
   expect((await api.get('/docs')).headers.get('Referrer-Policy')).toBe('same-origin')
 })
 
-test('no cache may keep an answer about users, be it good or bad', async () => {
+test('answers about users may not be cached, good or bad', async () => {
   const id = await api.create('/users/', sample.user)
   const productId = await api.create('/products/', sample.product)
   await api.create('/reviews/', sample.review(productId, id))
@@ -97,7 +97,7 @@ test('no cache may keep an answer about users, be it good or bad', async () => {
   }
 })
 
-test('a long list of users is not kept either', async () => {
+test('a long list of users may not be cached', async () => {
   const databaseUrl = `sqlite:${join(folder.path, 'many.db')}`
   await run([
     'seed',
@@ -119,7 +119,7 @@ test('a long list of users is not kept either', async () => {
   expect(list.body).toBeArrayOfSize(250)
 })
 
-test('an encoded body is 415, and says that none of its codings is taken', async () => {
+test('an encoded body is 415, and the answer says that no coding is accepted', async () => {
   const body = gzipSync(JSON.stringify(sample.product))
   for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'x-unknown', 'GZIP']) {
     const answer = await api.send('/products/', {
@@ -148,7 +148,7 @@ test('an encoded body is 415, and says that none of its codings is taken', async
   expect((await fetch(`${chat.address}/chat/encoded`)).status).toBe(404)
 })
 
-test('a body that is not encoded is taken, also when its headers say so', async () => {
+test('a body that is not encoded is accepted, even if its headers say so explicitly', async () => {
   for (const coding of ['identity', 'Identity', 'identity, identity', '']) {
     const headers = { ...JSON_TYPE, 'Content-Encoding': coding }
     const answer = await api.send('/products/', { method: 'POST', body: JSON.stringify(sample.product), headers })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { spawnSync } from 'bun'
 import { type Client, client } from '../../test/harness/client.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
+import { run, type Service, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -24,7 +24,7 @@ test('the ready line has the address, alone on the first line of standard output
   expect(shop.service.errors()).not.toContain('serves the store catalog')
 })
 
-test('of an empty catalog one line says how to fill it', async () => {
+test('on an empty catalog, one line says how to fill it', async () => {
   await using shop = await startShop()
   await shop.service.stop()
   expect(shop.service.output().trimEnd().split('\n')).toEqual([
@@ -34,7 +34,7 @@ test('of an empty catalog one line says how to fill it', async () => {
   expect(shop.service.errors()).not.toContain('seed')
 })
 
-test('of a catalog that holds something nothing says how to fill it', async () => {
+test('on a catalog with data, no line says how to fill it', async () => {
   for (const [path, body] of [
     ['/categories/', sample.category],
     ['/products/', sample.product],
@@ -100,7 +100,7 @@ test('the line of a request names the client: by its socket, or behind proxies a
   expect(clients(proxied.lines())).toEqual(['2001:db8::7'])
 })
 
-test('a client that leaves amid its body is no error: its line has the status 499, and says who it was', async () => {
+test("a client that leaves amid its body is not an error: its line has status 499 and the client's address", async () => {
   await using shop = await startShop()
   const bodies = ['Content-Length: 100\r\n\r\n{"name":', 'Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam\r\n']
   for (const body of bodies) {
@@ -118,34 +118,7 @@ test('a client that leaves amid its body is no error: its line has the status 49
   expect(shop.lines().filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('the log of the chat has no id whole by which a turn could be read or stopped', async () => {
-  using folder = temporaryFolder()
-  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${join(folder.path, 'chat.db')}`]
-  await using chat = await startServer(['chat', ...place, '--log-level', 'debug'])
-  const ids = ['0190f3c2-7d5e-7b7a-9d0a-3a1f5f3f2c11', 'mine42', 'ä'.repeat(20)]
-  for (const id of ids) {
-    const path = encodeURIComponent(id)
-    await fetch(`${chat.address}/chat/${path}`, { method: 'POST', body: new URLSearchParams({ user_prompt: 'Hello' }) })
-    for (const other of [`/chat/${path}`, `/chat/${path}/status`, `/chat/${path}/`, `/x/../chat/${path}`]) {
-      await fetch(chat.address + other)
-    }
-    await fetch(`${chat.address}/chatstream/${path}`, { method: 'HEAD' })
-    await fetch(`${chat.address}/chat/${path}/stop`, { method: 'POST' })
-    await sendRaw(chat.address, `GET /x/../chat/${path} HTTP/1.1`)
-  }
-  await chat.stop()
-  for (const id of ids) {
-    expect(chat.errors()).not.toContain(id)
-    expect(chat.errors()).not.toContain(encodeURIComponent(id))
-  }
-  expect(chat.errors()).toContain('"/chat/0190f3c2…"')
-  expect(chat.errors()).toContain('"/chat/0190f3c2…/status"')
-  expect(chat.errors()).toContain('"/chatstream/0190f3c2…"')
-  expect(chat.errors()).toContain('"/x/../chat/0190f3c2…"')
-  expect(chat.errors()).toContain('"/chat/min…/stop"')
-})
-
-test('a request id that a client sends is taken over into the answer and the log', async () => {
+test('a request id sent by the client is kept in the answer and the log', async () => {
   await using shop = await startShop()
   const sane = ['7', 'checkout-42', '0190f3c2-7d5e-7b7a-9d0a-3a1f5f3f2c11', 'a.b:c_d', 'x'.repeat(128)]
   for (const id of sane) {
@@ -157,7 +130,7 @@ test('a request id that a client sends is taken over into the answer and the log
   for (const id of sane) expect(logged).toContain(id)
 })
 
-test('a request id that is none is replaced, in the answer and the log', async () => {
+test('an invalid request id is replaced, in the answer and the log', async () => {
   await using shop = await startShop()
   const unfit = [
     'x'.repeat(129),
@@ -195,7 +168,7 @@ test('the access log can be switched off, and other lines stay', async () => {
   expect(shop.lines().length).toBeGreaterThan(0)
 })
 
-test('a log level leaves out what is less', async () => {
+test('a log level leaves out less important lines', async () => {
   await using shop = await startShop(['--log-level', 'error'])
   await shop.api.create('/products/', sample.product)
   shop.breakTable('reviews')
@@ -204,7 +177,7 @@ test('a log level leaves out what is less', async () => {
   expect(shop.lines().map(line => line.level)).toEqual(['error'])
 })
 
-test('no password, query, body or header comes into the output, whatever the answer is', async () => {
+test('no password, query, body or header appears in the output, whatever the answer is', async () => {
   await using shop = await startShop(['--log-level', 'debug'])
   const secret = 'hunter2-do-not-tell'
   const json = { 'Content-Type': 'application/json' }
@@ -232,7 +205,7 @@ test('no password, query, body or header comes into the output, whatever the ans
   expect(shop.service.output() + shop.service.errors()).not.toContain('$argon2')
 })
 
-test('what breaks in the server is answered 500 without its cause, and the log has the cause under the same id', async () => {
+test('a server error is answered 500 without its cause, and the log has the cause under the same id', async () => {
   await using shop = await startShop()
   await shop.api.create('/products/', sample.product)
   shop.breakTable('reviews')
@@ -255,7 +228,7 @@ test('a path cannot forge a line of the log', async () => {
   expect(shop.lines().filter(line => line.level !== 'info' || line.message === 'forged')).toEqual([])
 })
 
-test('a reader of the log that stops reading does not hold up the service, and learns later what it missed', async () => {
+test('a log reader that stops reading does not hold up the service, and learns later what it missed', async () => {
   using folder = temporaryFolder()
   const pipe = join(folder.path, 'log')
   expect(spawnSync(['mkfifo', pipe]).exitCode).toBe(0)
@@ -278,7 +251,7 @@ test('a reader of the log that stops reading does not hold up the service, and l
   expect(/"dropped":[0-9]+/.exec(log)?.[0] ?? 'no line was dropped').toMatch(/"dropped":[1-9]/)
 })
 
-test('a reader of the log that goes away does not take the service with it', async () => {
+test('a log reader that goes away does not take the service down with it', async () => {
   using folder = temporaryFolder()
   await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
     through: ['bash', '-c', 'exec "$@" 2> >(head -n 1 >/dev/null)', 'bash'],
@@ -288,7 +261,7 @@ test('a reader of the log that goes away does not take the service with it', asy
   expect(await service.stop()).toBe(0)
 })
 
-test('seeding tells on standard error how far it is, and on standard output what it did', async () => {
+test('seeding reports its progress on standard error, and its result on standard output', async () => {
   using folder = temporaryFolder()
   const { output, errors } = await run(['seed', '--database', `sqlite:${join(folder.path, 'shop.db')}`])
   expect(output.trimEnd().split('\n')).toHaveLength(1)

@@ -44,7 +44,7 @@ test('a page of the server itself is served, over http and https, on a default p
   expect(await statuses(own)).toEqual(all(200, own))
 })
 
-test('same-origin is enough by itself, as a proxy may rewrite Host', async () => {
+test('same-origin is enough by itself, because a proxy may rewrite Host', async () => {
   const own = [
     { Host: 'inner:6543', Origin: 'https://shop.example', 'Sec-Fetch-Site': 'same-origin' },
     { Host: 'inner:6543', 'Sec-Fetch-Site': 'same-origin' },
@@ -52,7 +52,7 @@ test('same-origin is enough by itself, as a proxy may rewrite Host', async () =>
   expect(await statuses(own)).toEqual(all(200, own))
 })
 
-test('a page of another origin is refused, over plain http, too', async () => {
+test('a page of another origin is refused, over plain http too', async () => {
   const foreign = [
     { Host: 'shop.example', Origin: 'https://evil.example' },
     { Host: 'shop.example', Origin: 'http://shop.example:8080' },

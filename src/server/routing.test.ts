@@ -67,7 +67,7 @@ function disguises(id: number): string[] {
   ]
 }
 
-test('a target is not served when parsing makes another path of it', async () => {
+test('a target is not served if parsing turns it into another path', async () => {
   for (const target of disguises(userId)) {
     for (const host of ['shop.example', '256.256.256.256', '']) {
       const { status } = await send(`GET ${target} HTTP/1.1`, `Host: ${host}`)
@@ -82,17 +82,17 @@ test('a target is not served when parsing makes another path of it', async () =>
   }
 })
 
-test('nothing is deleted by a target that parsing makes another path of', async () => {
+test('nothing is deleted by a target that parsing turns into another path', async () => {
   for (const target of disguises(userId)) await send(`DELETE ${target} HTTP/1.1`, 'Host: shop.example')
   expect((await api.get(`/users/${userId}`)).status).toBe(200)
 })
 
-test('two parameters cannot be moved into others by what parsing makes of them', async () => {
+test('two parameters cannot be moved into others by parsing', async () => {
   const target = `/reviews/products/..\\..\\..\\reviews\\products\\1/users/${userId}`
   expect((await send(`GET ${target} HTTP/1.1`, 'Host: shop.example')).status).toBe(404)
 })
 
-test('a target is served by its path, with whatever is spelled another way inside of a parameter or the query', async () => {
+test('a target is served by its path, even if a parameter or the query is spelled another way', async () => {
   const digits = String(userId).replaceAll(/\d/g, digit => `%3${digit}`)
   for (const target of [
     `/users/${digits}`,
@@ -114,7 +114,7 @@ test('a target is served by its path, with whatever is spelled another way insid
   }
 })
 
-test('without a Host, a request over HTTP/1.0 is served by its path, and by no other', async () => {
+test('without a Host, an HTTP/1.0 request is served by its path, and by no other', async () => {
   expect((await send('GET /healthz HTTP/1.0')).status).toBe(200)
   expect((await send(`GET /users/${userId} HTTP/1.0`)).body).toContain(sample.user.email)
   expect((await send('GET /products/?limit=1 HTTP/1.0')).headers.get('Link')).toBe(
@@ -136,7 +136,7 @@ test('an absolute target is served by its path, whatever its host', async () => 
   expect((await send(`GET http://h//users/${userId} HTTP/1.1`, 'Host: h')).status).toBe(404)
 })
 
-test('a Host that is malformed or comes twice is 400 on every path, with the reason', async () => {
+test('a malformed or repeated Host is 400 on every path, with the reason', async () => {
   const malformed = [
     '[::1',
     'a:b',
@@ -173,7 +173,7 @@ test('a Host that is malformed or comes twice is 400 on every path, with the rea
   }
 })
 
-test('a Host that is fine is served: names, addresses, ports, and an empty one', async () => {
+test('a valid Host is served: names, addresses, ports, and an empty one', async () => {
   const fine = [
     'shop.example',
     'SHOP.example:8000',
@@ -194,7 +194,7 @@ test('a Host that is fine is served: names, addresses, ports, and an empty one',
   }
 })
 
-test('the access log names the path as it was asked for, without its query', async () => {
+test('the access log names the path as it was requested, without its query', async () => {
   await using logged = await startService(databaseUrl)
   const targets = {
     '/products/..\\users/2?secret': '/products/..\\users/2',
@@ -228,7 +228,7 @@ test('the access log names the path as it was asked for, without its query', asy
   expect(logged.errors()).not.toContain('secret')
 })
 
-test('the servers of pages, too, take the target as it was sent', async () => {
+test('the servers of pages also take the target as it was sent', async () => {
   for (const argv of [['breeds'], ['chat', '--database', databaseUrl]]) {
     await using server = await startServer([...argv, '--host', '127.0.0.1', '--port', '0'])
     const status = async (requestLine: string, ...headers: readonly string[]) => {
@@ -256,7 +256,7 @@ test('the servers of pages, too, take the target as it was sent', async () => {
   }
 })
 
-test('an id of the chat may hold any character, each as its own', async () => {
+test('an id of the chat may hold any character, each kept as it is', async () => {
   await using server = await startServer(['chat', '--host', '127.0.0.1', '--port', '0', '--database', databaseUrl])
   const ids = ['a\\b', 'a/b', 'a#b', 'a?b', 'a b', 'a%b', 'ä', '😀', '..\\x', 'a.b', '/..', '"<>']
   for (const id of ids) {
@@ -274,7 +274,7 @@ test('an id of the chat may hold any character, each as its own', async () => {
   expect(raw.status).toBe(404)
 })
 
-test('with ALLOWED_HOSTS, a page that was led here by another name gets nothing', async () => {
+test('with ALLOWED_HOSTS, a page reached under another name gets nothing', async () => {
   await using server = await startServer(['breeds', '--host', '127.0.0.1', '--port', '0'], {
     environment: { ALLOWED_HOSTS: 'shop.example, Shop2.example' },
   })

@@ -24,7 +24,7 @@ const TURNS = [
 ] as const
 
 withEachEngine('the archive', engine => {
-  test('--last prints the last messages, to be read', async () => {
+  test('--last prints the last messages in readable form', async () => {
     await using place = await talkPlace(engine)
     await talked(place, 'ada', TURNS)
     const { status, output, errors } = await place.pipe(logIn('ada'), ['--last', '3'])
@@ -59,7 +59,7 @@ You are welcome: ask about Islands again.
     ])
   })
 
-  test('--last with more than there are prints all, and with an empty room nothing', async () => {
+  test("--last with a number beyond the room's messages prints all of them, and nothing for an empty room", async () => {
     await using place = await talkPlace(engine)
     await talked(place, 'ada', TURNS)
     await place.pipe([...register('bob'), 'quit'])
@@ -68,7 +68,7 @@ You are welcome: ask about Islands again.
     expect((await place.pipe(logIn('bob'), ['--search', 'quokka'])).output).toBe('')
   })
 
-  test('--search prints the messages that have all the words, in any letter case; with --last the last of them', async () => {
+  test('--search prints the messages that have all the words, in any letter case; with --last, the last of them', async () => {
     await using place = await talkPlace(engine)
     await talked(place, 'ada', TURNS)
     await talked(place, 'bob', [['My islands', 'Yours.']])
@@ -79,7 +79,7 @@ You are welcome: ask about Islands again.
     expect(await texts(place, 'ada', ['--search', '%'])).toEqual([])
   })
 
-  test('at a terminal, what is printed is laid out as an answer is', async () => {
+  test('at a terminal, printed messages are laid out as answers are', async () => {
     await using place = await talkPlace(engine)
     await talked(place, 'ada', TURNS)
     const session = place.sit({ flags: ['--last', '3'] })
@@ -156,7 +156,7 @@ let a
     expect([...(written ?? [])]).toEqual(turns.flat())
   })
 
-  test('--export overwrites nothing, and tells where it cannot write', async () => {
+  test('--export overwrites nothing, and says where it cannot write', async () => {
     await using place = await talkPlace(engine)
     await talked(place, 'ada', TURNS)
     const file = join(place.folder, 'room.md')
@@ -170,7 +170,7 @@ let a
     expect(nowhere.errors).toMatch(/stockroom: cannot write .+\n$/)
   })
 
-  test('--forget deletes the messages of the room after a yes, from the files too, and those of nobody else', async () => {
+  test("--forget deletes the room's messages after a yes, from the files too, and nobody else's", async () => {
     await using place = await talkPlace(engine)
     await talked(place, 'ada', [['The secret is xyzzy', 'I keep xyzzy.']])
     await talked(place, 'bob', [['Hello', 'Hello, plugh.']])
@@ -191,7 +191,7 @@ let a
     expect(await isStored('xyzzy', place)).toBe(false)
   })
 
-  test('an answer to a prompt that was forgotten meanwhile is shown, and not stored', async () => {
+  test('an answer to a prompt that was forgotten meanwhile is shown and not stored', async () => {
     await using place = await talkPlace(engine)
     const session = await place.enter('ada')
     session.type('Go\r')
@@ -204,7 +204,7 @@ let a
     expect(await texts(place, 'ada', ['--last', '9'])).toEqual([])
   })
 
-  test('nothing of a room is had without its password', async () => {
+  test('nothing of a room is shown without its password', async () => {
     await using place = await talkPlace(engine)
     await talked(place, 'ada', TURNS)
     const file = join(place.folder, 'room.md')

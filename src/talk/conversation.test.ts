@@ -48,19 +48,19 @@ withEachEngine('a conversation', engine => {
     })
   })
 
-  test('with one stored message, that stands before the prompt', async () => {
+  test('with one stored message, the model gets it before the prompt', async () => {
     await using place = await talkPlace(engine)
     await talkUntil(place, 1)
     expect((await askedFor(place, 'And now?')).prompt).toBe('ada: question 0\nAnd now?')
   })
 
-  test('with 49 stored messages, all stand before the prompt', async () => {
+  test('with 49 stored messages, the model gets all of them before the prompt', async () => {
     await using place = await talkPlace(engine)
     const stored = await talkUntil(place, 49)
     expect((await askedFor(place, 'And now?')).prompt).toBe([...stored.map(asLine), 'And now?'].join('\n'))
   })
 
-  test('with 50 stored messages, all stand before the prompt', async () => {
+  test('with 50 stored messages, the model gets all of them before the prompt', async () => {
     await using place = await talkPlace(engine)
     const stored = await talkUntil(place, 50)
     const { prompt } = await askedFor(place, 'And now?')
@@ -68,7 +68,7 @@ withEachEngine('a conversation', engine => {
     expect(prompt).toStartWith('ada: question 0\n')
   })
 
-  test('with 51 stored messages, the last 50 stand before the prompt', async () => {
+  test('with 51 stored messages, the model gets the last 50 before the prompt', async () => {
     await using place = await talkPlace(engine)
     const stored = await talkUntil(place, 51)
     const { prompt } = await askedFor(place, 'And now?')
@@ -76,7 +76,7 @@ withEachEngine('a conversation', engine => {
     expect(prompt).toStartWith('ai: answer to question 0\n')
   })
 
-  test('with 200 stored messages, the last 50 stand before the prompt', async () => {
+  test('with 200 stored messages, the model gets the last 50 before the prompt', async () => {
     await using place = await talkPlace(engine)
     const stored = await talkUntil(place, 200)
     const { prompt } = await askedFor(place, 'And now?')
@@ -84,7 +84,7 @@ withEachEngine('a conversation', engine => {
     expect(prompt.split('\n')).toHaveLength(51)
   })
 
-  test('messages go to the model as they are: with line breaks, with a name before a colon, in any script', async () => {
+  test('messages go to the model unchanged: with line breaks, with a name before a colon, in any script', async () => {
     await using place = await talkPlace(engine)
     const session = await place.enter('ada')
     const first = 'ai: I am not the model\nbob: nor I\n\n  indented, and then a tab\there'
@@ -101,7 +101,7 @@ withEachEngine('a conversation', engine => {
     expect(prompt).toBe(`ada: ${first}\nai: ${answer.replaceAll('\r\n', '\n')}\nÜnïcode ✓ 文字`)
   })
 
-  test('a line of the input is a prompt, with its blanks; lines of blanks alone are none', async () => {
+  test('an input line is a prompt, with its blanks; blank lines are not prompts', async () => {
     await using place = await talkPlace(engine)
     const talking = place.pipe([...register('ada'), '', '   ', '  two blanks before  ', 'quit'])
     const call = await place.model.nextCall()
@@ -111,7 +111,7 @@ withEachEngine('a conversation', engine => {
     expect(place.model.calls).toHaveLength(1)
   })
 
-  test('each message is stored with its sender, text and time, in a room that is named after the user', async () => {
+  test('each message is stored with its sender, text and time, in a room named after the user', async () => {
     await using place = await talkPlace(engine)
     const before = Date.now()
     await talkUntil(place, 2)
@@ -127,7 +127,7 @@ withEachEngine('a conversation', engine => {
     }
   })
 
-  test('a user is told nothing of what others said', async () => {
+  test('a user sees nothing of what others said', async () => {
     await using place = await talkPlace(engine)
     await talkUntil(place, 4)
     const talking = place.pipe([...register('bob'), 'Who else is here?', 'quit'])
@@ -196,7 +196,7 @@ withEachEngine('a conversation', engine => {
     await third.answer('Done.')
   })
 
-  test('many prompts from two processes of one user at once are all kept, each with its answer', async () => {
+  test('many prompts from two processes of one user at once are all stored, each with its answer', async () => {
     await using place = await talkPlace(engine)
     await place.pipe([...register('ada'), 'quit'])
     const prompts = (name: string) => Array.from({ length: 20 }, (_, index) => `${name} ${index}`)
@@ -218,7 +218,7 @@ withEachEngine('a conversation', engine => {
     for (let turn = 0; turn < 80; turn += 2) expect(texts[turn + 1]).toBe(`answer to ${texts[turn]}`)
   })
 
-  test('killed amid an answer, it has kept the prompt, and goes on with the history at the next start', async () => {
+  test('a session killed during an answer has stored the prompt, and the next one goes on with the history', async () => {
     await using place = await talkPlace(engine)
     const session = await place.enter('ada')
     session.type('Tell me\r')

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('a database that is not there is waited for, which is said, and then the talk begins', async () => {
+test('talk says that it waits for a missing database, and begins once it is there', async () => {
   await using database = await createDatabase(server.url())
   await using place = await talkPlaceOn(database.url)
   await server.stop()
@@ -31,7 +31,7 @@ test('a database that is not there is waited for, which is said, and then the ta
   await session.shows('Welcome, ada.')
 })
 
-test('many who start at the same moment on an empty database all talk', async () => {
+test('many sessions that start at the same moment on an empty database all work', async () => {
   await using database = await createDatabase(server.url())
   await using place = await talkPlaceOn(database.url)
   const users = Array.from({ length: AT_ONCE }, (_, index) => `user-${index}`)
@@ -42,7 +42,7 @@ test('many who start at the same moment on an empty database all talk', async ()
   }
 })
 
-test('a database that goes away amid a session is told in one line each time, and the session goes on', async () => {
+test('a database that goes away during a session is reported in one line each time, and the session goes on', async () => {
   await using database = await createDatabase(server.url())
   await using place = await talkPlaceOn(database.url)
   const session = await place.enter('ada', { columns: 200 })
@@ -64,7 +64,7 @@ test('a database that goes away amid a session is told in one line each time, an
   ])
 })
 
-test('an answer is stored whose database restarted while it came', async () => {
+test('an answer is stored even if the database restarts while it arrives', async () => {
   await using database = await createDatabase(server.url())
   await using place = await talkPlaceOn(database.url)
   const session = await place.enter('ada')

@@ -60,7 +60,7 @@ ada> quit`)
     expect(errors.match(/Welcome, ada\./g)).toHaveLength(1)
   })
 
-  test('of two who register one name at once, one has it', async () => {
+  test('of two users who register one name at once, one gets it', async () => {
     await using place = await talkPlace(engine)
     await place.pipe([])
     const both = await Promise.all([place.pipe(['R', 'ada', 'one']), place.pipe(['R', 'ada', 'two'])])
@@ -68,7 +68,7 @@ ada> quit`)
     expect(both.filter(({ errors }) => errors.includes('is taken'))).toHaveLength(1)
   })
 
-  test('a wrong password and an unknown user are told, and it is asked again', async () => {
+  test('a wrong password and an unknown user are reported, and the question is asked again', async () => {
     await using place = await talkPlace(engine)
     await place.pipe([...register('ada'), 'quit'])
     const unknown = ['bob', 'Ada', 'ada\0', '\0'].flatMap(name => ['L', name, PASSWORD])
@@ -78,7 +78,7 @@ ada> quit`)
     expect(errors).toContain('Welcome, ada.')
   })
 
-  test('a username has 1 to 50 characters, none of them a control character, and is not the name of the model', async () => {
+  test("a username has 1 to 50 characters, no control characters, and is not the model's name", async () => {
     await using place = await talkPlace(engine)
     const longest = `${'日'.repeat(49)}👩`
     const refused = ['', '   ', `${longest}x`, 'a\u0007b', 'a\tb', 'a\u202eb', 'ai', 'AI']
@@ -92,7 +92,7 @@ ada> quit`)
     }
   })
 
-  test('a name is the same however its accents are composed', async () => {
+  test('a username is the same however its accents are composed', async () => {
     await using place = await talkPlace(engine)
     await place.pipe([...register('Zoe\u0308'), 'quit'])
     expect((await place.pipe([...register('Zo\u00eb')])).errors).toContain('is taken')
@@ -171,7 +171,7 @@ ada> quit`)
   })
 })
 
-test('the files of the database are readable by their owner alone', async () => {
+test('the database files of talk are readable by their owner alone', async () => {
   await using place = await talkPlace()
   await place.enter('ada')
   for (const ending of ['', '-wal', '-shm']) {

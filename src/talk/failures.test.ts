@@ -34,7 +34,7 @@ async function stored(place: TalkPlace): Promise<string[]> {
     .map(line => JSON.parse(line).text)
 }
 
-test('a model that is not there is told', async () => {
+test('a model that does not exist is reported', async () => {
   await expectTold(
     call => call.refuse(404),
     1,
@@ -42,11 +42,11 @@ test('a model that is not there is told', async () => {
   )
 })
 
-test('a wrong credential is told, and not repeated', async () => {
+test('a wrong credential is reported and not repeated', async () => {
   await expectTold(call => call.refuse(401), 1, 'The model server refused the credential: check CHAT_API_KEY.')
 })
 
-test('a connection that is cut is told, after it was tried again', async () => {
+test('a cut connection is reported after retries', async () => {
   await expectTold(
     call => call.cut(),
     3,
@@ -54,7 +54,7 @@ test('a connection that is cut is told, after it was tried again', async () => {
   )
 })
 
-test('an answer that is cut in the middle is told after what came, and is not stored', async () => {
+test('an answer that is cut in the middle is reported after its text so far, and is not stored', async () => {
   await expectTold(
     async call => {
       await call.send('So f\x1b[2Jar')
@@ -66,7 +66,7 @@ test('an answer that is cut in the middle is told after what came, and is not st
   )
 })
 
-test('at a terminal, an answer that is cut in the middle stays in sight, and the failure stands below it', async () => {
+test('at a terminal, an answer that is cut in the middle stays visible, with the failure below it', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 200 })
   session.type('Go\r')
@@ -83,7 +83,7 @@ test('at a terminal, an answer that is cut in the middle stays in sight, and the
   await session.shows(/Well\.\n\nada>$/)
 })
 
-test('a model server that is not there at all is told, and the session goes on', async () => {
+test('a model server that is not there is reported, and the session goes on', async () => {
   await using place = await talkPlace()
   const environment = { CHAT_BASE_URL: 'http://127.0.0.1:1/v1' }
   const { status, errors } = await place.pipe([...register('ada'), 'Hello', 'quit'], [], { environment })
@@ -91,7 +91,7 @@ test('a model server that is not there at all is told, and the session goes on',
   expect(errors).toMatch(/ada> Hello\nThe model server cannot be reached: .+\n\nada> quit/)
 })
 
-test('a database that another program holds is told when the wait was too long, and the session goes on', async () => {
+test('a database that another program locks is reported after a wait, and the session goes on', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 200 })
   {
@@ -109,7 +109,7 @@ test('a database that another program holds is told when the wait was too long, 
   await session.shows(/Yes\.\n\nada>$/)
 })
 
-test('a database that was moved away is told, and the session goes on when it is back', async () => {
+test('a database file that was moved away is reported, and the session goes on once it is back', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 200 })
   const away = join(place.folder, 'away')
@@ -129,7 +129,7 @@ test('a database that was moved away is told, and the session goes on when it is
   expect(await stored(place)).toEqual(['Kept', 'Yes.'])
 })
 
-test('an answer that cannot be stored is shown all the same, and told', async () => {
+test('an answer that cannot be stored is shown all the same, with a message', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 200 })
   session.type('Go\r')
@@ -143,7 +143,7 @@ test('an answer that cannot be stored is shown all the same, and told', async ()
   expect(await session.ended).toBe(0)
 })
 
-test('a database that cannot be opened is told in one line, with status 1, and nothing is asked', async () => {
+test('a database that cannot be opened is reported in one line, with status 1, before anything is asked', async () => {
   await using place = await talkPlace()
   const notOne = join(place.folder, 'text.db')
   writeFileSync(notOne, 'This is no database, however one looks at it. '.repeat(100))

@@ -6,7 +6,7 @@ import { startAtTerminal } from '../../test/harness/terminal/talk.ts'
 
 const README = readFileSync(resolve(import.meta.dir, '../../README.md'), 'utf8')
 
-test('the session in the README is what one gets, with the demo model and without a network', async () => {
+test('the session in the README is what you get, with the demo model and without a network', async () => {
   const [, recorded = ''] = /````text\n(.*?)````/s.exec(README) ?? []
   using folder = temporaryFolder()
   await using session = startAtTerminal(['talk'], { folder: folder.path })

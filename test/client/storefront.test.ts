@@ -26,11 +26,11 @@ onEachEngine('a storefront on the typed client that is generated from /openapi.j
   }, COMPILE_TIMEOUT_MS)
   afterAll(() => types[Symbol.dispose]())
 
-  test('compiles under strict types', async () => {
+  test('the client generated from /openapi.json compiles under strict types', async () => {
     expect(await compile(SESSION, types.path)).toEqual({ status: 0, output: '' })
   })
 
-  test('does not compile where it uses what the interface does not have, and only there', async () => {
+  test('the client generated from /openapi.json does not compile if it uses what the interface lacks, and only there', async () => {
     const { status, output } = await compile(MISUSE, types.path)
     expect(status).not.toBe(0)
     const refused = [...output.matchAll(/misuse\.ts\((\d+),\d+\): error/g)].map(([, line]) => Number(line))
@@ -46,7 +46,7 @@ onEachEngine('a storefront on the typed client that is generated from /openapi.j
     ).toEqual([])
   })
 
-  test('serves a customer from the first look at the shelves to the end of the account', async () => {
+  test('the client generated from /openapi.json serves a customer from a first look at the shelves to deleting the account', async () => {
     const { status, output, errors } = await run([process.execPath, SESSION, api.address()])
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
     expect(JSON.parse(output)).toEqual({

@@ -17,7 +17,7 @@ test('the operations page shows what --help of each command prints', async () =>
   for (const { command, text } of shown) expect((await run([command, '--help'])).output, command).toBe(text ?? '')
 })
 
-test('the table of settings in the README has each variable of the service with its flag and default', async () => {
+test("the README's table of settings has each variable of the service with its flag and default", async () => {
   const { output } = await run(['serve', '--help'])
   const settings = [...output.matchAll(/^ {2}(--[\w-]+) .*\((?:default (\S+); )?variable (\w+)\)$/gm)]
   expect(settings.length).toBeGreaterThan(5)

@@ -6,27 +6,27 @@ import { temporaryFolder } from '../harness/temporary-folder.ts'
 
 const COMMANDS = ['serve', 'seed', 'backup']
 
-test('the program tells of its commands when asked for help', async () => {
+test('--help lists the commands', async () => {
   const { status, output, errors } = await run(['--help'])
   expect(status).toBe(0)
   expect(errors).toBe('')
   for (const command of COMMANDS) expect(output).toContain(command)
 })
 
-test('help is given by its short flag and by its name, too', async () => {
+test('-h and help print the help too', async () => {
   const whole = await run(['--help'])
   expect(await run(['-h'])).toEqual(whole)
   expect(await run(['help'])).toEqual(whole)
   expect(await run(['serve', '-h'])).toEqual(await run(['serve', '--help']))
 })
 
-test('the program without a command shows its commands, and its exit status says that nothing was done', async () => {
+test('without a command, the program prints its commands and exits with a status that says nothing was done', async () => {
   const { status, output, errors } = await run([])
   expect(status).toBe(2)
   for (const command of COMMANDS) expect(output + errors).toContain(command)
 })
 
-test('help on serving tells of each setting with its variable and its default', async () => {
+test('--help of serve lists each setting with its variable and its default', async () => {
   const { status, output, errors } = await run(['serve', '--help'])
   expect(status).toBe(0)
   expect(errors).toBe('')
@@ -45,7 +45,7 @@ test('help on serving tells of each setting with its variable and its default', 
   }
 })
 
-test('help on seeding tells of the sizes and their defaults', async () => {
+test('--help of seed lists the sizes and their defaults', async () => {
   const { status, output, errors } = await run(['seed', '--help'])
   expect(status).toBe(0)
   expect(errors).toBe('')
@@ -57,7 +57,7 @@ test('help on seeding tells of the sizes and their defaults', async () => {
   expect(lineOf(output, '--reviews')).toContain('default 1500')
 })
 
-test('help on backing up tells of the file that it takes', async () => {
+test('--help of backup names the file that it takes', async () => {
   const { status, output, errors } = await run(['backup', '--help'])
   expect(status).toBe(0)
   expect(errors).toBe('')
@@ -65,13 +65,13 @@ test('help on backing up tells of the file that it takes', async () => {
   expect(lineOf(output, '--database')).toContain('DATABASE_URL')
 })
 
-test('help is given for a line that is wrong, without doing what the line says', async () => {
+test('--help on a wrong command line prints the help and does not do what the line says', async () => {
   const { status, output, errors } = await run(['serve', '--port', 'nonsense', '--help'])
   expect({ status, errors }).toEqual({ status: 0, errors: '' })
   expect(output).toStartWith('Usage: stockroom serve')
 })
 
-test('the version is that of the package', async () => {
+test('--version prints the version of the package', async () => {
   expect(await run(['--version'])).toEqual({
     status: 0,
     output: `stockroom ${packageDescription.version}\n`,
@@ -127,7 +127,7 @@ test('a word that a command has no use for is refused', async () => {
   expectRefusal(await run(['backup', 'one.db', 'two.db']), { status: 2, reason: /one FILE/ }, 'backup')
 })
 
-test('a backup without its file is refused', async () => {
+test('backup without a file is refused', async () => {
   expectRefusal(await run(['backup']), { status: 2, reason: /FILE/ })
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { ednHistory } from './edn.ts'
 
-test('a history of appends and reads becomes the operations that Elle reads, in order of time', () => {
+test('a history of appends and reads is written as the operations that Elle reads, in order of time', () => {
   const append = { client: 1, key: 'reviews of product 7' }
   const text = ednHistory({
     appends: [

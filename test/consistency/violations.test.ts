@@ -38,18 +38,18 @@ test('the consistency checker finds a read that is older than an earlier read of
   expect(found).toEqual(['a: client 1 at here shows 1 after 2 was known'])
 })
 
-test('the consistency checker finds a value that nobody has written', () => {
+test('the consistency checker finds a value that nobody wrote', () => {
   const found = registerViolations({ writes: [write(1, 0, 1), write(3, 9, 10)], reads: [read(3, 4, 5), read(7, 4, 5)] })
   expect(found).toHaveLength(2)
 })
 
-test('the consistency checker accepts lists of which each read is the beginning of the next', () => {
+test('the consistency checker accepts lists in which each read is a prefix of the next', () => {
   const appends = [write('x', 0, 4), write('y', 1, 3), write('z', 5, null)]
   const reads = [read(['y'], 2, 4), read(['y', 'x'], 4.5, 6), read(['y', 'x', 'z'], 7, 8)]
   expect(listViolations({ appends, reads })).toEqual([])
 })
 
-test('the consistency checker finds two reads of which neither is the beginning of the other', () => {
+test('the consistency checker finds two reads of which neither is a prefix of the other', () => {
   const appends = [write('x', 0, 9), write('y', 0, 9)]
   const found = listViolations({ appends, reads: [read(['x'], 1, 2), read(['y', 'x'], 3, 4)] })
   expect(found).toContain('a: client 1 at here has x where another read has y')

@@ -16,7 +16,7 @@ describe('of "these"', () => {
 describe.skip('none of these', () => { test('seven', () => {}) })
 `
 
-test('a test that is skipped counts neither as passed nor as failed, and is named with its file', async () => {
+test('a skipped test counts neither as passed nor as failed, and is named with its file', async () => {
   const outcome = await outcomeOf(SOME_OF_EACH)
   expect(outcome).toMatchObject({ passed: 2, failed: 1 })
   expect(summary(outcome).split('\n')).toEqual([
@@ -29,7 +29,7 @@ test('a test that is skipped counts neither as passed nor as failed, and is name
   ])
 })
 
-test('where nothing is skipped, the counts alone are told', async () => {
+test('without skipped tests, only the counts are printed', async () => {
   expect(summary(await outcomeOf("import { test } from 'bun:test'\ntest('one', () => {})"))).toBe('1 passed, 0 failed')
 })
 

@@ -25,18 +25,18 @@ const CAN_OWN_IDS = Bun.which('unshare') !== null && spawnSync([...OWN_IDS, 'tru
 
 for (const { name, program } of LAUNCHERS) {
   describe(name, () => {
-    test('hands over arguments, input, output and exit status', async () => {
+    test('the launcher hands over arguments, input, output and exit status', async () => {
       expect(await run(['--version'], { program })).toEqual(await run(['--version']))
       expect(await run(['no such', '* "command"'], { program })).toEqual(await run(['no such', '* "command"']))
       expect((await run(['serve', '--port', 'x'], { program })).status).toBe(2)
     })
 
-    test('hands over the environment', async () => {
+    test('the launcher hands over the environment', async () => {
       const { errors } = await run(['serve'], { program, environment: { PORT: 'nonsense' } })
       expect(errors).toContain('PORT: "nonsense"')
     })
 
-    test('ends with status 0 when a signal has ended the service in good order', async () => {
+    test('the launcher ends with status 0 when a signal has ended the service cleanly', async () => {
       for (const signal of ['SIGTERM', 'SIGINT'] as const) {
         await using server = await start({ program })
         expect(await server.stop(signal), signal).toBe(0)
@@ -44,32 +44,35 @@ for (const { name, program } of LAUNCHERS) {
       }
     })
 
-    test('dies of the signal that killed the program', async () => {
+    test('the launcher dies of the signal that killed the program', async () => {
       await using server = await start({ program })
       process.kill(childOf(server.processId) ?? server.processId, 'SIGKILL')
       expect(await server.stop('SIGTERM')).toBe(null)
       await expectGone(server)
     })
 
-    test('leaves no service behind when it is killed', async () => {
+    test('the launcher leaves no service behind when it is killed', async () => {
       await using server = await start({ program })
       process.kill(server.processId, 'SIGKILL')
       await expectGone(server)
     })
 
-    test.skipIf(!CAN_OWN_IDS)('ends the service on a signal as the first process of a container', async () => {
-      await using server = await start({ program: [...OWN_IDS, ...program] })
-      const first = childOf(server.processId)
-      if (first === null) throw new Error('there is no first process')
-      process.kill(first, 'SIGTERM')
-      await expectGone(server)
-      expect(await server.stop()).toBe(0)
-    })
+    test.skipIf(!CAN_OWN_IDS)(
+      'the launcher ends the service on a signal as the first process of a container',
+      async () => {
+        await using server = await start({ program: [...OWN_IDS, ...program] })
+        const first = childOf(server.processId)
+        if (first === null) throw new Error('there is no first process')
+        process.kill(first, 'SIGTERM')
+        await expectGone(server)
+        expect(await server.stop()).toBe(0)
+      },
+    )
   })
 }
 
 describe('npm', () => {
-  test('start ends the service in good order on a signal to npm alone', async () => {
+  test('npm start ends the service cleanly on a signal to npm alone', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       await using server = await startByNpm('start')
       expect(await server.stop(signal), signal).toBe(0)
@@ -77,7 +80,7 @@ describe('npm', () => {
     }
   })
 
-  test('run breeds and run chat do so, too', async () => {
+  test('npm run breeds and npm run chat end their services cleanly on a signal to npm alone', async () => {
     for (const script of ['breeds', 'chat']) {
       await using server = await startByNpm(script)
       expect(await server.stop('SIGTERM'), script).toBe(0)
@@ -85,20 +88,20 @@ describe('npm', () => {
     }
   })
 
-  test('exec, or npx, leaves no service behind on SIGTERM', async () => {
+  test('npm exec, or npx, leaves no service behind on SIGTERM', async () => {
     await using server = await start({ program: [NPM, 'exec', '--', 'stockroom'], folder: ROOT })
     process.kill(server.processId, 'SIGTERM')
     await expectGone(server)
   })
 
-  test('start leaves no service behind when npm is killed', async () => {
+  test('npm start leaves no service behind when npm is killed', async () => {
     await using server = await startByNpm('start')
     process.kill(server.processId, 'SIGKILL')
     await expectGone(server)
   })
 
   test.skipIf(!CAN_OWN_IDS)(
-    'start ends the service on a signal to npm as the first process of a container',
+    'npm start ends the service on a signal to npm as the first process of a container',
     async () => {
       await using server = await startByNpm('start', OWN_IDS)
       const npm = childOf(server.processId)

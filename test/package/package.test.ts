@@ -60,13 +60,13 @@ test('the package may be published', () => {
   expect(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))).not.toHaveProperty('private')
 })
 
-test('installed, it says its version and tells of its commands, with no program but Node on the path', async () => {
+test('the installed package prints its version and its commands, with no program but Node on the path', async () => {
   for (const argv of [['--version'], ['--help'], ['serve', '--help']]) {
     expect(await run(argv, installed)).toEqual(await run(argv))
   }
 })
 
-test('installed, it serves the catalog with its pages, and fills it', async () => {
+test('the installed package serves the catalog with its pages, and fills it', async () => {
   await using server = await startServer(['serve', '--host', '127.0.0.1', '--port', '0'], installed)
   expect(await run(['seed', '--products', '7'], installed)).toMatchObject({ status: 0 })
   const products = z.array(z.unknown()).parse(await (await fetch(`${server.address}/products/`)).json())
@@ -75,14 +75,14 @@ test('installed, it serves the catalog with its pages, and fills it', async () =
   expect(await server.stop()).toBe(0)
 })
 
-test('installed, it serves the pages of both stream apps', async () => {
+test('the installed package serves the pages of both stream apps', async () => {
   for (const command of ['breeds', 'chat']) {
     await using server = await startServer([command, '--host', '127.0.0.1', '--port', '0'], installed)
     await expectWholePage(server.address)
   }
 })
 
-test('where the install script of Bun may not run, it finds Bun all the same', async () => {
+test('if the install script of Bun may not run, the launcher finds Bun all the same', async () => {
   using store = storeWithout('bun', '@oven')
   const bun = join(store.modules, 'bun')
   mkdirSync(join(bun, 'bin'), { recursive: true })
@@ -100,7 +100,7 @@ test('where the install script of Bun may not run, it finds Bun all the same', a
   expect(await run(['--version'], store.surroundings)).toEqual(await run(['--version']))
 })
 
-test('where there is no Bun for the machine, it says so in one line, and what to do', async () => {
+test('if there is no Bun for the machine, the launcher says so in one line, and what to do', async () => {
   using store = storeWithout('bun')
   const { status, output, errors } = await run(['serve'], store.surroundings)
   expect({ status, output }).toEqual({ status: 1, output: '' })

@@ -16,7 +16,7 @@ const COPIED = ['src', 'test', 'package.json', 'LICENSE', 'README.md']
 const TESTS: Readonly<Record<Part, readonly string[]>> = {
   catalog: ['src/catalog/categories'],
   breeds: ['src/breeds/breeds.test.ts'],
-  chat: ['src/chat/limits.test.ts'],
+  chat: ['src/chat/answers/limits.test.ts'],
   talk: ['src/talk/readme.test.ts'],
 }
 

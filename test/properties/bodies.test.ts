@@ -18,19 +18,19 @@ const List = z.array(z.unknown())
 
 const MASK = '**********'
 
-onEachEngine('any valid body', api => {
-  campaign('of a category comes back equal, with no products, and is read back so', async effort => {
+onEachEngine('valid bodies', api => {
+  campaign('any valid category comes back equal, with no products, and reads back the same', async effort => {
     await comesBack(api, '/categories/', shapes.category, fields => ({ ...fields, products: [] }), effort.runs(50))
   })
 
   campaign(
-    'of a product comes back equal to the last bit of its price, with no reviews, and is read back so',
+    'any valid product comes back equal to the last bit of its price, with no reviews, and reads back the same',
     async effort => {
       await comesBack(api, '/products/', shapes.product, fields => ({ ...fields, reviews: [] }), effort.runs(60))
     },
   )
 
-  test('of a product in a category comes back equal, and is what the list of that category holds last', async () => {
+  test('any valid product of a category comes back equal, and is the last in the list of that category', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const path = `/products/${categoryId}/products`
     const property = fc.asyncProperty(validBody(shapes.product), async ({ json, fields }) => {
@@ -41,24 +41,27 @@ onEachEngine('any valid body', api => {
     await fc.assert(property, { numRuns: 25 })
   })
 
-  campaign('of a review comes back equal, with its user and its product, and is read back so', async effort => {
-    const productId = await api.create('/products/', sample.product)
-    const userId = await api.create('/users/', sample.user)
-    const user = { id: userId, name: sample.user.name, avatar: sample.user.avatar }
-    const product = { id: productId, ...sample.product }
-    const shape = reviewOf(productId, userId)
-    await comesBack(api, '/reviews/', shape, fields => ({ ...fields, user, product }), effort.runs(50))
-  })
+  campaign(
+    'any valid review comes back equal, with its user and its product, and reads back the same',
+    async effort => {
+      const productId = await api.create('/products/', sample.product)
+      const userId = await api.create('/users/', sample.user)
+      const user = { id: userId, name: sample.user.name, avatar: sample.user.avatar }
+      const product = { id: productId, ...sample.product }
+      const shape = reviewOf(productId, userId)
+      await comesBack(api, '/reviews/', shape, fields => ({ ...fields, user, product }), effort.runs(50))
+    },
+  )
 
   campaign(
-    'of a user comes back equal, with its flags, a mask for the password and no reviews, and is read back so',
+    'any valid user comes back equal, with its flags, a masked password and no reviews, and reads back the same',
     async effort => {
       const answer = (fields: object) => ({ ...fields, password: MASK, reviews: [] })
       await comesBack(api, '/users/', shapes.user, answer, effort.runs(USER_RUNS))
     },
   )
 
-  campaign('of an update replaces all that the one before it held', async effort => {
+  campaign('any valid update replaces everything that the one before it held', async effort => {
     const id = await api.create('/products/', sample.product)
     const property = fc.asyncProperty(validBody(shapes.product), async ({ json, fields }) => {
       const updated = await send(api, 'PUT', `/products/${id}`, json)

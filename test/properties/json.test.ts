@@ -27,7 +27,7 @@ const PIECES = [
 ]
 
 onEachEngine('any text as a body', api => {
-  campaign('is json_invalid exactly if JSON.parse throws, at a place within it', async effort => {
+  campaign('any text as a body is json_invalid exactly if JSON.parse throws, at a place within it', async effort => {
     const text = fc.oneof(pieces(), damagedJson(), fc.string({ unit: 'binary', minLength: 1 }), json().map(join))
     const property = fc.asyncProperty(text.filter(isComparable), async body => {
       const answer = await post(api, body)
@@ -42,7 +42,7 @@ onEachEngine('any text as a body', api => {
   })
 
   campaign(
-    'with a character that JSON has not, between two of its tokens, is told the place of it in code points',
+    'a character between two JSON tokens that JSON does not have is reported with its place in code points',
     async effort => {
       const split = fc.tuple(json(), fc.nat(), fc.constantFrom('@', '\u00a0', '😀', "'", '/', 'N', '\\', ';'))
       const property = fc.asyncProperty(split, async ([tokens, at, stranger]) => {
@@ -56,7 +56,7 @@ onEachEngine('any text as a body', api => {
     },
   )
 
-  campaign('that breaks off between two tokens of JSON is told its end as the place', async effort => {
+  campaign('JSON that breaks off between two tokens is reported with its end as the place', async effort => {
     const property = fc.asyncProperty(json(), fc.nat(), async (tokens, at) => {
       // A value of one token has no place to break off at, but one that is left open has.
       const open = ['[', ...tokens]
@@ -68,7 +68,7 @@ onEachEngine('any text as a body', api => {
     await fc.assert(property, effort.runs(RUNS))
   })
 
-  campaign('of which bytes are not UTF-8 is json_invalid, whatever is around them', async effort => {
+  campaign('a body whose bytes are not UTF-8 is json_invalid, whatever is around them', async effort => {
     const wrong = fc.constantFrom([0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82])
     const property = fc.asyncProperty(json(), fc.nat(), wrong, async (tokens, at, bytes) => {
       const place = at % (tokens.length + 1)

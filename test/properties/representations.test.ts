@@ -44,7 +44,7 @@ interface Answer {
   readonly text: string
 }
 
-onEachEngine('one resource', api => {
+onEachEngine('representations', api => {
   const ask = async (method: string, path: string, body?: string): Promise<Answer> => {
     const headers = { 'Content-Type': 'application/json' }
     const response = await fetch(api.address() + path, { method, headers, ...(body !== undefined && { body }) })
@@ -58,7 +58,7 @@ onEachEngine('one resource', api => {
     for (const path of [...paths, ...paths]) await isShownAs(expected, 'GET', path)
   }
 
-  test('is the same to the last byte, whichever way it is read', async () => {
+  test('a resource is the same to the last byte, whichever way it is read', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const userId = await api.create('/users/', sample.user)
     const bodies = [

@@ -199,9 +199,12 @@ const steps: Arbitrary<Step>[] = [
 ]
 
 onEachEngine('the catalog as a whole', api => {
-  campaign('answers any sequence of operations on its four resources as a plain model in memory does', async effort => {
-    await runSequences(api, effort)
-  })
+  campaign(
+    'the catalog answers any sequence of operations on its four resources as a plain model in memory does',
+    async effort => {
+      await runSequences(api, effort)
+    },
+  )
 })
 
 campaign('all engines answer any sequence of operations alike, ids, headers and errors included', async effort => {

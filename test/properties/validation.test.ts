@@ -36,48 +36,48 @@ interface Spelling {
   readonly error: { readonly type: string; readonly msg: string } | null
 }
 
-onEachEngine('any invalid body', api => {
-  campaign('of a category gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
+onEachEngine('invalid bodies', api => {
+  campaign('any invalid category gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
     await isRefused(api, '/categories/', sample.category, shapes.category, effort)
   })
 
-  campaign('of a product gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
+  campaign('any invalid product gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
     await isRefused(api, '/products/', sample.product, shapes.product, effort)
   })
 
-  campaign('of a review gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
+  campaign('any invalid review gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
     const productId = await api.create('/products/', sample.product)
     const userId = await api.create('/users/', sample.user)
     await isRefused(api, '/reviews/', sample.review(productId, userId), shapes.review, effort)
   })
 
-  campaign('of a user gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
+  campaign('any invalid user gets a 422 that names exactly what is wrong, and creates nothing', async effort => {
     await isRefused(api, '/users/', sample.user, shapes.user, effort)
   })
 
-  campaign('of an update of a category gets such a 422 too, and changes nothing', async effort => {
+  campaign('any invalid update of a category gets such a 422, and changes nothing', async effort => {
     const id = await api.create('/categories/', sample.category)
     await isRefusedAsUpdate(api, 'PUT', `/categories/${id}`, shapes.category, effort)
   })
 
-  campaign('of an update of a product gets such a 422 too, and changes nothing', async effort => {
+  campaign('any invalid update of a product gets such a 422, and changes nothing', async effort => {
     const id = await api.create('/products/', sample.product)
     await isRefusedAsUpdate(api, 'PUT', `/products/${id}`, shapes.product, effort)
   })
 
-  campaign('of an update of a review gets such a 422 too, and changes nothing', async effort => {
+  campaign('any invalid update of a review gets such a 422, and changes nothing', async effort => {
     const productId = await api.create('/products/', sample.product)
     const userId = await api.create('/users/', sample.user)
     const id = await api.create('/reviews/', sample.review(productId, userId))
     await isRefusedAsUpdate(api, 'PATCH', `/reviews/${id}`, shapes.review, effort)
   })
 
-  campaign('of an update of a user gets such a 422 too, and changes nothing', async effort => {
+  campaign('any invalid update of a user gets such a 422, and changes nothing', async effort => {
     const id = await api.create('/users/', sample.user)
     await isRefusedAsUpdate(api, 'PATCH', `/users/${id}`, shapes.userUpdate, effort)
   })
 
-  campaign('is named together with a path that is no integer, and after it', async effort => {
+  campaign('an invalid body is named together with a path that is not an integer, and after it', async effort => {
     const property = fc.asyncProperty(notAnInteger(), invalidBody(shapes.product), async ({ text, error }, body) => {
       const path = `/products/${encodeURIComponent(text)}/products`
       const answer = await api.send(path, { method: 'POST', body: body.json, headers: JSON_HEADERS })
@@ -87,7 +87,7 @@ onEachEngine('any invalid body', api => {
     await fc.assert(property, effort.runs(RUNS))
   })
 
-  campaign('that is JSON but no object is told to be one, and null counts as absent', async effort => {
+  campaign('JSON that is not an object is reported as such, and null counts as absent', async effort => {
     const other = fc.jsonValue().filter(value => typeof value !== 'object' || value === null || Array.isArray(value))
     const property = fc.asyncProperty(other, async value => {
       const answer = await api.post('/categories/', value)
@@ -106,9 +106,9 @@ onEachEngine('any invalid body', api => {
   })
 })
 
-onEachEngine('any text in a path or a query', api => {
+onEachEngine('parameters', api => {
   campaign(
-    'is an integer only as a sign and digits; what is not is named, path before query, and else nothing is',
+    'any text in a path or a query is an integer only as a sign and digits; anything else is named, path before query',
     async effort => {
       const request = fc.record({
         path: fc.constantFrom(...PAGED_PATHS),
@@ -131,7 +131,7 @@ onEachEngine('any text in a path or a query', api => {
     },
   )
 
-  campaign('is read by HEAD as it is by GET', async effort => {
+  campaign('any text in a path or a query is read by HEAD as it is by GET', async effort => {
     const request = fc.record({
       path: fc.constantFrom(...UNPAGED_PATHS),
       method: fc.constantFrom('GET', 'HEAD'),

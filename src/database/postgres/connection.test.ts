@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('the connections of a service tell its name to whoever looks at the database', async () => {
+test('the connections of a service show its name in the database', async () => {
   await using database = await createDatabase(server.url())
   await using service = await startService(database.url, { flags: FLAGS })
   await client(() => service.address).create('/products/', sample.product)
@@ -35,7 +35,7 @@ test('the connections of a service tell its name to whoever looks at the databas
   expect(names.length).toBeGreaterThan(0)
 })
 
-test('a name in the address is the name of the connections', async () => {
+test('a name in the address becomes the name of the connections', async () => {
   await using database = await createDatabase(server.url())
   await using service = await startService(`${database.url}?application_name=shop-7`, { flags: FLAGS })
   await client(() => service.address).create('/products/', sample.product)
@@ -46,7 +46,7 @@ test('a name in the address is the name of the connections', async () => {
   expect(names[0]).toEqual({ name: 'shop-7' })
 })
 
-test('a wrong password, user or database is told in one line without the password', async () => {
+test('a wrong password, user or database is reported in one line without the password', async () => {
   const wrong = { password: 'wrong-secret', username: 'nobody-there', pathname: '/nothing_here' } as const
   for (const [part, value] of Object.entries(wrong)) {
     const url = new URL(server.url())
@@ -70,16 +70,16 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
     )
   })
 
-  test('sslmode=require encrypts, whoever has signed the certificate', async () => {
+  test('sslmode=require encrypts, whoever signed the certificate', async () => {
     expect(await encryption('127.0.0.1', 'sslmode=require')).toEqual([{ encrypted: true }])
   })
 
-  test('sslmode=verify-full takes a certificate of the authority in sslrootcert, for the host it is for', async () => {
+  test('sslmode=verify-full accepts a certificate of the authority in sslrootcert for the right host', async () => {
     const authority = `sslrootcert=${encodeURIComponent(certificate.path)}`
     expect(await encryption('localhost', `sslmode=verify-full&${authority}`)).toEqual([{ encrypted: true }])
   })
 
-  test('sslmode=verify-full refuses a certificate of no known authority, and one for another host', async () => {
+  test('sslmode=verify-full refuses a certificate of an unknown authority, and one for another host', async () => {
     const authority = `sslrootcert=${encodeURIComponent(certificate.path)}`
     for (const [host, query] of [
       ['localhost', 'sslmode=verify-full'],
@@ -91,7 +91,7 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
     }
   })
 
-  test('a server that does not encrypt is refused where encryption is required', async () => {
+  test('a server without encryption is refused if encryption is required', async () => {
     const address = addressOf(server.url(), '127.0.0.1', 'sslmode=require')
     const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', address])
     expectRefusal(refused, { status: 1, reason: /TLS|SSL|encrypt/ })

@@ -19,7 +19,7 @@ const READS = 3
 /** What a standby has to replay after a crash: rows, of some 250 bytes of log each. */
 const ROWS_TO_REPLAY = 400_000
 
-test('what a node has cached before a crash of PostgreSQL is not answered after it', async () => {
+test('what a node cached before a crash of PostgreSQL is not answered after it', async () => {
   // The log of what is not committed stays in memory, so that its transaction's number is given again after the crash.
   await using server = await PostgresServer.start({ durable: true, settings: { wal_writer_delay: '10s' } })
   await using database = await createDatabase(server.url())

@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('nodes that start at the same moment on an empty database make its tables once, and all serve it', async () => {
+test('nodes that start at the same moment on an empty database create its tables once, and all serve it', async () => {
   await using empty = await createDatabase(await sharedServerUrl())
   await using stack = new AsyncDisposableStack()
   const services = await startNodes(empty.url, NODES_AT_ONCE)
@@ -53,7 +53,7 @@ test('nodes that start at the same moment on an empty database make its tables o
   expect(applied).toHaveLength(0)
 })
 
-test('what is changed beside the nodes, each node shows at once, however often it was read before', async () => {
+test('each node shows at once what another program changes, however often it was read before', async () => {
   const id = await node(0).create('/products/', sample.product)
   await using sql = connected(database.url)
   for (let time = 0; time < MEETINGS; time += 1) {
@@ -67,7 +67,7 @@ test('what is changed beside the nodes, each node shows at once, however often i
   }
 })
 
-test('what one node has acknowledged, each node shows at once', async () => {
+test('each node shows at once what another node acknowledged', async () => {
   for (let time = 0; time < MEETINGS; time += 1) {
     const writer = node(time)
     const id = await writer.create('/products/', sample.product)
@@ -96,7 +96,7 @@ test('updates of different fields of a user on different nodes do not undo each 
   }
 })
 
-test('a delete on several nodes succeeds on one and finds nothing on the others', async () => {
+test('a delete on several nodes succeeds on one and is 404 on the others', async () => {
   for (let time = 0; time < MEETINGS; time += 1) {
     const id = await node(time).create('/products/', sample.product)
     const answers = await Promise.all(nodes.map(api => api.delete(`/products/${id}`)))
@@ -138,7 +138,7 @@ test('a review is created, or told what is gone, while other nodes delete its pr
   expect(await orphans()).toEqual([])
 })
 
-test('a review is moved, or told what is gone, while other nodes delete where it goes and where it comes from', async () => {
+test('a review is moved, or told what is gone, while other nodes delete its old and new parents', async () => {
   for (let time = 0; time < MEETINGS; time += 1) {
     const [from, to] = await Promise.all([1, 2].map(() => node(time).create('/products/', sample.product)))
     const user = await node(time).create('/users/', sample.user)
@@ -169,7 +169,7 @@ test('deletes that lock the same reviews in opposite orders are all answered, no
   expect(await orphans()).toEqual([])
 })
 
-test('on a database that lets no two transactions conflict, clients of many nodes see no conflict', async () => {
+test('on a database that refuses conflicting transactions, clients of many nodes see no conflict', async () => {
   await using strict = await createDatabase(await sharedServerUrl())
   {
     await using sql = connected(strict.url)
@@ -200,7 +200,7 @@ test('on a database that lets no two transactions conflict, clients of many node
   expect(await listOf(first, `/reviews/products/${product}?limit=10000`)).toHaveLength(STORM)
 })
 
-test('a node that is killed takes nothing with it that was acknowledged, and the others go on', async () => {
+test('a killed node loses nothing acknowledged, and the others go on', async () => {
   await using mine = await createDatabase(await sharedServerUrl())
   await using stack = new AsyncDisposableStack()
   const [killed, ...staying] = await startNodes(mine.url, NODES)

@@ -17,7 +17,7 @@ const SERVER_CONNECTIONS = '4'
 const RETRY_SECONDS = '0.1'
 
 test.skipIf(pgbouncerPath === null)(
-  'nodes share the few connections of PgBouncer in transaction mode, start on an empty database, and survive it',
+  'nodes share the few connections of PgBouncer in transaction mode, start on an empty database, and survive its restart',
   async () => {
     await using server = await PostgresServer.start()
     await using database = await createDatabase(server.url())

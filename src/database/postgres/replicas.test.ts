@@ -47,7 +47,7 @@ test('reads are answered by the replicas', async () => {
   })
 })
 
-test('a client sees its own writes, while the replicas lag', async () => {
+test('a client sees its own writes while the replicas lag', async () => {
   await using service = await start()
   const api = client(() => service.address)
   await allCaughtUp()
@@ -59,12 +59,12 @@ test('a client sees its own writes, while the replicas lag', async () => {
   }
 })
 
-test('a client sees its own writes, while the replicas follow', async () => {
+test('a client sees its own writes while the replicas follow', async () => {
   await using service = await start()
   await seesItsOwnWrites(client(() => service.address))
 })
 
-test('reads go on at the primary when the replicas are gone, and at the replicas when they are back', async () => {
+test('reads go to the primary when the replicas are gone, and to the replicas when they are back', async () => {
   await using service = await start()
   const load = await Load.start([service.address])
   for (const replica of replicas) {
@@ -96,7 +96,7 @@ test('reads go on while a replica hangs', async () => {
   await load.expectNothingLost(client(() => service.address))
 })
 
-test('a service whose replicas are not there at its start serves all the same', async () => {
+test('a service serves even if its replicas are down when it starts', async () => {
   for (const replica of replicas) await replica.refuse()
   try {
     await using service = await start()
@@ -108,7 +108,7 @@ test('a service whose replicas are not there at its start serves all the same', 
   }
 })
 
-test('what a replica does not show for longer than the bound is read at the primary', async () => {
+test('a write that a replica does not show within the bound is read from the primary', async () => {
   await using service = await start()
   await using writer = await start()
   await allCaughtUp()

@@ -100,7 +100,7 @@ campaign('what was acknowledged before a kill is there afterwards, whole, and no
   expect(database.query('PRAGMA foreign_key_check').all()).toEqual([])
 })
 
-test('the highest id is not used again, when what had it was deleted and the service was killed or stopped', async () => {
+test('the highest id is not reused after its row was deleted and the service was killed or stopped', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'shop.db')}`
   let highest = { product: 0, user: 0, review: 0, category: 0 }

@@ -47,7 +47,7 @@ Name │ Count
 
 ada>`
 
-test('an answer appears as it arrives, behind a spinner that turns until the first word', async () => {
+test('an answer appears as it arrives, after a spinner that turns until the first word', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   session.type('Tell me\r')
@@ -84,7 +84,7 @@ test('markdown is laid out for the terminal, and its code highlighted, wherever 
   expect(session.received()).toContain('\x1b[1mbold\x1b[22m')
 })
 
-test('with NO_COLOR the answer is plain text, wrapped between words, and nothing has a colour', async () => {
+test('with NO_COLOR, the answer is plain text, wrapped between words, without any color', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 40, environment: { NO_COLOR: '1' } })
   session.type('Show me\r')
@@ -99,7 +99,7 @@ test('with NO_COLOR the answer is plain text, wrapped between words, and nothing
   expect(session.received()).not.toMatch(/\x1b\[[0-9;]*m/)
 })
 
-test('a terminal that cannot move its cursor gets text alone', async () => {
+test('a terminal that cannot move its cursor gets plain text', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { environment: { TERM: 'dumb' } })
   const before = session.received().length
@@ -111,7 +111,7 @@ test('a terminal that cannot move its cursor gets text alone', async () => {
   expect(session.received()).not.toContain('\x1b[?2004h')
 })
 
-test('text is wrapped to the width of the terminal, that of wide characters too', async () => {
+test('text is wrapped to the width of the terminal, wide characters too', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 21 })
   session.type('Go\r')
@@ -143,7 +143,7 @@ test('an answer longer and wider than the terminal is shown whole, each row once
   expect(shown.match(/End\./g)).toHaveLength(1)
 })
 
-test('a terminal that is made wider or narrower amid an answer loses nothing of it', async () => {
+test('resizing the terminal during an answer loses nothing of it', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 60 })
   session.type('Go\r')
@@ -161,7 +161,7 @@ test('a terminal that is made wider or narrower amid an answer loses nothing of 
   for (const word of words) expect(session.screen(), word).toContain(word)
 })
 
-test('what the model writes cannot drive the terminal', async () => {
+test('what the model writes cannot control the terminal', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   const attack =
@@ -205,7 +205,7 @@ test('a terminal of unknown size counts as 80 columns', async () => {
   expect(session.screen().match(/ada>/g)).toHaveLength(2)
 })
 
-test('what the model writes cannot show a line in another order than it is written in', async () => {
+test('what the model writes cannot reorder a displayed line', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   const unseen = [...'\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u{e0001}\u{e0041}']
@@ -223,7 +223,7 @@ test('what the model writes cannot show a line in another order than it is writt
   expect(output).toContain(hebrew)
 })
 
-test('Ctrl-C stops an answer and keeps what came, marked, and the session goes on', async () => {
+test('Ctrl-C stops an answer and keeps its text so far, marked, and the session goes on', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   session.type('Tell me\r')
@@ -250,7 +250,7 @@ test('Ctrl-C stops an answer and keeps what came, marked, and the session goes o
   ])
 })
 
-test('Ctrl-C before the first word stops as well, and the prompt alone is kept', async () => {
+test('Ctrl-C before the first word stops the answer too, and only the prompt is stored', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   session.type('Tell me\r')

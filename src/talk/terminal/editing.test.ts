@@ -43,7 +43,7 @@ test('Alt-Enter begins a new line of the prompt', async () => {
   expect(session.screen()).toContain('ada> one\n| quit\n| three\nThree.')
 })
 
-test('a long prompt is taken whole, pasted or typed, in one line or many', async () => {
+test('a long prompt is accepted whole, pasted or typed, in one line or many', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   const long = Array.from({ length: 400 }, (_, word) => `word${word}`).join(' ')
@@ -59,7 +59,7 @@ test('a long prompt is taken whole, pasted or typed, in one line or many', async
   expect((await answered(place, session, 'Three')).endsWith(`ai: Two\n${most}`)).toBe(true)
 })
 
-test('a paste far too long is refused, and the keyboard goes on, also where it came during an answer', async () => {
+test('a paste that is far too long is refused, and the keyboard goes on working, even during an answer', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   const tooMuch = `${'x'.repeat(99)}\n`.repeat(20_000)
@@ -77,7 +77,7 @@ test('a paste far too long is refused, and the keyboard goes on, also where it c
   expect((await answered(place, session, 'Yes')).split('\n').at(-1)).toEndWith('Second')
 })
 
-test('wide characters are edited as one sees them', async () => {
+test('wide characters are edited as they appear', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   session.type(`日本語👩x${LEFT}${BACKSPACE}${LEFT}の`)
@@ -86,7 +86,7 @@ test('wide characters are edited as one sees them', async () => {
   expect(await answered(place, session, 'はい')).toBe('日本の語x')
 })
 
-test('what is pasted cannot drive the terminal', async () => {
+test('pasted text cannot control the terminal', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   const before = session.received().length
@@ -97,7 +97,7 @@ test('what is pasted cannot drive the terminal', async () => {
   expect(session.received().slice(before)).not.toContain('pwned')
 })
 
-test('arrow-up brings back the earlier prompts of the room, those of earlier sessions too', async () => {
+test("arrow-up brings back the room's earlier prompts, those of earlier sessions too", async () => {
   await using place = await talkPlace()
   const first = await place.enter('ada')
   first.type('oldest\r')
@@ -126,7 +126,7 @@ test('arrow-up brings back the earlier prompts of the room, those of earlier ses
   expect(call.prompt).toBe('mine')
 })
 
-test('who comes again sees the last messages of the room, each of them cut where it is long', async () => {
+test('a returning user sees the last messages of the room, long ones cut', async () => {
   await using place = await talkPlace()
   const first = await place.enter('ada')
   first.type('forgotten\r')
@@ -168,7 +168,7 @@ Answer
 ada> quit`)
 })
 
-test('Ctrl-D in a line deletes, and leaves where the line is empty', async () => {
+test('Ctrl-D deletes inside a line, and leaves on an empty line', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   session.type(`ab${LEFT}\x04`)
@@ -177,7 +177,7 @@ test('Ctrl-D in a line deletes, and leaves where the line is empty', async () =>
   expect(await session.ended).toBe(0)
 })
 
-test('a terminal that is closed ends the program, and one that it is told to end is left as it was', async () => {
+test('closing the terminal ends the program, and a signal to end leaves the terminal as it was', async () => {
   await using place = await talkPlace()
   const closed = await place.enter('ada')
   await closed.kill('SIGHUP')
@@ -188,7 +188,7 @@ test('a terminal that is closed ends the program, and one that it is told to end
   expect(told.received()).toEndWith('\x1b[?2004l')
 })
 
-test('thousands of empty lines that are pasted before a word stop nothing', async () => {
+test('thousands of empty lines pasted before a word block nothing', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
   session.paste(`${'\n'.repeat(PASTED_BREAKS)}word`)

@@ -9,7 +9,7 @@ import { logIn, PASSWORD, register, startAtTerminal, talkPlace } from '../../../
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const ESCAPE = /\x1b/
 
-test('piped, answers alone go to the standard output, and all else to the standard error', async () => {
+test('piped, only answers go to standard output, and everything else to standard error', async () => {
   await using place = await talkPlace()
   const talking = place.pipe([...register('ada'), 'One?', 'Two?', 'quit'])
   const one = await place.model.nextCall()
@@ -78,7 +78,7 @@ test('no escape sequence goes into a pipe', async () => {
   expect(errors).not.toMatch(ESCAPE)
 })
 
-test('at a terminal whose output is piped, one still sees the questions, and the pipe gets the answers', async () => {
+test('at a terminal with piped output, the user still sees the questions, and the pipe gets the answers', async () => {
   await using place = await talkPlace()
   const file = join(place.folder, 'answers.txt')
   await using session = startAtTerminal(['talk', '--database', `sqlite:${place.databasePath}`], {
@@ -97,7 +97,7 @@ test('at a terminal whose output is piped, one still sees the questions, and the
   expect(readFileSync(file, 'utf8')).toBe('An **answer**\n')
 })
 
-test('a reader that leaves ends the session in good order', async () => {
+test('a reader of the pipe that leaves ends the session cleanly', async () => {
   await using place = await talkPlace()
   const talking = run(['talk', '--database', `sqlite:${place.databasePath}`], {
     environment: place.model.environment,
@@ -121,7 +121,7 @@ test('a reader that leaves ends the session in good order', async () => {
   expect(errors).not.toMatch(/^ +at |EPIPE/m)
 })
 
-test('Ctrl-C, where the input is a pipe, stops an answer first and leaves then', async () => {
+test('if the input is a pipe, Ctrl-C stops an answer first, and leaves the second time', async () => {
   await using place = await talkPlace()
   const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
     ...surroundingsOf({ environment: place.model.environment }),
@@ -172,7 +172,7 @@ test('Ctrl-C that arrives twice, from the terminal and from npm or the launcher,
   expect(await child.exited).toBe(0)
 })
 
-test('a wrong setting ends it with status 2 and one line, before anything is asked or made', async () => {
+test('a wrong setting ends talk with status 2 and one line, before anything is asked or created', async () => {
   await using place = await talkPlace()
   const wrong: [string[], Record<string, string>, RegExp][] = [
     [['--last', '0'], {}, /--last/],
@@ -198,7 +198,7 @@ test('a wrong setting ends it with status 2 and one line, before anything is ask
   expect(existsSync(place.databasePath)).toBe(false)
 })
 
-test('it keeps its history in the folder where it is started, as --help says', async () => {
+test('talk keeps its history in the folder where it is started, as --help says', async () => {
   await using place = await talkPlace()
   const environment = place.model.environment
   const { status } = await run(['talk'], { folder: place.folder, environment, input: 'R\nada\nsesame\nquit\n' })

@@ -33,14 +33,14 @@ test('each database of the shared server is an empty one of PostgreSQL 18', asyn
   }
 })
 
-test('a server asks for its password', async () => {
+test('a PostgreSQL server asks for its password', async () => {
   const url = new URL(server.url())
   url.password = 'another'
   await using sql = new SQL(url, { max: 1 })
   expect(await reasonOf(sql`SELECT 1`)).toMatch(/password authentication failed/)
 })
 
-test('a server restarts on the same port with the same data, after a stop and after a crash', async () => {
+test('a PostgreSQL server restarts on the same port with the same data, after a stop and after a crash', async () => {
   for (const mode of ['fast', 'immediate'] as const) {
     await using sql = connected(server.url())
     await sql`INSERT INTO notes VALUES (${mode})`
@@ -49,7 +49,7 @@ test('a server restarts on the same port with the same data, after a stop and af
   }
 })
 
-test('a paused server keeps its connections and answers when it goes on', async () => {
+test('a paused PostgreSQL server keeps its connections and answers when it goes on', async () => {
   await using sql = connected(server.url())
   await sql`SELECT 1`
   server.pause()
@@ -68,7 +68,7 @@ test('a paused server keeps its connections and answers when it goes on', async 
   await silence.close()
 })
 
-test('a standby shows what its primary writes, lags when it is told to, and takes its place behind an address', async () => {
+test('a standby shows what its primary writes, lags when told to, and takes its place behind a proxy', async () => {
   await using standby = await startStandby(server, { name: 'standby' })
   await using address = await openAddress(server.port)
   await using sql = connected(address.url('postgres'))
@@ -96,7 +96,7 @@ test('a standby shows what its primary writes, lags when it is told to, and take
   expect(await notesOf(server)).not.toContain('three')
 })
 
-test('an address refuses, and passes on what it held back', async () => {
+test('a proxy refuses connections, and passes on what it held back', async () => {
   await using address = await openAddress(server.port)
   await using sql = connected(address.url('postgres'))
   await sql`SELECT 1`

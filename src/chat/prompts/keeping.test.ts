@@ -1,20 +1,20 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { from, startChatApp } from '../../test/harness/chat/chat-app.ts'
-import { withEachEngine } from '../../test/harness/contract.ts'
-import { connected } from '../../test/harness/postgres/database.ts'
-import { expectRefusal } from '../../test/harness/refusal.ts'
-import { run } from '../../test/harness/service.ts'
-import type { Keeping } from './prompts/keeping.ts'
+import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
+import { withEachEngine } from '../../../test/harness/contract.ts'
+import { connected } from '../../../test/harness/postgres/database.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { run } from '../../../test/harness/service.ts'
+import type { Keeping } from './keeping.ts'
 
 setDefaultTimeout(60_000)
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-withEachEngine('prompts', engine => {
+withEachEngine('keeping prompts', engine => {
   const startChat = (keeping: Partial<Keeping>) => startChatApp(engine, { keeping })
 
-  test('that are too many are forgotten: unanswered ones of whoever sent most, then old answers, and never what is recent', async () => {
+  test('too many prompts are deleted: unanswered ones of the busiest address first, then old answers, never recent ones', async () => {
     await using server = await startChat({ promptsMax: 5 })
     const { chat, databaseUrl } = server
     const isThere = async (reqId: string) => (await chat.get(`/chat/${reqId}`)).status === 200
@@ -48,7 +48,7 @@ withEachEngine('prompts', engine => {
     expect((await chat.post('new-0', 'changed', from('203.0.113.4'))).page).toContain('>changed</div>')
   })
 
-  test('whose answers are under way are not forgotten, however old they are', async () => {
+  test('prompts with a running answer are not deleted, however old they are', async () => {
     await using server = await startChat({ promptsMax: 1 })
     const { chat, model, databaseUrl, prompts } = server
     await chat.post('running', 'running')
@@ -61,7 +61,7 @@ withEachEngine('prompts', engine => {
     expect(await listener.end()).toContain('<p>done</p>')
   })
 
-  test('of one address have a bound of their own, in all processes together, and others are still taken', async () => {
+  test('prompts of one address have their own limit, in all processes together, and others are still accepted', async () => {
     await using server = await startChat({ perAddressMax: 3 })
     await using other = await server.startOther()
     const { chat } = server
@@ -84,7 +84,7 @@ withEachEngine('prompts', engine => {
     expect((await chat.post('mine-5', 'mine', from('2001:db8:0:1::5'))).status).toBe(200)
   })
 
-  test('are kept without their address after a day, and not at all after a week', async () => {
+  test('prompts are kept without their address after a day, and deleted after a week', async () => {
     await using server = await startChat({})
     const { chat, databaseUrl, prompts } = server
     const ages = { today: 23 * HOUR, yesterday: 25 * HOUR, 'last-week': 8 * DAY }
@@ -101,7 +101,7 @@ withEachEngine('prompts', engine => {
     expect((await chat.get('/chat/last-week')).status).toBe(404)
   })
 
-  test('that are too old are all forgotten, however many they are', async () => {
+  test('all prompts that are too old are deleted, however many they are', async () => {
     await using server = await startChat({})
     const { chat, databaseUrl, prompts } = server
     await chat.post('young', 'young')
@@ -111,11 +111,11 @@ withEachEngine('prompts', engine => {
   })
 })
 
-test('a bound that is no whole number above 0 stops the program, by its name', async () => {
+test('CHAT limits that are not whole numbers above 0 stop the program, each by its name', async () => {
   for (const variable of ['CHAT_ANSWERS_PER_ADDRESS', 'CHAT_PROMPTS_PER_ADDRESS', 'CHAT_PROMPTS_MAX']) {
     for (const value of ['0', '-1', '1.5', 'many']) {
       const refused = await run(['chat'], { environment: { [variable]: value } })
-      expectRefusal(refused, { status: 2, reason: new RegExp(`^stockroom: ${variable}: .* is no whole number`) })
+      expectRefusal(refused, { status: 2, reason: new RegExp(`^stockroom: ${variable}: .* is not a whole number`) })
     }
   }
 })

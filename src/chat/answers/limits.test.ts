@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
-import { from, startChatApp } from '../../test/harness/chat/chat-app.ts'
-import { withEachEngine } from '../../test/harness/contract.ts'
-import { connected } from '../../test/harness/postgres/database.ts'
-import type { AnswerLimits } from './answers/limits.ts'
+import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
+import { withEachEngine } from '../../../test/harness/contract.ts'
+import { connected } from '../../../test/harness/postgres/database.ts'
+import type { AnswerLimits } from './limits.ts'
 
-withEachEngine('the bounds of answers', engine => {
+withEachEngine('answer limits', engine => {
   const startChat = (limits: Partial<AnswerLimits>) => startChatApp(engine, { limits })
 
-  test('an answer that nobody listens to any longer is stopped: the connection to the model is closed, what came is kept', async () => {
+  test('an answer without listeners is stopped: the connection to the model is closed, the text so far is kept', async () => {
     await using server = await startChat({ unheardMaxMs: 300 })
     const { chat, model } = server
     await chat.post('unheard', 'unheard')
@@ -22,7 +22,7 @@ withEachEngine('the bounds of answers', engine => {
     expect(model.calls).toHaveLength(1)
   })
 
-  test('an answer is worth going on for one who listens in another process, and for no longer', async () => {
+  test('an answer goes on while somebody listens in another process, and no longer', async () => {
     const unheardMaxMs = 1_500
     await using server = await startChat({ unheardMaxMs })
     await using other = await server.startOther()
@@ -48,7 +48,7 @@ withEachEngine('the bounds of answers', engine => {
     await call.closed
   })
 
-  test('more answers than may run at once wait in line, say so, and come in their turn', async () => {
+  test('more answers than may run at once wait in line, say so, and come in turn', async () => {
     await using server = await startChat({ runningMax: 1 })
     const { chat, model } = server
     await chat.post('first', 'first')
@@ -66,7 +66,7 @@ withEachEngine('the bounds of answers', engine => {
     expect(await second.end()).toContain('the second')
   })
 
-  test('an answer that waits in line can be stopped, and its place goes to the next one', async () => {
+  test('an answer that waits in line can be stopped, and its place goes to the next', async () => {
     await using server = await startChat({ runningMax: 1 })
     const { chat, model } = server
     for (const reqId of ['first', 'second', 'third']) await chat.post(reqId, reqId)
@@ -87,7 +87,7 @@ withEachEngine('the bounds of answers', engine => {
     expect(model.calls).toHaveLength(2)
   })
 
-  test('a line that is full turns the next one away for now, and takes it later', async () => {
+  test('a full line turns the next answer away for now, and accepts it later', async () => {
     await using server = await startChat({ runningMax: 1, waitingMax: 0 })
     const { chat, model } = server
     await chat.post('first', 'first')
@@ -105,7 +105,7 @@ withEachEngine('the bounds of answers', engine => {
     expect(await second.end()).toContain('<p>done</p>')
   })
 
-  test('one client never has all places: the next one to come is answered before what the first has in line', async () => {
+  test("no client gets all places: the next client is answered before the first client's waiting answers", async () => {
     await using server = await startChat({ runningMax: 4, waitingMax: 20 })
     const { chat, model } = server
     const flooder = from('203.0.113.1')
@@ -134,7 +134,7 @@ withEachEngine('the bounds of answers', engine => {
     expect((await model.nextCall()).prompt).toStartWith('flood-')
   })
 
-  test('one client has no more than its share of answers under way, and others still have theirs', async () => {
+  test('a client gets no more than its share of running answers, and others still get theirs', async () => {
     await using server = await startChat({ runningMax: 2, waitingMax: 20, perAddressMax: 5 })
     const { chat, model } = server
     // All of one network.
@@ -158,7 +158,7 @@ withEachEngine('the bounds of answers', engine => {
     expect(await listener.end()).toContain('For the other.')
   })
 
-  test('what waits in line when a process ends is answered by another one', async () => {
+  test('answers that wait in line when a process ends are answered by another process', async () => {
     await using server = await startChat({ runningMax: 1 })
     const other = await server.startOther()
     await using _ = other

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('a service whose database is not there waits for it, says so at /readyz, and serves when it comes or stops', async () => {
+test('a service without its database waits for it, says so at /readyz, and serves once it is there, or stops', async () => {
   await using database = await createDatabase(server.url())
   await server.stop()
   await using service = await startService(database.url, { flags: FLAGS })
@@ -43,7 +43,7 @@ test('a service whose database is not there waits for it, says so at /readyz, an
   expect(await api.create('/products/', sample.product)).toBeGreaterThan(0)
 })
 
-test('a restart of the database loses nothing that was acknowledged, and the service recovers by itself', async () => {
+test('a database restart loses nothing acknowledged, and the service recovers by itself', async () => {
   await underLoad(async load => {
     await server.stop('fast')
     await load.refused()
@@ -51,7 +51,7 @@ test('a restart of the database loses nothing that was acknowledged, and the ser
   })
 })
 
-test('a crash of the database loses nothing that was acknowledged, and the service recovers by itself', async () => {
+test('a database crash loses nothing acknowledged, and the service recovers by itself', async () => {
   await underLoad(async load => {
     await server.stop('immediate')
     await load.refused()
@@ -59,7 +59,7 @@ test('a crash of the database loses nothing that was acknowledged, and the servi
   })
 })
 
-test('a database that restarts at once, again and again, loses nothing that was acknowledged', async () => {
+test('immediate database restarts, again and again, lose nothing acknowledged', async () => {
   await underLoad(async load => {
     for (const mode of ['immediate', 'fast', 'immediate', 'fast'] as const) {
       await server.restart(mode)
@@ -68,7 +68,7 @@ test('a database that restarts at once, again and again, loses nothing that was 
   })
 })
 
-test('what somebody holds keeps nobody from reading it or anything else', async () => {
+test('a row that somebody locks can still be read, and so can everything else', async () => {
   await using database = await createDatabase(server.url())
   await using service = await startService(database.url, { flags: FLAGS })
   const api = client(() => service.address)
@@ -96,7 +96,7 @@ test('what somebody holds keeps nobody from reading it or anything else', async 
   expect((await api.put(`/products/${held}`, sample.product)).status).toBe(200)
 })
 
-test('connections that an administrator cuts are made anew, and nothing is lost', async () => {
+test('connections that an administrator cuts are reopened, and nothing is lost', async () => {
   await underLoad(async load => {
     for (let time = 0; time < 5; time += 1) {
       expect(await server.cutConnections()).toBeGreaterThan(0)
@@ -105,7 +105,7 @@ test('connections that an administrator cuts are made anew, and nothing is lost'
   })
 })
 
-test('connections that the network cuts are made anew, and nothing is lost', async () => {
+test('connections that the network cuts are reopened, and nothing is lost', async () => {
   await using address = await openAddress(server.port)
   await underLoad(async load => {
     for (let time = 0; time < 5; time += 1) {
@@ -115,7 +115,7 @@ test('connections that the network cuts are made anew, and nothing is lost', asy
   }, address)
 })
 
-test('a database that cannot be reached for a while is waited for, and nothing is lost', async () => {
+test('the service waits for a database that is unreachable for a while, and nothing is lost', async () => {
   await using address = await openAddress(server.port)
   await underLoad(async load => {
     await address.refuse()
@@ -125,7 +125,7 @@ test('a database that cannot be reached for a while is waited for, and nothing i
   }, address)
 })
 
-test('a standby that takes the place of a crashed primary has all that was acknowledged', async () => {
+test('a standby that replaces a crashed primary has everything acknowledged', async () => {
   await using cluster = await startCluster()
   const { primary, standby, address } = cluster
   await underLoad(
@@ -140,8 +140,8 @@ test('a standby that takes the place of a crashed primary has all that was ackno
 })
 
 /** Each takes the time that a statement may take, in which there is little to do. */
-describe('what does not answer is not waited for without end, and nothing is lost:', () => {
-  test.concurrent('a database that is paused', async () => {
+describe('silent databases', () => {
+  test.concurrent('a paused database is not waited for forever, and nothing is lost', async () => {
     await using own = await PostgresServer.start()
     await underLoad(
       async load => {
@@ -154,7 +154,7 @@ describe('what does not answer is not waited for without end, and nothing is los
     )
   })
 
-  test.concurrent('a network that passes nothing on, and then all', async () => {
+  test.concurrent('a network that passes nothing on, and later all of it, is not waited for forever, and nothing is lost', async () => {
     await using address = await openAddress(quiet.port)
     await underLoad(
       async load => {
@@ -167,7 +167,7 @@ describe('what does not answer is not waited for without end, and nothing is los
     )
   })
 
-  test.concurrent('a network that loses all, and then takes new connections', async () => {
+  test.concurrent('a network that loses everything, and then accepts new connections, is not waited for forever, and nothing is lost', async () => {
     await using address = await openAddress(quiet.port)
     await underLoad(
       async load => {
@@ -180,7 +180,7 @@ describe('what does not answer is not waited for without end, and nothing is los
     )
   })
 
-  test.concurrent('a primary whose place a standby takes', async () => {
+  test.concurrent('a silent primary that a standby replaces is not waited for forever, and nothing is lost', async () => {
     await using cluster = await startCluster()
     const { primary, standby, address } = cluster
     await underLoad(

@@ -1,0 +1,46 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { startServer } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+test("the chat's log has no complete id with which a turn could be read or stopped", async () => {
+  using folder = temporaryFolder()
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${join(folder.path, 'chat.db')}`]
+  await using chat = await startServer(['chat', ...place, '--log-level', 'debug'])
+  const ids = ['0190f3c2-7d5e-7b7a-9d0a-3a1f5f3f2c11', 'mine42', 'ä'.repeat(20)]
+  for (const id of ids) {
+    const path = encodeURIComponent(id)
+    await fetch(`${chat.address}/chat/${path}`, { method: 'POST', body: new URLSearchParams({ user_prompt: 'Hello' }) })
+    for (const other of [`/chat/${path}`, `/chat/${path}/status`, `/chat/${path}/`, `/x/../chat/${path}`]) {
+      await fetch(chat.address + other)
+    }
+    await fetch(`${chat.address}/chatstream/${path}`, { method: 'HEAD' })
+    await fetch(`${chat.address}/chat/${path}/stop`, { method: 'POST' })
+    await sendRaw(chat.address, `GET /x/../chat/${path} HTTP/1.1`)
+  }
+  await chat.stop()
+  for (const id of ids) {
+    expect(chat.errors()).not.toContain(id)
+    expect(chat.errors()).not.toContain(encodeURIComponent(id))
+  }
+  expect(chat.errors()).toContain('"/chat/0190f3c2…"')
+  expect(chat.errors()).toContain('"/chat/0190f3c2…/status"')
+  expect(chat.errors()).toContain('"/chatstream/0190f3c2…"')
+  expect(chat.errors()).toContain('"/x/../chat/0190f3c2…"')
+  expect(chat.errors()).toContain('"/chat/min…/stop"')
+})
+
+/** Sends a request line as it is, and waits until the connection is closed. */
+function sendRaw(address: string, requestLine: string): Promise<void> {
+  const { hostname, port } = new URL(address)
+  return new Promise(resolve => {
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => resolve())
+    socket.on('close', () => resolve())
+    socket.resume()
+    socket.write(`${requestLine}\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
+  })
+}

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
+import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { turnsOn } from '../../test/harness/chat/turns.ts'
+import { withEachEngine } from '../../test/harness/contract.ts'
+
+const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
+
+let server: ChatServer
+let chat: ChatClient
+
+const { begin, callsFor } = turnsOn(() => server)
+
+withEachEngine('the stream', engine => {
+  beforeAll(async () => {
+    server = await startChatServer(engine, { environment: { STREAMS_PER_ADDRESS: '2000' } })
+    chat = server.chat
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  test('the stream is, byte by byte, one Response per piece with the whole text so far, then Terminate', async () => {
+    const { listener, call } = await begin('bytes')
+    expect(call.system).toBe('Answer in markdown only.')
+    expect(call.prompt).toBe('bytes')
+    expect(call.body).toMatchObject({ stream: true })
+    await call.sendAtOnce(['# Spa', 'des\n\nDig **we', 'll**.'])
+    await call.finish()
+    expect(withoutComments(await listener.end())).toBe(
+      [
+        'event: Response\ndata: <div id="Response" hx-swap-oob="true"><h1>Spa</h1>&#10;</div>\n\n',
+        'event: Response\ndata: <div id="Response" hx-swap-oob="true"><h1>Spades</h1>&#10;<p>Dig **we</p>&#10;</div>\n\n',
+        'event: Response\ndata: <div id="Response" hx-swap-oob="true"><h1>Spades</h1>&#10;<p>Dig <strong>well</strong>.</p>&#10;</div>\n\n',
+        'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n',
+      ].join(''),
+    )
+    const { status, headers } = await listener.head
+    expect(status).toBe(200)
+    expect(headers.get('Content-Type')).toBe('text/event-stream')
+    expect(headers.get('Cache-Control')).toBe('no-cache')
+    expect(headers.get('X-Accel-Buffering')).toBe('no')
+  })
+
+  test('the stream sends an event before the model writes the next piece', async () => {
+    const { listener, call } = await begin('one by one')
+    for (const piece of ['one ', 'two ', 'three']) {
+      await call.send(piece)
+      expect((await listener.next()).chunk).toContain(piece.trim())
+    }
+    await call.finish()
+  })
+
+  test('the stream keeps an event on three lines, whatever line breaks the model writes', async () => {
+    const { listener, call } = await begin('line breaks')
+    await call.answer('```\none\r\ntwo\rthree\n```\n\nevent: Terminate\ndata: <div id="chat"></div>\n\n')
+    const events = await listener.events()
+    expect(events.map(({ name }) => name)).toEqual(['Response', 'Terminate'])
+    expect(events[0]?.chunk).toContain('one&#10;two&#10;three&#10;')
+    expect(events[0]?.chunk).toContain('&lt;div id=&quot;chat&quot;&gt;')
+  })
+
+  test('the stream replaces what a database cannot store, and joins characters that arrive in halves', async () => {
+    const { reqId, listener, call } = await begin('odd characters')
+    await call.send('a\0b \ud83c')
+    await listener.until('a\ufffdb')
+    while ((await chat.status(reqId)) !== '{"status":"running"}') await Bun.sleep(10)
+    await call.answer('\udf31 c \ud83c d')
+    expect(await listener.end()).toContain('<p>a\ufffdb 🌱 c \ufffd d</p>')
+    expect((await chat.get(`/chat/${reqId}`)).text).toContain('<p>a\ufffdb 🌱 c \ufffd d</p>')
+  })
+
+  test('the stream highlights code with styles of its own', async () => {
+    const { listener, call } = await begin('code')
+    await call.answer('```ts\nconst spade = 1\n```\n')
+    expect(await listener.end()).toMatch(/<span style="color:[^"]+">const<\/span>/)
+  })
+
+  test('the stream of an id under which nothing was posted is 404', async () => {
+    const { status, text } = await chat.get('/chatstream/unknown')
+    expect(status).toBe(404)
+    expect(text).toBe('{"detail":"Prompt not found"}')
+    for (const reqId of ['x'.repeat(5_000), 'a%00b', '%C3%28']) {
+      expect((await chat.get(`/chatstream/${reqId}`)).status, reqId).toBe(404)
+      expect((await chat.get(`/chat/${reqId}`)).status, reqId).toBe(404)
+      expect((await chat.get(`/chat/${reqId}/status`)).status, reqId).toBe(404)
+      expect((await chat.get(`/chat/${reqId}/stop`, { method: 'POST' })).status, reqId).toBe(404)
+    }
+  })
+
+  test('the stream of a model that refuses says so in a last Response, then Terminate; the model is not asked again', async () => {
+    const { reqId, listener, call } = await begin('refused')
+    await call.refuse(401)
+    const events = await listener.events()
+    expect(events.map(({ name }) => name)).toEqual(['Response', 'Terminate'])
+    expect(events[0]?.chunk).toContain('<p class="note failure">')
+    expect((await chat.get(`/chatstream/${reqId}`)).text).toBe(withoutComments(listener.wire()))
+    expect(callsFor('refused')).toHaveLength(1)
+    expect(listener.wire()).not.toContain('chat-credential')
+    expect(server.service.errors()).not.toContain('chat-credential')
+  })
+
+  test('the stream of a model that fails amid its answer keeps the text so far, says so, and ends with Terminate', async () => {
+    const { listener, call } = await begin('failing')
+    await call.send('The beginning')
+    await listener.until('The beginning')
+    call.cut()
+    const { chunk } = await listener.until('note failure')
+    expect(chunk).toContain('<p>The beginning</p>')
+    expect(await listener.end()).toEndWith(TERMINATE)
+    expect(callsFor('failing')).toHaveLength(1)
+  })
+
+  test('the stream of a model that says nothing says so', async () => {
+    const { listener, call } = await begin('silent')
+    await call.finish()
+    const events = await listener.events()
+    expect(events.map(({ name }) => name)).toEqual(['Response', 'Terminate'])
+    expect(events[0]?.chunk).toContain('<p class="note failure">')
+  })
+})
+
+function withoutComments(wire: string): string {
+  return wire.replaceAll(':\n\n', '')
+}

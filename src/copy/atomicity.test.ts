@@ -1,0 +1,59 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { spawn } from 'bun'
+import { copied, everythingIn } from '../../test/harness/copy/copied.ts'
+import { migrated, oddShop } from '../../test/harness/copy/odd-shop.ts'
+import { ENGINES, postgres, sqlite } from '../../test/harness/engines.ts'
+import { connected } from '../../test/harness/postgres/database.ts'
+import { commandLine, run, surroundingsOf } from '../../test/harness/service.ts'
+
+setDefaultTimeout(120_000)
+
+/** Enough to be killed amid. */
+const MANY_REVIEWS = 100_000
+
+test('a killed copy leaves the database empty, and the next one succeeds', async () => {
+  await using source = await sqlite.freshDatabase()
+  const sizes = ['--products', '1000', '--users', '1000', '--reviews', String(MANY_REVIEWS)]
+  expect(await run(['seed', '--database', source.url, ...sizes])).toMatchObject({ status: 0 })
+  for (const engine of ENGINES) {
+    await using target = await engine.freshDatabase()
+    await killedAmidReviews(source.url, target.url)
+    expect(await everythingIn(target.url), engine.name).toEqual([[], [], [], []])
+    const { output } = await copied(source.url, target.url)
+    expect(output).toContain(`${MANY_REVIEWS} reviews`)
+    const [, , , reviews] = await everythingIn(target.url)
+    expect(reviews).toHaveLength(MANY_REVIEWS)
+  }
+})
+
+test('a copy whose rows arrive differently from how they were sent fails, and leaves the database empty', async () => {
+  await using shop = await oddShop()
+  for (const [change, difference] of [
+    ["NEW.comment := NEW.comment || ' '; RETURN NEW", 'another comment'],
+    ['IF NEW.id = 2 THEN RETURN NULL; END IF; RETURN NEW', 'a row less'],
+  ] as const) {
+    await using target = await migrated(postgres)
+    await using sql = connected(target.url)
+    await sql.unsafe(
+      `CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${change.replaceAll("'", "''")}; END'`,
+    )
+    await sql.unsafe('CREATE TRIGGER meddles BEFORE INSERT ON reviews FOR EACH ROW EXECUTE FUNCTION meddle()')
+    const { status, output, errors } = await run(['copy', shop.url, target.url])
+    expect({ difference, status, output }).toEqual({ difference, status: 1, output: '' })
+    expect(errors).toMatch(/^stockroom: reviews arrived differently than it was sent .*nothing was copied$/m)
+    expect(await everythingIn(target.url), difference).toEqual([[], [], [], []])
+  }
+})
+
+/** Users are copied before reviews, and a line is printed behind each table. */
+async function killedAmidReviews(from: string, to: string): Promise<void> {
+  const child = spawn(commandLine(['copy', from, to], {}), { ...surroundingsOf({}), stdout: 'pipe', stderr: 'pipe' })
+  let errors = ''
+  for await (const bytes of child.stderr) {
+    errors += new TextDecoder().decode(bytes)
+    if (errors.includes('users: ')) child.kill('SIGKILL')
+  }
+  await child.exited
+  expect(errors).not.toContain('checked')
+  expect({ signal: child.signalCode, output: await child.stdout.text() }).toEqual({ signal: 'SIGKILL', output: '' })
+}

@@ -1,0 +1,97 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { linkSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { client } from '../../test/harness/client.ts'
+import { everythingIn } from '../../test/harness/copy/copied.ts'
+import { migrated, oddShop, PASSWORD } from '../../test/harness/copy/odd-shop.ts'
+import { ENGINES, postgres, sqlite } from '../../test/harness/engines.ts'
+import { connected } from '../../test/harness/postgres/database.ts'
+import { expectRefusal } from '../../test/harness/refusal.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { run, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(120_000)
+
+const FLAGS = ['--access-log', 'off']
+
+test('a copy into a database that holds anything is refused, and leaves it as it was', async () => {
+  await using shop = await oddShop()
+  for (const engine of ENGINES) {
+    await using target = await engine.freshDatabase()
+    {
+      await using service = await startService(target.url, { flags: FLAGS })
+      await client(() => service.address).create('/categories/', sample.category)
+    }
+    const before = await everythingIn(target.url)
+    expectRefusal(await run(['copy', shop.url, target.url]), { status: 1, reason: /TO is not empty/ }, engine.name)
+    expect(await everythingIn(target.url)).toEqual(before)
+  }
+  await using talked = await sqlite.freshDatabase()
+  await run(['talk', '--database', talked.url], { input: `R\nada\n${PASSWORD}\nquit\n` })
+  expectRefusal(await run(['copy', shop.url, talked.url]), { status: 1, reason: /TO is not empty/ }, 'an account')
+})
+
+test('of two copies into one database at once, one succeeds and the other is refused', async () => {
+  await using shop = await oddShop()
+  for (const engine of ENGINES) {
+    await using target = await migrated(engine)
+    const runs = await Promise.all([1, 2].map(() => run(['copy', shop.url, target.url])))
+    expect(runs.map(({ status }) => status).sort(), engine.name).toEqual([0, 1])
+    expect(await everythingIn(target.url)).toEqual(await everythingIn(shop.url))
+  }
+})
+
+test('a copy from a missing database is refused, and does not create it', async () => {
+  using folder = temporaryFolder()
+  const target = `sqlite:${join(folder.path, 'to.db')}`
+  const gone = await run(['copy', `sqlite:${join(folder.path, 'shop.db')}`, target])
+  expectRefusal(gone, { status: 1, reason: /shop\.db/ })
+  writeFileSync(join(folder.path, 'notes.txt'), 'Buy milk.\n'.repeat(100))
+  expectRefusal(await run(['copy', `sqlite:${join(folder.path, 'notes.txt')}`, target]), {
+    status: 1,
+    reason: /notes\.txt is not a database/,
+  })
+  await using empty = await postgres.freshDatabase()
+  expectRefusal(await run(['copy', empty.url, target]), { status: 1, reason: /has no tables of stockroom/ })
+  await using sql = connected(empty.url)
+  expect(await sql`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`).toHaveLength(0)
+  const missing = new URL(empty.url)
+  missing.pathname = 'nowhere'
+  expectRefusal(await run(['copy', missing.href, target]), { status: 1, reason: /nowhere/ })
+  expect(readdirSync(folder.path)).toEqual(['notes.txt'])
+})
+
+test('a copy of a database into itself is refused, by whatever path it is reached', async () => {
+  await using shop = await oddShop()
+  const file = shop.url.slice('sqlite:'.length)
+  linkSync(file, `${file}.linked`)
+  symlinkSync(file, `${file}.symbolic`)
+  for (const same of [shop.url, `sqlite:${file}.linked`, `sqlite:${file}.symbolic`, `sqlite://${file}`]) {
+    expectRefusal(await run(['copy', shop.url, same]), { status: 2, reason: /same database/ }, same)
+  }
+  await using target = await migrated(postgres)
+  expectRefusal(await run(['copy', target.url, target.url]), { status: 2, reason: /same database/ })
+  // Under another name, it is found when it is used.
+  const alias = target.url.replace('127.0.0.1', 'localhost')
+  expectRefusal(await run(['copy', target.url, alias]), { status: 1, reason: /lock timeout/ })
+})
+
+test('copy needs two databases, and no refusal repeats an address, which may hold a password', async () => {
+  const secret = 'postgres://ada:sesame@127.0.0.1:1/shop'
+  for (const [line, status, reason] of [
+    [[], 2, /FROM and TO/],
+    [[secret], 2, /FROM and TO/],
+    [[secret, secret, secret], 2, /one FROM and one TO/],
+    [[secret.replace('postgres', 'mysql'), secret], 2, /FROM: .*sqlite:PATH/],
+    [['sqlite:shop.db', `${secret}?sslmode=sesame`], 2, /TO: sslmode/],
+    [['sqlite:', secret], 2, /FROM: /],
+    [[secret, 'sqlite:shop.db'], 1, /127\.0\.0\.1:1\/shop/],
+  ] as const) {
+    using folder = temporaryFolder()
+    const refused = await run(['copy', ...line], { folder: folder.path })
+    expectRefusal(refused, { status, reason }, line.join(' '))
+    expect(refused.errors).not.toContain('sesame')
+    expect(readdirSync(folder.path)).toEqual([])
+  }
+})

@@ -1,0 +1,47 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startServer, startService } from '../../../test/harness/service.ts'
+import { until } from '../../../test/harness/until.ts'
+
+setDefaultTimeout(60_000)
+
+const FLAGS = ['--access-log', 'off']
+
+test('on a read-only PostgreSQL, the catalog and the chat are not ready until it accepts writes', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', database.url, ...FLAGS]
+  await using chatServer = await startServer(['chat', ...place])
+  const api = client(() => service.address)
+  const chat = client(() => chatServer.address)
+  await expectReady(api)
+  await expectReady(chat)
+  await setReadOnly(database.url, 'on')
+  await until(async () => (await api.get('/readyz')).status === 503)
+  await until(async () => (await chat.get('/readyz')).status === 503)
+  expect((await api.get('/products/')).status).toBe(200)
+  expect((await api.post('/products/', sample.product)).status).toBe(503)
+  await setReadOnly(database.url, 'off')
+  await until(async () => (await api.get('/readyz')).status === 200)
+  await until(async () => (await chat.get('/readyz')).status === 200)
+  expect((await api.post('/products/', sample.product)).status).toBe(200)
+})
+
+/** For new connections, and no old ones are left. */
+async function setReadOnly(url: string, value: 'on' | 'off'): Promise<void> {
+  await using database = connected(url)
+  await database.unsafe('SET default_transaction_read_only = off')
+  const name = new URL(url).pathname.slice(1)
+  await database.unsafe(`ALTER DATABASE "${name}" SET default_transaction_read_only = ${value}`)
+  await database.unsafe(`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+}
+
+async function expectReady(api: Client): Promise<void> {
+  const { status, body } = await api.get('/readyz')
+  expect({ status, body }).toEqual({ status: 200, body: { status: 'ready' } })
+}

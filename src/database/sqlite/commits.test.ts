@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { openPipeline } from '../../../test/harness/pipeline.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { amidVisitors } from '../../../test/harness/visitors.ts'
+
+setDefaultTimeout(60_000)
+
+const WRITES = 250
+const WRITES_AMID_LONG_LISTS = 60
+const LONG_LIST_ITEMS = 450
+
+const FLAGS = ['--access-log', 'off']
+
+/** Gets a path and answers the parsed body. */
+type Get = (path: string) => Promise<unknown>
+
+/** Opens a connection to a process. */
+type Connect = (address: string) => Promise<Connection>
+
+const newConnections: Connect = async address => ({
+  get: async path => (await fetch(address + path, { keepalive: false, headers: { Connection: 'close' } })).json(),
+  [Symbol.asyncDispose]: async () => {},
+})
+
+const keptConnections: Connect = async address => ({
+  get: async path => (await fetch(address + path)).json(),
+  [Symbol.asyncDispose]: async () => {},
+})
+
+interface Connection extends AsyncDisposable {
+  readonly get: Get
+}
+
+describe('two processes on one SQLite file', () => {
+  const open = new AsyncDisposableStack()
+  let writer: Client
+  let readerAddress = ''
+  let product = 0
+  let user = 0
+  beforeAll(async () => {
+    const folder = open.use(temporaryFolder())
+    const database = `sqlite:${join(folder.path, 'shop.db')}`
+    const [writing, reading] = [
+      open.use(await startService(database, { flags: FLAGS })),
+      open.use(await startService(database, { flags: FLAGS })),
+    ]
+    writer = client(() => writing.address)
+    readerAddress = reading.address
+    product = await writer.create('/products/', sample.product)
+    user = await writer.create('/users/', sample.user)
+    await writer.create('/reviews/', sample.review(product, user))
+    for (let made = 1; made < LONG_LIST_ITEMS; made += 1) await writer.create('/products/', sample.product)
+  })
+  afterAll(() => open.disposeAsync())
+
+  /** Writes one price after the other and reads each at once through the other process. */
+  const staleReads = async (get: Get, path: string, writes: number): Promise<string[]> => {
+    const stale: string[] = []
+    for (let price = 1; price <= writes; price += 1) {
+      expect((await writer.put(`/products/${product}`, { ...sample.product, price })).status).toBe(200)
+      const shown = priceIn(await get(path))
+      if (shown !== price) stale.push(`wrote ${price}, read ${shown}`)
+    }
+    return stale
+  }
+
+  /** Nothing that is read over such connections is older than an acknowledged write, while visitors keep the reader busy. */
+  const expectNothingStale = async (connect: Connect, path: string, writes = WRITES): Promise<void> => {
+    await using connection = await connect(readerAddress)
+    const visits = [path, '/healthz', `/products/${product}`].map(visited => () => connection.get(visited))
+    expect(await amidVisitors(visits, () => staleReads(connection.get, path, writes))).toEqual([])
+  }
+
+  test('over new connections, no read of a resource is older than an acknowledged write', async () => {
+    await expectNothingStale(newConnections, `/products/${product}`)
+  })
+
+  test('over new connections, no read of a list is older than an acknowledged write', async () => {
+    await expectNothingStale(newConnections, '/products/?limit=50')
+  })
+
+  test('over new connections, no read of the reviews of a product is older than an acknowledged write', async () => {
+    await expectNothingStale(newConnections, `/reviews/products/${product}`)
+  })
+
+  test('over new connections, no read of the reviews of a user is older than an acknowledged write', async () => {
+    await expectNothingStale(newConnections, `/reviews/users/${user}`)
+  })
+
+  test('over new connections, no read of a list that streams is older than an acknowledged write', async () => {
+    await expectNothingStale(newConnections, `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS)
+  })
+
+  test('over kept connections, no read of a resource is older than an acknowledged write', async () => {
+    await expectNothingStale(keptConnections, `/products/${product}`)
+  })
+
+  test('over kept connections, no read of a list is older than an acknowledged write', async () => {
+    await expectNothingStale(keptConnections, '/products/?limit=50')
+  })
+
+  test('over kept connections, no read of the reviews of a product is older than an acknowledged write', async () => {
+    await expectNothingStale(keptConnections, `/reviews/products/${product}`)
+  })
+
+  test('over kept connections, no read of the reviews of a user is older than an acknowledged write', async () => {
+    await expectNothingStale(keptConnections, `/reviews/users/${user}`)
+  })
+
+  test('over kept connections, no read of a list that streams is older than an acknowledged write', async () => {
+    await expectNothingStale(keptConnections, `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS)
+  })
+
+  // No list that streams: the runtime closes a connection on which a request arrives while an answer streams.
+  test('over pipelined requests, no read of a resource is older than an acknowledged write', async () => {
+    await expectNothingStale(openPipeline, `/products/${product}`)
+  })
+
+  test('over pipelined requests, no read of a list is older than an acknowledged write', async () => {
+    await expectNothingStale(openPipeline, '/products/?limit=50')
+  })
+
+  test('over pipelined requests, no read of the reviews of a product is older than an acknowledged write', async () => {
+    await expectNothingStale(openPipeline, `/reviews/products/${product}`)
+  })
+
+  test('over pipelined requests, no read of the reviews of a user is older than an acknowledged write', async () => {
+    await expectNothingStale(openPipeline, `/reviews/users/${user}`)
+  })
+})
+
+/** Of a product, a list whose first item it is, or a list of its reviews. */
+function priceIn(body: unknown): unknown {
+  const item: unknown = Array.isArray(body) ? body[0] : body
+  const product: unknown = memberOf(item, 'product') ?? item
+  return memberOf(product, 'price')
+}
+
+function memberOf(body: unknown, name: string): unknown {
+  return typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
+}

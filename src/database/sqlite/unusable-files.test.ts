@@ -1,0 +1,154 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CAN_MOUNT, inItsOwnMounts } from '../../../test/harness/mounts.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { run, startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+test('a database below a file instead of a folder is reported with its path, by each command', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.txt'), 'Buy milk.\n')
+  await expectUnusable(join(folder.path, 'notes.txt/shop.db'), /notes\.txt\/shop\.db/)
+  expect(readFileSync(join(folder.path, 'notes.txt'), 'utf8')).toBe('Buy milk.\n')
+})
+
+test('a database in a file system that accepts no files is reported with its path, by each command', async () => {
+  await expectUnusable('/proc/shop.db', /\/proc\/shop\.db/)
+})
+
+test('a folder in place of the database is reported with its path, by each command', async () => {
+  using folder = temporaryFolder()
+  mkdirSync(join(folder.path, 'shop.db'))
+  await expectUnusable(join(folder.path, 'shop.db'), /shop\.db/)
+})
+
+test('a link into a missing folder is reported with its path, by each command', async () => {
+  using folder = temporaryFolder()
+  symlinkSync(join(folder.path, 'gone/shop.db'), join(folder.path, 'link.db'))
+  await expectUnusable(join(folder.path, 'link.db'), /link\.db/)
+})
+
+test('a file that is not a database is reported and stays as it was', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  for (const content of ['Buy milk.\n', 'Buy milk.\n'.repeat(1_000), `SQLite format 3\0${'\xff'.repeat(5_000)}`]) {
+    writeFileSync(file, content, 'latin1')
+    await expectUnusable(file, /shop\.db/)
+    expect(readFileSync(file, 'latin1') === content, `changed: ${content.slice(0, 20)}`).toBe(true)
+    expect(readdirSync(folder.path), content.slice(0, 20)).toEqual(['shop.db'])
+  }
+})
+
+test('a database whose first page is cut off is reported', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await seeded(`sqlite:${file}`)
+  writeFileSync(file, readFileSync(file).subarray(0, 2_000))
+  await expectUnusable(file, /shop\.db/)
+})
+
+test("another program's database is reported and stays as it was", async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  {
+    using other = new Database(file)
+    other.run('CREATE TABLE products (sku TEXT)')
+    other.run("INSERT INTO products VALUES ('K-1')")
+  }
+  const before = readFileSync(file)
+  await expectUnusable(file, /another program/)
+  using other = new Database(file, { readonly: true })
+  expect(other.query('SELECT * FROM products').all()).toEqual([{ sku: 'K-1' }])
+  expect(other.query('SELECT name FROM sqlite_schema').all()).toEqual([{ name: 'products' }])
+  expect(readFileSync(file).equals(before), 'the file has changed').toBe(true)
+})
+
+test("another program's database with migrations of its own is reported and stays as it was", async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  {
+    using other = new Database(file)
+    other.run('CREATE TABLE migrations (version INTEGER)')
+    other.run('INSERT INTO migrations VALUES (7)')
+  }
+  const before = readFileSync(file)
+  await expectUnusable(file, /shop\.db/)
+  expect(readFileSync(file).equals(before), 'the file has changed').toBe(true)
+})
+
+test("a database that a newer version migrated is reported with the migration's name and stays as it was", async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await seeded(`sqlite:${file}`)
+  {
+    using newer = new Database(file)
+    newer.run("INSERT INTO migrations (name, applied_at) VALUES ('0999_catalog_orders', '2999-01-01T00:00:00.000Z')")
+    newer.run('PRAGMA journal_mode = DELETE')
+    newer.run('PRAGMA journal_mode = WAL')
+  }
+  const before = readFileSync(file)
+  await expectUnusable(file, /newer version.*0999_catalog_orders/)
+  expect(readFileSync(file).equals(before), 'the file has changed').toBe(true)
+})
+
+test('tables of a part that this program does not have are left alone', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await seeded(`sqlite:${file}`)
+  {
+    using other = new Database(file)
+    other.run('CREATE TABLE orders (id INTEGER PRIMARY KEY)')
+    other.run("INSERT INTO migrations (name, applied_at) VALUES ('0999_orders', '2999-01-01T00:00:00.000Z')")
+  }
+  await using service = await startService(`sqlite:${file}`)
+  expect((await fetch(`${service.address}/products/1`)).status).toBe(200)
+  using other = new Database(file)
+  expect(other.query('SELECT count(*) AS count FROM orders').get()).toEqual({ count: 0 })
+})
+
+test.skipIf(!CAN_MOUNT && process.getuid?.() === 0)(
+  'a database in a folder without write permission is reported with its path',
+  async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'shop.db')
+    await seeded(`sqlite:${file}`)
+    // For root, the mode of a folder is no obstacle.
+    const through = CAN_MOUNT
+      ? inItsOwnMounts(`mount --bind '${folder.path}' '${folder.path}'`, readOnly(folder.path))
+      : []
+    if (!CAN_MOUNT) chmodSync(folder.path, 0o500)
+    try {
+      for (const path of [file, join(folder.path, 'new.db'), join(folder.path, 'new folder/shop.db')]) {
+        const refused = await run(['serve', '--port', '0', '--database', `sqlite:${path}`], { through })
+        expectRefusal(refused, { status: 1, reason: new RegExp(path) }, path)
+      }
+      expect(readdirSync(folder.path)).toEqual(['shop.db'])
+    } finally {
+      chmodSync(folder.path, 0o700)
+    }
+  },
+)
+
+/** Each command that opens a database tells why it cannot. */
+async function expectUnusable(path: string, reason: RegExp): Promise<void> {
+  using folder = temporaryFolder()
+  const database = ['--database', `sqlite:${path}`]
+  const serve = await run(['serve', '--host', '127.0.0.1', '--port', '0', ...database])
+  expectRefusal(serve, { status: 1, reason }, 'serve')
+  expectRefusal(await run(['seed', ...database]), { status: 1, reason }, 'seed')
+  expectRefusal(await run(['backup', ...database, join(folder.path, 'copy.db')]), { status: 1, reason }, 'backup')
+  expect(readdirSync(folder.path), 'the backup is there').toEqual([])
+}
+
+async function seeded(database: string): Promise<void> {
+  const { status, errors } = await run(['seed', '--database', database, '--products', '10', '--reviews', '20'])
+  if (status !== 0) throw new Error(errors)
+}
+
+function readOnly(folder: string): string[] {
+  return [`mount -o remount,bind,ro '${folder}'`]
+}

@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'bun:test'
+import { manualClock } from '../../test/harness/manual-clock.ts'
+import { ask, failureOf, openModel, question } from '../../test/harness/model-client.ts'
+import { startModelServer } from '../../test/harness/peers/model-server.ts'
+import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
+
+describe('answers', () => {
+  test('an answer that does not begin within 120 s fails, and its connection is closed', async () => {
+    await using server = await startModelServer(openaiChat)
+    const clock = manualClock()
+    const answer = ask(await openModel(server.environment, clock))
+    const call = await server.nextCall()
+    clock.advance(119_999)
+    expect(answer.isOver()).toBe(false)
+    clock.advance(1)
+    await call.closed
+    expect(await answer.end()).toMatchObject({ text: '', failure: { failure: 'too slow to begin' } })
+    expect(server.calls).toHaveLength(1)
+  })
+
+  test('an answer that falls silent for 60 s fails, its connection is closed, and its text so far is kept', async () => {
+    await using server = await startModelServer(openaiChat)
+    const clock = manualClock()
+    const answer = ask(await openModel(server.environment, clock))
+    const call = await server.nextCall()
+    await call.send('So far')
+    await answer.piece()
+    clock.advance(60_000)
+    await call.closed
+    expect(await answer.end()).toMatchObject({ text: 'So far', failure: { failure: 'fell silent' } })
+  })
+
+  test('an answer that is only slow is never cut', async () => {
+    await using server = await startModelServer(openaiChat)
+    const clock = manualClock()
+    const answer = ask(await openModel(server.environment, clock))
+    const call = await server.nextCall()
+    clock.advance(119_999)
+    for (let minute = 0; minute < 60; minute += 1) {
+      await call.send('.')
+      await answer.piece()
+      clock.advance(59_999)
+    }
+    await call.finish()
+    expect(await answer.end()).toEqual({ text: '.'.repeat(60), failure: null })
+  })
+
+  test('an answer counts as begun while the model thinks, however long that takes', async () => {
+    await using server = await startModelServer(openaiChat)
+    const clock = manualClock()
+    const answer = ask(await openModel(server.environment, clock))
+    const call = await server.nextCall()
+    for (let minute = 0; minute < 5; minute += 1) {
+      await call.think('hm')
+      await clock.waitedFor(60_000)
+      clock.advance(59_999)
+    }
+    await call.answer('Yes.')
+    expect(await answer.end()).toEqual({ text: 'Yes.', failure: null })
+  })
+
+  test('an answer may be read as slowly as the reader likes', async () => {
+    await using server = await startModelServer(openaiChat)
+    const clock = manualClock()
+    const pieces = (await openModel(server.environment, clock)).answer(question())
+    const first = pieces.next()
+    const call = await server.nextCall()
+    await call.send('one')
+    expect(await first).toEqual({ value: 'one', done: false })
+    clock.advance(3_600_000)
+    const second = pieces.next()
+    await call.answer('two')
+    expect(await second).toEqual({ value: 'two', done: false })
+    expect(await pieces.next()).toEqual({ value: undefined, done: true })
+  })
+
+  test('an answer longer than 65,536 characters is cut there, and its connection is closed', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.send('x'.repeat(65_530))
+    await answer.piece()
+    await call.send('🌱🌱🌱🌱')
+    await call.closed
+    const { text, failure } = await answer.end()
+    expect(text).toBe(`${'x'.repeat(65_530)}🌱🌱🌱`)
+    expect(failure).toMatchObject({ failure: 'too long', message: expect.stringContaining('65,536 characters') })
+  })
+
+  test('an answer of exactly 65,536 characters is whole', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.answer('x'.repeat(65_536))
+    expect(await answer.end()).toEqual({ text: 'x'.repeat(65_536), failure: null })
+  })
+
+  test('an answer is cut once more than 64 MiB have come over the wire', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.send('So far')
+    await answer.piece()
+    const comment = `: ${'x'.repeat(1_048_576)}\n\n`
+    for (let sent = 0; sent < 64 && !answer.isOver(); sent += 1)
+      await Promise.race([call.sendRaw(comment), call.closed])
+    await call.closed
+    expect(await answer.end()).toMatchObject({ text: 'So far', failure: { failure: 'too long' } })
+  })
+
+  test('an answer that arrives all at once leaves everybody else a turn', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    const begun = performance.now()
+    let longest = 0
+    let last = begun
+    const turns = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+    }, 5)
+    await call.sendAtOnce(Array.from({ length: 40_000 }, () => 'x'))
+    await call.finish()
+    expect((await answer.end()).text).toBe('x'.repeat(40_000))
+    clearInterval(turns)
+    expect(longest).toBeLessThan((performance.now() - begun) / 3)
+  })
+
+  test('an answer with carriage returns for line breaks is read as quickly as any other', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    const begun = performance.now()
+    await call.sendRaw('\r'.repeat(4 * 1_048_576))
+    await call.sendRaw(`:\r\n:\r`)
+    await call.send('Well.')
+    await call.finish()
+    expect(await answer.end()).toEqual({ text: 'Well.', failure: null })
+    expect(performance.now() - begun).toBeLessThan(1_500)
+  })
+
+  test('an answer that keeps calling tools, though none was offered, is cut', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.send('So far')
+    await answer.piece()
+    for (let index = 0; index <= 100; index += 1) {
+      const tool = { index, id: `call-${index}`, function: { name: 'buy', arguments: '{}' } }
+      await call.sendRaw(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: [tool] } }] })}\n\n`)
+    }
+    await call.closed
+    expect(await answer.end()).toMatchObject({ text: 'So far', failure: { failure: 'not understood' } })
+  })
+
+  test('an answer keeps everything that arrived at once before its connection was cut', async () => {
+    await using server = await startModelServer(openaiChat)
+    const pieces = (await openModel(server.environment)).answer(question())
+    const first = pieces.next()
+    const call = await server.nextCall()
+    const burst = Array.from({ length: 50 }, (_, index) => `piece ${index} `)
+    await call.sendAtOnce(burst)
+    expect(await first).toEqual({ value: 'piece 0 ', done: false })
+    call.cut()
+    await call.closed
+    const rest: string[] = []
+    const failure = await failureOf(async () => {
+      for await (const piece of pieces) rest.push(piece)
+    })
+    expect(rest).toEqual(burst.slice(1))
+    expect(failure).toMatchObject({ failure: 'cut off' })
+  })
+
+  test('a U+0000 in an answer is replaced, since no database stores it', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.answer('a\0b')
+    expect(await answer.end()).toEqual({ text: 'a\uFFFDb', failure: null })
+  })
+
+  test('an answer stopped before it is asked for makes no call', async () => {
+    await using server = await startModelServer(openaiChat)
+    const model = await openModel(server.environment)
+    const stopped = model.answer(question({ signal: AbortSignal.abort() }))
+    expect(await stopped.next()).toEqual({ value: undefined, done: true })
+    const answer = ask(model)
+    await (await server.nextCall()).answer('Here.')
+    await answer.end()
+    expect(server.calls).toHaveLength(1)
+  })
+})

@@ -1,0 +1,42 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { client } from '../../test/harness/client.ts'
+import { expectRefusal } from '../../test/harness/refusal.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { run, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+test('a port in use is reported with its number, and the database stays as it was', async () => {
+  using folder = temporaryFolder()
+  using taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  const database = `sqlite:${join(folder.path, 'shop.db')}`
+  await seeded(database)
+  const refused = await run(['serve', '--host', '127.0.0.1', '--port', String(taken.port), '--database', database])
+  expectRefusal(refused, { status: 1, reason: new RegExp(`127\\.0\\.0\\.1:${taken.port} is in use.*--port`) })
+  await using service = await startService(database)
+  expect((await client(() => service.address).get('/products/3')).status).toBe(200)
+})
+
+test('a second service on the port of the first is refused, and the first goes on', async () => {
+  using folder = temporaryFolder()
+  const database = `sqlite:${join(folder.path, 'shop.db')}`
+  await using service = await startService(database)
+  const { port } = new URL(service.address)
+  const refused = await run(['serve', '--host', '127.0.0.1', '--port', port, '--database', database])
+  expectRefusal(refused, { status: 1, reason: /in use/ })
+  expect(await client(() => service.address).create('/products/', sample.product)).toBe(1)
+})
+
+test("an address that is not this machine's is reported", async () => {
+  using folder = temporaryFolder()
+  const flags = ['--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
+  const elsewhere = await run(['serve', '--host', '203.0.113.7', ...flags])
+  expectRefusal(elsewhere, { status: 1, reason: /cannot listen on 203\.0\.113\.7:0/ })
+})
+
+async function seeded(database: string): Promise<void> {
+  const { status, errors } = await run(['seed', '--database', database, '--products', '10', '--reviews', '20'])
+  if (status !== 0) throw new Error(errors)
+}

@@ -1,14 +1,14 @@
 import type { PostgresDatabase } from '../database/postgres/database.ts'
-import type { Query, RowStreams } from '../database/postgres/pool.ts'
+import type { Query, RawConnection } from '../database/postgres/pool.ts'
 import type { ColumnType, Table } from '../database/table.ts'
 import { OperatorError } from '../operator-error.ts'
 import { fieldsOf, lineOf, linesOf } from './line.ts'
 import { NOT_EMPTY, type Source, type Store, type Target } from './store.ts'
 
-/** How long a server that uses the tables is waited for; then it is told, rather than waited for without an end. */
+/** Lock timeout: if a server uses the tables for longer, the copy fails instead of hanging. */
 const LOCK_WAIT_MS = 5_000
 
-/** A column → what is read of it, where that is not the column itself. COPY takes all of them back as they are. */
+/** The SQL that reads a column in the form of `ColumnType`. COPY accepts all these forms back. */
 const READ: Readonly<Record<ColumnType, (column: string) => string>> = {
   integer: column => column,
   flag: column => `${column}::int`,
@@ -17,8 +17,8 @@ const READ: Readonly<Record<ColumnType, (column: string) => string>> = {
   time: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 }
 
-/** The statements that are about all tables. */
-function statementsAbout(tables: readonly Table[]) {
+/** Statements that concern all tables. */
+function statementsFor(tables: readonly Table[]) {
   const names = tables.map(({ name }) => name)
   const relations = names.map(name => `'${name}'::regclass`).join(', ')
   return {
@@ -34,33 +34,33 @@ function statementsAbout(tables: readonly Table[]) {
 }
 
 export function postgresStore(database: PostgresDatabase, tables: readonly Table[]): Store {
-  const { lock, filled } = statementsAbout(tables)
+  const { lock, filled } = statementsFor(tables)
   const limitWait = `SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`
   return {
     read: work =>
-      database.bulk(async (query, rows) => {
+      database.bulk(async (query, connection) => {
         await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
         await query(limitWait)
-        return work(sourceIn(query, rows))
+        return work(sourceIn(query, connection))
       }),
     fill: work =>
-      database.bulk(async (query, rows) => {
+      database.bulk(async (query, connection) => {
         await query(limitWait)
         await query(lock)
         const [found] = await query<{ filled: boolean }>(filled)
         if (found?.filled !== false) throw new OperatorError(NOT_EMPTY)
-        return work(await targetIn(query, rows, tables))
+        return work(await targetIn(query, connection, tables))
       }),
   }
 }
 
-function sourceIn(query: Query, rows: RowStreams): Source {
+function sourceIn(query: Query, connection: RawConnection): Source {
   return {
     count: async ({ name }) => {
       const [found] = await query<{ count: number }>(`SELECT count(*)::float8 AS count FROM ${name}`)
       return found?.count ?? 0
     },
-    lines: table => lines(rows, table),
+    lines: table => lines(connection, table),
     lastId: async ({ name, key }) => {
       const [counter] = await query<{ name: string }>(
         'SELECT pg_get_serial_sequence($1::text, $2::text) AS name',
@@ -75,46 +75,46 @@ function sourceIn(query: Query, rows: RowStreams): Source {
   }
 }
 
-async function targetIn(query: Query, rows: RowStreams, tables: readonly Table[]): Promise<Target> {
-  const makeAgain = await dropIndexesAndKeys(query, tables)
+async function targetIn(query: Query, connection: RawConnection, tables: readonly Table[]): Promise<Target> {
+  const recreate = await dropIndexesAndKeys(query, tables)
   return {
-    ...sourceIn(query, rows),
+    ...sourceIn(query, connection),
     store: async ({ name, columns }, lines) => {
-      const into = rows.into(`COPY ${name} (${Object.keys(columns).join(', ')}) FROM STDIN`).getWriter()
+      const writer = connection.copyIn(`COPY ${name} (${Object.keys(columns).join(', ')}) FROM STDIN`).getWriter()
       try {
-        for await (const chunk of lines) await into.write(chunk)
-        await into.close()
+        for await (const chunk of lines) await writer.write(chunk)
+        await writer.close()
       } catch (error) {
-        await into.abort().catch(() => {})
+        await writer.abort().catch(() => {})
         throw error
       }
     },
-    complete: async done => {
+    complete: async report => {
       for (const { postgresAfterCopy } of tables) if (postgresAfterCopy !== undefined) await query(postgresAfterCopy)
-      for (const [place, sql] of makeAgain.entries()) {
-        done(place, makeAgain.length)
+      for (const [place, sql] of recreate.entries()) {
+        report(place, recreate.length)
         await query(sql)
       }
       for (const { name } of tables) await query(`ANALYZE ${name}`)
-      done(makeAgain.length, makeAgain.length)
+      report(recreate.length, recreate.length)
     },
     continueAfter: async ({ name, key }, id) => {
-      // Undone with the transaction, as setval() is not.
+      // Unlike setval(), this is rolled back with the transaction.
       await query(`ALTER TABLE ${name} ALTER COLUMN ${key} RESTART WITH ${id + 1}`)
     },
   }
 }
 
-async function* lines(rows: RowStreams, { name, key, columns, postgres }: Table): AsyncGenerator<Uint8Array> {
+async function* lines(connection: RawConnection, { name, key, columns, postgres }: Table): AsyncGenerator<Uint8Array> {
   const read = Object.entries(columns).map(([column, type]) => postgres?.[column] ?? READ[type](column))
   const order = columns[key] === 'text' ? `${key} COLLATE "C"` : key
-  const chunks = rows.from(`COPY (SELECT ${read.join(', ')} FROM ${name} ORDER BY ${order}) TO STDOUT`)
+  const chunks = connection.copyOut(`COPY (SELECT ${read.join(', ')} FROM ${name} ORDER BY ${order}) TO STDOUT`)
   const numbers = Object.values(columns).map(type => type === 'number')
   if (!numbers.includes(true)) {
     yield* chunks
     return
   }
-  // Both write a double exactly, but not always with the same digits.
+  // PostgreSQL and JavaScript both print doubles exactly, but not always with the same digits.
   const encoder = new TextEncoder()
   for await (const lines of linesOf(chunks)) {
     const rewritten = lines.map(line =>
@@ -124,9 +124,9 @@ async function* lines(rows: RowStreams, { name, key, columns, postgres }: Table)
   }
 }
 
-/** To be made again when the rows are there: that takes an eighth of the time. Answers how. */
+/** Drops them, because creating them after the rows are stored takes an eighth of the time. Returns the SQL to recreate them. */
 async function dropIndexesAndKeys(query: Query, tables: readonly Table[]): Promise<string[]> {
-  const statements = statementsAbout(tables)
+  const statements = statementsFor(tables)
   const indexes = await query<{ name: string; sql: string }>(statements.indexes)
   const keys = await query<{ table: string; name: string; sql: string }>(statements.foreignKeys)
   for (const { table, name } of keys) await query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`)

@@ -7,39 +7,39 @@ const DEFAULT_PORT = 5432
 const TLS_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 type TlsMode = (typeof TLS_MODES)[number]
 
-/** The parameters of an address that are understood, with libpq's names and meanings. */
+/** The supported parameters of an address, with libpq's names and meanings. */
 const PARAMETERS = ['sslmode', 'sslrootcert', 'application_name'] as const
 
-/** Where a PostgreSQL database is, and how it is connected to. */
+/** How to connect to a PostgreSQL database. */
 export interface PostgresAddress {
   readonly engine: 'postgres'
   readonly hostname: string
   readonly port: number
   readonly username: string
-  /** `null` when the server is to let one in without. */
+  /** `null` if the server needs none. */
   readonly password: string | null
   readonly database: string
   readonly tls: TlsMode
-  /** Whom to trust beside the well-known authorities, in PEM. */
+  /** A further certificate authority to trust, in PEM. */
   readonly certificateAuthority: string | null
-  /** What the connections are called in `pg_stat_activity`. */
+  /** The name of the connections in `pg_stat_activity`. */
   readonly applicationName: string | null
-  /** Host, port and database, to be shown: without the user and the password. */
+  /** Host, port and database: safe to show, because user and password are left out. */
   readonly place: string
 }
 
 /**
- * Reads `postgres://user:password@host:port/database?sslmode=…`. `separatePassword` stands where the address has none.
- * Throws a `SettingError` that repeats nothing of the address, since it may hold a password.
+ * Parses `postgres://user:password@host:port/database?sslmode=…`. `separatePassword` is used if the address has none.
+ * Throws a `SettingError` that does not repeat the address, because it may contain a password.
  */
 export function postgresAddress(text: string, separatePassword: string | null): PostgresAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || url.hostname === '' || url.hash !== '') {
-    throw new SettingError('write it as postgres://user:password@host:5432/database')
+    throw new SettingError('the address must look like postgres://user:password@host:5432/database')
   }
   for (const name of url.searchParams.keys()) {
     if (!PARAMETERS.some(known => known === name)) {
-      throw new SettingError(`the address has an unknown parameter; understood are ${PARAMETERS.join(', ')}`)
+      throw new SettingError(`the address has an unknown parameter; the known ones are ${PARAMETERS.join(', ')}`)
     }
   }
   const username = decoded(url.username) || 'postgres'
@@ -70,7 +70,7 @@ function decoded(text: string): string {
 
 function tlsMode(text: string): TlsMode {
   const mode = TLS_MODES.find(known => known === text)
-  if (!mode) throw new SettingError(`sslmode is one of ${TLS_MODES.join(', ')}`)
+  if (!mode) throw new SettingError(`sslmode must be one of ${TLS_MODES.join(', ')}`)
   return mode
 }
 

@@ -8,74 +8,74 @@ import type { PostgresAddress } from './address.ts'
 import { Changes, stateOn } from './changes.ts'
 import { type Failure, failureOf, isDiskFull, isUnsupportedParameter, TimeLimitError, translated } from './failure.ts'
 import { isMigrated, migrate } from './migrate.ts'
-import { type Parameter, Pool, type Query, type RowStreams } from './pool.ts'
+import { type Parameter, Pool, type Query, type RawConnection } from './pool.ts'
 import { Readiness } from './readiness.ts'
 import { Replicas } from './replicas.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** How long the server may work on one statement; a client hears of it after that. */
+/** Statement timeout. */
 export const STATEMENT_MS = 5_000
 
-/** How long a write waits for rows that others hold. */
+/** Lock timeout of writes. */
 export const LOCK_MS = 1_000
 
-/** Statements that wait for their answer; one more is turned away. */
-const WAITING_MAX = 8_192
+/** Limit on statements in progress; further ones are rejected. */
+const IN_PROGRESS_MAX = 8_192
 
-/** A read whose connection broke is done again, on another one. One that took too long is not. */
+/** How often a read is tried if its connection breaks. A read that times out is not retried. */
 const READ_TRIES = 3
-/** Not later than this after it was first asked for, so that tries do not add up to more than one may take. */
-const READ_AGAIN_MS = 1_000
+/** No read is retried later than this after its first try, so that retries take no longer than one slow statement. */
+const READ_RETRY_MAX_MS = 1_000
 
-/** A write that lost against others is done again, after a pause of up to so long, doubled each time. */
+/** How often a write is tried if it conflicts with others. The random pause before a retry doubles its limit each time. */
 const CONFLICT_TRIES = 10
 const CONFLICT_PAUSE_MS = 4
 
-/** Migrations and bulk work do not take longer, on tables of any size. */
+/** Timeout of migrations and bulk work, enough for tables of any size. */
 const BULK_MS = 86_400_000
 
-/** Told to the server in the first connection, to see whether it takes what is asked. Not a whole number of seconds. */
-const PROBE_MS = 4_999
+/** Statement timeout to detect a pooler with: if it does not read back, a pooler is in between. An unlikely default. */
+const DETECTION_TIMEOUT_MS = 4_999
 
-/** What says nothing of the next try to read. */
-const REPEATABLE: ReadonlySet<Failure> = new Set(['lost', 'conflict'])
+/** Failures after which a read is retried. */
+const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'conflict'])
 
-const ENDS_WAITING: ReadonlySet<Failure> = new Set(['refused', 'fault'])
+/** Failures at startup after which waiting is pointless. */
+const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
 
-/** The time between two tries to reach a database that is not there at the start. */
+/** The pause between two tries to connect at startup. */
 const START_RETRY_MS = 250
 
 export interface PostgresSettings {
   readonly address: PostgresAddress
-  /** Servers that follow the one at `address` and answer reads in its place. */
+  /** Streaming replicas of the server at `address`, which answer reads. */
   readonly replicas: readonly PostgresAddress[]
-  /** Connections to each server. */
+  /** The number of connections to each server. */
   readonly connections: number
-  /** What brings the tables up to date. */
   readonly migrations: readonly Migrations[]
-  /** How long a database that is not there is waited for at the start, in milliseconds. */
+  /** How long to keep trying to connect at startup, in milliseconds. */
   readonly waitMs: number
-  /** Whether its tables must be there already; otherwise they are made. */
+  /** Whether the tables must exist already. By default they are created. */
   readonly mustExist?: boolean
 }
 
 interface Servers extends AsyncDisposable {
   readonly primary: Pool
-  /** The same server, over connections on which nothing waits for a lock. */
+  /** Connections to the same server for reads alone, so that no read queues behind a statement that waits for a lock. */
   readonly reading: Pool
   readonly replicas: Replicas
   readonly isShared: boolean
-  /** SQL that tells at which state of the database a statement reads; `null` if none can. */
+  /** SQL for the version of the database that a statement reads; `null` if the server cannot tell. */
   readonly state: string | null
 }
 
-/** A PostgreSQL database, or one that speaks its protocol, for this process and any number of others. */
+/** A database on PostgreSQL, or on an engine that speaks its protocol. Any number of processes may share it. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly engine = 'postgres'
-  /** Resolves when the database is there and its tables are up to date; rejects with an `OperatorError`. */
+  /** Resolves when the database is reachable and migrated; rejects with an `OperatorError`. */
   readonly ready: Promise<void>
-  /** Where no replicas are asked, and the engine counts all changes in one place. */
+  /** Tells of changes, unless there are replicas or the server cannot tell. */
   readonly changes = new Changes(sql => this.read(sql))
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
@@ -86,13 +86,13 @@ export class PostgresDatabase implements AsyncDisposable {
   private constructor(settings: PostgresSettings) {
     this.#address = settings.address
     this.ready = this.#start(settings)
-    // Who waits for it hears of it; who closes the database before does not.
+    // Callers that wait for `ready` still get the error; closing the database earlier is no unhandled rejection.
     this.ready.catch(() => {})
   }
 
   /**
-   * Opens the database and brings its tables up to date. Where it is not there yet, it is waited for in the background:
-   * see `ready`. Rejects with an `OperatorError` when it is there and cannot be used.
+   * Connects and applies the missing migrations. If the server is unreachable, it keeps trying in the background: see
+   * `ready`. Rejects with an `OperatorError` if the server answers but the database cannot be used.
    */
   static async open(settings: PostgresSettings): Promise<PostgresDatabase> {
     const database = new PostgresDatabase(settings)
@@ -101,45 +101,45 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Asks for rows, at a replica where there is one that shows all that was acknowledged. Done again when a connection
+   * Reads rows from a replica that shows every acknowledged write, or else from the primary. Retries if a connection
    * breaks. Rejects with a `DatabaseUnavailableError`.
    */
   async read<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
     const { reading, replicas } = this.#usable()
     const rows = await replicas.query<Row>(sql, ...parameters)
     if (rows) return rows
-    const triedUntil = performance.now() + READ_AGAIN_MS
+    const triedUntil = performance.now() + READ_RETRY_MAX_MS
     for (let tries = 1; ; tries += 1) {
       try {
         return await reading.query<Row>(sql, ...parameters)
       } catch (error) {
-        const isWorthAnother = REPEATABLE.has(failureOf(error)) && !(error instanceof TimeLimitError)
-        if (!isWorthAnother || tries === READ_TRIES || performance.now() > triedUntil) throw translated(error)
+        const isRetryable = READ_RETRIES.has(failureOf(error)) && !(error instanceof TimeLimitError)
+        if (!isRetryable || tries === READ_TRIES || performance.now() > triedUntil) throw translated(error)
       }
     }
   }
 
   /**
-   * Changes rows by one statement, which looks for all that it refers to. Resolves when that is committed, and shown
-   * by every replica that is read from. Done again only where it surely was not done: when it lost against others.
-   * Rejects with a `DatabaseUnavailableError`; where the connection broke amid it, it may have been done.
+   * Writes by one statement, which also checks the rows that it references. Resolves when it is committed and every replica
+   * in use shows it. Retries only conflicts, because they were rolled back. Rejects with a `DatabaseUnavailableError`; if
+   * the connection broke during the statement, it may have been executed.
    */
   write<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
     return this.#change(primary => primary.query<Row>(sql, ...parameters))
   }
 
-  /** Resolves while reads and writes can be done; rejects with a `DatabaseUnavailableError`. */
+  /** Resolves while reads and writes succeed; rejects with a `DatabaseUnavailableError`. */
   probe(): Promise<void> {
     return this.#readiness.probe()
   }
 
-  /** As `write`, for what takes several statements. `work` may be called more than once. */
+  /** Like `write`, for several statements. `work` may be called more than once. */
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
     return this.#change(primary => primary.transaction(work))
   }
 
-  /** As `transaction`, for work of any length, on a connection of its own; it is done once. */
-  async bulk<Result>(work: (query: Query, rows: RowStreams) => Promise<Result>): Promise<Result> {
+  /** Like `transaction`, for work of any length, on a connection of its own and without retries. */
+  async bulk<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
     const { isShared, replicas } = this.#usable()
     await using own = new Pool(this.#address, { connections: 1, statementMs: BULK_MS, lockMs: BULK_MS, isShared })
     try {
@@ -151,7 +151,7 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
-  /** Resolves when every replica that is read from shows what any of them has shown so far. */
+  /** Resolves when every replica in use shows everything that any of them has shown so far. */
   async shownByReplicas(): Promise<void> {
     await this.#usable().replicas.showAll()
   }
@@ -170,8 +170,8 @@ export class PostgresDatabase implements AsyncDisposable {
         return result
       } catch (error) {
         const failure = failureOf(error)
-        // The name of the server leads elsewhere by now; only new connections follow it.
-        if (failure === 'misled') primary.reconnect()
+        // After a failover the server's name leads elsewhere; only new connections follow it.
+        if (failure === 'read-only') primary.reconnect()
         if (isDiskFull(error)) this.#readiness.diskWasFull()
         if (failure !== 'conflict' || tries === CONFLICT_TRIES) throw translated(error)
         await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)
@@ -180,9 +180,9 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   #usable(): Servers {
-    if (!this.#servers) throw new DatabaseUnavailableError('the database cannot be used: it is not there yet')
-    if (this.#servers.primary.waiting >= WAITING_MAX) {
-      throw new DatabaseUnavailableError(`${WAITING_MAX} statements are waiting already`)
+    if (!this.#servers) throw new DatabaseUnavailableError('the database cannot be used: not connected yet')
+    if (this.#servers.primary.inProgress >= IN_PROGRESS_MAX) {
+      throw new DatabaseUnavailableError(`too many statements are in progress (${IN_PROGRESS_MAX})`)
     }
     return this.#servers
   }
@@ -202,7 +202,7 @@ export class PostgresDatabase implements AsyncDisposable {
         if (ENDS_WAITING.has(failureOf(error)) || performance.now() - began >= settings.waitMs) {
           throw new OperatorError(reason)
         }
-        if (tries === 1) log.warning('{reason}; it is waited for', { reason })
+        if (tries === 1) log.warning('{reason}; still trying', { reason })
       }
       this.#firstTry.resolve()
       await wait(START_RETRY_MS, undefined, { signal: this.#closing.signal })
@@ -242,43 +242,47 @@ async function connected({
   }
 }
 
-/** `null` but for PostgreSQL itself; engines that spread rows over machines have no one count of transactions for all of them. */
+/**
+ * `null` on engines other than PostgreSQL, and with Citus: if rows are spread over several machines, no single snapshot
+ * tells of all changes.
+ */
 async function stateOf(primary: Pool): Promise<string | null> {
-  const [engine] = await primary.query<{ version: string; isSpread: boolean }>(`
-    SELECT version() AS version, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "isSpread"`)
+  const [engine] = await primary.query<{ version: string; isDistributed: boolean }>(`
+    SELECT version() AS version, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "isDistributed"`)
   const version = /^PostgreSQL (\d+)(\.\d+)? (?!.*-YB-)/.exec(engine?.version ?? '')
-  if (!version || engine?.isSpread) return null
+  if (!version || engine?.isDistributed) return null
   const state = stateOn(Number(version[1]))
   try {
     await primary.query(`SELECT ${state}`)
     return state
   } catch (error) {
-    // A provider may keep one of the functions from plain users.
+    // Some providers do not let ordinary users call one of the functions.
     if (failureOf(error) !== 'fault') throw error
-    log.info('what was read is not cached: {reason}', { reason: errorMessage(error) })
+    log.info('the cache is off: {reason}', { reason: errorMessage(error) })
     return null
   }
 }
 
 /**
- * Whether something stands before the server that shares its connections between transactions, as PgBouncer does. It
- * refuses the settings that we ask for a connection, or drops them. Statements must not be prepared then: the name of
- * one would mean another's statement on another connection.
+ * Detects a pooler that shares connections between transactions, such as PgBouncer: it refuses the settings of a new
+ * connection, or drops them. Behind one, statements must not be prepared, because a prepared statement's name may mean
+ * another statement on the next connection.
  */
 async function isBehindPooler(address: PostgresAddress): Promise<boolean> {
   const settings =
     "SELECT current_setting('statement_timeout') AS limit, current_setting('server_encoding') AS encoding"
   await using asking = new Pool(address, {
     connections: 1,
-    statementMs: PROBE_MS,
-    lockMs: PROBE_MS,
+    statementMs: DETECTION_TIMEOUT_MS,
+    lockMs: DETECTION_TIMEOUT_MS,
     isShared: false,
     isPrepared: false,
   })
   try {
     const [found] = await asking.query<{ limit: string; encoding: string }>(settings)
-    if (found?.encoding !== 'UTF8') throw new OperatorError(`${address.place} is not encoded in UTF-8`)
-    return found.limit !== `${PROBE_MS}ms`
+    if (found?.encoding !== 'UTF8')
+      throw new OperatorError(`the database ${address.place} is not encoded in UTF-8; create it with ENCODING 'UTF8'`)
+    return found.limit !== `${DETECTION_TIMEOUT_MS}ms`
   } catch (error) {
     if (isUnsupportedParameter(error)) return true
     throw error

@@ -1,24 +1,24 @@
 import { OperatorError } from '../../operator-error.ts'
 import { type Migrations, unknownMigration } from '../migrations.ts'
-import { isMadeTwice } from './failure.ts'
+import { isCreatedTwice } from './failure.ts'
 import type { Pool } from './pool.ts'
 
-/** Nodes that start at once may each lose against the others, once for each migration. */
+/** When many nodes start at once, a node may lose against each of the others. */
 const TRIES = 100
 
-/** Whether anything was ever applied. */
+/** Whether any migration was ever applied. */
 export async function isMigrated(pool: Pool): Promise<boolean> {
   const [found] = await pool.query<{ exists: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS exists")
   return found?.exists === true
 }
 
 /**
- * Applies what is missing, each migration in a transaction of its own that begins with its name. Of several nodes that
- * insert the same name at once, all but one wait for that one's commit, and then find that it is done. No lock is
- * needed, which not all engines have.
+ * Applies the missing migrations, each in its own transaction, which first inserts the migration's name. If several nodes
+ * insert the same name at once, one goes ahead; the others wait for its commit and then skip the migration. This needs no
+ * advisory lock, which some engines lack.
  */
 export async function migrate(pool: Pool, parts: readonly Migrations[], place: string): Promise<void> {
-  await persistently(() =>
+  await retryConflicts(() =>
     pool.query('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL)'),
   )
   const applied = new Set((await pool.query<{ name: string }>('SELECT name FROM migrations')).map(row => row.name))
@@ -28,34 +28,25 @@ export async function migrate(pool: Pool, parts: readonly Migrations[], place: s
     throw new OperatorError(`${place} was written by a newer version of stockroom (it has the migration ${unknown})`)
   }
   for (const { name, sql } of migrations.filter(candidate => !applied.has(candidate.name))) {
-    await persistently(() =>
-      pool.transaction(async query => {
-        const mine = await query(
+    await retryConflicts(() =>
+      pool.transaction(async (query, connection) => {
+        const inserted = await query(
           'INSERT INTO migrations (name, applied_at) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING name',
           name,
         )
-        if (mine.length > 0) for (const statement of statementsOf(sql)) await query(statement)
+        if (inserted.length > 0) await connection.runScript(sql)
       }),
     )
   }
 }
 
-/** A migration's statements; none of them has a semicolon within. */
-function statementsOf(sql: string): string[] {
-  return sql
-    .replaceAll(/--.*$/gm, '')
-    .split(';')
-    .map(statement => statement.trim())
-    .filter(statement => statement !== '')
-}
-
-async function persistently(work: () => Promise<unknown>): Promise<void> {
+async function retryConflicts(work: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await work()
       return
     } catch (error) {
-      if (!isMadeTwice(error) || tries === TRIES) throw error
+      if (!isCreatedTwice(error) || tries === TRIES) throw error
     }
   }
 }

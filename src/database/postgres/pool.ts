@@ -2,44 +2,43 @@ import { SQL } from 'bun'
 import type { PostgresAddress } from './address.ts'
 import { TimeLimitError } from './failure.ts'
 
-/** How long connecting may take; a server that comes back may be noticed so much later. */
+/** Timeout for connecting. A server that comes back may be noticed this much later. */
 const CONNECT_SECONDS = 2
 
-/** After the server has had its time, for its answer to come. */
+/** Time for an answer to arrive after the server's own statement timeout. */
 const ANSWER_GRACE_MS = 1_000
 
-/** How often statements without an answer are looked for. */
-const WATCH_MS = 100
+/** How often overdue statements are looked for. */
+const CHECK_INTERVAL_MS = 100
 
-/** A transaction that does nothing for so long is ended by the server: whoever began it is gone. */
+/** The server ends a transaction that is idle for this long, because its client has died. */
 const IDLE_TRANSACTION_MS = 30_000
 
 export type Parameter = string | number | null
 
 export interface PoolOptions {
   readonly connections: number
-  /** How long the server may work on one statement. */
+  /** Statement timeout. */
   readonly statementMs: number
-  /** How long a statement waits for what others hold; those behind it on its connection wait, too. */
+  /** Lock timeout. Statements queued behind a waiting one on its connection wait as well. */
   readonly lockMs: number
-  /**
-   * Whether connections are shared with others between transactions, as PgBouncer does it. What belongs to a
-   * connection, prepared statements and settings, does not hold then.
-   */
+  /** Whether a pooler, such as PgBouncer, shares connections between transactions: then session state does not last. */
   readonly isShared: boolean
-  /** By default they are, where connections are not shared. */
+  /** Whether to prepare statements; by default, unless connections are shared. */
   readonly isPrepared?: boolean
 }
 
-/** Does one statement and resolves to its rows. */
+/** Runs one statement and resolves to its rows. */
 export type Query = <Row>(sql: string, ...parameters: Parameter[]) => Promise<Row[]>
 
-/** Rows as a stream of bytes, by `COPY`; nothing else can be asked until it has ended. */
-export interface RowStreams {
-  /** Does a `COPY … TO STDOUT`. A chunk may end within a row. */
-  readonly from: (sql: string) => ReadableStream<Uint8Array>
-  /** Does a `COPY … FROM STDIN`. The rows are stored when closing it resolves. */
-  readonly into: (sql: string) => WritableStream<Uint8Array>
+/** A transaction's connection, for what cannot be prepared: scripts, and rows as a stream of bytes. */
+export interface RawConnection {
+  /** Runs several statements, separated by semicolons. */
+  readonly runScript: (sql: string) => Promise<void>
+  /** Runs `COPY … TO STDOUT`. A chunk may end within a row. Run nothing else until the stream has ended. */
+  readonly copyOut: (sql: string) => ReadableStream<Uint8Array>
+  /** Runs `COPY … FROM STDIN`. The rows are stored when closing the stream resolves. */
+  readonly copyIn: (sql: string) => WritableStream<Uint8Array>
 }
 
 interface Pending {
@@ -48,17 +47,17 @@ interface Pending {
 }
 
 /**
- * Connections to one server. Statements are prepared once on each, and sent without waiting for the answers to those
- * before. Bun.SQL settles a statement when the server is ready for the next one, so what is acknowledged is committed.
+ * A connection pool for one server. Each connection prepares a statement once and pipelines statements. Bun.SQL resolves a
+ * statement when the server is ready for the next one, so an acknowledged write is committed.
  *
- * When the server stays silent beyond its time, all connections are given up and made anew: they may lead to a machine
- * that is no longer there. Connections that break are made anew with the next statement.
+ * If the server does not answer in time, all connections are replaced, because they may lead to a machine that is gone. A
+ * broken connection is reopened by the next statement.
  */
 export class Pool implements AsyncDisposable {
   readonly #address: PostgresAddress
   readonly #options: PoolOptions
   readonly #pending = new Set<Pending>()
-  readonly #watch: ReturnType<typeof setInterval>
+  readonly #checking: ReturnType<typeof setInterval>
   #sql: SQL
   #connectedAt = Number.NEGATIVE_INFINITY
 
@@ -66,16 +65,16 @@ export class Pool implements AsyncDisposable {
     this.#address = address
     this.#options = options
     this.#sql = this.#connect()
-    this.#watch = setInterval(() => this.#endSilent(), WATCH_MS)
+    this.#checking = setInterval(() => this.#rejectOverdue(), CHECK_INTERVAL_MS)
   }
 
-  /** When the newest connection was made: at that moment all others existed, or are gone by now. */
+  /** When the newest connection was opened: every other connection is older. */
   get connectedAt(): number {
     return this.#connectedAt
   }
 
-  /** Statements that wait for their answer. */
-  get waiting(): number {
+  /** The number of statements and transactions in progress. */
+  get inProgress(): number {
     return this.#pending.size
   }
 
@@ -84,19 +83,21 @@ export class Pool implements AsyncDisposable {
     return this.#timed(this.#sql.unsafe<Row[]>(sql, parameters))
   }
 
-  /** Does all that `work` asks on one connection, in one transaction. */
-  transaction<Result>(work: (query: Query, rows: RowStreams) => Promise<Result>): Promise<Result> {
+  /** Runs `work` on one connection, in one transaction. */
+  transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
     return this.#timed(
       this.#sql.begin(connection =>
         work(async (sql, ...parameters) => connection.unsafe(sql, parameters), {
-          from: sql => connection.unsafe(sql).readable(),
-          into: sql => connection.unsafe(sql).writable(),
+          // Without a list of parameters, Bun uses the simple protocol, which takes several statements.
+          runScript: async sql => void (await connection.unsafe(sql)),
+          copyOut: sql => connection.unsafe(sql).readable(),
+          copyIn: sql => connection.unsafe(sql).writable(),
         }),
       ),
     )
   }
 
-  /** Gives up all connections; what waits for an answer is rejected. */
+  /** Replaces all connections; statements in progress are rejected. */
   reconnect(): void {
     const old = this.#sql
     this.#sql = this.#connect()
@@ -104,7 +105,7 @@ export class Pool implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#watch)
+    clearInterval(this.#checking)
     await this.#sql.close({ timeout: 0 })
   }
 
@@ -131,25 +132,25 @@ export class Pool implements AsyncDisposable {
     })
   }
 
-  #endSilent(): void {
+  #rejectOverdue(): void {
     const limitMs = this.#options.statementMs + ANSWER_GRACE_MS
     const before = performance.now() - limitMs
-    let isSilent = false
-    // In the order in which they began.
+    let isOverdue = false
+    // The oldest first.
     for (const pending of this.#pending) {
       if (pending.since > before) break
       this.#pending.delete(pending)
       pending.reject(new TimeLimitError(`no answer within ${limitMs / 1_000} s`))
-      isSilent = true
+      isOverdue = true
     }
-    if (isSilent) this.reconnect()
+    if (isOverdue) this.reconnect()
   }
 }
 
 function connect(
   address: PostgresAddress,
   { connections, statementMs, lockMs, isShared, isPrepared = !isShared }: PoolOptions,
-  connected: () => void,
+  onConnect: () => void,
 ): SQL {
   const name = { application_name: address.applicationName ?? 'stockroom' }
   const limits = {
@@ -169,7 +170,7 @@ function connect(
     prepare: isPrepared,
     connectionTimeout: CONNECT_SECONDS,
     idleTimeout: 0,
-    onconnect: connected,
+    onconnect: onConnect,
     connection: isShared ? name : { ...name, ...limits },
   })
 }

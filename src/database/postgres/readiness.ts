@@ -5,7 +5,7 @@ interface Statements {
   readonly write: (sql: string) => Promise<unknown>
 }
 
-/** Whether the server can be read from and written to. */
+/** Checks whether the server can be read from and written to. */
 export class Readiness {
   readonly #statements: Statements
   readonly #trial: WriteTrial
@@ -23,10 +23,10 @@ export class Readiness {
     this.#fullAt = performance.now()
   }
 
-  /** Rejects while reads or writes cannot be done. It writes only after a write has failed for want of room. */
+  /** Rejects while reads or writes fail. It tries a write only after a write has failed on a full disk. */
   async probe(): Promise<void> {
     await this.#statements.read('SELECT name FROM migrations LIMIT 1')
-    // Finds no row to lock, and yet a server that takes no writes refuses it.
+    // It matches no row to lock, but a read-only server refuses it anyway.
     await this.#statements.write("SELECT name FROM migrations WHERE name = '' FOR UPDATE")
     const fullAt = this.#fullAt
     if (fullAt === null) return

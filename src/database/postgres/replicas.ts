@@ -6,20 +6,20 @@ import { type Parameter, Pool } from './pool.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** How far a replica may lag and still be read from. No write is acknowledged before each node sees it, or so late. */
+/** Maximum lag of a replica that serves reads. A write waits at most this long for replicas before it is acknowledged. */
 const LAG_MAX_MS = 1_000
 
-/** How long a replica that has come back is not read from, so that every node knows of it and waits for it. */
+/** A replica that comes back serves no reads for this long: by then every node has noticed, and waits for it. */
 const RETURN_MS = LAG_MAX_MS
 
-/** How often each replica is asked how far it is, and how often while a write waits for it. */
-const CHECK_MS = 100
-const CHECK_SOON_MS = 2
+/** How often each replica's position is checked, and how often while a write waits for it. */
+const CHECK_INTERVAL_MS = 100
+const CHECK_INTERVAL_WRITING_MS = 2
 
-/** How long a replica may work on one statement, before the primary is asked. */
-const STATEMENT_MS = 1_500
+/** Statement timeout on a replica; after that, the primary is asked. */
+const REPLICA_STATEMENT_MS = 1_500
 
-/** How far the primary had come when it was asked: in bytes of its log. */
+/** The primary's position in its write-ahead log, in bytes. */
 interface Position {
   readonly askedAt: number
   readonly bytes: bigint
@@ -28,21 +28,21 @@ interface Position {
 interface Replica {
   readonly place: string
   readonly pool: Pool
-  /** The primary's, of the last `LAG_MAX_MS`. */
+  /** The primary's positions during the last `LAG_MAX_MS`. */
   positions: Position[]
-  /** It shows all that was committed before this moment, unless it has started again since. */
+  /** It shows every commit before this moment, unless it has restarted since. */
   freshAsOf: number
-  /** When it was last found to be fresh again, or for the first time. */
+  /** When it last became fresh. */
   returnedAt: number
 }
 
 /**
- * Streaming replicas that answer reads. The rule on all nodes: a replica is read from as long as it is known to show all
- * that was committed `LAG_MAX_MS` ago; and a write is acknowledged when every replica in use shows it, or when it is
- * older than `LAG_MAX_MS`. So whatever was acknowledged is seen, on whichever node it is asked for.
+ * Streaming replicas that answer reads. All nodes follow one rule: a replica serves reads only while it is known to lag by
+ * less than `LAG_MAX_MS`, and a write is acknowledged when every replica in use shows it, or after `LAG_MAX_MS`. So every
+ * read, on any node, sees every acknowledged write.
  *
- * A replica that recovers from a crash shows its past for a while, and a crash ends all its connections. So what is known
- * of a replica counts only for connections that were there before it was found out: those saw no crash since.
+ * After a crash, a replica shows an older state for a while. But a crash also breaks all its connections, so a position is
+ * trusted only on connections that are older than it.
  */
 export class Replicas implements AsyncDisposable {
   readonly #primary: Pool
@@ -51,13 +51,18 @@ export class Replicas implements AsyncDisposable {
   readonly #followed: Promise<unknown>
   readonly #startedAt = performance.now()
   #turn = 0
-  #hurry = Promise.withResolvers<void>()
+  #writing = Promise.withResolvers<void>()
 
   constructor(primary: Pool, addresses: readonly PostgresAddress[], connections: number) {
     this.#primary = primary
     this.#replicas = addresses.map(address => ({
       place: address.place,
-      pool: new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: STATEMENT_MS, isShared: false }),
+      pool: new Pool(address, {
+        connections,
+        statementMs: REPLICA_STATEMENT_MS,
+        lockMs: REPLICA_STATEMENT_MS,
+        isShared: false,
+      }),
       positions: [],
       freshAsOf: Number.NEGATIVE_INFINITY,
       returnedAt: Number.POSITIVE_INFINITY,
@@ -65,17 +70,17 @@ export class Replicas implements AsyncDisposable {
     this.#followed = Promise.all(this.#replicas.map(replica => this.#follow(replica)))
   }
 
-  /** Asks the replicas in turn. `null` when none of them can be read from. */
+  /** Queries the replicas in turn. Resolves to `null` if none of them can be used. */
   async query<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[] | null> {
     const replica = this.#choose()
     if (!replica) return null
     const { freshAsOf } = replica
     try {
       const rows = await replica.pool.query<Row>(sql, ...parameters)
-      // The rows may have come over a new connection, from a replica that has started again.
+      // A newer connection may lead to a replica that has restarted.
       return replica.pool.connectedAt <= freshAsOf ? rows : null
     } catch (error) {
-      // Whatever it is, the primary is asked, and says it again if it is not the replica's alone.
+      // The caller asks the primary instead, which reports the error again unless only the replica has it.
       log.debug('the replica {place} did not answer: {reason}', {
         place: replica.place,
         reason: errorMessage(error),
@@ -84,15 +89,15 @@ export class Replicas implements AsyncDisposable {
     }
   }
 
-  /** Resolves when what was committed before is shown by all that is read from. */
+  /** Resolves when all replicas in use show every commit made before this call. */
   async showAll(): Promise<void> {
     const committed = performance.now()
-    // One that was out of use before is not read from by any node until this one knows of its return.
+    // A replica that was out of use is used by no node before this node has noticed that it is back.
     const lags = ({ freshAsOf }: Replica) =>
       freshAsOf < committed && Math.max(freshAsOf, this.#startedAt) > committed - 2 * LAG_MAX_MS
     while (this.#replicas.some(lags) && performance.now() - committed < LAG_MAX_MS) {
-      this.#hurry.resolve()
-      await wait(CHECK_SOON_MS)
+      this.#writing.resolve()
+      await wait(CHECK_INTERVAL_WRITING_MS)
     }
   }
 
@@ -116,23 +121,24 @@ export class Replicas implements AsyncDisposable {
       await this.#check(replica).catch(() => {})
       if (isUsable(replica) !== wasUsable) {
         wasUsable = !wasUsable
-        const what = wasUsable ? 'is read from' : 'lags, or is gone, and is not read from'
-        log.info('the replica {place} {what}', { place: replica.place, what })
+        const { place } = replica
+        if (wasUsable) log.info('the replica {place} serves reads', { place })
+        else log.info('the replica {place} serves no reads: it lags or is unreachable', { place })
       }
       await this.#pause()
     }
   }
 
-  /** Shorter when a write waits. */
+  /** Waits until the next check, which comes sooner while a write waits. */
   async #pause(): Promise<void> {
     const over = new AbortController()
-    const long = wait(CHECK_MS, undefined, { signal: AbortSignal.any([over.signal, this.#closing.signal]) })
-    await Promise.race([long.catch(() => {}), this.#hurry.promise.then(() => wait(CHECK_SOON_MS))])
+    const long = wait(CHECK_INTERVAL_MS, undefined, { signal: AbortSignal.any([over.signal, this.#closing.signal]) })
+    await Promise.race([long.catch(() => {}), this.#writing.promise.then(() => wait(CHECK_INTERVAL_WRITING_MS))])
     over.abort()
-    this.#hurry = Promise.withResolvers()
+    this.#writing = Promise.withResolvers()
   }
 
-  /** The primary first: what it had committed by then is what the replica is measured by. */
+  /** Asks the primary first, so that the replica is compared with an earlier position of the primary. */
   async #check(replica: Replica): Promise<void> {
     const askedAt = performance.now()
     const [primary] = await this.#primary.query<{ bytes: string }>(
@@ -145,10 +151,10 @@ export class Replicas implements AsyncDisposable {
       "SELECT CASE WHEN pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::text END AS bytes",
     )
     const replayed = BigInt(follower?.bytes ?? -1)
-    const shown = replica.positions.findLast(position => position.bytes <= replayed)
-    if (!shown) return
+    const reached = replica.positions.findLast(position => position.bytes <= replayed)
+    if (!reached) return
     if (!isFresh(replica)) replica.returnedAt = performance.now()
-    replica.freshAsOf = shown.askedAt
+    replica.freshAsOf = reached.askedAt
   }
 }
 

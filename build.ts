@@ -4,7 +4,7 @@ import { spawnSync } from 'bun'
 import { NOTICES_NAME } from './src/licenses/licenses.ts'
 import { collectNotices } from './src/licenses/notices.ts'
 
-// Makes the executable in `dist` or the folder that is named, with the notices of all that it contains inside and beside it.
+// Builds the executable into `dist` or the given folder. The third-party notices are embedded in it and written beside it.
 const folder = resolve(process.argv[2] ?? join(import.meta.dir, 'dist'))
 const notices = join(folder, `${NOTICES_NAME}.txt`)
 await Bun.write(notices, collectNotices())
@@ -16,6 +16,6 @@ const { exitCode } = spawnSync(
   ],
   { cwd: import.meta.dir, stdout: 'inherit', stderr: 'inherit' },
 )
-// The bundler makes a map of the notices, too, which maps nothing.
+// The bundler also writes an empty source map for the notices.
 rmSync(join(folder, `${NOTICES_NAME}.js.map`), { force: true })
 process.exitCode = exitCode

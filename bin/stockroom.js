@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs the program with the Bun that came with the package, so that a machine needs nothing but Node. Plain JavaScript, as
-// Node reads no TypeScript in its packages.
+// Runs the program with the Bun that was installed with the package, so that a machine needs only Node. Plain JavaScript,
+// because Node does not run TypeScript inside node_modules.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,30 +10,30 @@ import { fileURLToPath } from 'node:url'
 
 const program = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
 
-/** Until its install script has run, Bun's package holds a script of a few lines instead of the program. */
+/** Until its install script has run, Bun's package contains a small placeholder script instead of Bun. */
 const PLACEHOLDER_MAX_BYTES = 65_536
 
-/** Of these the program should know. Those of a terminal's job control, such as Ctrl-Z, reach it without us. */
+/** Signals to pass on. Job control signals, such as those of Ctrl-Z, reach the program by themselves. */
 const FORWARDED = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'])
 
-const PARENT_LOOK_MS = 1_000
+const PARENT_CHECK_MS = 1_000
 
 const bun = findBun()
 if (bun === null) {
   process.stderr.write(
-    `stockroom: there is no Bun for ${process.platform} ${process.arch} beside this package; ` +
-      'install it again with its optional dependencies, which bring Bun (npm install --include=optional)\n',
+    `stockroom: Bun for ${process.platform} ${process.arch} is not installed; ` +
+      'install stockroom again with its optional dependencies (npm install --include=optional)\n',
   )
   process.exitCode = 1
 } else if (process.execve && process.platform !== 'win32') {
-  // From Node 22.15 on: the program takes this process over, and nothing stands between it and who started it.
+  // Since Node 22.15: Bun replaces this process, so nothing stands between the program and its parent.
   process.execve(bun, [bun, program, ...process.argv.slice(2)], process.env)
 } else {
   runBeside(bun)
 }
 
 /**
- * Runs the program as a child, hands signals on to it, and ends as it ends.
+ * Runs the program as a child process, passes signals on, and exits as it exits.
  * @param {string} bun
  */
 function runBeside(bun) {
@@ -42,22 +42,22 @@ function runBeside(bun) {
     env: { ...process.env, STOCKROOM_LAUNCHER: String(process.pid) },
   })
   for (const signal of FORWARDED) process.on(signal, () => child.kill(signal))
-  // Under npx a shell is our parent, which dies of a signal without handing it on.
+  // Under npx our parent is a shell, which a signal kills without passing it on.
   const parent = process.ppid
-  const look = setInterval(() => {
+  const check = setInterval(() => {
     if (process.env.npm_lifecycle_event === 'npx' && process.ppid !== parent) child.kill('SIGTERM')
-  }, PARENT_LOOK_MS)
+  }, PARENT_CHECK_MS)
   child.on('error', error => {
-    clearInterval(look)
+    clearInterval(check)
     process.stderr.write(`stockroom: cannot start ${bun}: ${error.message}\n`)
     process.exitCode = 1
   })
   child.on('exit', (status, signal) => {
-    clearInterval(look)
+    clearInterval(check)
     if (signal === null) {
       process.exitCode = status ?? 1
     } else {
-      // The status is for where a process cannot kill itself: the first one of a container.
+      // The status matters if a process cannot kill itself, as the first process of a container.
       process.exitCode = 128 + constants.signals[signal]
       process.removeAllListeners(signal)
       process.kill(process.pid, signal)
@@ -65,7 +65,7 @@ function runBeside(bun) {
   })
 }
 
-/** Where Bun is: in its own package, or where that package's install script may not run, in the one for this platform. */
+/** Finds Bun in its own package or, if that package's install script was not run, in the package for this platform. */
 function findBun() {
   const description = resolved(import.meta.url, 'bun/package.json')
   if (description === null) return null
@@ -82,8 +82,8 @@ function findBun() {
 }
 
 /**
- * The packages that may hold Bun for this machine, as @oven/bun-linux-x64 does; the right one of glibc and musl first.
- * @param {string} description of Bun's package
+ * The packages that may contain Bun for this machine, such as @oven/bun-linux-x64; the one for this libc first.
+ * @param {string} description path of the package.json of Bun's package
  * @returns {string[]}
  */
 function platformPackages(description) {

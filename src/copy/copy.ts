@@ -17,15 +17,15 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   if (from === undefined || to === undefined) throw new SettingError('copy takes two databases, FROM and TO')
   const source = databaseOperand('FROM', from)
   const target = databaseOperand('TO', to)
-  if (isSame(source, target)) throw new SettingError('FROM and TO are the same database')
+  if (isSameDatabase(source, target)) throw new SettingError('FROM and TO are the same database')
   const migrations = storages.map(storage => storage.migrations)
   const tables = storages.flatMap(storage => storage.tables)
-  await using full = await openExistingDatabase(source, migrations)
-  await full.ready
-  await using empty = await openDatabase({ address: target, replicas: [], connections: 1 }, migrations)
-  await empty.ready
-  const moved = await transfer(storeOf(full, tables), storeOf(empty, tables), tables, progress())
-  const counts = moved.map(({ name, rows }) => `${rows} ${name}`)
+  await using sourceDatabase = await openExistingDatabase(source, migrations)
+  await sourceDatabase.ready
+  await using targetDatabase = await openDatabase({ address: target, replicas: [], connections: 1 }, migrations)
+  await targetDatabase.ready
+  const copied = await transfer(storeOf(sourceDatabase, tables), storeOf(targetDatabase, tables), tables, progress())
+  const counts = copied.map(({ name, rows }) => `${rows} ${name}`)
   process.stdout.write(`Copied and compared: ${counts.join(', ')}\n`)
 }
 
@@ -33,14 +33,14 @@ function storeOf(database: StoreDatabase, tables: readonly Table[]): Store {
   return database.engine === 'sqlite' ? sqliteStore(database, tables) : postgresStore(database, tables)
 }
 
-/** As far as their addresses tell. */
-function isSame(one: DatabaseAddress, other: DatabaseAddress): boolean {
-  if (one.engine === 'sqlite' && other.engine === 'sqlite') return fileOf(one.path) === fileOf(other.path)
+/** Compares addresses only: two names of one server count as two databases. */
+function isSameDatabase(one: DatabaseAddress, other: DatabaseAddress): boolean {
+  if (one.engine === 'sqlite' && other.engine === 'sqlite') return fileIdentity(one.path) === fileIdentity(other.path)
   return one.engine === 'postgres' && other.engine === 'postgres' && one.place === other.place
 }
 
-/** What tells a file from others, by whatever path it is reached. */
-function fileOf(path: string): string {
+/** The same for every path to a file, also through links. */
+function fileIdentity(path: string): string {
   if (!existsSync(path)) return resolve(path)
   const { dev, ino } = statSync(path)
   return `${dev}:${ino}`

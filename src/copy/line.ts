@@ -1,9 +1,9 @@
 /**
- * How rows travel, and what is compared: one line for each, as PostgreSQL's COPY has them in its text format.
+ * Rows are copied and compared in the text format of PostgreSQL's COPY, one line per row.
  * https://www.postgresql.org/docs/current/sql-copy.html
  */
 
-const ABSENT = '\\N'
+const NULL = '\\N'
 const SPECIAL = /[\\\t\n\r\b\f\v]/
 const ESCAPED: Readonly<Record<string, string>> = {
   '\\': '\\\\',
@@ -21,28 +21,28 @@ const UNESCAPED: Readonly<Record<string, string>> = Object.fromEntries(
 /** The values of a row, as text. */
 export type Fields = readonly (string | null)[]
 
-/** With the line feed at its end. */
+/** A row as a line, with its line feed. */
 export function lineOf(fields: Fields): string {
-  return `${fields.map(field => (field === null ? ABSENT : escaped(field))).join('\t')}\n`
+  return `${fields.map(field => (field === null ? NULL : escaped(field))).join('\t')}\n`
 }
 
-/** Of a line without its line feed. */
+/** The fields of a line without its line feed. */
 export function fieldsOf(line: string): Fields {
-  return line.split('\t').map(field => (field === ABSENT ? null : unescaped(field)))
+  return line.split('\t').map(field => (field === NULL ? null : unescaped(field)))
 }
 
-/** The lines of a text in UTF-8 whose chunks end anywhere, without their line feeds. */
+/** Splits UTF-8 chunks, which may end anywhere, into lines without their line feeds. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-  // Joined when the line is whole, since a long one comes in many chunks.
-  let begun: string[] = []
+  // Joined only when the line is complete, because a long one arrives in many chunks.
+  let pieces: string[] = []
   for await (const chunk of chunks) {
     const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n')
-    begun.push(first)
+    pieces.push(first)
     const last = others.pop()
     if (last === undefined) continue
-    yield [begun.join(''), ...others]
-    begun = [last]
+    yield [pieces.join(''), ...others]
+    pieces = [last]
   }
 }
 

@@ -5,10 +5,10 @@ import { OperatorError } from '../operator-error.ts'
 import { fieldsOf, lineOf, linesOf } from './line.ts'
 import { NOT_EMPTY, type Source, type Store, type Target } from './store.ts'
 
-/** Lines are handed on when they have so many characters, or with the row that exceeds it. */
+/** Size of a chunk of lines; its last row may exceed it. */
 const CHUNK_CHARACTERS = 262_144
 
-/** A value as SQLite has it → as it is written in a line. */
+/** Converts SQLite's values to the fields of a line, and back. */
 const TEXT_OF: Readonly<Record<ColumnType, (value: string | number) => string>> = {
   integer: String,
   flag: String,
@@ -69,12 +69,12 @@ function targetIn(transaction: SqliteTransaction, tables: readonly Table[]): Tar
         }
       }
     },
-    complete: async done => {
+    complete: async report => {
       for (const [place, sql] of indexes.entries()) {
-        done(place, indexes.length)
+        report(place, indexes.length)
         transaction.prepare(sql).run()
       }
-      done(indexes.length, indexes.length)
+      report(indexes.length, indexes.length)
     },
     continueAfter: async ({ name }, id) => {
       transaction.prepare<[name: string]>('DELETE FROM sqlite_sequence WHERE name = ?').run(name)
@@ -106,7 +106,7 @@ async function* lines(transaction: SqliteTransaction, { name, key, columns }: Ta
   yield encoder.encode(chunk)
 }
 
-/** To be made again when the rows are there: sorted at once, an index takes a tenth of the time. Answers how. */
+/** Drops them, because creating them after the rows are stored takes a tenth of the time. Returns the SQL to recreate them. */
 function dropIndexes(transaction: SqliteTransaction, tables: readonly Table[]): string[] {
   const indexes = transaction
     .prepare<[], { name: string; table: string; sql: string }>(

@@ -3,82 +3,86 @@ import { OperatorError } from '../operator-error.ts'
 import type { Progress } from '../terminal/progress.ts'
 import type { Source, Store, Target } from './store.ts'
 
-/** Rows between two reports of progress. */
+/** Rows between two progress reports. */
 const REPORT_ROWS = 10_000
 
 const LINE_FEED = 0x0a
 
-/** What was read of a table. */
 interface Content {
   readonly rows: number
   /** The SHA-256 digest of its lines, in hexadecimal. */
   readonly checksum: string
 }
 
-interface Moved extends Content {
+interface CopiedTable extends Content {
   readonly table: Table
-  /** `null` where the table gives no ids. */
+  /** `null` if the table assigns no ids. */
   readonly lastId: number | null
 }
 
 /**
- * Copies all tables, and reads them at the target again before anything is committed there.
- * Answers how many rows each has. Rejects with an `OperatorError`; nothing is copied then.
+ * Copies all tables, then reads them back and compares them before it commits. Resolves to the number of rows in each.
+ * Rejects with an `OperatorError`; then nothing is copied.
  */
 export function transfer(
   from: Store,
   to: Store,
   tables: readonly Table[],
-  shown: Progress,
+  progress: Progress,
 ): Promise<{ name: string; rows: number }[]> {
   return to.fill(async target => {
-    // The source is let go of before the indexes are made, which takes a while.
-    const moved = await from.read(source => move(source, target, tables, shown))
-    await target.complete((done, total) => shown.at('indexes', done, total))
-    for (const { table, lastId } of moved) {
+    // Release the source before creating the indexes, which takes a while.
+    const copied = await from.read(source => copyTables(source, target, tables, progress))
+    await target.complete((done, total) => progress.report('indexes', done, total))
+    for (const { table, lastId } of copied) {
       if (lastId !== null && lastId > (await target.lastId(table))) await target.continueAfter(table, lastId)
     }
-    for (const content of moved) await compare(content, target, shown)
-    return moved.map(({ table: { name }, rows }) => ({ name, rows }))
+    for (const content of copied) await compare(content, target, progress)
+    return copied.map(({ table: { name }, rows }) => ({ name, rows }))
   })
 }
 
-async function move(source: Source, target: Target, tables: readonly Table[], shown: Progress): Promise<Moved[]> {
-  const moved: Moved[] = []
+async function copyTables(
+  source: Source,
+  target: Target,
+  tables: readonly Table[],
+  progress: Progress,
+): Promise<CopiedTable[]> {
+  const copied: CopiedTable[] = []
   for (const table of tables) {
-    const reading = new Reading(table.name, await source.count(table), shown)
-    await target.store(table, reading.of(source.lines(table)))
-    moved.push({ table, ...reading.content(), lastId: isNumbered(table) ? await source.lastId(table) : null })
+    const tally = new Tally(table.name, await source.count(table), progress)
+    await target.store(table, tally.of(source.lines(table)))
+    copied.push({ table, ...tally.content(), lastId: isNumbered(table) ? await source.lastId(table) : null })
   }
-  return moved
+  return copied
 }
 
-async function compare({ table, rows, checksum }: Moved, target: Target, shown: Progress): Promise<void> {
-  const reading = new Reading(`${table.name}, checked`, rows, shown)
-  for await (const _ of reading.of(target.lines(table))) {
-    // Read for its checksum alone.
+async function compare({ table, rows, checksum }: CopiedTable, target: Target, progress: Progress): Promise<void> {
+  const tally = new Tally(`${table.name}, checked`, rows, progress)
+  for await (const _ of tally.of(target.lines(table))) {
+    // Reading it computes the checksum.
   }
-  const stored = reading.content()
+  const stored = tally.content()
   if (stored.rows !== rows || stored.checksum !== checksum) {
     throw new OperatorError(
-      `${table.name} arrived differently than it was sent (${stored.rows} rows of ${rows}); nothing was copied`,
+      `the copy of ${table.name} differs from the original (${stored.rows} of ${rows} rows); nothing was copied`,
     )
   }
 }
 
-/** Takes note of lines on their way. */
-class Reading {
+/** Counts and hashes the lines that pass through it. */
+class Tally {
   readonly #part: string
   readonly #total: number
-  readonly #shown: Progress
+  readonly #progress: Progress
   readonly #hash = new Bun.CryptoHasher('sha256')
   #rows = 0
   #reported = 0
 
-  constructor(part: string, total: number, shown: Progress) {
+  constructor(part: string, total: number, progress: Progress) {
     this.#part = part
     this.#total = total
-    this.#shown = shown
+    this.#progress = progress
   }
 
   async *of(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -88,14 +92,14 @@ class Reading {
         this.#rows += 1
       if (this.#rows >= this.#reported + REPORT_ROWS && this.#rows < this.#total) {
         this.#reported = this.#rows
-        this.#shown.at(this.#part, this.#rows, this.#total)
+        this.#progress.report(this.#part, this.#rows, this.#total)
       }
       yield chunk
     }
-    this.#shown.at(this.#part, this.#rows, this.#rows)
+    this.#progress.report(this.#part, this.#rows, this.#rows)
   }
 
-  /** Of all that has passed. */
+  /** Covers everything that has passed. */
   content(): Content {
     return { rows: this.#rows, checksum: this.#hash.digest('hex') }
   }

@@ -1,21 +1,21 @@
 import { OperatorError } from '../operator-error.ts'
 
 /**
- * The database cannot be asked now: it is locked, full or gone. Nothing of what was asked has happened, unless a connection
- * broke, or a server went silent, while a write was under way: then nobody can know.
+ * The database cannot be used now: it is locked, full or unreachable. The statement was not executed, unless the connection
+ * broke or timed out during a write; then the outcome is unknown.
  */
 export class DatabaseUnavailableError extends OperatorError {
   override name = 'DatabaseUnavailableError'
 }
 
-/** The database is damaged. Trying again does not help: somebody has to restore it. */
+/** The database is damaged. Retrying does not help; somebody has to restore it. */
 export class DatabaseDamagedError extends DatabaseUnavailableError {
   override name = 'DatabaseDamagedError'
-  /** In the words of the engine. */
+  /** The engine's own message. */
   readonly reason: string
 
   constructor(reason: string, options?: ErrorOptions) {
-    super(`the database is damaged: ${reason}; stop what uses it and restore the latest backup`, options)
+    super(`the database is damaged: ${reason}; stop everything that uses it and restore the latest backup`, options)
     this.reason = reason
   }
 }

@@ -1,10 +1,10 @@
 export interface Migration {
-  /** A number, the part's name, and what it does if it is not the first: `0001_catalog`, `0004_catalog_ids`. */
+  /** A number, the part's name and, except for the first one, a description: `0001_catalog`, `0004_catalog_ids`. */
   readonly name: string
   readonly sql: string
 }
 
-/** How the tables of one part are made, step by step; a released migration never changes. */
+/** The migrations of one part, in order, for each engine. A released migration never changes. */
 export interface Migrations {
   readonly part: string
   readonly sqlite: readonly Migration[]
@@ -12,8 +12,8 @@ export interface Migrations {
 }
 
 /**
- * A migration that was applied by a newer version of the program. Those of parts that are not asked for are no concern:
- * each part makes and reads its own tables alone.
+ * Finds an applied migration that only a newer version of the program knows. Looks at these parts alone, because each part
+ * uses only its own tables.
  */
 export function unknownMigration(
   parts: readonly Migrations[],

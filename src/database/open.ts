@@ -6,7 +6,7 @@ import { type DatabaseAddress, database, databaseConnections, databaseReplicas }
 import type { SqliteDatabase } from './sqlite/database.ts'
 import { openExistingSqlite, openSqlite } from './sqlite/open.ts'
 
-/** How long what goes on for long waits for a database that is started beside it, in milliseconds. */
+/** How long servers wait at startup for a database that is starting too, in milliseconds. */
 export const START_WAIT_MS = 60_000
 
 export type StoreDatabase = SqliteDatabase | PostgresDatabase
@@ -17,19 +17,19 @@ export interface DatabaseSettings {
   readonly connections: number
 }
 
-/** Reads the settings and touches nothing. Throws a `SettingError`. */
+/** Reads the settings without connecting. Throws a `SettingError`. */
 export function readDatabaseSettings(line: CommandLine): DatabaseSettings {
   const address = line.value(database)
   const replicas = line.value(databaseReplicas)
   if (address.engine === 'sqlite' && replicas.length > 0) {
-    throw new SettingError(`${databaseReplicas.variable}: a database of SQLite has no replicas`)
+    throw new SettingError(`${databaseReplicas.variable}: only a PostgreSQL database has replicas`)
   }
   return { address, replicas, connections: line.value(databaseConnections) }
 }
 
 /**
- * Opens the database and brings the tables of these parts up to date. A PostgreSQL that is not there is waited for, for up to `waitMs`:
- * see `ready`. Rejects with an `OperatorError`.
+ * Opens the database and applies the missing migrations of these parts. If PostgreSQL is unreachable, it keeps trying for
+ * up to `waitMs` in the background: see `ready`. Rejects with an `OperatorError`.
  */
 export async function openDatabase(
   { address, replicas, connections }: DatabaseSettings,
@@ -40,7 +40,7 @@ export async function openDatabase(
   return PostgresDatabase.open({ address, replicas, connections, migrations, waitMs })
 }
 
-/** As `openDatabase`, for one that must be there already. */
+/** Opens a database that must exist already. */
 export async function openExistingDatabase(
   address: DatabaseAddress,
   migrations: readonly Migrations[],

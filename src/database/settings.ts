@@ -16,7 +16,7 @@ export const database: Setting<DatabaseAddress> = {
   flag: 'database',
   placeholder: 'URL',
   fallback: 'sqlite:data/stockroom.db',
-  meaning: 'the database: sqlite:PATH, a file that is made when it is not there, or postgres://…',
+  meaning: 'the database: sqlite:PATH, a file that is created if it is missing, or postgres://…',
   parse: databaseAddress,
 }
 
@@ -26,7 +26,7 @@ export const databaseReplicas: Setting<PostgresAddress[]> = {
   flag: 'database-replicas',
   placeholder: 'URLS',
   fallback: '',
-  meaning: 'PostgreSQL: streaming replicas that answer reads, with commas between; none by default',
+  meaning: 'PostgreSQL: streaming replicas that answer reads, separated by commas; none by default',
   parse: text =>
     text
       .split(',')
@@ -34,7 +34,7 @@ export const databaseReplicas: Setting<PostgresAddress[]> = {
       .filter(url => url !== '')
       .map(url => {
         const address = databaseAddress(url)
-        if (address.engine !== 'postgres') throw new SettingError('a replica is at postgres://…')
+        if (address.engine !== 'postgres') throw new SettingError('a replica must have a postgres:// address')
         return address
       }),
 }
@@ -44,14 +44,14 @@ export const databaseConnections: Setting<number> = {
   flag: 'database-connections',
   placeholder: 'N',
   fallback: '4',
-  meaning: 'PostgreSQL: connections of this process to each server; each carries many statements at once',
+  meaning: 'PostgreSQL: connections from this process to each server; each carries many statements at once',
   parse: text => wholeNumber(text, 1, CONNECTIONS_MAX),
 }
 
-/** The settings that say where things are stored. */
+/** The settings of every command that opens the database. */
 export const databaseSettings = [database, databaseReplicas, databaseConnections] as const
 
-/** An address among the operands of a command, which calls it `name`. */
+/** Parses a database address that is an operand; errors call it `name`. */
 export function databaseOperand(name: string, text: string): DatabaseAddress {
   return withSettingName(name, () => databaseAddress(text))
 }
@@ -66,10 +66,10 @@ function databaseAddress(text: string): DatabaseAddress {
     )
   }
   if (scheme !== 'sqlite' || rest.length === 0) {
-    throw new SettingError('unknown kind of database; use sqlite:PATH or postgres://user:password@host:5432/database')
+    throw new SettingError('not a database address; use sqlite:PATH or postgres://user:password@host:5432/database')
   }
   if (path === '' || path.startsWith(':')) {
-    throw new SettingError('the path of a file is needed after sqlite:, for example sqlite:data/stockroom.db')
+    throw new SettingError('a file path is required after sqlite:, for example sqlite:data/stockroom.db')
   }
   return { engine: 'sqlite', path: path.startsWith('//') ? path.slice(2) : path }
 }

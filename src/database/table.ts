@@ -1,21 +1,21 @@
 /**
- * The type of a column, in words that both engines share, and its form in a row that is copied:
+ * An engine-independent column type, and how `copy` writes its values:
  *
  * - `integer`, `flag`: decimal digits; a flag is 0 or 1
- * - `number`: a double with the digits that JavaScript writes, which is exact
- * - `text`: as it is
- * - `time`: UTC to the millisecond, in ISO 8601
+ * - `number`: a double, in the exact digits that JavaScript prints
+ * - `text`: unchanged
+ * - `time`: ISO 8601 in UTC, with milliseconds
  */
 export type ColumnType = 'integer' | 'flag' | 'number' | 'text' | 'time'
 
-/** A table as `copy` moves it from one database to another. */
+/** Describes a table to `copy`, which moves it from one database to another. */
 export interface Table {
   readonly name: string
-  /** Identifies a row; rows are compared in its order, texts by their bytes in UTF-8. */
+  /** The primary key. Rows are compared in its order; texts sort by their UTF-8 bytes. */
   readonly key: string
   readonly columns: Readonly<Record<string, ColumnType>>
-  /** Columns that PostgreSQL stores in another form: how to read them there. */
+  /** Columns that PostgreSQL stores in another form: the SQL that reads them. */
   readonly postgres?: Readonly<Record<string, string>>
-  /** SQL that PostgreSQL runs after the rows of all tables have arrived. */
+  /** SQL to run on PostgreSQL after the rows of all tables are stored. */
   readonly postgresAfterCopy?: string
 }

@@ -1,22 +1,22 @@
-/** A trial tells of the writes of this time after it, in milliseconds: each is a commit, which empties all caches. */
+/** A trial's outcome is reused for this long, in milliseconds, because each trial is a commit and so clears every cache. */
 const VALID_MS = 1_000
 
-/** Writes a little now and then to find out whether writes can be done. */
+/** Finds out by a small write whether the database accepts writes. */
 export class WriteTrial {
-  readonly #writeLittle: () => Promise<unknown>
+  readonly #write: () => Promise<unknown>
   #outcome: Promise<unknown> = Promise.resolve()
   #validUntil = 0
 
-  constructor(writeLittle: () => Promise<unknown>) {
-    this.#writeLittle = writeLittle
+  constructor(write: () => Promise<unknown>) {
+    this.#write = write
   }
 
-  /** Resolves when a write is done that began after `since`, or not long before now; rejects when it was refused. */
+  /** Resolves after a recent write that began later than `since`, a time of `performance.now()`; rejects if it failed. */
   async passed(since: number): Promise<void> {
     const now = performance.now()
     if (now > this.#validUntil || since > this.#validUntil - VALID_MS) {
       this.#validUntil = now + VALID_MS
-      this.#outcome = this.#writeLittle().finally(() => {
+      this.#outcome = this.#write().finally(() => {
         this.#validUntil = performance.now() + VALID_MS
       })
     }

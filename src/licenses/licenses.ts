@@ -1,7 +1,7 @@
 import { embeddedFiles } from 'bun'
 import { collectNotices } from './notices.ts'
 
-/** The file that `npm run build` writes beside the executable and embeds in it, since it runs without its packages. */
+/** `npm run build` writes this file beside the executable and embeds it, because the executable runs without its packages. */
 export const NOTICES_NAME = 'THIRD-PARTY-NOTICES'
 
 export async function printLicenses(): Promise<void> {

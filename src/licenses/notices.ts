@@ -7,7 +7,7 @@ import mit from './mit.txt' with { type: 'text' }
 
 const OWN_FOLDER = resolve(import.meta.dir, '../..')
 
-/** What packages call the files with their terms and notices. */
+/** Names of the files in which packages ship their licenses and notices. */
 const LEGAL_FILE = /licen[cs]e|notice|copying/i
 
 const RULE = '='.repeat(80)
@@ -26,14 +26,14 @@ interface Installed {
   readonly description: z.infer<typeof Package>
 }
 
-/** The terms of this program, of each package that it depends on, and of the runtime, as far as they are installed here. */
+/** The licenses of this program, of every installed package that it depends on, and of the runtime. */
 export function collectNotices(): string {
   const own = installedAt(OWN_FOLDER)
   const others = [...dependenciesOf(own).values()].toSorted((a, b) => order(a.description.name, b.description.name))
   const isRuntime = ({ description }: Installed) => description.name === 'bun'
   return [
     noticeOf(own),
-    'What follows is not the work of its authors: the packages that it depends on, and the runtime.\n',
+    'The following are third-party software: the packages that the program depends on, and its runtime.\n',
     ...others.filter(other => !isRuntime(other)).map(noticeOf),
     ...others.filter(isRuntime).map(runtimeNotice),
   ].join(`\n${RULE}\n\n`)
@@ -47,20 +47,20 @@ function noticeOf({ folder, description }: Installed): string {
   const terms = license ? [`License: ${license}`] : []
   const origin = [...(author ? [`By ${author}`] : []), ...(homepage ? [homepage] : [])]
   const head = [`${name} ${version}`, ...terms, ...origin].join('\n')
-  return `${[head, ...(texts.length > 0 ? texts : [statedAlone(license)])].join('\n\n')}\n`
+  return `${[head, ...(texts.length > 0 ? texts : [missingText(license)])].join('\n\n')}\n`
 }
 
-/** Some packages name their terms and bring no text. */
-function statedAlone(license: string | undefined): string {
+/** Some packages name their license without shipping its text. */
+function missingText(license: string | undefined): string {
   if (license === 'MIT') return mit.trim()
-  return 'The package brings no text of its license. It is the one that others above and below bring under the same name.'
+  return 'The package ships no license text. Other packages in this file ship the text of the license of the same name.'
 }
 
 function runtimeNotice({ description: { version } }: Installed): string {
   return [`Bun ${version}, the runtime`, bunNotice.trim(), mit.trim(), lgpl.trim()].join('\n\n').concat('\n')
 }
 
-/** All that is installed for a package, what its dependencies depend on included, by its folder. */
+/** All direct and indirect dependencies of a package that are installed, by folder. */
 function dependenciesOf(
   { folder, description }: Installed,
   found = new Map<string, Installed>(),
@@ -75,7 +75,7 @@ function dependenciesOf(
   return found
 }
 
-/** Where Node finds a package for what is in `from`; null where it is not installed. */
+/** Finds a package as Node would from `from`; `null` if it is not installed. */
 function folderOf(name: string, from: string): string | null {
   const place = join(from, 'node_modules', name)
   if (existsSync(join(place, 'package.json'))) return realpathSync(place)

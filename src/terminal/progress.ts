@@ -1,20 +1,20 @@
 const BAR_CHARACTERS = 30
 
-/** Shows how far a long work is: a bar at a terminal, one plain line for each finished part elsewhere. */
+/** Shows the progress of long work: a bar at a terminal, elsewhere one line for each finished part. */
 export interface Progress {
-  at(part: string, done: number, total: number): void
+  report(part: string, done: number, total: number): void
 }
 
-/** On standard error, since standard output may go into a file or another program. */
+/** Writes to standard error, because standard output may be redirected. */
 export function progress(output: NodeJS.WriteStream = process.stderr): Progress {
   return {
-    at(part, done, total) {
-      const whole = done >= total
+    report(part, done, total) {
+      const isFinished = done >= total
       if (output.isTTY) {
         const filled = total === 0 ? BAR_CHARACTERS : Math.round((BAR_CHARACTERS * done) / total)
         const bar = '█'.repeat(filled) + '░'.repeat(BAR_CHARACTERS - filled)
-        output.write(`\r${part.padEnd(12)} ${bar} ${done}/${total}${whole ? '\n' : ''}`)
-      } else if (whole) {
+        output.write(`\r${part.padEnd(12)} ${bar} ${done}/${total}${isFinished ? '\n' : ''}`)
+      } else if (isFinished) {
         output.write(`${part}: ${done}\n`)
       }
     },

@@ -104,7 +104,7 @@ test('if there is no Bun for the machine, the launcher says so in one line, and 
   using store = storeWithout('bun')
   const { status, output, errors } = await run(['serve'], store.surroundings)
   expect({ status, output }).toEqual({ status: 1, output: '' })
-  expect(errors).toMatch(/^stockroom: there is no Bun .*npm install.*\n$/)
+  expect(errors).toMatch(/^stockroom: Bun for .* is not installed; .*npm install.*\n$/)
 })
 
 /** Where Node looks for what a package depends on: in its own folder, and in each one that it is nested in. */

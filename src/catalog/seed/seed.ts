@@ -26,7 +26,7 @@ export async function seed(line: CommandLine): Promise<void> {
   const shown = progress()
   const loader = store.engine === 'sqlite' ? sqliteLoader(store) : postgresLoader(store)
   const isLoaded = await loader.load(sampleCatalog(sizes, passwordHash), (kind, count) =>
-    shown.at(kind, count, sizes[kind]),
+    shown.report(kind, count, sizes[kind]),
   )
   if (!isLoaded) throw new OperatorError('the catalog is not empty, and stays as it is: seed fills an empty one')
   const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)

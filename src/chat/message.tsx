@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { raw } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import type { Shown } from './answers/rendition.ts'
+import type { Rendering } from './answers/rendered-answer.ts'
 import type { Ending } from './answers/repository.ts'
 
 /** The element that each `Response` replaces, so there is one of it in a page. */
@@ -39,24 +39,24 @@ export function UserMessage({ content }: { content: string }) {
 }
 
 /** An assistant's message: of an answer that has ended, or empty, to be filled by the stream. */
-export function AnswerMessage({ shown }: { shown: Shown | null }) {
+export function AnswerMessage({ rendering }: { rendering: Rendering | null }) {
   return (
     <Message sender="ai">
       {/* The answer is replaced again and again, so what is said of it stands on what stays. It is read out when it is
           whole: a screen reader that is told of every piece begins anew at each. */}
-      <div class="bubble written" aria-live="polite" aria-busy={shown?.ending ? 'false' : 'true'}>
-        <Answer shown={shown} />
+      <div class="bubble written" aria-live="polite" aria-busy={rendering?.ending ? 'false' : 'true'}>
+        <Answer rendering={rendering} />
       </div>
     </Message>
   )
 }
 
 /** The answer as it is shown in the page, or with `isUpdate`, as the stream sends it to replace that. */
-export function Answer({ shown, isUpdate = false }: { shown: Shown | null; isUpdate?: boolean }) {
+export function Answer({ rendering, isUpdate = false }: { rendering: Rendering | null; isUpdate?: boolean }) {
   return (
     <div id={RESPONSE_ID} {...(isUpdate && { 'hx-swap-oob': 'true' })}>
-      {shown && raw(shown.html)}
-      {shown?.ending && <EndingNote ending={shown.ending} />}
+      {rendering && raw(rendering.html)}
+      {rendering?.ending && <EndingNote ending={rendering.ending} />}
     </div>
   )
 }

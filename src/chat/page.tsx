@@ -2,7 +2,7 @@
 import type { Child } from 'hono/jsx'
 import { Layout } from '../pages/layout.tsx'
 import { staticPath } from '../pages/static.ts'
-import type { Shown } from './answers/rendition.ts'
+import type { Rendering } from './answers/rendered-answer.ts'
 import script from './chat.client.js' with { type: 'text' }
 import styles from './chat.css' with { type: 'text' }
 import { AnswerMessage, ClosedListener, LISTENER_ID, Message, UserMessage } from './message.tsx'
@@ -19,14 +19,14 @@ export function welcomePage(): string {
  * A prompt and its answer: whole if that has ended, else as far as it has come, and listening for the rest. A browser
  * without scripts looks again after `retrySeconds`.
  */
-export function turnPage(reqId: string, prompt: string, shown: Shown | null, retrySeconds = 0): string {
+export function turnPage(reqId: string, prompt: string, rendering: Rendering | null, retrySeconds = 0): string {
   const conversation = (
     <div class="turn" data-path={pathOf(reqId)}>
       <UserMessage content={prompt} />
-      <AnswerMessage shown={shown} />
+      <AnswerMessage rendering={rendering} />
     </div>
   )
-  if (shown?.ending) return chatPage({ conversation })
+  if (rendering?.ending) return chatPage({ conversation })
   const head = <WithoutScripts reqId={reqId} retrySeconds={retrySeconds} />
   return chatPage({ conversation, listener: <Listener reqId={reqId} />, head })
 }

@@ -8,7 +8,7 @@ import { eventStream, type ServerSentEvent } from '../server/event-stream.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
 import type { App } from '../server/requests.ts'
 import type { Answers } from './answers/answers.ts'
-import type { Shown } from './answers/rendition.ts'
+import type { Rendering } from './answers/rendered-answer.ts'
 import { forgottenPage, refusalPage, turnPage, welcomePage } from './page.tsx'
 import { readSubmission } from './prompt-form.ts'
 import type { Prompts, Refusal } from './prompts/prompts.ts'
@@ -53,7 +53,7 @@ export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): vo
       if ('reason' in submission) return page(context, refusalPage(submission.reason, submission.typed), 422)
       const posted = await prompts.post({ reqId, text: submission.prompt, address })
       if (typeof posted === 'string') return notTaken(context, posted, submission.prompt)
-      return page(context, turnPage(reqId, posted.text, await shownIfEnded(reqId)))
+      return page(context, turnPage(reqId, posted.text, await renderedIfEnded(reqId)))
     },
   )
 
@@ -93,7 +93,7 @@ export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): vo
       return page(context, turnPage(reqId, prompt, null, PLAIN_PAGE_RETRY_SECONDS), status, answer.headers)
     }
     for await (const _ of answer.listen(AbortSignal.timeout(PLAIN_PAGE_WAIT_MS)));
-    return page(context, turnPage(reqId, prompt, answer.shown))
+    return page(context, turnPage(reqId, prompt, answer.newest))
   })
 
   chat.get('/chat/:req_id/status', async context => {
@@ -104,10 +104,11 @@ export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): vo
   const turn = async (context: Context, reqId: string): Promise<Response> => {
     const prompt = await prompts.find(reqId)
     if (prompt === null) return page(context, forgottenPage(), 404)
-    return page(context, turnPage(reqId, prompt, await shownIfEnded(reqId)))
+    return page(context, turnPage(reqId, prompt, await renderedIfEnded(reqId)))
   }
 
-  const shownIfEnded = async (reqId: string): Promise<Shown | null> => (await answers.ended(reqId))?.shown ?? null
+  const renderedIfEnded = async (reqId: string): Promise<Rendering | null> =>
+    (await answers.ended(reqId))?.newest ?? null
 }
 
 function page(

@@ -6,8 +6,8 @@ import type { PromptRepository } from '../prompts/repository.ts'
 import { FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
 import { AnswerQueue, type Ticket } from './queue.ts'
-import { RenderedAnswers } from './rendered.ts'
-import { Rendition } from './rendition.ts'
+import type { RenderedAnswer } from './rendered-answer.ts'
+import { RenderedAnswers } from './rendered-answers.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
 import { RunningAnswer } from './running.ts'
 
@@ -39,7 +39,6 @@ export class Answers implements AsyncDisposable {
   readonly #limits: AnswerLimits
   readonly #queue: AnswerQueue
   readonly #current = new Map<string, Promise<Current | null>>()
-  readonly #markdown: Markdown
   readonly #rendered: RenderedAnswers
   #closed: Promise<void> | null = null
 
@@ -47,7 +46,6 @@ export class Answers implements AsyncDisposable {
     this.#prompts = prompts
     this.#answers = answers
     this.#model = model
-    this.#markdown = markdown
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
     this.#queue = new AnswerQueue(limits)
@@ -58,22 +56,22 @@ export class Answers implements AsyncDisposable {
    * `null` when there is no such prompt. Throws an `HttpError` when too many answers wait for the model, or too many of
    * the client at this address.
    */
-  async join(reqId: string, address: string): Promise<Rendition | null> {
+  async join(reqId: string, address: string): Promise<RenderedAnswer | null> {
     const current = await this.#joinCurrent(reqId, address)
-    return current ? current.rendition : this.ended(reqId)
+    return current ? current.rendered : this.ended(reqId)
   }
 
   /** An answer that has ended; `null` for any other. */
-  async ended(reqId: string): Promise<Rendition | null> {
+  async ended(reqId: string): Promise<RenderedAnswer | null> {
     const current = await this.#current.get(reqId)
-    if (current) return current.rendition.shown.ending && current.rendition
-    const known = this.#rendered.get(reqId)
+    if (current) return current.rendered.newest.ending && current.rendered
+    const known = this.#rendered.cached(reqId)
     if (known) return known
     const stored = await this.#answers.find(reqId)
     if (!stored?.ending) return null
     // More text may come to it, should its process live after all.
-    if (stored.ending.state === 'interrupted') return Rendition.of(stored.text, stored.ending, this.#markdown)
-    return this.#rendered.keep(reqId, stored.text, stored.ending)
+    if (stored.ending.state === 'interrupted') return this.#rendered.whole(stored.text, stored.ending)
+    return this.#rendered.cache(reqId, stored.text, stored.ending)
   }
 
   /** `null` when there is no such prompt. */
@@ -159,7 +157,7 @@ export class Answers implements AsyncDisposable {
       reqId,
       prompt,
       model: this.#model,
-      markdown: this.#markdown,
+      rendered: this.#rendered.begin(),
       ticket,
       answers: this.#answers,
       limits: this.#limits,
@@ -167,7 +165,7 @@ export class Answers implements AsyncDisposable {
   }
 
   #follow(reqId: string): FollowedAnswer {
-    return new FollowedAnswer(reqId, this.#answers, this.#markdown, this.#limits)
+    return new FollowedAnswer(reqId, this.#answers, this.#rendered.begin(), this.#limits)
   }
 }
 

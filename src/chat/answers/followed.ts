@@ -1,11 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
-import type { Markdown } from '../../markdown/renderer.ts'
 import { countCodePoints } from '../../text/code-points.ts'
 import { loggedId } from '../logged-path.ts'
 import type { AnswerLimits } from './limits.ts'
-import { Rendition } from './rendition.ts'
+import type { RenderedAnswer } from './rendered-answer.ts'
 import type { AnswerRepository } from './repository.ts'
 
 const log = getLogger(['stockroom', 'chat'])
@@ -22,7 +21,7 @@ const LINGER_MS = 5_000
 
 /** An answer that another process has claimed, followed through the database while somebody listens. */
 export class FollowedAnswer {
-  readonly rendition: Rendition
+  readonly rendered: RenderedAnswer
   /** Resolves when it is no longer followed. */
   readonly done: Promise<void>
   readonly #reqId: string
@@ -33,9 +32,9 @@ export class FollowedAnswer {
   #heardAt = performance.now()
   #toldAt = Number.NEGATIVE_INFINITY
 
-  constructor(reqId: string, answers: AnswerRepository, markdown: Markdown, limits: AnswerLimits) {
+  constructor(reqId: string, answers: AnswerRepository, rendered: RenderedAnswer, limits: AnswerLimits) {
     this.#limits = limits
-    this.rendition = new Rendition(markdown)
+    this.rendered = rendered
     this.#reqId = reqId
     this.#answers = answers
     this.done = this.#follow()
@@ -60,21 +59,21 @@ export class FollowedAnswer {
       }
       await wait(isFailing ? FOLLOW_FAILED_MS : FOLLOW_MS, undefined, { signal }).catch(() => {})
     }
-    this.rendition.detach()
+    this.rendered.detach()
   }
 
   async #isOver(): Promise<boolean> {
     const stored = await this.#answers.find(this.#reqId, this.#known)
     // Given back: whoever connects next may claim it.
     if (!stored) return true
-    this.rendition.append(stored.text)
     this.#known += countCodePoints(stored.text)
+    await this.rendered.append(stored.text)
     if (stored.ending) {
-      this.rendition.end(stored.ending)
+      this.rendered.end(stored.ending)
       return true
     }
     const now = performance.now()
-    if (this.rendition.listeners === 0) return now - this.#heardAt >= LINGER_MS
+    if (this.rendered.listeners === 0) return now - this.#heardAt >= LINGER_MS
     this.#heardAt = now
     if (now - this.#toldAt >= this.#limits.unheardMaxMs / HEAR_TIMES) {
       this.#toldAt = now

@@ -1,13 +1,12 @@
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
-import type { Markdown } from '../../markdown/renderer.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
 import { countCodePoints } from '../../text/code-points.ts'
 import { loggedId } from '../logged-path.ts'
 import type { AnswerLimits } from './limits.ts'
 import type { Ticket } from './queue.ts'
-import { Rendition } from './rendition.ts'
+import type { RenderedAnswer } from './rendered-answer.ts'
 import type { AnswerRepository, Ending, Piece } from './repository.ts'
 
 const log = getLogger(['stockroom', 'chat'])
@@ -34,7 +33,7 @@ interface Asked {
   readonly reqId: string
   readonly prompt: string
   readonly model: ChatModel
-  readonly markdown: Markdown
+  readonly rendered: RenderedAnswer
   readonly ticket: Ticket
   readonly answers: AnswerRepository
   readonly limits: AnswerLimits
@@ -42,7 +41,7 @@ interface Asked {
 
 /** An answer that this process has claimed: it asks the model, once, whoever listens, and keeps what comes. */
 export class RunningAnswer {
-  readonly rendition: Rendition
+  readonly rendered: RenderedAnswer
   /** Resolves when the answer has ended, and that is kept. */
   readonly done: Promise<void>
   readonly #asked: Asked
@@ -60,7 +59,7 @@ export class RunningAnswer {
 
   constructor(asked: Asked) {
     this.#asked = asked
-    this.rendition = new Rendition(asked.markdown)
+    this.rendered = asked.rendered
     this.done = this.#run()
   }
 
@@ -71,7 +70,7 @@ export class RunningAnswer {
 
   /** `null` while it is under way. */
   get ending(): Ending | null {
-    return this.rendition.shown.ending
+    return this.rendered.newest.ending
   }
 
   /** Ends it now, and for good: the connection to the model is closed, and what came is kept. */
@@ -97,11 +96,11 @@ export class RunningAnswer {
     const ending = await this.#askInTurn()
     stopKeeping()
     if (ending) {
-      this.rendition.end(ending)
+      this.rendered.end(ending)
       await this.#keepEnd(ending)
     } else {
       await this.#asked.answers.release(this.#asked.reqId).catch(error => this.#notKept(error))
-      this.rendition.detach()
+      this.rendered.detach()
     }
   }
 
@@ -115,7 +114,7 @@ export class RunningAnswer {
     try {
       for await (const piece of model.answer({ system: SYSTEM_INSTRUCTION, prompt, signal })) {
         if (this.#ending) break
-        this.rendition.append(piece.replaceAll('\0', REPLACEMENT))
+        await this.rendered.append(piece.replaceAll('\0', REPLACEMENT))
         // Each piece is on its way to those who can take it before the next one replaces it.
         await turn()
       }
@@ -156,7 +155,7 @@ export class RunningAnswer {
 
   async #keep(): Promise<void> {
     const { reqId, answers, limits } = this.#asked
-    if (this.rendition.listeners > 0) this.#heardAt = performance.now()
+    if (this.rendered.listeners > 0) this.#heardAt = performance.now()
     if (!this.#isDue()) return
     const isWaiting = this.#isWaiting
     const piece = this.#nextPiece()
@@ -179,7 +178,7 @@ export class RunningAnswer {
 
   #isDue(): boolean {
     const { length, isWaiting, at } = this.#kept
-    const isNew = length !== this.rendition.text.length || isWaiting !== this.#isWaiting
+    const isNew = length !== this.rendered.text.length || isWaiting !== this.#isWaiting
     return isNew || performance.now() - at >= ALIVE_MS
   }
 
@@ -187,7 +186,7 @@ export class RunningAnswer {
   #nextPiece(): Piece {
     if (this.#keeping) return this.#keeping
     const { length, codePoints: position } = this.#kept
-    const text = this.rendition.text.slice(length).replace(/[\uD800-\uDBFF]$/, '')
+    const text = this.rendered.text.slice(length).replace(/[\uD800-\uDBFF]$/, '')
     return { text: text.toWellFormed(), position }
   }
 
@@ -196,7 +195,7 @@ export class RunningAnswer {
     const began = performance.now()
     for (let isFirst = true; performance.now() - began < KEEP_END_MAX_MS; isFirst = false) {
       try {
-        return await answers.end(reqId, this.rendition.text.toWellFormed(), ending)
+        return await answers.end(reqId, this.rendered.text.toWellFormed(), ending)
       } catch (error) {
         if (isFirst) this.#notKept(error)
         await wait(KEEP_END_WAIT_MS)

@@ -1,0 +1,79 @@
+import { BEHIND_MAX_MS, RENDERING_BURST_MS, RENDERING_SHARE } from './limits.ts'
+
+/** How often answers are rendered: together, all of this process take at most a share of its time. */
+export class Pace {
+  #answers = 0
+  readonly #due: (() => void)[] = []
+
+  /** Begins to count an answer; ends when it is disposed of. */
+  answer(): AnswerPace {
+    this.#answers += 1
+    return new AnswerPace(this)
+  }
+
+  /** The part of all time that one answer may take. */
+  get share(): number {
+    return RENDERING_SHARE / Math.max(1, this.#answers)
+  }
+
+  leave(): void {
+    this.#answers -= 1
+  }
+
+  /** Runs one rendering in a turn of the event loop, however many are due, so that other requests come in between. */
+  run(render: () => void): void {
+    this.#due.push(render)
+    if (this.#due.length === 1) setImmediate(() => this.#runNext())
+  }
+
+  #runNext(): void {
+    this.#due[0]?.()
+    this.#due.shift()
+    if (this.#due.length > 0) setImmediate(() => this.#runNext())
+  }
+}
+
+/**
+ * When an answer may be rendered again. Time to render is saved up, as much as ordinary pieces need that come all at
+ * once; an answer that has spent it waits until it has saved some again.
+ */
+class AnswerPace implements Disposable {
+  readonly #pace: Pace
+  #savedMs = RENDERING_BURST_MS
+  #at = performance.now()
+
+  constructor(pace: Pace) {
+    this.#pace = pace
+  }
+
+  /** How long the next rendering should wait. */
+  get waitMs(): number {
+    this.#save()
+    return this.#savedMs >= 0 ? 0 : Math.min(BEHIND_MAX_MS, -this.#savedMs / this.#pace.share)
+  }
+
+  spend(milliseconds: number): void {
+    this.#save()
+    this.#savedMs -= milliseconds
+  }
+
+  /** Renders when nothing else is being rendered. */
+  run(render: () => void): void {
+    this.#pace.run(render)
+  }
+
+  [Symbol.dispose](): void {
+    this.#pace.leave()
+  }
+
+  #save(): void {
+    const now = performance.now()
+    const { share } = this.#pace
+    // What cannot be saved within the longest wait is forgiven.
+    const least = -BEHIND_MAX_MS * share
+    this.#savedMs = Math.min(RENDERING_BURST_MS, Math.max(least, this.#savedMs) + (now - this.#at) * share)
+    this.#at = now
+  }
+}
+
+export type { AnswerPace }

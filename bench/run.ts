@@ -2,7 +2,7 @@
  * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` one of them. With `--against REVISION` this version
  * is compared with that one.
  */
-const PARTS = ['catalog', 'postgres', 'markdown', 'chat']
+const PARTS = ['catalog', 'postgres', 'markdown', 'chat', 'hostile']
 
 const words = process.argv.slice(2)
 const [part, ...options] = words

@@ -1,21 +1,43 @@
-/** Asks `/healthz` again and again, in a thread of its own, and tells how long each answer took, in milliseconds. */
+import { readFileSync } from 'node:fs'
+
 const PERIOD_MS = 10
 
 declare const self: Worker
 
-self.onmessage = async ({ data: address }: MessageEvent<string>) => {
-  const latencies: number[] = []
+interface Server {
+  readonly address: string
+  readonly processId: number
+}
+
+/**
+ * One answer of `/healthz`, in milliseconds: by the clock, and what the server's own thread worked meanwhile. The second
+ * is what the first would be on a machine with nothing else to do, or more.
+ */
+export interface Latency {
+  readonly clock: number
+  readonly work: number
+}
+
+/** Asks `/healthz` again and again, in a thread of its own, until a second message comes. */
+self.onmessage = async ({ data: { address, processId } }: MessageEvent<Server>) => {
+  const latencies: Latency[] = []
   let isOver = false
   self.onmessage = () => {
     isOver = true
   }
   while (!isOver) {
-    const begun = performance.now()
+    const begun = { clock: performance.now(), work: workOf(processId) }
     const response = await fetch(`${address}/healthz`)
     await response.text()
-    const took = performance.now() - begun
-    latencies.push(took)
-    await Bun.sleep(Math.max(0, PERIOD_MS - took))
+    const clock = performance.now() - begun.clock
+    latencies.push({ clock, work: workOf(processId) - begun.work })
+    await Bun.sleep(Math.max(0, PERIOD_MS - clock))
   }
   self.postMessage(latencies)
+}
+
+/** Processor time of a process's first thread, which Linux counts in nanoseconds. */
+function workOf(processId: number): number {
+  const [nanoseconds] = readFileSync(`/proc/${processId}/task/${processId}/schedstat`, 'utf8').split(' ', 1)
+  return Number(nanoseconds) / 1e6
 }

@@ -5,6 +5,7 @@ import { startModelServer } from '../../test/peers/model-server.ts'
 import { openaiChat } from '../../test/peers/openai-chat.ts'
 import { startServer } from '../server-process.ts'
 import { renderTable } from '../table.ts'
+import type { Latency } from './probe.ts'
 
 const ANSWERS = 4
 const CHARACTERS = 60_000
@@ -55,31 +56,34 @@ try {
   for (const [name, start, repeated] of kinds) {
     const text = (start + repeated.repeat(CHARACTERS / repeated.length)).slice(0, CHARACTERS)
     const probe = new Worker(new URL('probe.ts', import.meta.url))
-    probe.postMessage(server.address)
+    probe.postMessage({ address: server.address, processId: server.processId })
     const begun = performance.now()
     const cpu = server.processorSeconds() ?? Number.NaN
     const events = await answers(name, PIECES, text)
     const seconds = (performance.now() - begun) / 1000
     const used = (server.processorSeconds() ?? Number.NaN) - cpu
-    const latencies = await new Promise<number[]>(resolve => {
+    const latencies = await new Promise<Latency[]>(resolve => {
       probe.onmessage = ({ data }) => resolve(data)
       probe.postMessage('over')
     })
     probe.terminate()
-    latencies.sort((one, other) => one - other)
-    const at = (part: number) => (latencies[Math.floor(latencies.length * part)] ?? Number.NaN).toFixed(1)
+    const clock = latencies.map(latency => latency.clock).sort((one, other) => one - other)
+    const work = latencies.map(latency => latency.work).sort((one, other) => one - other)
     rows.push([
       name,
-      at(0.5),
-      at(0.99),
-      (latencies.at(-1) ?? Number.NaN).toFixed(1),
+      at(clock, 0.5),
+      at(clock, 0.99),
+      at(work, 0.5),
+      at(work, 0.99),
+      at(work, 1),
       (used / seconds).toFixed(2),
       String(events),
     ])
   }
-  const columns = ['one block of', 'median ms', 'p99 ms', 'slowest ms', 'cores', 'events']
+  const columns = ['one block of', 'median ms', 'p99 ms', 'work: median', 'p99', 'most', 'cores', 'events']
   const title = `/healthz while ${ANSWERS} answers of ${CHARACTERS.toLocaleString('en')} characters come in ${PIECES} pieces each, every ${PIECE_MS} ms`
-  const note = 'Each answer has one listener. Cores: processor time of the server, with compression, by the clock’s.'
+  const note =
+    'Each answer has one listener. Work: milliseconds that the server’s thread worked between a request and its answer, which is the time that it would take on a quiet machine, or more. Cores: processor time of the server, with compression, by the clock’s.'
   console.log(renderTable({ title, columns, rows, note }, process.argv.includes('--markdown') ? 'markdown' : 'plain'))
 
   async function answers(name: string, pieces: number, text: string): Promise<number> {
@@ -112,4 +116,8 @@ try {
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })
+}
+
+function at(sorted: readonly number[], part: number): string {
+  return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN).toFixed(1)
 }

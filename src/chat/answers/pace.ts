@@ -1,9 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import { BEHIND_MAX_MS, RENDERING_BURST_MS, RENDERING_SHARE } from './limits.ts'
 
 /** How often answers are rendered: together, all of this process take at most a share of its time. */
 export class Pace {
   #answers = 0
-  readonly #due: (() => void)[] = []
+  #turns = Promise.resolve()
 
   /** Begins to count an answer; ends when it is disposed of. */
   answer(): AnswerPace {
@@ -20,16 +21,10 @@ export class Pace {
     this.#answers -= 1
   }
 
-  /** Runs one rendering in a turn of the event loop, however many are due, so that other requests come in between. */
-  run(render: () => void): void {
-    this.#due.push(render)
-    if (this.#due.length === 1) setImmediate(() => this.#runNext())
-  }
-
-  #runNext(): void {
-    this.#due[0]?.()
-    this.#due.shift()
-    if (this.#due.length > 0) setImmediate(() => this.#runNext())
+  /** Resolves for one rendering in each turn of the event loop, so that other requests come in between. */
+  turn(): Promise<void> {
+    this.#turns = this.#turns.then(() => setImmediate())
+    return this.#turns
   }
 }
 
@@ -57,9 +52,8 @@ class AnswerPace implements Disposable {
     this.#savedMs -= milliseconds
   }
 
-  /** Renders when nothing else is being rendered. */
-  run(render: () => void): void {
-    this.#pace.run(render)
+  turn(): Promise<void> {
+    return this.#pace.turn()
   }
 
   [Symbol.dispose](): void {

@@ -4,8 +4,13 @@ import { RENDERING_STEP_CHARACTERS } from './limits.ts'
 import type { AnswerPace, Pace } from './pace.ts'
 import type { Ending } from './repository.ts'
 
+/** A rendering that takes longer gets a turn of the event loop for itself. */
+const QUICK_MS = 1
+
 /** What it takes to make an event of HTML and to hand it to the compression, for each listener: 3 ms for a million. */
 const EVENT_MS_PER_CHARACTER = 3e-6
+
+type Stream = Pick<MarkdownStream, 'append' | 'html'>
 
 /** An answer at one moment: its whole text so far, as HTML, and how it ended if it did. */
 export interface Rendering {
@@ -23,11 +28,13 @@ export class RenderedAnswer {
   readonly #pace: Pace
   #answerPace: AnswerPace | null = null
   /** `null` once the answer has ended: what it remembers is no longer needed. */
-  #stream: MarkdownStream | null
+  #stream: Stream | null
   #text = ''
   /** How much of the text the stream has, and how much of that is rendered. */
   #streamed = 0
   #rendered = 0
+  /** What the last rendering took. */
+  #costMs = 0
   #later: Timer | null = null
   #newest: Rendering = { html: '', ending: null }
   /** Counts renderings, so that each listener knows what it has seen. */
@@ -35,7 +42,7 @@ export class RenderedAnswer {
   #isOver = false
   #failure: Error | null = null
 
-  constructor(stream: MarkdownStream, pace: Pace) {
+  constructor(stream: Stream, pace: Pace) {
     this.#stream = stream
     this.#pace = pace
   }
@@ -64,7 +71,7 @@ export class RenderedAnswer {
       this.#htmlSoFar()
       await turn()
     }
-    if (!this.#isOver) this.#renderInTime(this.#answerPace)
+    if (!this.#isOver) await this.#renderInTime(this.#answerPace)
   }
 
   /** Nothing comes any more. The last rendering is that of the whole answer. */
@@ -119,12 +126,16 @@ export class RenderedAnswer {
     this.#streamed = end
   }
 
-  /** Renders now, or a little later together with what comes until then. */
-  #renderInTime(pace: AnswerPace): void {
+  /** Renders the piece by itself if there is time for it, else a little later, together with what comes until then. */
+  async #renderInTime(pace: AnswerPace): Promise<void> {
     const { waitMs } = pace
     const isMuch = this.#streamed - this.#rendered >= RENDERING_STEP_CHARACTERS
-    if (waitMs === 0 || isMuch) this.#render()
-    else this.#later ??= setTimeout(() => pace.run(() => this.#renderRest()), waitMs)
+    if (waitMs > 0 && !isMuch) {
+      this.#later ??= setTimeout(() => void pace.turn().then(() => this.#renderRest()), waitMs)
+      return
+    }
+    if (this.#costMs >= QUICK_MS) await pace.turn()
+    if (!this.#isOver && this.#rendered < this.#streamed) this.#render()
   }
 
   /** Without a caller who could take an error: the next piece does. */
@@ -151,7 +162,8 @@ export class RenderedAnswer {
   #htmlSoFar(): string {
     const begun = performance.now()
     const html = this.#stream?.html() ?? this.#newest.html
-    this.#answerPace?.spend(performance.now() - begun)
+    this.#costMs = performance.now() - begun
+    this.#answerPace?.spend(this.#costMs)
     return html
   }
 

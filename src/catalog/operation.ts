@@ -2,14 +2,12 @@ import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { RequestScope } from '../server/requests.ts'
 import { withinBodies } from './large-bodies.ts'
+import type { ResourceName } from './storage/resource.ts'
 import { HTTPValidationError, type ValidationError } from './validation/errors.ts'
 import { type Input, readRequest } from './validation/request.ts'
 
 export type Catalog = OpenAPIHono<{ Bindings: RequestScope }>
 export type CatalogContext = Context<{ Bindings: RequestScope }>
-
-/** What can be asked for and not be there. */
-export type Resource = 'Category' | 'Product' | 'Review' | 'User'
 
 /** One operation's contract: it validates requests, types the handler, and is what `/openapi.json` shows. */
 export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
@@ -27,7 +25,7 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   /** The body of a 200. */
   readonly answer: z.ZodType
   /** Which resources a 404 can name. */
-  readonly absent: readonly Resource[]
+  readonly absent: readonly ResourceName[]
 }
 
 export const noParameters = z.object({})

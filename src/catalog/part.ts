@@ -4,14 +4,14 @@ import type { Part } from '../part.ts'
 import { host, serverSettings } from '../server/settings.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { categories, products, reviews, users } from './seed/settings.ts'
-import { corsOrigins, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, servePort } from './settings.ts'
 import { catalogTables } from './tables.ts'
 
 const serve: Command = {
   name: 'serve',
   operands: '',
   summary: 'Serve the store catalog over HTTP.',
-  settings: [host, servePort, ...databaseSettings, corsOrigins, ...serverSettings],
+  settings: [host, servePort, ...databaseSettings, corsOrigins, cacheBytes, ...serverSettings],
   run: async line => (await import('./serve.ts')).serve(line),
 }
 

@@ -1,64 +1,51 @@
 import type { StoreDatabase } from '../database/open.ts'
-import type { PostgresDatabase } from '../database/postgres/database.ts'
-import type { SqliteDatabase } from '../database/sqlite/database.ts'
-import { postgresCategories } from './categories/postgres.ts'
-import type { CategoryRepository } from './categories/repository.ts'
-import { sqliteCategories } from './categories/sqlite.ts'
-import { postgresProducts } from './products/postgres.ts'
-import type { ProductRepository } from './products/repository.ts'
-import { sqliteProducts } from './products/sqlite.ts'
-import { postgresReviews } from './reviews/postgres.ts'
-import type { ReviewRepository } from './reviews/repository.ts'
-import { sqliteReviews } from './reviews/sqlite.ts'
-import { postgresUsers } from './users/postgres.ts'
-import type { UserRepository } from './users/repository.ts'
-import { sqliteUsers } from './users/sqlite.ts'
+import { RepresentationCache } from './cached.ts'
+import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
+import { PRODUCTS, type ProductRow } from './products/stored.ts'
+import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
+import { postgresTable } from './storage/postgres.ts'
+import type { StoredResource, Values } from './storage/resource.ts'
+import { resourceStore } from './storage/resource-store.ts'
+import { sqliteTable } from './storage/sqlite.ts'
+import type { ResourceStore, ResourceTable } from './storage/store.ts'
+import { USERS, type UserRow } from './users/stored.ts'
 
-/** Where the catalog's resources are stored: all that an engine must do. */
+/** Where the catalog's resources are stored. */
 export interface Repositories {
-  readonly categories: CategoryRepository
-  readonly products: ProductRepository
-  readonly reviews: ReviewRepository
-  readonly users: UserRepository
+  readonly categories: ResourceStore<CategoryRow>
+  readonly products: ResourceStore<ProductRow>
+  readonly reviews: ResourceStore<ReviewRow>
+  readonly users: ResourceStore<UserRow>
   /** Whether there is nothing to show: no category, product or user. */
   readonly isEmpty: () => Promise<boolean>
   /** Rejects with a `DatabaseUnavailableError` unless reads and writes can be done. */
   readonly probe: () => Promise<void>
 }
 
-export function repositoriesOf(database: StoreDatabase): Repositories {
-  return database.engine === 'sqlite' ? sqliteRepositories(database) : postgresRepositories(database)
-}
-
-function sqliteRepositories(database: SqliteDatabase): Repositories {
-  const isEmpty = emptyCatalog(database)
+/** `cacheBytes` bounds the representations that are kept in memory; 0 keeps none. */
+export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Repositories {
+  const changes = database.engine === 'sqlite' ? database : database.changes
+  const cache = cacheBytes > 0 ? new RepresentationCache(changes, cacheBytes) : null
+  const tableOf = <Row extends Values>(resource: StoredResource<Row>): ResourceTable<Row> => {
+    const table = database.engine === 'sqlite' ? sqliteTable(database, resource) : postgresTable(database, resource)
+    return cache ? cache.cached(resource, table) : table
+  }
+  const categories = resourceStore(CATEGORIES, tableOf(CATEGORIES))
+  const products = resourceStore(PRODUCTS, tableOf(PRODUCTS), { Category: categories.exists })
+  const users = resourceStore(USERS, tableOf(USERS))
+  const reviews = resourceStore(REVIEWS, tableOf(REVIEWS), { Product: products.exists, User: users.exists })
   return {
-    categories: sqliteCategories(database),
-    products: sqliteProducts(database),
-    reviews: sqliteReviews(database),
-    users: sqliteUsers(database),
-    isEmpty: async () => database.snapshot(isEmpty),
+    categories,
+    products,
+    reviews,
+    users,
+    isEmpty: async () => {
+      for (const { list } of [categories, products, users]) {
+        const { items } = await list().read({ afterId: 0, untilId: Number.MAX_SAFE_INTEGER, skip: 0, limit: 1 })
+        if (items.length > 0) return false
+      }
+      return true
+    },
     probe: () => database.probe(),
   }
-}
-
-function postgresRepositories(database: PostgresDatabase): Repositories {
-  return {
-    categories: postgresCategories(database),
-    products: postgresProducts(database),
-    reviews: postgresReviews(database),
-    users: postgresUsers(database),
-    isEmpty: async () => (await database.read(`${SOMETHING} LIMIT 1`)).length === 0,
-    probe: () => database.probe(),
-  }
-}
-
-/** The ids of all that there is to show; it ends with the first one that is taken. */
-const SOMETHING = `
-  SELECT id FROM (SELECT id FROM categories UNION ALL SELECT id FROM products UNION ALL SELECT id FROM users) AS something`
-
-/** What tells, in whatever transaction it is asked, that there is no category, product or user. */
-export function emptyCatalog(database: SqliteDatabase): () => boolean {
-  const selectSomething = database.prepare<[], { id: number }>(`${SOMETHING} LIMIT 1`)
-  return () => selectSomething.get() === null
 }

@@ -6,7 +6,7 @@ import { logLevel, readServerSettings } from '../server/settings.ts'
 import { createCatalog } from './app.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { repositoriesOf } from './repositories.ts'
-import { corsOrigins, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, servePort } from './settings.ts'
 
 export async function serve(line: CommandLine): Promise<void> {
   // Read every setting first, so that a wrong one stops the program before it has touched anything.
@@ -14,12 +14,13 @@ export async function serve(line: CommandLine): Promise<void> {
     level: line.value(logLevel),
     database: readDatabaseSettings(line),
     corsOrigins: line.value(corsOrigins),
+    cacheBytes: line.value(cacheBytes),
     server: readServerSettings(line, servePort),
   }
   startLog(settings.level)
   const stopped = stopSignal()
   await using database = await openDatabase(settings.database, [catalogMigrations], START_WAIT_MS)
-  const repositories = repositoriesOf(database)
+  const repositories = repositoriesOf(database, settings.cacheBytes)
   const catalog = createCatalog({ repositories, corsOrigins: settings.corsOrigins })
   await using server = listen({ app: catalog, ...settings.server })
   process.stdout.write(`stockroom serves the store catalog at ${server.address}, its documentation at /docs\n`)

@@ -1,8 +1,20 @@
-import type { Setting } from '../config.ts'
+import { type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { port } from '../server/settings.ts'
 
+const CACHE_MAX_BYTES = 1_099_511_627_776
+
 export const servePort = port(8000)
+
+/** Bounds the cache of representations; see `cached.ts`. */
+export const cacheBytes: Setting<number> = {
+  variable: 'CACHE_BYTES',
+  flag: 'cache-bytes',
+  placeholder: 'N',
+  fallback: '67108864',
+  meaning: 'memory for responses that are kept until their data changes; 0 keeps none',
+  parse: text => wholeNumber(text, 0, CACHE_MAX_BYTES),
+}
 
 export const corsOrigins: Setting<string[]> = {
   variable: 'CORS_ORIGINS',

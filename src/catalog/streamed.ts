@@ -18,7 +18,7 @@ const pieces = new ByteBudget(PIECES_MAX_BYTES)
 /** Resolves in the turn of the event loop in which the last piece may be read. */
 let lastTurn = Promise.resolve()
 
-interface StreamedAnswerOptions {
+interface StreamedResponseOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Called when nobody reads on, however it has ended. */
   readonly ended?: (() => void) | undefined
@@ -28,10 +28,10 @@ interface StreamedAnswerOptions {
  * Sends JSON text in pieces, each read when the client has taken the one before. All such answers share one budget of memory:
  * when slow clients have spent it, reads are turned away with a `BusyError`, and the answer to a write waits.
  */
-export function streamedAnswer(
+export function streamedResponse(
   texts: AsyncIterable<string>,
   context: CatalogContext,
-  { headers, ended }: StreamedAnswerOptions,
+  { headers, ended }: StreamedResponseOptions,
 ): Response {
   const { raw, method } = context.req
   if (method === 'GET' && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')

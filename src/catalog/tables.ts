@@ -1,33 +1,27 @@
-import type { Table } from '../database/table.ts'
+import type { Table, ColumnType as TableColumnType } from '../database/table.ts'
+import { CATEGORIES } from './categories/stored.ts'
+import { PRODUCTS } from './products/stored.ts'
+import { REVIEWS } from './reviews/stored.ts'
+import type { ColumnType, StoredResource, Values } from './storage/resource.ts'
+import { USERS } from './users/stored.ts'
 
+const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
+  text: 'text',
+  'long text': 'text',
+  integer: 'integer',
+  'small integer': 'integer',
+  number: 'number',
+}
+
+/** The resources' tables, as `copy` moves them. */
 export const catalogTables: readonly Table[] = [
-  { name: 'categories', key: 'id', columns: { id: 'integer', name: 'text', description: 'text' } },
-  {
-    name: 'products',
-    key: 'id',
-    columns: { id: 'integer', category_id: 'integer', name: 'text', price: 'number', description: 'text' },
-  },
-  {
-    name: 'users',
-    key: 'id',
-    columns: {
-      id: 'integer',
-      name: 'text',
-      email: 'text',
-      password_hash: 'text',
-      is_active: 'integer',
-      is_admin: 'integer',
-      is_banned: 'integer',
-      is_blocked: 'integer',
-      is_deleted: 'integer',
-      is_suspended: 'integer',
-      is_verified: 'integer',
-      avatar: 'text',
-    },
-  },
-  {
-    name: 'reviews',
-    key: 'id',
-    columns: { id: 'integer', product_id: 'integer', user_id: 'integer', rating: 'integer', comment: 'text' },
-  },
+  tableOf(CATEGORIES),
+  tableOf(PRODUCTS),
+  tableOf(USERS),
+  tableOf(REVIEWS),
 ]
+
+function tableOf<Row extends Values>({ table, columns }: StoredResource<Row>): Table {
+  const types = Object.entries<ColumnType>(columns).map(([name, type]) => [name, TABLE_TYPE[type]] as const)
+  return { name: table, key: 'id', columns: { id: 'integer', ...Object.fromEntries(types) } }
+}

@@ -1,18 +1,18 @@
 import { z } from '@hono/zod-openapi'
-import { jsonAnswer, notFound, resourceAnswer } from '../answers.ts'
-import { listAnswer } from '../lists/answer.ts'
-import { moreLink } from '../lists/link.ts'
 import { PageQuery } from '../lists/page.ts'
+import { listResponse } from '../lists/response.ts'
 import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
+import { resourceResponse } from '../responses.ts'
+import type { Absent, ResourceStore } from '../storage/store.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
-import type { CategoryRepository } from './repository.ts'
 import { Category, CategoryCreate } from './schema.ts'
+import type { CategoryRow } from './stored.ts'
 
 const CategoryPath = z.object({ category_id: integer() })
 
-export function addCategories(catalog: Catalog, categories: CategoryRepository): void {
+export function addCategories(catalog: Catalog, categories: ResourceStore<CategoryRow>): void {
   operation(
     catalog,
     {
@@ -28,7 +28,7 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: z.array(Category),
       absent: [],
     },
-    ({ query }, context) => listAnswer(categories.all(), query, context),
+    ({ query }, context) => listResponse(categories.list(), query, context),
   )
 
   operation(
@@ -45,7 +45,7 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: [],
     },
-    async ({ body }) => jsonAnswer(await categories.create(body)),
+    async ({ body }, context) => resourceResponse(context, 'Category', await categories.create(body)),
   )
 
   operation(
@@ -62,7 +62,7 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path }, context) => categoryAnswer(context, path.category_id, await categories.find(path.category_id)),
+    async ({ path }, context) => respond(context, path.category_id, await categories.find(path.category_id)),
   )
 
   operation(
@@ -80,7 +80,7 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       absent: ['Category'],
     },
     async ({ path, body }, context) =>
-      categoryAnswer(context, path.category_id, await categories.update(path.category_id, body)),
+      respond(context, path.category_id, await categories.update(path.category_id, body)),
   )
 
   operation(
@@ -97,12 +97,11 @@ export function addCategories(catalog: Catalog, categories: CategoryRepository):
       answer: Category,
       absent: ['Category'],
     },
-    async ({ path }, context) => categoryAnswer(context, path.category_id, await categories.delete(path.category_id)),
+    async ({ path }, context) => respond(context, path.category_id, await categories.delete(path.category_id)),
   )
 }
 
 /** The list of a category's products takes no `skip`, so the link to the rest goes on after the last id shown. */
-function categoryAnswer(context: CatalogContext, id: number, found: Representation | null): Response {
-  if (!found) return notFound('Category')
-  return resourceAnswer(found, context, cutAfterId => moreLink(`/products/${id}/products?after_id=${cutAfterId}`))
+function respond(context: CatalogContext, id: number, found: Representation | Absent | null): Response {
+  return resourceResponse(context, 'Category', found, lastId => `/products/${id}/products?after_id=${lastId}`)
 }

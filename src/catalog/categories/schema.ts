@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { EMBEDDED_MAX, EmbeddedProduct } from '../embedded/schema.ts'
+import { EmbeddedProduct, NESTED_MAX } from '../nested/schema.ts'
 import { text } from '../validation/fields.ts'
 
 const category = {
@@ -10,7 +10,7 @@ const category = {
 export const CategoryCreate = z.object(category).openapi('CategoryCreate')
 
 export const Category = z
-  .object({ id: z.int(), ...category, products: z.array(EmbeddedProduct).max(EMBEDDED_MAX).default([]) })
+  .object({ id: z.int(), ...category, products: z.array(EmbeddedProduct).max(NESTED_MAX).default([]) })
   .openapi('Category')
 
 export type CategoryCreate = z.output<typeof CategoryCreate>

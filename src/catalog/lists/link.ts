@@ -16,8 +16,3 @@ export function nextLink({ path, raw }: CatalogContext['req'], page: PageQuery, 
   }
   return `<${path}?${query}>; rel="next"`
 }
-
-/** The `Link` header to all items of an embedded array that was cut. */
-export function moreLink(path: string): string {
-  return `<${path}>; rel="more"`
-}

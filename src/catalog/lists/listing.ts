@@ -1,4 +1,4 @@
-import type { Resource } from '../operation.ts'
+import type { ResourceName } from '../storage/resource.ts'
 
 /**
  * Text that is held in memory at once for one answer, about as much as one request may bring. A chunk of heavy items has
@@ -26,7 +26,7 @@ export interface ListItem {
 }
 
 /** Items of a range from its beginning. */
-export interface Chunk<Item> {
+interface Chunk<Item> {
   /** As many as the limit, or fewer where they are heavy; at least one if there is any. */
   readonly items: readonly Item[]
   /** Whether the listing goes on after the last of them, in the range or beyond its limit. */
@@ -47,5 +47,5 @@ export interface Listing {
   /** Finds the end of a list of up to `limit` items without reading them. */
   end(range: Range): Promise<ListEnd>
   /** Of a listing in which nothing was found: the parent that does not exist, which is why; else null. */
-  absentParent(): Promise<Resource | null>
+  absentParent(): Promise<ResourceName | null>
 }

@@ -1,20 +1,20 @@
 import { z } from '@hono/zod-openapi'
-import { jsonAnswer, notFound, resourceAnswer } from '../answers.ts'
-import { EMBEDDED_MAX } from '../embedded/schema.ts'
-import { listAnswer } from '../lists/answer.ts'
-import { moreLink } from '../lists/link.ts'
 import { CursorQuery, PageQuery, WHOLE_LIST } from '../lists/page.ts'
+import { listResponse } from '../lists/response.ts'
+import { NESTED_MAX } from '../nested/schema.ts'
 import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
+import { resourceResponse } from '../responses.ts'
+import type { Absent, ResourceStore } from '../storage/store.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
-import type { ProductRepository } from './repository.ts'
 import { Product, ProductCreate } from './schema.ts'
+import type { ProductRow } from './stored.ts'
 
 const ProductPath = z.object({ product_id: integer() })
 const CategoryPath = z.object({ category_id: integer() })
 
-export function addProducts(catalog: Catalog, products: ProductRepository): void {
+export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow>): void {
   operation(
     catalog,
     {
@@ -30,7 +30,7 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: z.array(Product),
       absent: [],
     },
-    ({ query }, context) => listAnswer(products.all(), query, context),
+    ({ query }, context) => listResponse(products.list(), query, context),
   )
 
   operation(
@@ -47,7 +47,8 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: [],
     },
-    async ({ body }) => jsonAnswer(await products.create(body)),
+    async ({ body }, context) =>
+      resourceResponse(context, 'Product', await products.create({ ...body, category_id: null })),
   )
 
   operation(
@@ -66,7 +67,7 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       absent: ['Category'],
     },
     ({ path, query }, context) =>
-      listAnswer(products.inCategory(path.category_id), { ...WHOLE_LIST, ...query }, context),
+      listResponse(products.list({ category_id: path.category_id }), { ...WHOLE_LIST, ...query }, context),
   )
 
   operation(
@@ -83,10 +84,8 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Category'],
     },
-    async ({ path, body }) => {
-      const product = await products.createInCategory(path.category_id, body)
-      return product ? jsonAnswer(product) : notFound('Category')
-    },
+    async ({ path, body }, context) =>
+      resourceResponse(context, 'Product', await products.create({ ...body, category_id: path.category_id })),
   )
 
   operation(
@@ -103,7 +102,7 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path }, context) => productAnswer(context, path.product_id, await products.find(path.product_id)),
+    async ({ path }, context) => respond(context, path.product_id, await products.find(path.product_id)),
   )
 
   operation(
@@ -120,8 +119,7 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path, body }, context) =>
-      productAnswer(context, path.product_id, await products.update(path.product_id, body)),
+    async ({ path, body }, context) => respond(context, path.product_id, await products.update(path.product_id, body)),
   )
 
   operation(
@@ -138,11 +136,10 @@ export function addProducts(catalog: Catalog, products: ProductRepository): void
       answer: Product,
       absent: ['Product'],
     },
-    async ({ path }, context) => productAnswer(context, path.product_id, await products.delete(path.product_id)),
+    async ({ path }, context) => respond(context, path.product_id, await products.delete(path.product_id)),
   )
 }
 
-function productAnswer(context: CatalogContext, id: number, found: Representation | null): Response {
-  if (!found) return notFound('Product')
-  return resourceAnswer(found, context, () => moreLink(`/reviews/products/${id}?skip=${EMBEDDED_MAX}`))
+function respond(context: CatalogContext, id: number, found: Representation | Absent | null): Response {
+  return resourceResponse(context, 'Product', found, () => `/reviews/products/${id}?skip=${NESTED_MAX}`)
 }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { EMBEDDED_MAX, EmbeddedReview } from '../embedded/schema.ts'
+import { EmbeddedReview, NESTED_MAX } from '../nested/schema.ts'
 import { text } from '../validation/fields.ts'
 
 const product = {
@@ -12,7 +12,7 @@ const product = {
 export const ProductCreate = z.object(product).openapi('ProductCreate')
 
 export const Product = z
-  .object({ id: z.int(), ...product, reviews: z.array(EmbeddedReview).max(EMBEDDED_MAX).default([]) })
+  .object({ id: z.int(), ...product, reviews: z.array(EmbeddedReview).max(NESTED_MAX).default([]) })
   .openapi('Product')
 
 export type ProductCreate = z.output<typeof ProductCreate>

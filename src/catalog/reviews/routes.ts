@@ -1,20 +1,20 @@
 import { z } from '@hono/zod-openapi'
-import { notFound, resourceAnswer } from '../answers.ts'
-import { listAnswer } from '../lists/answer.ts'
 import { PageQuery } from '../lists/page.ts'
-import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
-import type { Representation } from '../representation.ts'
+import { listResponse } from '../lists/response.ts'
+import { type Catalog, noParameters, operation } from '../operation.ts'
+import { resourceResponse } from '../responses.ts'
+import type { ResourceStore } from '../storage/store.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
-import type { AbsentReference, ReviewRepository } from './repository.ts'
 import { Review, ReviewCreate } from './schema.ts'
+import type { ReviewRow } from './stored.ts'
 
 const ReviewPath = z.object({ review_id: integer() })
 const ProductPath = z.object({ product_id: integer() })
 const UserPath = z.object({ user_id: integer() })
 const ProductAndUserPath = z.object({ product_id: integer(), user_id: integer() })
 
-export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
+export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>): void {
   operation(
     catalog,
     {
@@ -30,7 +30,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: z.array(Review),
       absent: [],
     },
-    ({ query }, context) => listAnswer(reviews.all(), query, context),
+    ({ query }, context) => listResponse(reviews.list(), query, context),
   )
 
   operation(
@@ -47,7 +47,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Product', 'User'],
     },
-    async ({ body }, context) => reviewAnswer(context, await reviews.create(body)),
+    async ({ body }, context) => resourceResponse(context, 'Review', await reviews.create(body)),
   )
 
   operation(
@@ -65,7 +65,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: z.array(Review),
       absent: ['Product'],
     },
-    ({ path, query }, context) => listAnswer(reviews.ofProduct(path.product_id), query, context),
+    ({ path, query }, context) => listResponse(reviews.list({ product_id: path.product_id }), query, context),
   )
 
   operation(
@@ -83,7 +83,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: z.array(Review),
       absent: ['User'],
     },
-    ({ path, query }, context) => listAnswer(reviews.ofUser(path.user_id), query, context),
+    ({ path, query }, context) => listResponse(reviews.list({ user_id: path.user_id }), query, context),
   )
 
   operation(
@@ -101,7 +101,8 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: z.array(Review),
       absent: ['Product', 'User'],
     },
-    ({ path, query }, context) => listAnswer(reviews.ofProductAndUser(path.product_id, path.user_id), query, context),
+    ({ path, query }, context) =>
+      listResponse(reviews.list({ product_id: path.product_id, user_id: path.user_id }), query, context),
   )
 
   operation(
@@ -118,7 +119,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Review'],
     },
-    async ({ path }, context) => reviewAnswer(context, await reviews.find(path.review_id)),
+    async ({ path }, context) => resourceResponse(context, 'Review', await reviews.find(path.review_id)),
   )
 
   operation(
@@ -135,7 +136,7 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Review', 'Product', 'User'],
     },
-    async ({ path, body }, context) => reviewAnswer(context, await reviews.update(path.review_id, body)),
+    async ({ path, body }, context) => resourceResponse(context, 'Review', await reviews.update(path.review_id, body)),
   )
 
   operation(
@@ -152,11 +153,6 @@ export function addReviews(catalog: Catalog, reviews: ReviewRepository): void {
       answer: Review,
       absent: ['Review'],
     },
-    async ({ path }, context) => reviewAnswer(context, await reviews.delete(path.review_id)),
+    async ({ path }, context) => resourceResponse(context, 'Review', await reviews.delete(path.review_id)),
   )
-}
-
-function reviewAnswer(context: CatalogContext, found: Representation | AbsentReference | null): Response {
-  if (!found) return notFound('Review')
-  return 'absent' in found ? notFound(found.absent) : resourceAnswer(found, context)
 }

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedProduct, EmbeddedUser } from '../embedded/schema.ts'
+import { EmbeddedProduct, EmbeddedUser } from '../nested/schema.ts'
 import { integer, text } from '../validation/fields.ts'
 
 const review = {

@@ -1,16 +1,22 @@
-import type { SampleCatalog } from './sample.ts'
+import type { StoredResource, Values } from '../storage/resource.ts'
 
-/** What a store must do to take in a whole catalog at once. */
+/** Inserts rows, and resolves to their ids in the same order. `inserted` is called now and then with the count so far. */
+type Insert = <Row extends Values>(
+  resource: StoredResource<Row>,
+  rows: Iterable<Row>,
+  inserted: (count: number) => void,
+) => Promise<number[]>
+
+/** How an engine takes in a whole catalog at once. */
 export interface CatalogLoader {
   /**
-   * Writes all rows into an empty catalog in one transaction: either the whole of it is there afterwards, or nothing.
-   * Resolves to false where the catalog is not empty, and then leaves it as it is.
-   * `loaded` is called now and then with the kind of row at work and how many of it are written.
+   * Does `work` in one transaction on an empty catalog: all that it inserts is there afterwards, or nothing. Resolves to
+   * false if the catalog is not empty, and then leaves it as it is.
    */
-  load(catalog: SampleCatalog, loaded: (kind: keyof SampleCatalog['sizes'], count: number) => void): Promise<boolean>
+  load(work: (insert: Insert) => Promise<void>): Promise<boolean>
 }
 
-/** The id of the row that is at a place of the sample. */
-export function idAt(ids: readonly number[], place: number | null): number | null {
-  return place === null ? null : (ids[place] ?? null)
-}
+/** A row that exists if the catalog is not empty. */
+export const ANYTHING = `
+  SELECT id FROM (SELECT id FROM categories UNION ALL SELECT id FROM products UNION ALL SELECT id FROM users) AS anything
+  LIMIT 1`

@@ -1,8 +1,8 @@
 import { base, en, Faker } from '@faker-js/faker'
-import type { CategoryCreate } from '../categories/schema.ts'
-import type { ProductCreate } from '../products/schema.ts'
-import type { ReviewCreate } from '../reviews/schema.ts'
-import type { NewUser } from '../users/repository.ts'
+import type { CategoryRow } from '../categories/stored.ts'
+import type { ProductRow } from '../products/stored.ts'
+import type { ReviewRow } from '../reviews/stored.ts'
+import type { UserRow } from '../users/stored.ts'
 
 export interface SampleSizes {
   readonly categories: number
@@ -11,13 +11,13 @@ export interface SampleSizes {
   readonly reviews: number
 }
 
-/** A catalog to be loaded. Rows refer to each other by their place, from 0, as their ids are not known yet. */
+/** A catalog to be loaded. Its rows refer to the ids that the rows before them were given, in their order. */
 export interface SampleCatalog {
   readonly sizes: SampleSizes
-  readonly categories: () => Iterable<CategoryCreate>
-  readonly products: () => Iterable<ProductCreate & { readonly category: number | null }>
-  readonly users: () => Iterable<NewUser>
-  readonly reviews: () => Iterable<Omit<ReviewCreate, 'product_id' | 'user_id'> & { product: number; user: number }>
+  readonly categories: () => Iterable<CategoryRow>
+  readonly products: (categoryIds: readonly number[]) => Iterable<ProductRow>
+  readonly users: () => Iterable<UserRow>
+  readonly reviews: (productIds: readonly number[], userIds: readonly number[]) => Iterable<ReviewRow>
 }
 
 /** The same sizes always give the same catalog. */
@@ -73,13 +73,13 @@ export function sampleCatalog(sizes: SampleSizes, passwordHash: string): SampleC
   return {
     sizes,
     categories: () => categories(sizes),
-    products: () => products(sizes),
+    products: categoryIds => products(sizes, categoryIds),
     users: () => users(sizes, passwordHash),
-    reviews: () => reviews(sizes),
+    reviews: (productIds, userIds) => reviews(sizes, productIds, userIds),
   }
 }
 
-function* categories(sizes: SampleSizes): Iterable<CategoryCreate> {
+function* categories(sizes: SampleSizes): Iterable<CategoryRow> {
   const faker = generator(1)
   const names = new Set<string>()
   while (names.size < sizes.categories) {
@@ -93,19 +93,19 @@ function* categories(sizes: SampleSizes): Iterable<CategoryCreate> {
   }
 }
 
-function* products(sizes: SampleSizes): Iterable<ProductCreate & { category: number | null }> {
+function* products(sizes: SampleSizes, categoryIds: readonly number[]): Iterable<ProductRow> {
   const faker = generator(2)
   for (let place = 0; place < sizes.products; place += 1) {
     yield {
       name: faker.commerce.productName().slice(0, NAME_MAX_CHARACTERS),
       description: faker.commerce.productDescription(),
       price: Number(faker.commerce.price({ min: 1, max: 500 })),
-      category: sizes.categories === 0 ? null : faker.number.int(sizes.categories - 1),
+      category_id: sizes.categories === 0 ? null : (categoryIds[faker.number.int(sizes.categories - 1)] ?? null),
     }
   }
 }
 
-function* users(sizes: SampleSizes, passwordHash: string): Iterable<NewUser> {
+function* users(sizes: SampleSizes, passwordHash: string): Iterable<UserRow> {
   const faker = generator(3)
   for (let place = 0; place < sizes.users; place += 1) {
     const firstName = faker.person.firstName()
@@ -116,7 +116,7 @@ function* users(sizes: SampleSizes, passwordHash: string): Iterable<NewUser> {
         -NAME_MAX_CHARACTERS,
       ),
       avatar: avatar(`${firstName.charAt(0)}${lastName.charAt(0)}`, faker.number.int(359)),
-      passwordHash,
+      password_hash: passwordHash,
       is_active: 1,
       is_admin: place === 0 ? 1 : 0,
       is_banned: 0,
@@ -128,19 +128,17 @@ function* users(sizes: SampleSizes, passwordHash: string): Iterable<NewUser> {
   }
 }
 
-function* reviews(sizes: SampleSizes): Iterable<ReturnType<typeof review>> {
+function* reviews(sizes: SampleSizes, productIds: readonly number[], userIds: readonly number[]): Iterable<ReviewRow> {
   const faker = generator(4)
-  for (let place = 0; place < sizes.reviews; place += 1) yield review(faker, sizes)
-}
-
-function review(faker: Faker, sizes: SampleSizes) {
-  const rating = faker.helpers.weightedArrayElement(RATINGS)
-  const verdict = faker.helpers.arrayElement(VERDICTS[rating] ?? [])
-  return {
-    product: Math.floor(sizes.products * faker.number.float() ** POPULARITY),
-    user: faker.number.int(sizes.users - 1),
-    rating,
-    comment: `${verdict} ${faker.helpers.arrayElement(CIRCUMSTANCES)}`,
+  for (let place = 0; place < sizes.reviews; place += 1) {
+    const rating = faker.helpers.weightedArrayElement(RATINGS)
+    const verdict = faker.helpers.arrayElement(VERDICTS[rating] ?? [])
+    yield {
+      product_id: productIds[Math.floor(sizes.products * faker.number.float() ** POPULARITY)] ?? 0,
+      user_id: userIds[faker.number.int(sizes.users - 1)] ?? 0,
+      rating,
+      comment: `${verdict} ${faker.helpers.arrayElement(CIRCUMSTANCES)}`,
+    }
   }
 }
 

@@ -191,7 +191,7 @@ test('seed refuses a catalog that is not empty, and leaves it as it was', async 
     const api = client(() => service.address)
     await api.create(path, body)
     const before = await everythingOf(api)
-    expectRefusal(await run(['seed', '--database', database]), { status: 1, reason: /not empty/ }, path)
+    expectRefusal(await run(['seed', '--database', database]), { status: 1, reason: /needs an empty one/ }, path)
     expect(await everythingOf(api), path).toEqual(before)
   }
 })
@@ -199,7 +199,7 @@ test('seed refuses a catalog that is not empty, and leaves it as it was', async 
 test('seeding twice is refused, and the catalog stays as it was', async () => {
   await using shop = await seededShop(['--reviews', '10'])
   const before = await everythingOf(shop.api)
-  expectRefusal(await run(['seed', '--database', shop.database]), { status: 1, reason: /not empty/ })
+  expectRefusal(await run(['seed', '--database', shop.database]), { status: 1, reason: /needs an empty one/ })
   expect(await everythingOf(shop.api)).toEqual(before)
 })
 

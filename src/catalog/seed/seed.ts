@@ -2,10 +2,15 @@ import type { CommandLine } from '../../config.ts'
 import { openDatabase, readDatabaseSettings } from '../../database/open.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 import { progress } from '../../terminal/progress.ts'
+import { CATEGORIES } from '../categories/stored.ts'
 import { catalogMigrations } from '../migrations/index.ts'
+import { PRODUCTS } from '../products/stored.ts'
+import { REVIEWS } from '../reviews/stored.ts'
+import type { StoredResource, Values } from '../storage/resource.ts'
 import { hash } from '../users/password.ts'
+import { USERS } from '../users/stored.ts'
 import { postgresLoader } from './postgres.ts'
-import { sampleCatalog } from './sample.ts'
+import { type SampleSizes, sampleCatalog } from './sample.ts'
 import { categories, products, reviews, users } from './settings.ts'
 import { sqliteLoader } from './sqlite.ts'
 
@@ -25,10 +30,23 @@ export async function seed(line: CommandLine): Promise<void> {
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()
   const loader = store.engine === 'sqlite' ? sqliteLoader(store) : postgresLoader(store)
-  const isLoaded = await loader.load(sampleCatalog(sizes, passwordHash), (kind, count) =>
-    shown.report(kind, count, sizes[kind]),
-  )
-  if (!isLoaded) throw new OperatorError('the catalog is not empty, and stays as it is: seed fills an empty one')
+  const sample = sampleCatalog(sizes, passwordHash)
+  const isLoaded = await loader.load(async insert => {
+    const insertAll = async <Row extends Values>(
+      kind: keyof SampleSizes,
+      of: StoredResource<Row>,
+      rows: Iterable<Row>,
+    ) => {
+      const ids = await insert(of, rows, count => count < sizes[kind] && shown.report(kind, count, sizes[kind]))
+      shown.report(kind, ids.length, sizes[kind])
+      return ids
+    }
+    const categoryIds = await insertAll('categories', CATEGORIES, sample.categories())
+    const productIds = await insertAll('products', PRODUCTS, sample.products(categoryIds))
+    const userIds = await insertAll('users', USERS, sample.users())
+    await insertAll('reviews', REVIEWS, sample.reviews(productIds, userIds))
+  })
+  if (!isLoaded) throw new OperatorError('the catalog already has data; seed needs an empty one')
   const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)
   process.stdout.write(`The catalog holds ${counts.join(', ')}\n`)
 }

@@ -1,20 +1,20 @@
 import { z } from '@hono/zod-openapi'
-import { jsonAnswer, notFound, resourceAnswer } from '../answers.ts'
-import { EMBEDDED_MAX } from '../embedded/schema.ts'
-import { listAnswer } from '../lists/answer.ts'
-import { moreLink } from '../lists/link.ts'
 import { PageQuery } from '../lists/page.ts'
+import { listResponse } from '../lists/response.ts'
+import { NESTED_MAX } from '../nested/schema.ts'
 import { type Catalog, type CatalogContext, noParameters, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
+import { resourceResponse } from '../responses.ts'
+import type { Absent, ResourceStore } from '../storage/store.ts'
 import { integer } from '../validation/fields.ts'
 import { noBody } from '../validation/request.ts'
 import type { PasswordHasher } from './password.ts'
-import type { UserRepository } from './repository.ts'
 import { PASSWORD_MASK, User, UserCreate, UserUpdate } from './schema.ts'
+import type { UserRow } from './stored.ts'
 
 const UserPath = z.object({ user_id: integer() })
 
-export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: PasswordHasher): void {
+export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPassword: PasswordHasher): void {
   catalog.use('/users/*', async (context, next) => {
     await next()
     // Personal data: no cache on the way may keep it, be it of a list or of an answer that refuses something.
@@ -36,7 +36,7 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: z.array(User),
       absent: [],
     },
-    ({ query }, context) => listAnswer(users.all(), query, context),
+    ({ query }, context) => listResponse(users.list(), query, context),
   )
 
   operation(
@@ -53,8 +53,10 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: [],
     },
-    async ({ body: { password, ...user } }, context) =>
-      jsonAnswer(await users.create({ ...user, passwordHash: await hashPassword(password, context.req.raw.signal) })),
+    async ({ body: { password, ...user } }, context) => {
+      const password_hash = await hashPassword(password, context.req.raw.signal)
+      return resourceResponse(context, 'User', await users.create({ ...user, password_hash }))
+    },
   )
 
   operation(
@@ -71,7 +73,7 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: ['User'],
     },
-    async ({ path }, context) => userAnswer(context, path.user_id, await users.find(path.user_id)),
+    async ({ path }, context) => respond(context, path.user_id, await users.find(path.user_id)),
   )
 
   operation(
@@ -90,12 +92,12 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
     },
     async ({ path, body: { password, ...user } }, context) => {
       if (password === PASSWORD_MASK) {
-        return userAnswer(context, path.user_id, await users.update(path.user_id, { ...user, passwordHash: null }))
+        return respond(context, path.user_id, await users.update(path.user_id, user))
       }
       // Hashing costs far more than this look.
-      if (!(await users.exists(path.user_id))) return notFound('User')
-      const passwordHash = await hashPassword(password, context.req.raw.signal)
-      return userAnswer(context, path.user_id, await users.update(path.user_id, { ...user, passwordHash }))
+      if (!(await users.exists(path.user_id))) return resourceResponse(context, 'User', null)
+      const password_hash = await hashPassword(password, context.req.raw.signal)
+      return respond(context, path.user_id, await users.update(path.user_id, { ...user, password_hash }))
     },
   )
 
@@ -113,11 +115,10 @@ export function addUsers(catalog: Catalog, users: UserRepository, hashPassword: 
       answer: User,
       absent: ['User'],
     },
-    async ({ path }, context) => userAnswer(context, path.user_id, await users.delete(path.user_id)),
+    async ({ path }, context) => respond(context, path.user_id, await users.delete(path.user_id)),
   )
 }
 
-function userAnswer(context: CatalogContext, id: number, found: Representation | null): Response {
-  if (!found) return notFound('User')
-  return resourceAnswer(found, context, () => moreLink(`/reviews/users/${id}?skip=${EMBEDDED_MAX}`))
+function respond(context: CatalogContext, id: number, found: Representation | Absent | null): Response {
+  return resourceResponse(context, 'User', found, () => `/reviews/users/${id}?skip=${NESTED_MAX}`)
 }

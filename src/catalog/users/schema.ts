@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { EMBEDDED_MAX, EmbeddedReview } from '../embedded/schema.ts'
+import { EmbeddedReview, NESTED_MAX } from '../nested/schema.ts'
 import { fault } from '../validation/errors.ts'
 import { integer, text } from '../validation/fields.ts'
 
@@ -48,10 +48,9 @@ export const UserCreate = z
 export const UserUpdate = z.object({ ...person, ...keptFlags }).openapi('UserCreate')
 
 export const User = z
-  .object({ id: z.int(), ...person, ...flags, reviews: z.array(EmbeddedReview).max(EMBEDDED_MAX).optional() })
+  .object({ id: z.int(), ...person, ...flags, reviews: z.array(EmbeddedReview).max(NESTED_MAX).optional() })
   .openapi('User')
 
 export type UserCreate = z.output<typeof UserCreate>
 export type UserUpdate = z.output<typeof UserUpdate>
 export type User = Required<z.output<typeof User>>
-export type Flags = Pick<User, keyof typeof flags>

@@ -24,7 +24,7 @@ export function stateOn(majorVersion: number): string {
 
 /** Whether something has changed since something was read, whoever changed it. */
 export class Changes {
-  readonly #listeners: (() => void)[] = []
+  readonly #listeners: ((changes: 'unknown') => void)[] = []
   readonly #checks: Batch<null, string | null>
   #state = 'NULL::text'
   #current: string | null = null
@@ -47,8 +47,8 @@ export class Changes {
     this.#state = state
   }
 
-  /** Calls `listener` when the state is another one than before. */
-  onChange(listener: () => void): void {
+  /** Calls `listener` when the state is another one than before. A state does not say what has changed. */
+  onChange(listener: (changes: 'unknown') => void): void {
     this.#listeners.push(listener)
   }
 
@@ -56,16 +56,16 @@ export class Changes {
   saw(state: string | null): boolean {
     if (state !== this.#current) {
       this.#current = state
-      for (const listener of this.#listeners) listener()
+      for (const listener of this.#listeners) listener('unknown')
     }
     return state !== null
   }
 
   /**
-   * Asks the database for its state, once for all who ask at the same time, and takes note of it. `recall` is called in
-   * the same moment, so that what it finds is kept still is what the database has.
+   * Asks the database for its state, once for all who ask at the same time. Resolves to what `look` finds at the moment at
+   * which listeners know of every change up to that state; `null` if the state cannot be told.
    */
-  async recall<Result>(recall: () => Result): Promise<Result | null> {
-    return this.saw(await this.#checks.add(null)) ? recall() : null
+  async current<Result>(look: () => Result): Promise<Result | null> {
+    return this.saw(await this.#checks.add(null)) ? look() : null
   }
 }

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { WriteTrial } from '../write-trial.ts'
 import { Commits } from './commits.ts'
@@ -7,6 +8,9 @@ import { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+
+/** Hears what a commit has changed; `unknown` for commits of other connections. */
+export type ChangeListener = (changes: readonly Change[] | 'unknown') => void
 
 /** One transaction of its own. */
 export interface SqliteTransaction {
@@ -35,7 +39,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #trial = new WriteTrial(() => this.write(() => this.#writeLittle()))
   readonly #selectMigration: Statement
   readonly #userVersion: Statement<{ user_version: number }, []>
-  readonly #changeListeners: (() => void)[] = []
+  readonly #changeListeners: ChangeListener[] = []
   #seenVersion = 0
   #reading = false
   /** Whether listeners know of each commit up to the last look. */
@@ -53,7 +57,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#condition = new Condition(connection, path)
     this.#writes = new GroupCommit(connection, this.#condition, {
       begins: () => this.#endSnapshot(),
-      ended: () => this.#changed(),
+      ended: changes => this.#changed(changes),
     })
   }
 
@@ -83,26 +87,29 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** As `snapshot`, for what may be remembered: that holds without a transaction while nobody has committed. */
-  recallOr<Result>(recall: () => Result | undefined, read: () => Result): Result {
+  /**
+   * Returns what `look` finds when listeners know of every commit up to now, those of other processes included. Costs one
+   * system call if nobody has committed.
+   */
+  current<Result>(look: () => Result): Result {
     this.#lookForCommits()
     this.#condition.mustHaveBeenInPlace()
-    const recalled = this.#hasHeardOfAll ? recall() : undefined
-    return recalled ?? this.snapshot(() => recall() ?? read())
+    if (!this.#hasHeardOfAll) this.snapshot(() => {})
+    return look()
   }
 
   /** Calls `listener` before the first read that sees a change, whichever process made it. */
-  onChange(listener: () => void): void {
+  onChange(listener: ChangeListener): void {
     this.#changeListeners.push(listener)
   }
 
   /**
-   * Does `work` in a transaction and resolves when its commit is on the disk.
+   * Does `work` in a transaction and resolves when its commit is on the disk. `work` adds what it changes to `changes`.
    *
    * Group commit: all writes that wait share one transaction and one fsync. Each has a savepoint of its own, so one that
    * throws is undone and rejected alone. Rejects with `DatabaseUnavailableError` when the file stays locked, or is full.
    */
-  write<Result>(work: () => Result): Promise<Result> {
+  write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     return this.#writes.write(work)
   }
 
@@ -200,7 +207,7 @@ export class SqliteDatabase implements AsyncDisposable {
     setImmediate(() => this.#endSnapshot())
     // The first statement fixes the moment. SQLite counts the commits of other connections, and only those.
     const version = this.#dataVersion.get()?.data_version ?? 0
-    if (version !== this.#seenVersion) this.#changed()
+    if (version !== this.#seenVersion) this.#changed('unknown')
     this.#seenVersion = version
     this.#hasHeardOfAll = true
   }
@@ -211,8 +218,8 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#connection.run(`PRAGMA user_version = ${version}`)
   }
 
-  #changed(): void {
-    for (const listener of this.#changeListeners) listener()
+  #changed(changes: readonly Change[] | 'unknown'): void {
+    for (const listener of this.#changeListeners) listener(changes)
   }
 
   #endSnapshot(): void {

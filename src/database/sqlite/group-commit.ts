@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
+import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Condition } from './condition.ts'
 import { isBusy, isDamage } from './failure.ts'
@@ -16,8 +17,8 @@ const GROUP_MAX = 1_024
 const GROUP_MAX_MS = 20
 
 interface WaitingWrite {
-  /** Does the work; called inside the savepoint. */
-  readonly work: () => void
+  /** Does the work; called inside the savepoint. Adds what it changes. */
+  readonly work: (changes: Change[]) => void
   /** Called when the work's commit is on the disk. */
   readonly committed: () => void
   readonly failed: (error: unknown) => void
@@ -28,7 +29,7 @@ interface Surroundings {
   /** Called before a group begins its transaction: a connection has one at a time. */
   readonly begins: () => void
   /** Called when a group has ended, before those who wait for it hear of it. */
-  readonly ended: () => void
+  readonly ended: (changes: readonly Change[]) => void
 }
 
 /** Writes that share a transaction and its fsync: all that come within one turn of the event loop. */
@@ -58,15 +59,15 @@ export class GroupCommit {
   }
 
   /** As `SqliteDatabase.write`. */
-  write<Result>(work: () => Result): Promise<Result> {
+  write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     if (this.#waiting.length >= WRITES_WAITING_MAX) {
       return Promise.reject(new DatabaseUnavailableError(`${WRITES_WAITING_MAX} writes are waiting already`))
     }
     return new Promise<Result>((resolve, reject) => {
       let result: Result
       this.#waiting.push({
-        work: () => {
-          result = work()
+        work: changes => {
+          result = work(changes)
         },
         committed: () => resolve(result),
         failed: error => reject(this.#condition.afterWrite(error)),
@@ -125,11 +126,12 @@ export class GroupCommit {
     if (!this.#beginGroup()) return
     const group: WaitingWrite[] = []
     const done: WaitingWrite[] = []
+    const changes: Change[] = []
     const end = performance.now() + GROUP_MAX_MS
     try {
       for (const write of this.#waiting.slice(0, GROUP_MAX)) {
         group.push(write)
-        if (this.#doInSavepoint(write)) done.push(write)
+        if (this.#doInSavepoint(write, changes)) done.push(write)
         if (performance.now() > end) break
       }
       this.#commit.run()
@@ -140,7 +142,7 @@ export class GroupCommit {
       done.length = 0
     }
     this.#waiting.splice(0, group.length)
-    this.#surroundings.ended()
+    this.#surroundings.ended(changes)
     for (const write of done) write.committed()
     if (this.#waiting.length > 0) this.#schedule()
   }
@@ -166,10 +168,10 @@ export class GroupCommit {
   }
 
   /** True when the work was done; false when it threw and only its own changes were undone. */
-  #doInSavepoint(write: WaitingWrite): boolean {
+  #doInSavepoint(write: WaitingWrite, changes: Change[]): boolean {
     this.#savepoint.run()
     try {
-      write.work()
+      write.work(changes)
       this.#release.run()
       return true
     } catch (error) {

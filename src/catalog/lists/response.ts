@@ -1,6 +1,6 @@
-import { jsonTextAnswer, notFound, WHOLE_MAX_CHARACTERS } from '../answers.ts'
 import type { CatalogContext } from '../operation.ts'
-import { streamedAnswer } from '../streamed.ts'
+import { jsonTextResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
+import { streamedResponse } from '../streamed.ts'
 import { nextLink } from './link.ts'
 import type { ListItem, Listing, Range } from './listing.ts'
 import type { PageQuery } from './page.ts'
@@ -12,7 +12,7 @@ const CHUNK_ITEMS = 200
  * Answers a list of any length in flat memory: a short one in one piece, a long one as a stream of chunks, each read when
  * the client has taken the one before. No cursor and no transaction is open while the client reads.
  */
-export async function listAnswer(listing: Listing, page: PageQuery, context: CatalogContext): Promise<Response> {
+export async function listResponse(listing: Listing, page: PageQuery, context: CatalogContext): Promise<Response> {
   const range: Range = {
     afterId: page.after_id ?? 0,
     untilId: Number.MAX_SAFE_INTEGER,
@@ -28,9 +28,9 @@ export async function listAnswer(listing: Listing, page: PageQuery, context: Cat
   const whole = first.items.length === range.limit || !first.more
   const end = whole ? { lastId: lastItem?.id ?? 0, more: first.more } : await listing.end(range)
   const headers = end.more && range.limit > 0 ? { Link: nextLink(context.req, page, end.lastId) } : {}
-  if (whole && isLight(first.items)) return jsonTextAnswer(`[${joined(first.items)}]`, headers)
+  if (whole && isLight(first.items)) return jsonTextResponse(`[${joined(first.items)}]`, headers)
   const untilId = whole ? (lastItem?.id ?? 0) : end.lastId
-  return streamedAnswer(listTexts(remainingChunks(listing, { ...range, untilId }, first.items)), context, { headers })
+  return streamedResponse(listTexts(remainingChunks(listing, { ...range, untilId }, first.items)), context, { headers })
 }
 
 function isLight(items: readonly ListItem[]): boolean {

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 
-/** An embedded array holds the first so many items by id; all of them are to be had from their own list. */
-export const EMBEDDED_MAX = 100
+/** A nested array shows its first items by id, at most this many; the whole collection has a list of its own. */
+export const NESTED_MAX = 100
 
 export const EmbeddedProduct = z
   .object({ id: z.int(), name: z.string(), description: z.string(), price: z.number() })

@@ -1,6 +1,6 @@
 import type { ListItem } from '../lists/listing.ts'
+import { NESTED_MAX } from '../nested/schema.ts'
 import type { Representation } from '../representation.ts'
-import { EMBEDDED_MAX } from './schema.ts'
 
 /** Text of a heavy array that is read at a time, unless one item alone has more. */
 export const PIECE_CHARACTERS = 262_144
@@ -31,8 +31,8 @@ export function heavyRepresentation(
   const rest = async function* () {
     let lastId = items.at(-1)?.id ?? 0
     let shown = items.length
-    while (lastId < untilId && shown < EMBEDDED_MAX) {
-      const next = (await read(lastId, EMBEDDED_MAX - shown)).filter(({ id }) => id <= untilId)
+    while (lastId < untilId && shown < NESTED_MAX) {
+      const next = (await read(lastId, NESTED_MAX - shown)).filter(({ id }) => id <= untilId)
       const last = next.at(-1)
       if (!last) break
       yield (shown === 0 ? '' : ',') + next.map(({ json }) => json).join(',')

@@ -1,0 +1,24 @@
+import { PRODUCT_COLUMNS } from '../nested/columns.ts'
+import type { StoredResource } from '../storage/resource.ts'
+import type { CategoryCreate } from './schema.ts'
+
+export type CategoryRow = Readonly<CategoryCreate>
+
+export const CATEGORIES: StoredResource<CategoryRow> = {
+  name: 'Category',
+  table: 'categories',
+  columns: { name: 'text', description: 'text' },
+  members: ['name', 'description'],
+  references: [],
+  keptOnUpdate: [],
+  array: {
+    member: 'products',
+    table: 'products',
+    key: 'category_id',
+    index: 'products_by_category',
+    columns: PRODUCT_COLUMNS,
+    onDelete: 'set null',
+    alsoShownBy: [],
+  },
+  lists: [{ by: [], index: 'categories_by_id' }],
+}

@@ -1,0 +1,43 @@
+import { detailResponse } from '../server/errors.ts'
+import type { CatalogContext } from './operation.ts'
+import type { Representation } from './representation.ts'
+import type { ResourceName } from './storage/resource.ts'
+import type { Absent } from './storage/store.ts'
+import { streamedResponse } from './streamed.ts'
+
+/** A longer response is streamed, so that the memory it holds for a slow reader is counted. */
+export const WHOLE_MAX_CHARACTERS = 262_144
+
+const JSON_HEADERS = { 'Content-Type': 'application/json' }
+
+/** A response whose body is JSON already. */
+export function jsonTextResponse(json: string, headers?: Readonly<Record<string, string>>): Response {
+  return new Response(json, { headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS })
+}
+
+/**
+ * One resource, or the 404 that names what is absent. If its array was cut, the `Link` header leads to the rest (RFC 8288):
+ * `restOf` makes the path from the id of the last item shown.
+ */
+export function resourceResponse(
+  context: CatalogContext,
+  name: ResourceName,
+  found: Representation | Absent | null,
+  restOf?: (cutAfterId: number) => string,
+): Response {
+  if (!found) return notFound(name)
+  if ('absent' in found) return notFound(found.absent)
+  const { json, cutAfterId, rest, release } = found
+  const headers = cutAfterId === null || !restOf ? undefined : { Link: `<${restOf(cutAfterId)}>; rel="more"` }
+  if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonTextResponse(json, headers)
+  return streamedResponse(textsOf(json, rest), context, { headers, ended: release })
+}
+
+async function* textsOf(json: string, rest?: () => AsyncIterable<string>): AsyncGenerator<string> {
+  yield json
+  if (rest) yield* rest()
+}
+
+export function notFound(name: ResourceName): Response {
+  return detailResponse(404, `${name} not found`)
+}

@@ -1,0 +1,31 @@
+import { PRODUCT_COLUMNS, USER_COLUMNS } from '../nested/columns.ts'
+import type { StoredResource } from '../storage/resource.ts'
+import type { ReviewCreate } from './schema.ts'
+
+export type ReviewRow = Readonly<ReviewCreate>
+
+export const REVIEWS: StoredResource<ReviewRow> = {
+  name: 'Review',
+  table: 'reviews',
+  columns: { product_id: 'integer', user_id: 'integer', rating: 'small integer', comment: 'long text' },
+  members: [
+    'product_id',
+    'user_id',
+    'rating',
+    'comment',
+    { name: 'user', table: 'users', referredBy: 'user_id', columns: USER_COLUMNS },
+    { name: 'product', table: 'products', referredBy: 'product_id', columns: PRODUCT_COLUMNS },
+  ],
+  references: [
+    { column: 'product_id', table: 'products', resource: 'Product' },
+    { column: 'user_id', table: 'users', resource: 'User' },
+  ],
+  keptOnUpdate: [],
+  array: null,
+  lists: [
+    { by: [], index: 'reviews_by_id' },
+    { by: ['product_id'], index: 'reviews_by_product' },
+    { by: ['user_id'], index: 'reviews_by_user' },
+    { by: ['product_id', 'user_id'], index: 'reviews_by_product_and_user' },
+  ],
+}

@@ -1,0 +1,42 @@
+import type { Change } from '../../database/change.ts'
+import type { StoredResource, Values } from './resource.ts'
+
+/** The ids that a row refers to, by column. */
+export type References = Readonly<Record<string, number | null>>
+
+/**
+ * The one rule of what a write changes, for every engine: the row itself; for each row that it refers to now or referred to
+ * before, the set of rows that refer to that one; and if it is deleted, the same for all rows that are deleted with it.
+ *
+ * A representation shows rows and sets of referring rows, so it stays as it is until one of those changes (`cached.ts`).
+ * `before` and `after` are the references of the row; `null` if it is not there.
+ */
+export function changesOf<Row extends Values>(
+  { table, references, array }: StoredResource<Row>,
+  id: number,
+  before: References | null,
+  after: References | null,
+): Change[] {
+  const changes: Change[] = [{ table, id, part: 'row' }]
+  for (const { column, table: owners } of references) {
+    const owner = before?.[column] ?? null
+    const newOwner = after?.[column] ?? null
+    if (owner !== null) changes.push({ table: owners, id: owner, part: 'referring rows' })
+    if (newOwner !== null && newOwner !== owner) changes.push({ table: owners, id: newOwner, part: 'referring rows' })
+  }
+  if (after === null && array?.onDelete === 'cascade') {
+    changes.push({ table, id, part: 'referring rows' })
+    for (const others of array.alsoShownBy) changes.push({ table: others, id: 'any', part: 'referring rows' })
+  }
+  return changes
+}
+
+/** The references among a row's values. */
+export function referencesOf<Row extends Values>({ references }: StoredResource<Row>, values: Row): References {
+  return Object.fromEntries(
+    references.map(({ column }) => {
+      const value = values[column]
+      return [column, typeof value === 'number' ? value : null]
+    }),
+  )
+}

@@ -1,0 +1,192 @@
+import type { Query } from '../../database/postgres/pool.ts'
+import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
+import { NESTED_MAX } from '../nested/schema.ts'
+import type { Representation } from '../representation.ts'
+import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
+import type { ColumnType, NestedArray, StoredResource, Value, Values } from './resource.ts'
+import {
+  type FlatRow,
+  type Item,
+  joins,
+  longColumns,
+  nestedObjects,
+  selectedColumns,
+  selectedItemColumns,
+  shapeOf,
+} from './shape.ts'
+import type { Found } from './store.ts'
+
+const ITEM_PREFIX = 'item.'
+
+/** A row of a resource with the columns of one item, `item.…`, as the database answers it: either may be NULL. */
+export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value | boolean>>
+
+/** Rows that end with the one that makes them too heavy. */
+export type WeighedRow = FlatRow & {
+  /** In bytes, of this row and all before it. */
+  readonly weight: number
+  /** The state of the database at which it was read; in the first row at least. */
+  readonly state: string | null
+}
+
+/** A resource's row, and its items that were read. */
+export interface Group {
+  readonly row: FlatRow
+  readonly items: Item[]
+}
+
+/** Bun.SQL returns a bigint as text. As a double it is a number, and exact: all of ours are within 2^53. */
+export function columnSql(source: string, column: string, type: ColumnType): string {
+  return type === 'integer' ? `${source}.${column}::float8` : `${source}.${column}`
+}
+
+/** The SQL of the columns of a row with an item, from `owner`, the tables of its nested objects, and `item`. */
+export function rowColumns<Row extends Values>(resource: StoredResource<Row>): string {
+  const own = selectedColumns(resource, columnSql)
+  return resource.array ? `${own}, ${selectedItemColumns(resource.array, columnSql, ITEM_PREFIX)}` : own
+}
+
+/**
+ * The SQL of the resources in `source`, one row for each item of their arrays, in order, as far as they are light enough.
+ * The sum is ordered by ids, so the database need not sort again.
+ */
+export function weighedRows<Row extends Values>(
+  resource: StoredResource<Row>,
+  source: string,
+  state = 'NULL::text',
+): string {
+  const { array } = resource
+  const weight = weightOf(resource)
+  const items = array ? `LEFT JOIN LATERAL (${itemsOf(array, NESTED_MAX + 1)}) AS item ON TRUE` : ''
+  const places = array ? ['owner.id', 'item.id'] : ['owner.id']
+  return `
+    SELECT *, ${state} AS state FROM (
+      SELECT ${rowColumns(resource)}, ${weight} AS own_weight, ${places.map((id, place) => `${id} AS place_${place}`).join(', ')},
+        (sum(${weight}) OVER (ORDER BY ${places.join(', ')} ROWS UNBOUNDED PRECEDING))::float8 AS weight
+      FROM (${source}) AS owner ${joins(resource, 'JOIN')} ${items}
+    ) AS weighed
+    WHERE weight - own_weight <= ${CHUNK_MAX_CHARACTERS} ORDER BY ${places.map((_, place) => `place_${place}`).join(', ')}`
+}
+
+function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
+  const { columns, array } = resource
+  const long = [
+    ...longColumns(columns).map(column => `owner.${column}`),
+    ...nestedObjects(resource).flatMap(({ name, columns: nested }) =>
+      longColumns(nested).map(column => `"${name}".${column}`),
+    ),
+    ...(array ? longColumns(array.columns).map(column => `item.${column}`) : []),
+  ]
+  return ['0', ...long.map(column => `coalesce(octet_length(${column}), 0)`)].join(' + ')
+}
+
+/** The SQL of the first items of the row `owner`. */
+function itemsOf({ table, key }: NestedArray, limit: number): string {
+  return `SELECT * FROM ${table} WHERE ${key} = owner.id ORDER BY id LIMIT ${limit}`
+}
+
+/** Takes the columns of an item out of a row; `null` if the row has none. */
+export function itemReader({ columns }: NestedArray): (row: RawRow) => Item | null {
+  const names = Object.keys(columns)
+  return row => {
+    const id = row[`${ITEM_PREFIX}id`]
+    if (typeof id !== 'number') return null
+    const item: { id: number; [column: string]: Value } = { id }
+    for (const name of names) item[name] = columnValue(row[ITEM_PREFIX + name])
+    return item
+  }
+}
+
+/** How rows become resources. */
+export class PostgresRows<Row extends Values> {
+  readonly #resource: StoredResource<Row>
+  readonly #itemOf: (row: RawRow) => Item | null
+  readonly #shape: ReturnType<typeof shapeOf<Row>>
+  readonly #nestedIds: readonly string[]
+
+  constructor(resource: StoredResource<Row>) {
+    this.#resource = resource
+    this.#itemOf = resource.array ? itemReader(resource.array) : () => null
+    this.#shape = shapeOf(resource)
+    this.#nestedIds = nestedObjects(resource).map(({ referredBy }) => referredBy)
+  }
+
+  /** Weighed rows by resource. `partial` is the one whose array may lack items, because they were too heavy. */
+  grouped(rows: readonly WeighedRow[]): {
+    readonly whole: Group[]
+    readonly partial: Group | null
+    readonly isCut: boolean
+  } {
+    const whole: Group[] = []
+    for (const row of rows) {
+      const last = whole.at(-1)
+      const group = last?.row.id === row.id ? last : { row, items: [] }
+      if (group !== last) whole.push(group)
+      const item = this.#itemOf(row)
+      if (item) group.items.push(item)
+    }
+    const isCut = (rows.at(-1)?.weight ?? 0) > CHUNK_MAX_CHARACTERS
+    return { whole, partial: isCut && this.#resource.array ? (whole.pop() ?? null) : null, isCut }
+  }
+
+  /** A resource's own row, with the items in other rows. */
+  group(row: RawRow, items: readonly RawRow[]): Group {
+    return { row: flatRow(row), items: items.flatMap(item => this.#itemOf(item) ?? []) }
+  }
+
+  found({ row, items }: Group): Found {
+    const shown = items.slice(0, NESTED_MAX)
+    const cutAfterId = items.length > NESTED_MAX ? (shown.at(-1)?.id ?? null) : null
+    const representation = { json: JSON.stringify(this.#shape(row, shown)), cutAfterId }
+    return { id: row.id, representation, nestedIds: this.#nestedIds.map(name => Number(row[name])) }
+  }
+
+  /** One resource, of weighed rows that were read of it alone. `ask` reads the rest of a heavy one. */
+  async one(ask: Query, rows: readonly WeighedRow[]): Promise<Found | null> {
+    const { whole, partial } = this.grouped(rows)
+    const { array } = this.#resource
+    if (!partial || !array) return whole[0] ? this.found(whole[0]) : null
+    return { ...this.found(partial), representation: await this.#heavy(ask, partial, array) }
+  }
+
+  async #heavy(ask: Query, { row, items }: Group, array: NestedArray): Promise<Representation> {
+    const { table, key } = array
+    const long =
+      longColumns(array.columns)
+        .map(column => `octet_length(item.${column})`)
+        .join(' + ') || '0'
+    const ids = await ask<{ id: number }>(
+      `SELECT id::float8 AS id FROM ${table} WHERE ${key} = $1::bigint ORDER BY ${table}.id LIMIT ${NESTED_MAX + 1}`,
+      row.id,
+    )
+    const piece = `
+      SELECT * FROM (
+        SELECT ${selectedItemColumns(array, columnSql, ITEM_PREFIX)}, item.id AS place,
+          sum(${long}) OVER (ORDER BY item.id ROWS UNBOUNDED PRECEDING) - (${long}) AS weight_before
+        FROM ${table} AS item WHERE item.${key} = $1::bigint AND item.id > $2::bigint ORDER BY item.id LIMIT $3::bigint
+      ) AS weighed WHERE weight_before <= ${PIECE_CHARACTERS} ORDER BY place`
+    return heavyRepresentation(
+      {
+        emptyJson: JSON.stringify(this.#shape(row, [])),
+        ids: ids.slice(0, NESTED_MAX).map(({ id }) => id),
+        items: items.slice(0, NESTED_MAX).map(listItemOf),
+        cutAfterId: ids.length > NESTED_MAX ? (ids[NESTED_MAX - 1]?.id ?? null) : null,
+      },
+      async (afterId, limit) =>
+        (await ask<RawRow>(piece, row.id, afterId, limit)).flatMap(next => this.#itemOf(next) ?? []).map(listItemOf),
+    )
+  }
+}
+
+function listItemOf(item: Item) {
+  return { id: item.id, json: JSON.stringify(item) }
+}
+
+function flatRow(row: RawRow): FlatRow {
+  const values = Object.entries(row).map(([name, value]) => [name, columnValue(value)] as const)
+  return { ...Object.fromEntries(values), id: row.id ?? 0 }
+}
+
+function columnValue(value: Value | boolean | undefined): Value {
+  return typeof value === 'boolean' ? null : (value ?? null)
+}

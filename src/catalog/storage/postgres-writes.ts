@@ -1,0 +1,156 @@
+import { LOCK_MS, type PostgresDatabase, STATEMENT_MS } from '../../database/postgres/database.ts'
+import type { Query } from '../../database/postgres/pool.ts'
+import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
+import { NESTED_MAX } from '../nested/schema.ts'
+import { deleteHeavy } from './deleted.ts'
+import { typed } from './postgres-creation.ts'
+import {
+  type Group,
+  type PostgresRows,
+  type RawRow,
+  rowColumns,
+  type WeighedRow,
+  weighedRows,
+} from './postgres-rows.ts'
+import type { StoredResource, Values } from './resource.ts'
+import { joins, longColumns } from './shape.ts'
+import type { ResourceTable } from './store.ts'
+
+/** Beside the columns of a row: whether the rows exist that an update refers to. */
+type ChangedRow = RawRow & { readonly is_light: boolean }
+
+/** How one kind of resource is updated and deleted. */
+export function postgresWrites<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  rows: PostgresRows<Row>,
+): Pick<ResourceTable<Row>, 'update' | 'delete'> {
+  const { columns, references, keptOnUpdate } = resource
+  const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column))
+  const referred = references.filter(({ column }) => updated.includes(column))
+  const update = updating(resource, updated, referred)
+  const ask: Query = (sql, ...values) => database.read(sql, ...values)
+  const heavy = weighedRows(resource, `SELECT * FROM ${resource.table} WHERE id = $1::bigint`)
+
+  return {
+    update: async (id, row) => {
+      const changed = await database.write<ChangedRow>(update, id, ...updated.map(column => row[column] ?? null))
+      const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
+      if (absent) return { absent: absent.resource }
+      const group = groupOf(changed, rows)
+      if (!group || group.isLight) return group && rows.found(group).representation
+      // If it is deleted at this moment, it was changed all the same.
+      const found = (await rows.one(ask, await ask<WeighedRow>(heavy, id))) ?? rows.found(group)
+      return found.representation
+    },
+    delete: deleting(database, resource, rows),
+  }
+}
+
+/**
+ * Deletes a resource and tells what it was, with the items that went with it. A statement sees the database as it was when
+ * it began, before it waited for a lock. So the resource is locked first, then the items that are shown: until the commit
+ * nobody adds one to it, or changes one of those. A further statement reads them and deletes.
+ */
+function deleting<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  rows: PostgresRows<Row>,
+): ResourceTable<Row>['delete'] {
+  const { table, array } = resource
+  const isLight = array ? ' AND (SELECT is_light FROM light)' : ''
+  const deleteLight = changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint${isLight} RETURNING *`)
+  const one = `SELECT * FROM ${table} WHERE id = $1::bigint`
+  const lockOne = `SELECT id FROM ${table} WHERE id = $1::bigint FOR UPDATE`
+  const lockItems =
+    array &&
+    `SELECT id FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1} FOR UPDATE`
+
+  /** Resolves to false if it does not exist. */
+  const lock = async (ask: Query, id: number) => {
+    if ((await ask(lockOne, id)).length === 0) return false
+    if (lockItems) await ask(lockItems, id)
+    return true
+  }
+
+  const deleteLarge = (id: number) =>
+    deleteHeavy(hold =>
+      database.bulk(async ask => {
+        await ask(`SET LOCAL statement_timeout = ${STATEMENT_MS}`)
+        await ask(`SET LOCAL lock_timeout = ${LOCK_MS}`)
+        if (!(await lock(ask, id))) return null
+        const found = await rows.one(ask, await ask<WeighedRow>(weighedRows(resource, one), id))
+        const held = found && (await hold(found.representation))
+        await ask(`DELETE FROM ${table} WHERE id = $1::bigint`, id)
+        return held
+      }),
+    )
+
+  return async id => {
+    const deleted = await database.transaction(async ask =>
+      (await lock(ask, id)) ? ask<ChangedRow>(deleteLight, id) : null,
+    )
+    if (deleted === null) return null
+    const group = groupOf(deleted, rows)
+    return group ? rows.found(group).representation : deleteLarge(id)
+  }
+}
+
+/** The SQL that updates the resource $1: one row if its new references do not all exist, none if it does not exist itself. */
+function updating<Row extends Values>(
+  resource: StoredResource<Row>,
+  updated: readonly string[],
+  referred: StoredResource<Row>['references'],
+): string {
+  const { table, columns } = resource
+  const parameterOf = (column: string) => typed(`$${updated.indexOf(column) + 2}`, columns[column] ?? 'text')
+  const assignments = updated.map(column => `${column} = coalesce(${parameterOf(column)}, owner.${column})`)
+  const change = `UPDATE ${table} AS owner SET ${assignments.join(', ')}`
+  if (referred.length === 0) return changing(resource, `${change} WHERE id = $1::bigint RETURNING owner.*`)
+  const there = referred.map(({ column, table: owners }, place) => {
+    const id = parameterOf(column)
+    return `(${id} IS NULL OR EXISTS (SELECT 1 FROM ${owners} WHERE id = ${id})) AS there_${place}`
+  })
+  const areThere = referred.map((_, place) => ` AND there_${place}`).join('')
+  return `
+    WITH referred AS MATERIALIZED (SELECT ${there.join(', ')}), changed AS (
+      ${change} FROM referred WHERE owner.id = $1::bigint${areThere} RETURNING owner.*
+    )
+    SELECT referred.*, answer.*, TRUE AS is_light
+    FROM ${table} AS existing CROSS JOIN referred
+    LEFT JOIN (SELECT ${rowColumns(resource)} FROM changed AS owner ${joins(resource, 'JOIN')}) AS answer ON TRUE
+    WHERE existing.id = $1::bigint`
+}
+
+/**
+ * The SQL of a statement about the resource $1, and of its row and its items, unless they are heavy: `is_light` tells. The
+ * items are those from before the statement, so those that go with the resource are among them.
+ */
+function changing<Row extends Values>(resource: StoredResource<Row>, statement: string): string {
+  const { array } = resource
+  const row = rowColumns(resource)
+  if (!array) {
+    return `
+      WITH changed AS (${statement}) SELECT ${row}, TRUE AS is_light FROM changed AS owner ${joins(resource, 'JOIN')}`
+  }
+  const weight = longColumns(array.columns).map(column => `octet_length(${column})`)
+  return `
+    WITH items AS MATERIALIZED (
+      SELECT * FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}
+    ), light AS MATERIALIZED (
+      SELECT coalesce(sum(${weight.join(' + ') || '0'}), 0) <= ${CHUNK_MAX_CHARACTERS} AS is_light FROM items
+    ), changed AS (${statement})
+    SELECT ${row}, light.is_light FROM light CROSS JOIN changed AS owner LEFT JOIN items AS item ON FALSE
+    UNION ALL
+    SELECT ${row}, TRUE FROM light JOIN items AS item ON light.is_light LEFT JOIN changed AS owner ON FALSE`
+}
+
+/** `null` if there is no such resource; items alone belong to none. */
+function groupOf<Row extends Values>(
+  changed: readonly ChangedRow[],
+  rows: PostgresRows<Row>,
+): (Group & { readonly isLight: boolean }) | null {
+  const [first, ...others] = changed
+  if (!first || first.id === null) return null
+  return { ...rows.group(first, others), isLight: first.is_light }
+}

@@ -1,0 +1,181 @@
+import { Batch } from '../../database/postgres/batch.ts'
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import type { Parameter, Query } from '../../database/postgres/pool.ts'
+import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
+import { NESTED_MAX } from '../nested/schema.ts'
+import { creating } from './postgres-creation.ts'
+import {
+  columnSql,
+  type Group,
+  itemReader,
+  PostgresRows,
+  rowColumns,
+  type WeighedRow,
+  weighedRows,
+} from './postgres-rows.ts'
+import { postgresWrites } from './postgres-writes.ts'
+import type { StoredResource, Values } from './resource.ts'
+import type { FlatRow } from './shape.ts'
+import type { Absent, Found, Keep, ResourceTable, Scope } from './store.ts'
+
+const NOTHING: ReadonlyMap<number, Found> = new Map()
+
+/** A row of a resource, without an item, or of an item, with the id of its resource as `owner_id`. */
+type PageRow = FlatRow & { readonly owner_id: number | null; readonly state: string | null }
+
+/** The statements of one resource. */
+export function postgresTable<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+): ResourceTable<Row> {
+  const { table } = resource
+  const rows = new PostgresRows(resource)
+  const ask: Query = (sql, ...parameters) => database.read(sql, ...parameters)
+  const create = creating(database, resource)
+  const readPage = pageReader(database, resource, rows)
+  const withIds = `SELECT * FROM ${table} WHERE id = ANY ($1::text::bigint[])`
+
+  /** Reads resources with their arrays, as many as are light enough together. */
+  const readWeighed = async (ids: readonly number[], keep?: Keep) => {
+    const found = await database.read<WeighedRow>(
+      weighedRows(resource, withIds, database.changes.state),
+      `{${ids.join(',')}}`,
+    )
+    const { whole, partial, isCut } = rows.grouped(found)
+    const resources = whole.map(group => rows.found(group))
+    if (database.changes.saw(found[0]?.state ?? null)) for (const one of resources) keep?.(one)
+    const lastId = resources.at(-1)?.id ?? 0
+    const firstLeftOut = partial?.row.id ?? (isCut ? ids.find(id => id > lastId) : undefined)
+    return { found: resources, firstLeftOut: firstLeftOut ?? null }
+  }
+
+  /** One resource, however heavy it is. */
+  const readOne = async (id: number) =>
+    rows.one(
+      ask,
+      await database.read<WeighedRow>(weighedRows(resource, `SELECT * FROM ${table} WHERE id = $1::bigint`), id),
+    )
+
+  // Whoever asks, the same cache keeps what is found.
+  const batch = new Batch<{ id: number; keep: Keep | undefined }, Found | 'too heavy' | null>(async inputs => {
+    const ids = [...new Set(inputs.map(({ id }) => id))].sort((one, other) => one - other)
+    const { found, firstLeftOut } = await readWeighed(ids, inputs[0]?.keep)
+    const byId = new Map(found.map(one => [one.id, one]))
+    return inputs.map(({ id }) => byId.get(id) ?? (firstLeftOut !== null && id >= firstLeftOut ? 'too heavy' : null))
+  })
+
+  return {
+    find: async (id, keep) => {
+      const found = await batch.add({ id, keep })
+      return found === 'too heavy' ? readOne(id) : found
+    },
+    read: async ({ ids }, keep) => {
+      const page = (await readPage(ids, keep)) ?? (await readWeighed(ids, keep))
+      if (page.firstLeftOut === null) return { found: page.found, count: ids.length }
+      const count = ids.indexOf(page.firstLeftOut)
+      if (count > 0) return { found: page.found, count }
+      const heavy = await readOne(page.firstLeftOut)
+      return { found: heavy ? [heavy] : [], count: 1 }
+    },
+    page: async (scope, { afterId, skip, limit }, seen) => {
+      const { condition, parameters } = conditionOf(scope)
+      const [page] = await database.read<{ ids: string | null; state: string | null }>(
+        `SELECT string_agg(id::text, ',' ORDER BY id) AS ids, ${database.changes.state} AS state FROM (
+          SELECT id FROM ${table} WHERE id > $1::bigint AND ${condition} ORDER BY id LIMIT $2::bigint OFFSET $3::bigint
+        ) AS page`,
+        ...[afterId, limit, skip, ...parameters],
+      )
+      const ids = page?.ids ? page.ids.split(',').map(Number) : []
+      if (database.changes.saw(page?.state ?? null)) seen?.(ids)
+      return { ids, cached: NOTHING }
+    },
+    lastId: async scope => {
+      const { condition, parameters } = conditionOf(scope)
+      const [last] = await database.read<{ id: number | null }>(
+        // The condition's parameters are counted from $4.
+        `SELECT max(id)::float8 AS id FROM ${table} WHERE id > $1::bigint + $2::bigint + $3::bigint AND ${condition}`,
+        ...[0, 0, 0, ...parameters],
+      )
+      return last?.id ?? 0
+    },
+    // The chunks may be read from another replica than the last id was.
+    canStream: () => database.shownByReplicas(),
+    exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
+    create: async row => {
+      const created = await create(row)
+      return isAbsent(created) ? created : rows.found({ row: created, items: [] }).representation
+    },
+    ...postgresWrites(database, resource, rows),
+  }
+}
+
+function isAbsent(created: object): created is Absent {
+  return 'absent' in created
+}
+
+/** SQL that selects the rows of a list; its parameters are counted from $4. */
+function conditionOf<Row extends Values>(scope: Scope<Row>): { condition: string; parameters: Parameter[] } {
+  const columns = Object.entries(scope)
+  return {
+    condition: columns.map(([column], place) => `${column} = $${place + 4}::bigint`).join(' AND ') || 'TRUE',
+    parameters: columns.map(([, id]) => id ?? null),
+  }
+}
+
+/**
+ * Reads resources by one look at the items of all of them, which takes half the time. Resolves to `null` if that shows
+ * nothing: none is there, or there are too many items, or too heavy ones.
+ */
+function pageReader<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  rows: PostgresRows<Row>,
+): (ids: readonly number[], keep?: Keep) => Promise<{ found: Found[]; firstLeftOut: null } | null> {
+  const { table, array, columns } = resource
+  if (!array) return async () => null
+  const itemOf = itemReader(array)
+  const weight = (of: Readonly<Record<string, string>>) =>
+    Object.keys(of)
+      .filter(column => of[column] === 'long text')
+      .map(column => `octet_length(${column})`)
+      .join(' + ') || '0'
+  const own = rowColumns(resource)
+  return async (ids, keep) => {
+    const itemsMax = (ids.length + 1) * NESTED_MAX
+    // In the rows of a resource the columns of the item are NULL, and the other way round.
+    const read = await database.read<PageRow>(
+      `WITH page AS MATERIALIZED (SELECT * FROM ${table} WHERE id = ANY ($1::text::bigint[])), items AS MATERIALIZED (
+        SELECT * FROM ${array.table} WHERE ${array.key} = ANY (ARRAY(SELECT id FROM page))
+        ORDER BY ${array.key}, id LIMIT ${itemsMax}
+      ), light AS MATERIALIZED (
+        SELECT ${database.changes.state} AS state WHERE (SELECT count(*) FROM items) < ${itemsMax}
+          AND coalesce((SELECT sum(${weight(columns)}) FROM page), 0)
+            + coalesce((SELECT sum(${weight(array.columns)}) FROM items), 0) <= ${CHUNK_MAX_CHARACTERS}
+      )
+      SELECT ${own}, NULL::float8 AS owner_id, light.state
+      FROM light CROSS JOIN page AS owner LEFT JOIN items AS item ON FALSE
+      UNION ALL
+      SELECT ${own}, ${columnSql('item', array.key, 'integer')}, NULL
+      FROM light CROSS JOIN items AS item LEFT JOIN page AS owner ON FALSE`,
+      `{${ids.join(',')}}`,
+    )
+    if (read.length === 0) return null
+    const groups = new Map<number, Group>()
+    let state: string | null = null
+    for (const row of read) {
+      if (row.owner_id !== null) continue
+      groups.set(row.id, { row, items: [] })
+      state = row.state
+    }
+    for (const row of read) {
+      const item = row.owner_id === null ? null : itemOf(row)
+      if (item && row.owner_id !== null) groups.get(row.owner_id)?.items.push(item)
+    }
+    const found = ids.flatMap(id => {
+      const group = groups.get(id)
+      return group ? [rows.found(group)] : []
+    })
+    if (database.changes.saw(state)) for (const one of found) keep?.(one)
+    return { found, firstLeftOut: null }
+  }
+}

@@ -1,0 +1,58 @@
+import type { Listing, Range } from '../lists/listing.ts'
+import type { ResourceName, StoredResource, Values } from './resource.ts'
+import type { Found, ResourceStore, ResourceTable, Scope } from './store.ts'
+
+/** Tells whether a row of a table exists. */
+export type Exists = (id: number) => Promise<boolean>
+
+/** The operations on one kind of resource, by what an engine does for its table. `parents` are those that it refers to. */
+export function resourceStore<Row extends Values>(
+  resource: StoredResource<Row>,
+  table: ResourceTable<Row>,
+  parents: Readonly<Partial<Record<ResourceName, Exists>>> = {},
+): ResourceStore<Row> {
+  const absentParent = async (scope: Scope<Row>): Promise<ResourceName | null> => {
+    for (const { column, resource: parent } of resource.references) {
+      const id = scope[column]
+      if (id !== undefined && !(await parents[parent]?.(id))) return parent
+    }
+    return null
+  }
+  return {
+    find: async id => (await table.find(id))?.representation ?? null,
+    exists: table.exists,
+    list: (scope = {}) => ({ ...listing(table, scope), absentParent: () => absentParent(scope) }),
+    create: table.create,
+    update: table.update,
+    delete: table.delete,
+  }
+}
+
+function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row>): Pick<Listing, 'read' | 'end'> {
+  const read = async ({ afterId, untilId, skip, limit }: Range) => {
+    const page = await table.page(scope, { afterId, skip, limit: limit + 1 })
+    const ids = page.ids.filter(id => id <= untilId)
+    let wanted = ids.slice(0, limit)
+    let found: readonly Found[] = []
+    // If all that was looked for has been deleted meanwhile, the list goes on with what follows.
+    while (found.length === 0 && wanted.length > 0) {
+      const part = await table.read({ ids: wanted, cached: page.cached })
+      found = part.found
+      wanted = wanted.slice(part.count)
+    }
+    const items = found.map(({ id, representation }) => ({ id, ...representation }))
+    return { items, more: wanted.length > 0 || ids.length > limit }
+  }
+
+  const end = async ({ afterId, skip, limit }: Range) => {
+    // Of a list without a limit, every id would be passed over to find that none follows.
+    const hasLimit = limit < Number.MAX_SAFE_INTEGER
+    const page = hasLimit ? await table.page(scope, { afterId, skip: skip + limit - 1, limit: 2 }) : null
+    const [last, next] = page?.ids ?? []
+    const lastId = last ?? (await table.lastId(scope))
+    await table.canStream()
+    return { lastId, more: next !== undefined }
+  }
+
+  return { read, end }
+}

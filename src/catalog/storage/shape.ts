@@ -1,0 +1,70 @@
+import type { ColumnType, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
+
+/** A row as an engine reads it: a response's members, flat; those of a nested object are named `user.name`. */
+export type FlatRow = { readonly id: number } & Readonly<Record<string, Value>>
+
+/** An item of a nested array, or a nested object. */
+export interface Item {
+  readonly id: number
+  readonly [column: string]: Value
+}
+
+/** SQL for one column of a table under an alias. */
+export type ColumnSql = (source: string, column: string, type: ColumnType) => string
+
+/** The SQL of the columns of a `FlatRow`, from the row's own table as `owner` and the tables that `joins` adds. */
+export function selectedColumns<Row extends Values>({ members, columns }: StoredResource<Row>, sql: ColumnSql): string {
+  const selected = members.flatMap(member => {
+    if (typeof member === 'string') return [`${sql('owner', member, columns[member])} AS ${member}`]
+    if ('text' in member) return [`'${member.text}' AS ${member.name}`]
+    return Object.entries(member.columns).map(
+      ([column, type]) => `${sql(`"${member.name}"`, column, type)} AS "${member.name}.${column}"`,
+    )
+  })
+  return [`${sql('owner', 'id', 'integer')} AS id`, ...selected].join(', ')
+}
+
+/** The SQL of an item of an array, from its table as `item`. */
+export function selectedItemColumns({ columns }: NestedArray, sql: ColumnSql, prefix = ''): string {
+  const selected = Object.entries(columns).map(
+    ([column, type]) => `${sql('item', column, type)} AS "${prefix}${column}"`,
+  )
+  return [`${sql('item', 'id', 'integer')} AS "${prefix}id"`, ...selected].join(', ')
+}
+
+/** The SQL that joins the rows which a response shows as nested objects. */
+export function joins<Row extends Values>(resource: StoredResource<Row>, join: 'JOIN' | 'CROSS JOIN'): string {
+  return nestedObjects(resource)
+    .map(({ name, table, referredBy }) => `${join} ${table} AS "${name}" ON "${name}".id = owner.${referredBy}`)
+    .join(' ')
+}
+
+export function nestedObjects<Row extends Values>({ members }: StoredResource<Row>): NestedObject<Row>[] {
+  return members.flatMap(member => (typeof member === 'object' && 'columns' in member ? [member] : []))
+}
+
+/** Makes a response's object of a row and the items of its array. */
+export function shapeOf<Row extends Values>(
+  resource: StoredResource<Row>,
+): (row: FlatRow, items: readonly Item[]) => Readonly<Record<string, unknown>> {
+  const { members, array } = resource
+  return (row, items) => {
+    const shown: Record<string, unknown> = { id: row.id }
+    for (const member of members) {
+      if (typeof member === 'string') shown[member] = row[member]
+      else if ('text' in member) shown[member.name] = member.text
+      else {
+        const nested: Record<string, unknown> = { id: row[member.referredBy] }
+        for (const column in member.columns) nested[column] = row[`${member.name}.${column}`]
+        shown[member.name] = nested
+      }
+    }
+    if (array) shown[array.member] = items
+    return shown
+  }
+}
+
+/** The columns of a type, for what weighs in memory. */
+export function longColumns(columns: Readonly<Record<string, ColumnType>>): string[] {
+  return Object.keys(columns).filter(column => columns[column] === 'long text')
+}

@@ -1,0 +1,106 @@
+import type { Prepared } from '../../database/sqlite/connection.ts'
+import type { SqliteTransaction } from '../../database/sqlite/database.ts'
+import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
+import { NESTED_MAX } from '../nested/schema.ts'
+import type { Representation } from '../representation.ts'
+import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
+import type { NestedArray, StoredResource, Values } from './resource.ts'
+import {
+  type FlatRow,
+  type Item,
+  joins,
+  longColumns,
+  nestedObjects,
+  selectedColumns,
+  selectedItemColumns,
+  shapeOf,
+} from './shape.ts'
+import type { Found } from './store.ts'
+
+/** Prepares statements and reads with them: the database, or one transaction on it. */
+export interface Reading extends SqliteTransaction {
+  snapshot<Result>(read: () => Result): Result
+}
+
+interface Weighed extends Found {
+  /** The characters that are held in memory for it. */
+  readonly weight: number
+}
+
+/** Prepares the statements that read one resource by its id. The function that comes back is called within a snapshot. */
+export function sqliteReader<Row extends Values>(
+  reading: Reading,
+  resource: StoredResource<Row>,
+): (id: number) => Weighed | null {
+  const select = reading.prepare<[id: number], FlatRow>(`
+    SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${joins(resource, 'CROSS JOIN')}
+    WHERE owner.id = ?`)
+  const nested = nestedObjects(resource).map(({ referredBy }) => referredBy)
+  const represent = resource.array
+    ? withArray(reading, resource, resource.array)
+    : (row: FlatRow): Representation => ({ json: JSON.stringify(shape(row, [])), cutAfterId: null })
+  const shape = shapeOf(resource)
+  return id => {
+    const row = select.get(id)
+    if (!row) return null
+    const representation = represent(row)
+    return { id, representation, nestedIds: nested.map(name => Number(row[name])), weight: representation.json.length }
+  }
+}
+
+function column(source: string, name: string): string {
+  return `${source}.${name}`
+}
+
+/** Makes a representation of a row, with no more of its array than may be held in memory at once. */
+function withArray<Row extends Values>(
+  reading: Reading,
+  resource: StoredResource<Row>,
+  { table, key, index, columns, ...array }: NestedArray,
+): (row: FlatRow) => Representation {
+  const ofOwner = `FROM ${table} AS item INDEXED BY ${index} WHERE ${key} = ? AND id > ? ORDER BY id LIMIT ?`
+  const selectItems: Prepared<[ownerId: number, afterId: number, limit: number], Item> = reading.prepare(
+    `SELECT ${selectedItemColumns({ table, key, index, columns, ...array }, column)} ${ofOwner}`,
+  )
+  const selectIds = reading.prepare<[ownerId: number, afterId: number, limit: number], { id: number }>(
+    `SELECT id ${ofOwner}`,
+  )
+  const shape = shapeOf(resource)
+  const long = longColumns(columns)
+  const weightOf = (item: Item) => long.reduce((sum, name) => sum + String(item[name]).length, 0)
+
+  /** Up to `limit` items; `more` if others follow, or were too heavy. */
+  const read = (ownerId: number, afterId: number, limit: number, charactersMax = CHUNK_MAX_CHARACTERS) => {
+    const items: Item[] = []
+    let characters = 0
+    for (const item of selectItems.iterate(ownerId, afterId, limit + 1)) {
+      if (items.length === limit || characters > charactersMax) return { items, more: true }
+      items.push(item)
+      characters += weightOf(item)
+    }
+    return { items, more: false }
+  }
+
+  return row => {
+    const { items, more } = read(row.id, 0, NESTED_MAX)
+    const isCut = more && items.length === NESTED_MAX
+    if (!more || isCut) {
+      return { json: JSON.stringify(shape(row, items)), cutAfterId: isCut ? (items.at(-1)?.id ?? null) : null }
+    }
+    const ids = selectIds.all(row.id, 0, NESTED_MAX + 1).map(({ id }) => id)
+    return heavyRepresentation(
+      {
+        emptyJson: JSON.stringify(shape(row, [])),
+        ids: ids.slice(0, NESTED_MAX),
+        items: items.map(listItemOf),
+        cutAfterId: ids.length > NESTED_MAX ? (ids[NESTED_MAX - 1] ?? null) : null,
+      },
+      async (afterId, limit) =>
+        reading.snapshot(() => read(row.id, afterId, limit, PIECE_CHARACTERS).items.map(listItemOf)),
+    )
+  }
+}
+
+function listItemOf(item: Item) {
+  return { id: item.id, json: JSON.stringify(item) }
+}

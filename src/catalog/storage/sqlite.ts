@@ -1,0 +1,173 @@
+import type { Parameter } from '../../database/sqlite/connection.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
+import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
+import { changesOf, type References, referencesOf } from './changes.ts'
+import { deleteHeavy } from './deleted.ts'
+import type { StoredResource, Values } from './resource.ts'
+import { sqliteReader } from './sqlite-reader.ts'
+import type { Absent, Found, ResourceTable, Scope, Update } from './store.ts'
+
+/** Rows of an array that are deleted in one turn of the event loop. */
+const REMOVED_AT_ONCE = 50
+
+const NOTHING: ReadonlyMap<number, Found> = new Map()
+
+/** The statements of one resource, prepared once. All reads of one call see one moment. */
+export function sqliteTable<Row extends Values>(
+  database: SqliteDatabase,
+  resource: StoredResource<Row>,
+): ResourceTable<Row> {
+  const { table, references } = resource
+  const find = sqliteReader(database, resource)
+  const lists = listStatements(database, resource)
+  const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
+  const selectReferences = database.prepare<[id: number], References>(
+    `SELECT ${['id', ...references.map(({ column }) => column)].join(', ')} FROM ${table} WHERE id = ?`,
+  )
+  const parents = references.map(({ column, table: owners, resource: parent }) => ({
+    column,
+    parent,
+    select: database.prepare<[id: number], { id: number }>(`SELECT id FROM ${owners} WHERE id = ?`),
+  }))
+  const columns = Object.keys(resource.columns)
+  const insert = database.prepare<Parameter[]>(
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  const changed = columns.filter(column => !resource.keptOnUpdate.includes(column))
+  const change = database.prepare<Parameter[]>(
+    `UPDATE ${table} SET ${changed.map(column => `${column} = coalesce(?, ${column})`).join(', ')} WHERE id = ?`,
+  )
+  const remove = database.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`)
+
+  const absentParent = (values: Update<Row>): Absent | null => {
+    for (const { column, parent, select } of parents) {
+      const id = values[column]
+      if (typeof id === 'number' && !select.get(id)) return { absent: parent }
+    }
+    return null
+  }
+
+  /** What was just written, in the transaction that wrote it. */
+  const written = (id: number): Found => {
+    const found = find(id)
+    if (!found) throw new Error(`a row of ${table} is gone within the transaction that wrote it`)
+    return found
+  }
+
+  return {
+    find: async (id, keep) =>
+      database.snapshot(() => {
+        const found = find(id)
+        if (found) keep?.(found)
+        return found
+      }),
+    read: async ({ ids }, keep) =>
+      database.snapshot(() => {
+        const found: Found[] = []
+        let count = 0
+        let weight = 0
+        for (const id of ids) {
+          count += 1
+          const next = find(id)
+          if (!next) continue
+          found.push(next)
+          keep?.(next)
+          weight += next.weight
+          if (weight > CHUNK_MAX_CHARACTERS) break
+        }
+        return { found, count }
+      }),
+    page: async (scope, { afterId, skip, limit }, seen) => {
+      const { selectIds, parameters } = lists(scope)
+      return database.snapshot(() => {
+        const ids = selectIds.all(...parameters, afterId, limit, skip).map(({ id }) => id)
+        seen?.(ids)
+        return { ids, cached: NOTHING }
+      })
+    },
+    lastId: async scope => {
+      const { selectLastId, parameters } = lists(scope)
+      return database.snapshot(() => selectLastId.get(...parameters)?.id ?? 0)
+    },
+    canStream: async () => {},
+    exists: async id => database.snapshot(() => selectId.get(id) !== null),
+    create: row =>
+      database.write(changes => {
+        const absent = absentParent(row)
+        if (absent) return absent
+        const id = Number(insert.run(...columns.map(column => row[column] ?? null)).lastInsertRowid)
+        changes.push(...changesOf(resource, id, null, referencesOf(resource, row)))
+        return written(id).representation
+      }),
+    update: (id, row) =>
+      database.write(changes => {
+        const before = selectReferences.get(id)
+        if (!before) return null
+        const absent = absentParent(row)
+        if (absent) return absent
+        change.run(...changed.map(column => row[column] ?? null), id)
+        changes.push(...changesOf(resource, id, before, selectReferences.get(id)))
+        return written(id).representation
+      }),
+    delete: async id => {
+      const deleted = await database.write(changes => {
+        const found = find(id)
+        if (found && isLarge(found)) return 'too large'
+        if (found) changes.push(...changesOf(resource, id, selectReferences.get(id), null))
+        remove.run(id)
+        return found?.representation ?? null
+      })
+      return deleted === 'too large' ? deleteLarge(database, resource, id) : deleted
+    },
+  }
+}
+
+function isLarge({ representation: { rest, cutAfterId } }: Found): boolean {
+  return rest !== undefined || cutAfterId !== null
+}
+
+/** Deletes a resource with many or heavy rows in its array in a transaction of its own, a few rows at a time. */
+function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>, id: number) {
+  const { table, array } = resource
+  if (!array) throw new Error(`${table} have no array that could be large`)
+  const { table: rows, index, key, onDelete } = array
+  const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
+  const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
+  return deleteHeavy(hold =>
+    database.bulk('writing', async transaction => {
+      const reading = { prepare: transaction.prepare, snapshot: <Result>(read: () => Result) => read() }
+      const found = sqliteReader(reading, resource)(id)
+      const held = found && (await hold(found.representation))
+      const detach = transaction.prepare<[id: number]>(detachment)
+      while (detach.run(id).changes > 0) await new Promise<void>(resolve => setImmediate(resolve))
+      transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
+      return held
+    }),
+  )
+}
+
+/** Prepares the statements of each kind of list once. */
+function listStatements<Row extends Values>(database: SqliteDatabase, { table, lists }: StoredResource<Row>) {
+  const prepared = new Map(
+    lists.map(({ by, index }) => {
+      const condition = by.map(column => `${column} = ?`).join(' AND ') || 'TRUE'
+      return [
+        by.join(),
+        {
+          by,
+          selectIds: database.prepare<Parameter[], { id: number }>(
+            `SELECT id FROM ${table} INDEXED BY ${index} WHERE ${condition} AND id > ? ORDER BY id LIMIT ? OFFSET ?`,
+          ),
+          selectLastId: database.prepare<Parameter[], { id: number | null }>(
+            `SELECT max(id) AS id FROM ${table} WHERE ${condition}`,
+          ),
+        },
+      ] as const
+    }),
+  )
+  return (scope: Scope<Row>) => {
+    const statements = prepared.get(Object.keys(scope).join())
+    if (!statements) throw new Error(`${table} have no list by ${Object.keys(scope)}`)
+    return { ...statements, parameters: statements.by.map(column => scope[column] ?? null) }
+  }
+}

@@ -1,0 +1,49 @@
+import { REVIEW_COLUMNS } from '../nested/columns.ts'
+import type { StoredResource } from '../storage/resource.ts'
+import { PASSWORD_MASK, type UserCreate } from './schema.ts'
+
+/** The hash of the password takes the place of the password. */
+export type UserRow = Readonly<Omit<UserCreate, 'password'> & { password_hash: string }>
+
+export const USERS: StoredResource<UserRow> = {
+  name: 'User',
+  table: 'users',
+  columns: {
+    name: 'text',
+    email: 'text',
+    avatar: 'long text',
+    password_hash: 'text',
+    is_active: 'integer',
+    is_admin: 'integer',
+    is_banned: 'integer',
+    is_blocked: 'integer',
+    is_deleted: 'integer',
+    is_suspended: 'integer',
+    is_verified: 'integer',
+  },
+  members: [
+    'name',
+    'email',
+    'avatar',
+    { name: 'password', text: PASSWORD_MASK },
+    'is_active',
+    'is_admin',
+    'is_banned',
+    'is_blocked',
+    'is_deleted',
+    'is_suspended',
+    'is_verified',
+  ],
+  references: [],
+  keptOnUpdate: [],
+  array: {
+    member: 'reviews',
+    table: 'reviews',
+    key: 'user_id',
+    index: 'reviews_by_user',
+    columns: REVIEW_COLUMNS,
+    onDelete: 'cascade',
+    alsoShownBy: ['products'],
+  },
+  lists: [{ by: [], index: 'users_by_id' }],
+}

@@ -1,0 +1,8 @@
+/** One thing that a commit has changed. */
+export interface Change {
+  readonly table: string
+  /** `any` if the write cannot tell which rows. */
+  readonly id: number | 'any'
+  /** The row itself, or the set of rows in other tables that refer to it, with what they hold. */
+  readonly part: 'row' | 'referring rows'
+}

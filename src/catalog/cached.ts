@@ -31,6 +31,8 @@ interface Entry {
   readonly bytes: number
 }
 
+const NOTHING: Read = { found: [], count: 0 }
+
 /** When the rows of a table, or the sets of rows that refer to them, last changed. */
 class Versions {
   readonly byId = new Map<number, number>()
@@ -92,18 +94,16 @@ export class RepresentationCache {
         return table.find(id, keep)
       },
       page: async (scope, range) => {
-        const cached = new Map<number, Found>()
+        let cached: (Found | undefined)[] = []
         const { ids } = await table.page(scope, range, seen => {
-          for (const id of seen) {
-            const found = get(id)
-            if (found) cached.set(id, found)
-          }
+          cached = seen.map(get)
         })
         return { ids, cached }
       },
       read: async page => {
-        const missing = page.ids.filter(id => !page.cached.has(id))
-        const read = missing.length === 0 ? null : await table.read({ ...page, ids: missing }, keep)
+        const missing = page.ids.filter((_, place) => !page.cached[place])
+        if (missing.length === page.ids.length) return table.read(page, keep)
+        const read = missing.length === 0 ? NOTHING : await table.read({ ids: missing, cached: [] }, keep)
         return merged(page, missing, read)
       },
     }
@@ -134,7 +134,7 @@ export class RepresentationCache {
 
   /** Called in the moment in which it was read, when all changes up to then are known. */
   #keep({ recent }: Entries, found: Found): void {
-    const { json, rest } = found.representation
+    const { json, rest } = found
     if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
     this.#add(recent, { found, version: this.#version, bytes: ENTRY_BYTES + CHARACTER_BYTES * json.length })
   }
@@ -184,11 +184,16 @@ export class RepresentationCache {
 }
 
 /** The resources of a page, of which some were cached and the missing ones were read. */
-function merged({ ids, cached }: IdPage, missing: readonly number[], read: Read | null): Read {
-  if (!read) return { found: ids.flatMap(id => cached.get(id) ?? []), count: ids.length }
-  if (missing.length === ids.length) return read
-  const found = new Map([...cached, ...read.found.map(one => [one.id, one] as const)])
+function merged({ ids, cached }: IdPage, missing: readonly number[], read: Read): Read {
   const firstLeftOut = missing[read.count]
   const count = firstLeftOut === undefined ? ids.length : ids.indexOf(firstLeftOut)
-  return { found: ids.slice(0, count).flatMap(id => found.get(id) ?? []), count }
+  const found: Found[] = []
+  let next = 0
+  for (let place = 0; place < count; place += 1) {
+    const one = cached[place] ?? read.found[next]
+    if (one === undefined || one.id !== ids[place]) continue
+    found.push(one)
+    if (one === read.found[next]) next += 1
+  }
+  return { found, count }
 }

@@ -137,8 +137,8 @@ export class PostgresRows<Row extends Values> {
   found({ row, items }: Group): Found {
     const shown = items.slice(0, NESTED_MAX)
     const cutAfterId = items.length > NESTED_MAX ? (shown.at(-1)?.id ?? null) : null
-    const representation = { json: JSON.stringify(this.#shape(row, shown)), cutAfterId }
-    return { id: row.id, representation, nestedIds: this.#nestedIds.map(name => Number(row[name])) }
+    const nestedIds = this.#nestedIds.map(name => Number(row[name]))
+    return { id: row.id, json: JSON.stringify(this.#shape(row, shown)), cutAfterId, nestedIds }
   }
 
   /** One resource, of weighed rows that were read of it alone. `ask` reads the rest of a heavy one. */
@@ -146,7 +146,7 @@ export class PostgresRows<Row extends Values> {
     const { whole, partial } = this.grouped(rows)
     const { array } = this.#resource
     if (!partial || !array) return whole[0] ? this.found(whole[0]) : null
-    return { ...this.found(partial), representation: await this.#heavy(ask, partial, array) }
+    return { ...this.found(partial), ...(await this.#heavy(ask, partial, array)) }
   }
 
   async #heavy(ask: Query, { row, items }: Group, array: NestedArray): Promise<Representation> {

@@ -38,10 +38,10 @@ export function postgresWrites<Row extends Values>(
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
       if (absent) return { absent: absent.resource }
       const group = groupOf(changed, rows)
-      if (!group || group.isLight) return group && rows.found(group).representation
+      if (!group || group.isLight) return group && rows.found(group)
       // If it is deleted at this moment, it was changed all the same.
       const found = (await rows.one(ask, await ask<WeighedRow>(heavy, id))) ?? rows.found(group)
-      return found.representation
+      return found
     },
     delete: deleting(database, resource, rows),
   }
@@ -80,7 +80,7 @@ function deleting<Row extends Values>(
         await ask(`SET LOCAL lock_timeout = ${LOCK_MS}`)
         if (!(await lock(ask, id))) return null
         const found = await rows.one(ask, await ask<WeighedRow>(weighedRows(resource, one), id))
-        const held = found && (await hold(found.representation))
+        const held = found && (await hold(found))
         await ask(`DELETE FROM ${table} WHERE id = $1::bigint`, id)
         return held
       }),
@@ -92,7 +92,7 @@ function deleting<Row extends Values>(
     )
     if (deleted === null) return null
     const group = groupOf(deleted, rows)
-    return group ? rows.found(group).representation : deleteLarge(id)
+    return group ? rows.found(group) : deleteLarge(id)
   }
 }
 

@@ -18,8 +18,6 @@ import type { StoredResource, Values } from './resource.ts'
 import type { FlatRow } from './shape.ts'
 import type { Absent, Found, Keep, ResourceTable, Scope } from './store.ts'
 
-const NOTHING: ReadonlyMap<number, Found> = new Map()
-
 /** A row of a resource, without an item, or of an item, with the id of its resource as `owner_id`. */
 type PageRow = FlatRow & { readonly owner_id: number | null; readonly state: string | null }
 
@@ -87,7 +85,7 @@ export function postgresTable<Row extends Values>(
       )
       const ids = page?.ids ? page.ids.split(',').map(Number) : []
       if (database.changes.saw(page?.state ?? null)) seen?.(ids)
-      return { ids, cached: NOTHING }
+      return { ids, cached: [] }
     },
     lastId: async scope => {
       const { condition, parameters } = conditionOf(scope)
@@ -103,7 +101,7 @@ export function postgresTable<Row extends Values>(
     exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
     create: async row => {
       const created = await create(row)
-      return isAbsent(created) ? created : rows.found({ row: created, items: [] }).representation
+      return isAbsent(created) ? created : rows.found({ row: created, items: [] })
     },
     ...postgresWrites(database, resource, rows),
   }

@@ -19,7 +19,7 @@ export function resourceStore<Row extends Values>(
     return null
   }
   return {
-    find: async id => (await table.find(id))?.representation ?? null,
+    find: id => table.find(id),
     exists: table.exists,
     list: (scope = {}) => ({ ...listing(table, scope), absentParent: () => absentParent(scope) }),
     create: table.create,
@@ -30,18 +30,18 @@ export function resourceStore<Row extends Values>(
 
 function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row>): Pick<Listing, 'read' | 'end'> {
   const read = async ({ afterId, untilId, skip, limit }: Range) => {
-    const page = await table.page(scope, { afterId, skip, limit: limit + 1 })
-    const ids = page.ids.filter(id => id <= untilId)
-    let wanted = ids.slice(0, limit)
-    let found: readonly Found[] = []
+    const { ids, cached } = await table.page(scope, { afterId, skip, limit: limit + 1 })
+    const follows = untilId === Number.MAX_SAFE_INTEGER ? ids.length : ids.filter(id => id <= untilId).length
+    const end = Math.min(follows, limit)
+    let start = 0
+    let items: readonly Found[] = []
     // If all that was looked for has been deleted meanwhile, the list goes on with what follows.
-    while (found.length === 0 && wanted.length > 0) {
-      const part = await table.read({ ids: wanted, cached: page.cached })
-      found = part.found
-      wanted = wanted.slice(part.count)
+    while (items.length === 0 && start < end) {
+      const { found, count } = await table.read({ ids: ids.slice(start, end), cached: cached.slice(start, end) })
+      items = found
+      start += count
     }
-    const items = found.map(({ id, representation }) => ({ id, ...representation }))
-    return { items, more: wanted.length > 0 || ids.length > limit }
+    return { items, more: start < end || follows > limit }
   }
 
   const end = async ({ afterId, skip, limit }: Range) => {

@@ -44,7 +44,8 @@ export function sqliteReader<Row extends Values>(
     const row = select.get(id)
     if (!row) return null
     const representation = represent(row)
-    return { id, representation, nestedIds: nested.map(name => Number(row[name])), weight: representation.json.length }
+    const nestedIds = nested.map(name => Number(row[name]))
+    return { ...representation, id, nestedIds, weight: representation.json.length }
   }
 }
 

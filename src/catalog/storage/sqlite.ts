@@ -10,8 +10,6 @@ import type { Absent, Found, ResourceTable, Scope, Update } from './store.ts'
 /** Rows of an array that are deleted in one turn of the event loop. */
 const REMOVED_AT_ONCE = 50
 
-const NOTHING: ReadonlyMap<number, Found> = new Map()
-
 /** The statements of one resource, prepared once. All reads of one call see one moment. */
 export function sqliteTable<Row extends Values>(
   database: SqliteDatabase,
@@ -82,7 +80,7 @@ export function sqliteTable<Row extends Values>(
       return database.snapshot(() => {
         const ids = selectIds.all(...parameters, afterId, limit, skip).map(({ id }) => id)
         seen?.(ids)
-        return { ids, cached: NOTHING }
+        return { ids, cached: [] }
       })
     },
     lastId: async scope => {
@@ -97,7 +95,7 @@ export function sqliteTable<Row extends Values>(
         if (absent) return absent
         const id = Number(insert.run(...columns.map(column => row[column] ?? null)).lastInsertRowid)
         changes.push(...changesOf(resource, id, null, referencesOf(resource, row)))
-        return written(id).representation
+        return written(id)
       }),
     update: (id, row) =>
       database.write(changes => {
@@ -107,7 +105,7 @@ export function sqliteTable<Row extends Values>(
         if (absent) return absent
         change.run(...changed.map(column => row[column] ?? null), id)
         changes.push(...changesOf(resource, id, before, selectReferences.get(id)))
-        return written(id).representation
+        return written(id)
       }),
     delete: async id => {
       const deleted = await database.write(changes => {
@@ -115,14 +113,14 @@ export function sqliteTable<Row extends Values>(
         if (found && isLarge(found)) return 'too large'
         if (found) changes.push(...changesOf(resource, id, selectReferences.get(id), null))
         remove.run(id)
-        return found?.representation ?? null
+        return found
       })
       return deleted === 'too large' ? deleteLarge(database, resource, id) : deleted
     },
   }
 }
 
-function isLarge({ representation: { rest, cutAfterId } }: Found): boolean {
+function isLarge({ rest, cutAfterId }: Found): boolean {
   return rest !== undefined || cutAfterId !== null
 }
 
@@ -137,7 +135,7 @@ function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: Sto
     database.bulk('writing', async transaction => {
       const reading = { prepare: transaction.prepare, snapshot: <Result>(read: () => Result) => read() }
       const found = sqliteReader(reading, resource)(id)
-      const held = found && (await hold(found.representation))
+      const held = found && (await hold(found))
       const detach = transaction.prepare<[id: number]>(detachment)
       while (detach.run(id).changes > 0) await new Promise<void>(resolve => setImmediate(resolve))
       transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)

@@ -24,9 +24,9 @@ export interface ResourceStore<Row extends Values> {
   delete(id: number): Promise<Representation | null>
 }
 
-export interface Found {
+/** A resource that was read. */
+export interface Found extends Representation {
   readonly id: number
-  readonly representation: Representation
   /** The ids of the rows that it shows as nested objects, in the order of the resource's members. */
   readonly nestedIds: readonly number[]
 }
@@ -45,8 +45,8 @@ export type Keep = (found: Found) => void
 /** Ids of a list, in ascending order. */
 export interface IdPage {
   readonly ids: readonly number[]
-  /** Those of the resources that the cache had when the ids were read. */
-  readonly cached: ReadonlyMap<number, Found>
+  /** Of each id in turn: the resource, if the cache had it when the ids were read. Empty without a cache. */
+  readonly cached: readonly (Found | undefined)[]
 }
 
 /** Ids of a list that follow the item `afterId`. */

@@ -31,8 +31,6 @@ interface Entry {
   readonly bytes: number
 }
 
-const NOTHING: Read = { found: [], count: 0 }
-
 /** When the rows of a table, or the sets of rows that refer to them, last changed. */
 class Versions {
   readonly byId = new Map<number, number>()
@@ -101,10 +99,12 @@ export class RepresentationCache {
         return { ids, cached }
       },
       read: async page => {
+        const found: Found[] = []
+        for (const one of page.cached) if (one) found.push(one)
+        if (found.length === page.ids.length) return { found, count: found.length }
+        if (found.length === 0) return table.read(page, keep)
         const missing = page.ids.filter((_, place) => !page.cached[place])
-        if (missing.length === page.ids.length) return table.read(page, keep)
-        const read = missing.length === 0 ? NOTHING : await table.read({ ids: missing, cached: [] }, keep)
-        return merged(page, missing, read)
+        return merged(page, missing, await table.read({ ids: missing, cached: [] }, keep))
       },
     }
   }
@@ -115,6 +115,8 @@ export class RepresentationCache {
     const referring = resource.array && this.#versionsOf(resource.table, 'referring rows')
     const nested = nestedObjects(resource).map(({ table }) => this.#versionsOf(table, 'row'))
     return ({ version, found: { id, nestedIds } }) => {
+      // Most of the time nothing at all has changed since it was read.
+      if (version === this.#version) return true
       if (row.of(id) > version || (referring && referring.of(id) > version)) return false
       for (let place = 0; place < nested.length; place += 1) {
         if ((nested[place]?.of(nestedIds[place] ?? 0) ?? 0) > version) return false

@@ -30,14 +30,17 @@ export function resourceStore<Row extends Values>(
 
 function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row>): Pick<Listing, 'read' | 'end'> {
   const read = async ({ afterId, untilId, skip, limit }: Range) => {
-    const { ids, cached } = await table.page(scope, { afterId, skip, limit: limit + 1 })
+    const page = await table.page(scope, { afterId, skip, limit: limit + 1 })
+    const { ids, cached } = page
     const follows = untilId === Number.MAX_SAFE_INTEGER ? ids.length : ids.filter(id => id <= untilId).length
     const end = Math.min(follows, limit)
     let start = 0
     let items: readonly Found[] = []
     // If all that was looked for has been deleted meanwhile, the list goes on with what follows.
     while (items.length === 0 && start < end) {
-      const { found, count } = await table.read({ ids: ids.slice(start, end), cached: cached.slice(start, end) })
+      const isWhole = start === 0 && end === ids.length
+      const wanted = isWhole ? page : { ids: ids.slice(start, end), cached: cached.slice(start, end) }
+      const { found, count } = await table.read(wanted)
       items = found
       start += count
     }

@@ -77,8 +77,9 @@ export function sqliteTable<Row extends Values>(
       }),
     page: async (scope, { afterId, skip, limit }, seen) => {
       const { selectIds, parameters } = lists(scope)
+      parameters.push(afterId, limit, skip)
       return database.snapshot(() => {
-        const ids = selectIds.all(...parameters, afterId, limit, skip).map(({ id }) => id)
+        const ids = selectIds.all(...parameters).map(({ id }) => id)
         seen?.(ids)
         return { ids, cached: [] }
       })
@@ -146,26 +147,26 @@ function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: Sto
 
 /** Prepares the statements of each kind of list once. */
 function listStatements<Row extends Values>(database: SqliteDatabase, { table, lists }: StoredResource<Row>) {
-  const prepared = new Map(
-    lists.map(({ by, index }) => {
-      const condition = by.map(column => `${column} = ?`).join(' AND ') || 'TRUE'
-      return [
-        by.join(),
-        {
-          by,
-          selectIds: database.prepare<Parameter[], { id: number }>(
-            `SELECT id FROM ${table} INDEXED BY ${index} WHERE ${condition} AND id > ? ORDER BY id LIMIT ? OFFSET ?`,
-          ),
-          selectLastId: database.prepare<Parameter[], { id: number | null }>(
-            `SELECT max(id) AS id FROM ${table} WHERE ${condition}`,
-          ),
-        },
-      ] as const
-    }),
-  )
+  const prepared = lists.map(({ by, index }) => {
+    const condition = by.map(column => `${column} = ?`).join(' AND ') || 'TRUE'
+    return {
+      by,
+      selectIds: database.prepare<Parameter[], { id: number }>(
+        `SELECT id FROM ${table} INDEXED BY ${index} WHERE ${condition} AND id > ? ORDER BY id LIMIT ? OFFSET ?`,
+      ),
+      selectLastId: database.prepare<Parameter[], { id: number | null }>(
+        `SELECT max(id) AS id FROM ${table} WHERE ${condition}`,
+      ),
+    }
+  })
   return (scope: Scope<Row>) => {
-    const statements = prepared.get(Object.keys(scope).join())
-    if (!statements) throw new Error(`${table} have no list by ${Object.keys(scope)}`)
-    return { ...statements, parameters: statements.by.map(column => scope[column] ?? null) }
+    let columns = 0
+    for (const _ in scope) columns += 1
+    for (const list of prepared) {
+      if (list.by.length !== columns || !list.by.every(column => column in scope)) continue
+      const parameters: Parameter[] = list.by.map(column => scope[column] ?? null)
+      return { ...list, parameters }
+    }
+    throw new Error(`${table} have no list by ${Object.keys(scope)}`)
   }
 }

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { alike } from '../harness/alike.ts'
 import { campaign, type Effort } from '../harness/campaign.ts'
 import { type Answer, type Client, client } from '../harness/client.ts'
-import { onEachEngine } from '../harness/contract.ts'
-import { ENGINES } from '../harness/engines.ts'
+import { onEachEngine, WITHOUT_CACHE } from '../harness/contract.ts'
+import { ENGINES, type Engine } from '../harness/engines.ts'
 import { startService } from '../harness/service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
 
@@ -207,18 +207,20 @@ onEachEngine('the catalog as a whole', api => {
   )
 })
 
-campaign('all engines answer any sequence of operations alike, ids, headers and errors included', async effort => {
-  await using open = new AsyncDisposableStack()
-  const clients = await Promise.all(
-    ENGINES.map(async engine => {
+campaign(
+  'all engines, with a cache and without, answer any sequence of operations alike, to the last header',
+  async effort => {
+    await using open = new AsyncDisposableStack()
+    const start = async (engine: Engine, flags: readonly string[]) => {
       const database = open.use(await engine.freshDatabase())
-      const service = open.use(await startService(database.url, { flags: ['--access-log', 'off'] }))
+      const service = open.use(await startService(database.url, { flags: ['--access-log', 'off', ...flags] }))
       return client(() => service.address)
-    }),
-  )
-  expect(clients.length).toBeGreaterThan(1)
-  await runSequences(alike(clients), effort)
-})
+    }
+    const clients = await Promise.all(ENGINES.flatMap(engine => [start(engine, []), start(engine, WITHOUT_CACHE)]))
+    expect(clients.length).toBeGreaterThan(1)
+    await runSequences(alike(clients), effort)
+  },
+)
 
 async function runSequences(api: Client, effort: Effort): Promise<void> {
   const sequences = fc.commands(steps, { maxCommands: STEPS_MAX, size: 'max' })

@@ -4,7 +4,8 @@ import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addStaticFiles } from '../pages/static.ts'
 import { finishApp } from '../server/app.ts'
 import { eventStream } from '../server/event-stream.ts'
-import { type App, type RequestScope, ROUTING } from '../server/requests.ts'
+import type { App, RequestScope } from '../server/requests.ts'
+import { routing } from '../server/routing.ts'
 import { ListService } from './list-service.ts'
 import { OWN_LIST, OWN_LIST_PATH } from './own-list.ts'
 import { breedsPage, FILES } from './page.tsx'
@@ -18,7 +19,7 @@ export interface BreedsOptions {
 
 /** The breed stream app. It opens no port: call `fetch` with a request. */
 export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): App {
-  const breeds: App = new Hono(ROUTING)
+  const breeds: App = new Hono(routing())
   const listService = new ListService(clock)
   const page = breedsPage()
   breeds.get('/', context => context.html(page, 200, PAGE_HEADERS))

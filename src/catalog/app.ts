@@ -1,7 +1,8 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
 import { finishApp } from '../server/app.ts'
-import { type RequestScope, ROUTING } from '../server/requests.ts'
+import type { RequestScope } from '../server/requests.ts'
+import { routing } from '../server/routing.ts'
 import { addCategories } from './categories/routes.ts'
 import { addInterfaceDescription } from './openapi/routes.ts'
 import type { Catalog } from './operation.ts'
@@ -20,7 +21,7 @@ export interface CatalogOptions {
 
 /** The store catalog service. It listens nowhere: `fetch` answers a request. */
 export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Catalog {
-  const catalog: Catalog = new OpenAPIHono<{ Bindings: RequestScope }>(ROUTING)
+  const catalog: Catalog = new OpenAPIHono<{ Bindings: RequestScope }>(routing())
   if (corsOrigins.length > 0) {
     const exposeHeaders = ['Link', 'X-Request-Id', 'Retry-After']
     catalog.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))

@@ -2,7 +2,8 @@ import { Hono } from 'hono'
 import { addStaticFiles } from '../pages/static.ts'
 import { finishApp } from '../server/app.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
-import { type App, ROUTING } from '../server/requests.ts'
+import type { App } from '../server/requests.ts'
+import { routing } from '../server/routing.ts'
 import type { Answers } from './answers/answers.ts'
 import script from './chat.client.js' with { type: 'text' }
 import styles from './chat.css' with { type: 'text' }
@@ -18,7 +19,7 @@ export interface ChatOptions {
 
 /** The chat stream app. It listens nowhere: `fetch` answers a request. */
 export function createChat({ prompts, answers, probe }: ChatOptions): App {
-  const chat: App = new Hono(ROUTING)
+  const chat: App = new Hono(routing())
   chat.use(async (context, next) => {
     // Another site may link to this one, but not write in its reader's name.
     if (context.req.method === 'POST') refuseOtherOrigins(context.req.raw.headers)

@@ -1,23 +1,31 @@
 /** The log shows targets without a route as they were sent if they have at most this many segments. */
 const LOGGED_SEGMENTS_MAX = 12
 
-/** A path that no route of an app has. */
-const NO_ROUTE = '//'
-
 /** A path parameter that needs no percent-encoding and that URL parsing does not change. */
 const PLAIN = /^[\w~-]+$/
 
+type PathParameters = Readonly<Record<string, string>>
+
 /** A request from the runtime's router, with its path parameters as they were sent, percent-decoded. */
 export interface RoutedRequest extends Request {
-  readonly params?: Readonly<Record<string, string>>
+  readonly params?: PathParameters
 }
 
-/** Reads the path of the requests that match one route of the runtime's router. */
-export interface SentPath {
-  /** The path for the app's router. */
-  readonly routed: (request: RoutedRequest) => string
-  /** The path as the client sent it, for the log. */
-  readonly logged: (request: RoutedRequest) => string
+/** A route of an app, as it was added there. */
+export interface MatchedRoute {
+  readonly route: string
+  /** Percent-encoded. */
+  readonly parameters: PathParameters
+}
+
+/** For requests that must not reach any handler: no app has this route. */
+const NO_ROUTE: MatchedRoute = { route: '//', parameters: {} }
+
+/** Reads the target of the requests that match one route of the runtime's router. */
+export interface SentTarget {
+  readonly matched: (request: RoutedRequest) => MatchedRoute
+  /** The path as the client sent it. */
+  readonly loggedPath: (request: RoutedRequest) => string
 }
 
 /**
@@ -25,19 +33,19 @@ export interface SentPath {
  *
  * Routing by `request.url` would be unsafe. It depends on `Host`, and it is parsed: it says `/users/2` for
  * `/products/..\users/2` and for `/products/%2e%2e/users/2`, while a proxy in front may have decided by the target as sent.
- * So the app gets the path of the matching route, and for every other target a path that it does not have.
+ * So the app gets the matching route, and for every other target a route that it does not have.
  */
-export function routeTable<Handler>(paths: readonly string[], handle: (path: SentPath) => Handler) {
+export function routeTable<Handler>(paths: readonly string[], handle: (target: SentTarget) => Handler) {
   const routes: Record<string, Handler> = {}
   let anyPath = ''
   for (let count = 1; count <= LOGGED_SEGMENTS_MAX; count += 1) {
     anyPath += `/:segment${count}`
-    routes[anyPath] = handle({ routed: () => NO_ROUTE, logged: sentPath })
-    routes[`${anyPath}/`] = handle({ routed: () => NO_ROUTE, logged: request => `${sentPath(request)}/` })
+    routes[anyPath] = handle({ matched: () => NO_ROUTE, loggedPath: sentPath })
+    routes[`${anyPath}/`] = handle({ matched: () => NO_ROUTE, loggedPath: request => `${sentPath(request)}/` })
   }
   // A path with a star belongs to middleware.
-  for (const path of paths) if (!path.includes('*')) routes[path] = handle(pathOfRoute(path))
-  return { routes, fetch: handle({ routed: () => NO_ROUTE, logged: ({ url }) => parsedPath(url) }) }
+  for (const path of paths) if (!path.includes('*')) routes[path] = handle(targetOf(path))
+  return { routes, fetch: handle({ matched: () => NO_ROUTE, loggedPath: ({ url }) => parsedPath(url) }) }
 }
 
 /** The path of a URL. Not by `new URL`, which fails on the unparsed URLs that the runtime makes of an unusable `Host`. */
@@ -53,31 +61,20 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start)
 }
 
-function pathOfRoute(route: string): SentPath {
+function targetOf(route: string): SentTarget {
   const parts = partsOf(route)
   const last = route.slice(parts.map(({ before, name }) => `${before}:${name}`).join('').length)
-  const filled = (parameters: Readonly<Record<string, string>>, written: (value: string) => string) => {
-    let path = ''
-    for (const { before, name } of parts) path += before + written(parameters[name] ?? '')
-    return path + last
-  }
+  const isPlain = (parameters: PathParameters) => parts.every(({ name }) => PLAIN.test(parameters[name] ?? ''))
   return {
-    routed: request => {
+    matched: request => {
       const { params = {} } = request
-      let path = ''
-      for (const { before, name } of parts) {
-        const value = params[name] ?? ''
-        if (!PLAIN.test(value)) {
-          return isChangedByParsing(Object.values(params), request.url) ? NO_ROUTE : filled(params, encodeURIComponent)
-        }
-        path += before + value
-      }
-      return path + last
+      if (isPlain(params)) return { route, parameters: params }
+      if (isChangedByParsing(Object.values(params), request.url)) return NO_ROUTE
+      return { route, parameters: encoded(params) }
     },
-    logged: ({ params = {}, url }) => {
-      const isPlain = parts.every(({ name }) => PLAIN.test(params[name] ?? ''))
-      if (isPlain || !isChangedByParsing(Object.values(params), url)) return parsedPath(url)
-      return filled(params, escaped)
+    loggedPath: ({ params = {}, url }) => {
+      if (isPlain(params) || !isChangedByParsing(Object.values(params), url)) return parsedPath(url)
+      return parts.map(({ before, name }) => before + escaped(params[name] ?? '')).join('') + last
     },
   }
 }
@@ -100,6 +97,10 @@ function isChangedByParsing(values: readonly string[], url: string): boolean {
     occurrences(sent, /\\/g) > occurrences(path, /%5c/gi) ||
     occurrences(sent, /#/g) > occurrences(path, /%23/g)
   )
+}
+
+function encoded(parameters: PathParameters): PathParameters {
+  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, encodeURIComponent(value)]))
 }
 
 function occurrences(text: string, pattern: RegExp): number {

@@ -5,7 +5,7 @@ import { clientAddress } from './client-address.ts'
 import { ClientStreams } from './client-streams.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
-import type { RoutedRequest, SentPath } from './request-target.ts'
+import type { MatchedRoute, RoutedRequest, SentTarget } from './request-target.ts'
 
 const log = getLogger(['stockroom', 'request'])
 
@@ -13,8 +13,8 @@ const log = getLogger(['stockroom', 'request'])
 export interface RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
-  /** The path to route by. */
-  readonly path: string
+  /** What the app's handlers are found by. */
+  readonly matched: MatchedRoute
   /** Looked up on first use. Read it before the first `await`, while the client is still connected. */
   readonly clientAddress: string
   /** Whether the client sent HEAD. The handler sees a GET, and should skip work that only the body needs. */
@@ -25,11 +25,6 @@ export interface RequestScope {
 
 /** A server's routes: an app that listens nowhere. */
 export type App = Hono<{ Bindings: RequestScope }>
-
-/** Hono options. By default Hono would take the path from `request.url`, which is not as it was sent. */
-export const ROUTING = {
-  getPath: (_: Request, { env }: { env?: object } = {}) => (env instanceof Scope ? env.path : ''),
-}
 
 export type Fetch = (request: Request, scope: RequestScope) => Response | Promise<Response>
 
@@ -60,10 +55,10 @@ interface Shared {
 }
 
 /** A class, so that properties that no handler reads cost nothing. */
-class Scope implements RequestScope {
+export class Scope implements RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
-  readonly path: string
+  readonly matched: MatchedRoute
   readonly isHead: boolean
   readonly streams: ClientStreams
   readonly #request: Request
@@ -73,13 +68,13 @@ class Scope implements RequestScope {
   constructor(
     request: RoutedRequest,
     server: Server<undefined>,
-    { routed }: SentPath,
+    { matched }: SentTarget,
     { streams, trustedProxies }: Shared,
   ) {
     const sentId = request.headers.get('X-Request-Id')
     this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
     this.server = server
-    this.path = routed(request)
+    this.matched = matched(request)
     this.isHead = request.method === 'HEAD'
     this.#request = request
     this.streams = streams
@@ -100,10 +95,10 @@ export function requestHandlers({ fetch, loggedPath = path => path }: ServedApp,
   const { accessLog, trustedProxies, allowedHosts, streamsPerAddress } = settings
   const shared = { trustedProxies, streams: new ClientStreams(streamsPerAddress) }
   const checkHost = hostCheck(allowedHosts)
-  return (sentPath: SentPath) =>
+  return (target: SentTarget) =>
     async (request: RoutedRequest, server: Server<undefined>): Promise<Response> => {
       const started = performance.now()
-      const scope = new Scope(request, server, sentPath, shared)
+      const scope = new Scope(request, server, target, shared)
       // Read it now: it is unknown once the client has disconnected.
       const client = accessLog ? scope.clientAddress : undefined
       let response: Response
@@ -123,7 +118,7 @@ export function requestHandlers({ fetch, loggedPath = path => path }: ServedApp,
           request_id: scope.requestId,
           client,
           method: request.method,
-          path: loggedPath(sentPath.logged(request)),
+          path: loggedPath(target.loggedPath(request)),
           status: response.status,
           duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
         })

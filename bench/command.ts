@@ -6,10 +6,10 @@ import { BENCH, NODE } from './catalog/servers.ts'
 import { hasLoadGenerator } from './load-generator.ts'
 import { UsageError } from './options.ts'
 
-/** The exit status of a program that was interrupted, as shells have it. */
+/** The shells' exit status for an interrupted program. */
 const INTERRUPTED_STATUS = 130
 
-/** Runs a bench of servers from its command line to its exit status. `read` answers null when there is nothing to run. */
+/** Runs a bench and resolves to its exit status. `read` returns null if there is nothing to run. */
 export async function runBench<Options>(
   read: () => Options | null,
   run: (options: Options, interrupted: AbortSignal) => Promise<void>,
@@ -19,7 +19,8 @@ export async function runBench<Options>(
   try {
     const options = read()
     if (options === null) return 0
-    if (!hasLoadGenerator()) throw new UsageError('wrk is not here; get it, for example with: apt-get install wrk')
+    if (!hasLoadGenerator())
+      throw new UsageError('wrk is not installed; install it, for example with: apt-get install wrk')
     await run(options, interruption.signal)
     return 0
   } catch (error) {
@@ -34,7 +35,7 @@ export async function temporaryFolder(parent: string): Promise<AsyncDisposable &
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }
 
-/** The peers' dependencies are the bench's alone; the product never installs them. */
+/** The peers have a package.json of their own, so that the product never installs their dependencies. */
 export async function installPeers(interrupted: AbortSignal): Promise<void> {
   if (existsSync(NODE) && existsSync(join(BENCH, 'node_modules', 'postgres'))) return
   console.error('installing the peers with npm ci')
@@ -43,7 +44,7 @@ export async function installPeers(interrupted: AbortSignal): Promise<void> {
 
 export const NPM_QUIET = ['--no-audit', '--no-fund', '--loglevel=error']
 
-/** Runs a program that must succeed, and answers what it prints. */
+/** Runs a program that must succeed, and resolves to its output. */
 export async function execute(command: string[], directory: string, interrupted: AbortSignal): Promise<string> {
   const child = Bun.spawn(command, {
     cwd: directory,

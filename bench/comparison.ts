@@ -3,28 +3,28 @@ import { median } from './statistics.ts'
 import type { Table } from './table.ts'
 
 export interface Measurement extends Figures {
-  /** The server's own processor time for one request: unlike the rate, it hardly suffers from a busy machine. */
+  /** The server's CPU time per request: unlike the rate, it hardly depends on how busy the machine is. */
   readonly processorMicroseconds: number | null
-  /** That of the database's own processes. */
+  /** The CPU time per request of the database's own processes. */
   readonly databaseMicroseconds: number | null
 }
 
-/** What one round measured of each server, by its name. */
+/** The measurements of one round, by server. */
 export type Round = ReadonlyMap<string, Measurement>
 
 export interface Comparison {
   readonly title: string
-  /** Whose ratios to the others are told. */
+  /** The server that is compared with the others. */
   readonly subject: string
   readonly peers: readonly string[]
-  /** Shown beside them, but in no competition. */
+  /** Shown for reference; not peers. */
   readonly others: readonly string[]
   readonly rounds: readonly Round[]
 }
 
 /**
- * Ratios are formed within a round, where servers ran one right after the other, and then their median is taken: what
- * else the machine did in another round then weighs little.
+ * Shows the median of the ratios within each round, in which the servers ran one right after the other. So other load on the
+ * machine matters little.
  */
 export function comparisonTable({ title, subject, peers, others, rounds }: Comparison): Table {
   const rate = (round: Round, server: string) => measurementOf(round, server).requestsPerSecond

@@ -3,19 +3,19 @@ import { join } from 'node:path'
 
 const SCRIPT = join(import.meta.dir, 'load.lua')
 
-/** An answer that takes longer than this counts as broken. */
+/** An answer that takes longer counts as missing. */
 const ANSWER_MAX_SECONDS = 10
 
-/** What is sent: each request is a random one of the paths with a random one of the bodies. */
+/** Requests to send: each combines a random path with a random body. */
 export interface Load {
   readonly name: string
   readonly method: string
   readonly paths: readonly string[]
-  /** All of one length in bytes; none for requests without a body. */
+  /** All of the same length in bytes; empty for requests without a body. */
   readonly bodies: readonly string[]
 }
 
-/** A load, written where the load generator reads it. */
+/** A load in files that the load generator reads. */
 export interface PreparedLoad {
   readonly method: string
   readonly pathsFile: string
@@ -25,7 +25,7 @@ export interface PreparedLoad {
 export interface Pressure {
   readonly connections: number
   readonly seconds: number
-  /** The same seed gives the same requests in the same order. */
+  /** The same seed produces the same requests in the same order. */
   readonly seed: number
 }
 
@@ -33,11 +33,11 @@ export interface Figures {
   readonly requests: number
   readonly requestsPerSecond: number
   readonly p99Milliseconds: number
-  /** The processor time of the load generator itself. */
+  /** The CPU time of the load generator itself. */
   readonly generatorSeconds: number
 }
 
-/** Whether wrk is there; nothing else here works without it. */
+/** Whether wrk is installed. */
 export function hasLoadGenerator(): boolean {
   return Bun.which('wrk') !== null
 }
@@ -51,7 +51,7 @@ export async function prepareLoad(directory: string, { name, method, paths, bodi
   return prepared
 }
 
-/** Drives a server with one thread of wrk over keep-alive connections. Throws if a single request went wrong. */
+/** Drives a server with one thread of wrk over keep-alive connections. Throws if any request fails. */
 export async function drive(
   address: string,
   { method, pathsFile, bodiesFile }: PreparedLoad,

@@ -1,5 +1,5 @@
--- What wrk sends. Arguments: method, a file with one path a line, a file with one body a line (may be empty), a seed.
--- Every request is a random path with a random body.
+-- The requests that wrk sends. Arguments: method, a file with one path per line, a file with one body per line (may be empty), a seed.
+-- Each request combines a random path with a random body.
 
 local heads, bodies = {}, {}
 
@@ -9,7 +9,7 @@ function init(args)
   for body in io.lines(bodies_file) do
     bodies[#bodies + 1] = body
   end
-  -- Bodies of one length share their headers, so that a request is one concatenation and wrk is not what is measured.
+  -- Bodies of the same length share their headers, so a request is one concatenation and wrk is not the bottleneck.
   for _, body in ipairs(bodies) do
     assert(#body == #bodies[1], 'all bodies must be of one length')
   end
@@ -29,7 +29,7 @@ function request()
   return heads[math.random(#heads)] .. bodies[math.random(#bodies)]
 end
 
--- One line for the harness to read. wrk counts every status above 399 as an error.
+-- Prints one line for the harness. wrk counts every status above 399 as an error.
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(

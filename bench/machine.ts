@@ -8,7 +8,7 @@ import { median } from './statistics.ts'
 const SYNC_TRIALS = 100
 const SYNC_BYTES = 4_096
 
-/** One line on what was measured on: figures of two machines, or of two versions, are not to be compared. */
+/** One line about the machine: figures from different machines or engine versions are not comparable. */
 export function machineLine(engines: readonly string[], directory: string): string {
   const [processor] = cpus()
   return [
@@ -18,7 +18,7 @@ export function machineLine(engines: readonly string[], directory: string): stri
   ].join('; ')
 }
 
-/** The runtimes with the SQLite that each has. */
+/** The runtimes, each with its SQLite. */
 export function embeddedEngines(): string[] {
   const program = `
     const better = new (require('better-sqlite3'))(':memory:').prepare('SELECT sqlite_version()').pluck().get()
@@ -27,7 +27,7 @@ export function embeddedEngines(): string[] {
   return [`Bun ${Bun.version} (bun:sqlite ${sqliteOfBun()})`, outputOfNode(program)]
 }
 
-/** The runtimes alone, where the database is a server. */
+/** The runtimes, for a database that is a server. */
 export function runtimes(): string[] {
   return [`Bun ${Bun.version}`, outputOfNode("console.log('Node ' + process.versions.node)")]
 }
@@ -42,7 +42,7 @@ function outputOfNode(program: string): string {
   return stdout.toString().trim()
 }
 
-/** What a durable write costs at least, where the databases lie. Near zero means memory: then writes compare little. */
+/** The least time of a durable write in the databases' folder. Near zero it is in memory, and writes tell little. */
 function syncMicroseconds(directory: string): number {
   const path = join(directory, 'sync-trial')
   const file = openSync(path, 'w')

@@ -1,31 +1,31 @@
 import { parseArgs } from 'node:util'
 import { errorMessage } from '../src/error-message.ts'
 
-/** What each bench of servers can be told. */
+/** The options of each bench of servers. */
 export interface BenchOptions {
   readonly connections: number
   readonly seconds: number
   readonly rounds: number
-  /** Names of workloads; all when empty. */
+  /** Names of workloads; all if empty. */
   readonly only: readonly string[]
-  /** Where the temporary folder is made; the system's own place when undefined. */
+  /** The parent of the temporary folder; by default the system's. */
   readonly directory: string | undefined
   readonly markdown: boolean
 }
 
 export interface PeersOptions extends BenchOptions {
-  /** Names of servers besides the service; all when empty. */
+  /** Names of servers besides the service; all if empty. */
   readonly peers: readonly string[]
 }
 
 export interface VersionsOptions extends BenchOptions {
-  /** Names of benches; all when empty. */
+  /** Names of benches; all if empty. */
   readonly parts: readonly string[]
-  /** As Git names it. */
+  /** A Git revision. */
   readonly revision: string
 }
 
-/** A mistake of whoever runs the bench. */
+/** A wrong command line. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
@@ -38,13 +38,13 @@ const COMMON = {
   help: { type: 'boolean', default: false },
 } as const
 
-const COMMON_HELP = `  --connections N   connections that are kept open at once (32)
-  --directory PATH  where the temporary databases are made: durable writes are as fast as its disk
+const COMMON_HELP = `  --connections N   number of connections (32)
+  --directory PATH  folder for the temporary databases; its disk limits the rate of durable writes
   --markdown        print tables as Markdown
-  --help            print this
+  --help            print this text
 `
 
-/** `only` are the names that `--only` takes. Prints help and answers null when that was asked for. */
+/** `only` lists the names that `--only` accepts. Prints help and returns null if `--help` was given. */
 export function readPeersOptions(bench: string, only: readonly string[]): PeersOptions | null {
   const { values } = parsed(() =>
     parseArgs({
@@ -59,17 +59,17 @@ export function readPeersOptions(bench: string, only: readonly string[]): PeersO
   if (values.help) {
     process.stdout.write(`Usage: npm run bench -- ${bench} [OPTION ...]
 
-  --seconds N       how long each server is driven in each round (4)
-  --rounds N        how often each server is driven (3)
-  --only NAMES      of ${only.join(',')} these
-  --peers NAMES     these servers besides the service, with commas between
+  --seconds N       seconds to drive each server in each round (4)
+  --rounds N        number of rounds (3)
+  --only NAMES      some of ${only.join(',')}
+  --peers NAMES     servers to compare with, separated by commas; all by default
 ${COMMON_HELP}`)
     return null
   }
   return { ...common(values), peers: names(values.peers) }
 }
 
-/** `parts` are the benches that there are. Prints help and answers null when that was asked for. */
+/** `parts` lists all benches. Prints help and returns null if `--help` was given. */
 export function readVersionsOptions(parts: readonly string[], only: readonly string[]): VersionsOptions | null {
   const { values, positionals } = parsed(() =>
     parseArgs({
@@ -86,11 +86,11 @@ export function readVersionsOptions(parts: readonly string[], only: readonly str
   if (values.help || values.against === undefined) {
     process.stdout.write(`Usage: npm run bench -- [${parts.join('] [')}] --against REVISION [OPTION ...]
 
-  --against REVISION  compare this version with that one, in all of the named benches
+  --against REVISION  the version to compare with, in the named benches or in all of them
   --quick           two rounds of 3 seconds: about five minutes for everything
-  --seconds N       how often each version is driven in each round, for a second or an answer (8)
-  --rounds N        how often both are started anew (5)
-  --only NAMES      of ${only.join(',')} these
+  --seconds N       turns of each version in each round, of a second or an answer each (8)
+  --rounds N        number of rounds; each restarts both versions (5)
+  --only NAMES      some of ${only.join(',')}
 ${COMMON_HELP}`)
     return null
   }
@@ -98,14 +98,14 @@ ${COMMON_HELP}`)
   return { ...common({ ...values, seconds, rounds }), parts: positionals, revision: values.against }
 }
 
-/** The items of those names, or all of them when no name is given. */
+/** The items with these names, or all of them if no name is given. */
 export function chosen<Item extends { readonly name: string }>(
   items: readonly Item[],
   wanted: readonly string[],
 ): Item[] {
   const unknown = wanted.find(name => !items.some(item => item.name === name))
   if (unknown !== undefined) {
-    throw new UsageError(`there is no ${unknown}; there are ${items.map(item => item.name).join(', ')}`)
+    throw new UsageError(`unknown name ${unknown}; the names are ${items.map(item => item.name).join(', ')}`)
   }
   return items.filter(item => wanted.length === 0 || wanted.includes(item.name))
 }
@@ -139,7 +139,8 @@ function common({ connections, seconds, rounds, only, directory, markdown }: Com
 }
 
 function positive(flag: string, text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new UsageError(`--${flag} ${JSON.stringify(text)} is no number above 0`)
+  if (!/^[1-9]\d{0,4}$/.test(text))
+    throw new UsageError(`--${flag} ${JSON.stringify(text)} is not a whole number above 0`)
   return Number(text)
 }
 

@@ -1,6 +1,6 @@
 /**
- * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` one of them. With `--against REVISION` this version
- * is compared with that one.
+ * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` runs one. `--against REVISION` compares this version
+ * with that one instead.
  */
 const PARTS = ['catalog', 'postgres', 'markdown', 'chat', 'hostile']
 

@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** How long a server may take to say where it listens. */
+/** Time for a server to print its address. */
 const START_MAX_MS = 20_000
 
-/** How long a server may take to stop when asked, before it is killed. */
+/** Time for a server to stop before it is killed. */
 const STOP_MAX_MS = 8_000
 
-/** How much of a server's last words is kept, to be shown should it not start. */
+/** The tail of standard error to show if a server does not start. */
 const DIAGNOSTICS_MAX_CHARACTERS = 4_000
 
-/** In which Linux counts processor time, on every machine that Bun runs on. */
+/** The unit of CPU times in /proc, on every machine that Bun runs on. */
 const TICKS_PER_SECOND = 100
 
-/** With what follows it, as a line may come in parts. */
+/** Includes the character after the port, because a line may arrive in parts. */
 const ADDRESS = /(http:\/\/127\.0\.0\.1:\d+)\D/
 
 export interface ServerCommand {
@@ -22,15 +22,15 @@ export interface ServerCommand {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** A server that is ready. Disposing stops it. */
+/** A server that accepts requests. Disposing stops it. */
 export interface RunningServer extends AsyncDisposable {
   readonly address: string
   readonly processId: number
-  /** The processor time that it has used so far, on all cores; null where the system does not tell. */
+  /** The CPU time so far, on all cores; null if the system does not tell. */
   readonly processorSeconds: () => number | null
 }
 
-/** Starts a server and waits for the line on its standard output that holds its address. */
+/** Starts a server and waits until it prints its address to standard output. */
 export async function startServer(server: ServerCommand, interrupted: AbortSignal): Promise<RunningServer> {
   interrupted.throwIfAborted()
   const child = Bun.spawn([...server.command], {
@@ -41,7 +41,7 @@ export async function startServer(server: ServerCommand, interrupted: AbortSigna
     stderr: 'pipe',
     signal: interrupted,
   })
-  const diagnostics = lastWords(child.stderr)
+  const diagnostics = tailOf(child.stderr)
   const stop = async () => {
     child.kill('SIGTERM')
     const killing = setTimeout(() => child.kill('SIGKILL'), STOP_MAX_MS)
@@ -64,10 +64,10 @@ export async function startServer(server: ServerCommand, interrupted: AbortSigna
   }
   await stop()
   interrupted.throwIfAborted()
-  throw new Error(`${server.name} did not start: ${(await diagnostics).trim() || 'it said nothing'}`)
+  throw new Error(`${server.name} did not start: ${(await diagnostics).trim() || 'no output'}`)
 }
 
-/** Reads on after the address is found, so that the server never waits for a reader. */
+/** Keeps reading after the address, so that the server never blocks on a full pipe. */
 function addressIn(output: ReadableStream<Uint8Array>): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -80,7 +80,7 @@ function addressIn(output: ReadableStream<Uint8Array>): Promise<string> {
   })
 }
 
-async function lastWords(output: ReadableStream<Uint8Array>): Promise<string> {
+async function tailOf(output: ReadableStream<Uint8Array>): Promise<string> {
   let text = ''
   await read(output, part => {
     text = (text + part).slice(-DIAGNOSTICS_MAX_CHARACTERS)
@@ -88,13 +88,13 @@ async function lastWords(output: ReadableStream<Uint8Array>): Promise<string> {
   return text
 }
 
-/** The processor time that a process has used so far, on all cores; null where the system does not tell. */
+/** The CPU time of a process so far, on all cores; null if the system does not tell. */
 function processorSeconds(processId: number): number | null {
   const { user, system } = statusOf(processId) ?? {}
   return user === undefined || system === undefined ? null : (user + system) / TICKS_PER_SECOND
 }
 
-/** That of a process and of all its children, those that have ended too; null where the system does not tell. */
+/** The CPU time of a process and all its children, including ended ones; null if the system does not tell. */
 export function processorSecondsOfFamily(processId: number): number | null {
   const parent = statusOf(processId)
   if (!parent) return null
@@ -106,7 +106,7 @@ export function processorSecondsOfFamily(processId: number): number | null {
   return children.reduce((sum, { user, system }) => sum + user + system, own) / TICKS_PER_SECOND
 }
 
-/** What Linux tells of a process, times in ticks. */
+/** The status of a process on Linux, with times in ticks. */
 function statusOf(processId: number) {
   const file = `/proc/${processId}/stat`
   let text: string
@@ -115,7 +115,7 @@ function statusOf(processId: number) {
   } catch {
     return null
   }
-  // The second field is the program's name in brackets, and may hold blanks; proc_pid_stat(5) tells the others.
+  // The second field is the program's name in parentheses, and may contain spaces. See proc_pid_stat(5) for the others.
   const [, fields = ''] = text.split(/\) (?=\S )/)
   const [, parent = 0, ...others] = fields.split(' ').map(Number)
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = others.slice(9, 13)

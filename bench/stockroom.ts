@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 
-/** A version of Stockroom: a folder with its source and its dependencies. */
+/** A version of Stockroom: a folder with its source and dependencies. */
 export interface Version {
   readonly name: string
   readonly root: string
 }
 
-/** The version that this bench is part of. */
+/** The version that this bench belongs to. */
 export const WORKING_TREE: Version = { name: 'stockroom', root: join(import.meta.dir, '..') }
 
-/** One of its commands, on the Bun that it comes with. */
+/** Runs one of its commands on its own Bun. */
 export function commandOf({ root }: Version, ...words: string[]): string[] {
   return [join(root, 'node_modules', '.bin', 'bun'), join(root, 'src', 'cli.ts'), ...words]
 }

@@ -1,4 +1,4 @@
-/** Begins to measure a processor time that only grows; the function that comes back tells by how much it has grown. */
+/** Starts measuring CPU time; the returned function tells how much was used since. */
 export function stopwatch(processorSeconds: () => number | null): () => number | null {
   const before = processorSeconds()
   return () => {

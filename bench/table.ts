@@ -1,7 +1,7 @@
 export interface Table {
   readonly title: string
   readonly columns: readonly string[]
-  /** The first column is text and stands left; the others are figures and stand right. */
+  /** The first column is text, aligned left; the others are figures, aligned right. */
   readonly rows: readonly (readonly string[])[]
   /** A line below the table. */
   readonly note: string

@@ -4,10 +4,10 @@ import type { Bench } from './bench.ts'
 import { type Contestant, SERVICE } from './servers.ts'
 import type { CannedAnswer } from './workloads.ts'
 
-/** How much of a value is shown where two differ. */
+/** Longer values are cut in error messages. */
 const SHOWN_MAX_CHARACTERS = 80
 
-/** Whoever answers otherwise is not worth a measurement: throws at the first answer that differs from the service's. */
+/** Throws at the first answer that differs from the service's: a peer that does other work is not comparable. */
 export async function proveAgreement(bench: Bench, peer: Contestant, expected: readonly Answer[]): Promise<void> {
   const actual = await answersFrom(bench, peer)
   for (const [index, right] of expected.entries()) {
@@ -15,11 +15,11 @@ export async function proveAgreement(bench: Bench, peer: Contestant, expected: r
     const difference = given === undefined ? 'no answer' : differenceOf(right, given)
     if (difference === null) continue
     const { method, path } = right.question
-    throw new Error(`${peer.name} answers ${method} ${path} unlike ${SERVICE.name}: ${difference}`)
+    throw new Error(`${peer.name} answers ${method} ${path} differently from ${SERVICE.name}: ${difference}`)
   }
 }
 
-/** Every request to the ceiling must get the bytes that are meant for its workload. */
+/** Throws unless the ceiling answers each workload with the bytes meant for it. */
 export async function proveCeiling(
   { workloads, interrupted }: Bench,
   ceiling: Contestant,
@@ -30,12 +30,12 @@ export async function proveCeiling(
     for (const question of samplesOf(workload)) {
       const { text } = await ask(server.address, question)
       if (text === canned[index]?.body) continue
-      throw new Error(`${ceiling.name} answers ${question.method} ${question.path} with bytes not meant for it`)
+      throw new Error(`${ceiling.name} answers ${question.method} ${question.path} with the wrong bytes`)
     }
   }
 }
 
-/** What a server answers on a fresh copy of the database. */
+/** The answers of a server on a fresh copy of the database. */
 export async function answersFrom({ database, workloads, interrupted }: Bench, server: Contestant): Promise<Answer[]> {
   await using copy = await database.copy()
   await using running = await startServer(server.on(copy.address), interrupted)
@@ -49,7 +49,7 @@ function differenceOf(expected: Answer, actual: Answer): string | null {
   return differenceOfValues(JSON.parse(expected.text), JSON.parse(actual.text), 'its body')
 }
 
-/** Names the first place where two JSON values differ; the order of an object's members is none. */
+/** Describes the first difference between two JSON values; the order of an object's members does not matter. */
 function differenceOfValues(expected: unknown, actual: unknown, place: string): string | null {
   if (Array.isArray(expected) && Array.isArray(actual) && expected.length !== actual.length) {
     return `${place} has ${actual.length} items instead of ${expected.length}`

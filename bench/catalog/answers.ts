@@ -1,6 +1,6 @@
 import type { CannedAnswer, Workload } from './workloads.ts'
 
-/** How many requests of a workload are compared, spread evenly over all of them. */
+/** The number of requests of a workload to compare, spread evenly over all of them. */
 const SAMPLES = 25
 
 export interface Question {
@@ -11,7 +11,7 @@ export interface Question {
 
 export interface Answer {
   readonly question: Question
-  /** The name of the workload that it is a sample of, if it is one. */
+  /** The name of the workload, if it is a sample of one. */
   readonly workload?: string
   readonly status: number
   readonly isJson: boolean
@@ -19,8 +19,8 @@ export interface Answer {
 }
 
 /**
- * By workload, what is asked after all writes: the bounds of a list, and what is refused. Of the latter the status alone
- * is compared, since each framework words its refusals in its own way.
+ * Requests for each workload that follow all writes: edge cases of lists, and requests that must be rejected. For rejected
+ * ones only the status is compared, because each framework words its errors differently.
  */
 const BOUNDS: Readonly<Record<string, readonly Question[]>> = {
   list: [
@@ -46,8 +46,8 @@ const BOUNDS: Readonly<Record<string, readonly Question[]>> = {
 }
 
 /**
- * Asks a server on a fresh copy of the database for samples of each workload, reads again what it wrote, and asks for
- * what it must refuse. Whoever is asked, the questions and their order are the same.
+ * Sends samples of each workload to a server on a fresh copy of the database, reads back its writes, and sends requests that
+ * it must reject. Every server gets the same requests in the same order.
  */
 export async function answersOf(address: string, workloads: readonly Workload[]): Promise<Answer[]> {
   const answers: Answer[] = []
@@ -65,7 +65,7 @@ export async function answersOf(address: string, workloads: readonly Workload[])
   return answers
 }
 
-/** An answer of middle length, to stand for all of a workload. */
+/** The answer of median length, as a typical one of the workload. */
 export function typicalAnswer({ name, method, route }: Workload, answers: readonly Answer[]): CannedAnswer {
   const byLength = answers
     .filter(answer => answer.workload === name)

@@ -1,28 +1,28 @@
 import type { Workload } from './workloads.ts'
 
-/** What everything that is measured here has in common. */
+/** Shared by all measurements of a bench. */
 export interface Bench {
-  /** For what is gone when the bench is over. */
+  /** A temporary folder, deleted at the end. */
   readonly directory: string
   readonly database: SeededDatabase
   readonly workloads: readonly Workload[]
-  /** Whoever waits for a program gives it this, so that Ctrl-C ends them all. */
+  /** Aborted by Ctrl-C. Pass it to every program that the bench starts. */
   readonly interrupted: AbortSignal
 }
 
-/** The one database that all servers begin with. */
+/** The database that all servers start from. */
 export interface SeededDatabase {
   readonly productIds: readonly number[]
-  /** A fresh copy of it, for one server to change. */
+  /** Makes a copy for one server to change. */
   readonly copy: () => Promise<DatabaseCopy>
 }
 
-/** Disposing removes it. */
+/** Disposing deletes the copy. */
 export interface DatabaseCopy extends AsyncDisposable {
-  /** Where it is, as the service is told. */
+  /** Its address, in the form of DATABASE_URL. */
   readonly address: string
-  /** How many products it holds after its server has gone: what was lost cannot be counted. */
+  /** Counts the stored products after the server has stopped, to detect lost writes. */
   readonly countProducts: () => Promise<number>
-  /** The processor time that an engine with processes of its own has used so far; null where there is none. */
+  /** The CPU time of the database's own processes so far; null for an embedded engine. */
   readonly processorSeconds: () => number | null
 }

@@ -9,7 +9,7 @@ import type { Workload } from './workloads.ts'
 
 const WARM_UP_SECONDS = 2
 
-/** Drives all servers with each workload. Who begins changes with each round, so that no place in the row is anyone's. */
+/** Drives all servers with each workload. The order rotates from round to round, so that position favors nobody. */
 export async function measureRound(
   bench: Bench,
   servers: readonly Contestant[],
@@ -26,7 +26,7 @@ export async function measureRound(
   return round
 }
 
-/** Measures a server that is alone, just started, and on a copy of the database of its own. */
+/** Measures one freshly started server, with no other running, on its own copy of the database. */
 async function measure(bench: Bench, server: Contestant, workload: Workload, pressure: Pressure): Promise<Measurement> {
   await using copy = await bench.database.copy()
   const { answered, measurement } = await driveAlone(bench, server, workload, pressure, copy).catch(error => {
@@ -54,7 +54,7 @@ async function driveAlone(
   return { answered: warmedUp.requests + measurement.requests, measurement }
 }
 
-/** Drives a server for as long as it takes its runtime to compile what a workload runs, and its caches to fill. */
+/** Gives the runtime time to compile the hot code, and the caches time to fill. */
 export function warmUp(
   { address }: RunningServer,
   load: PreparedLoad,

@@ -49,7 +49,7 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
   }
 }
 
-/** Asks everyone before anyone is measured. The ceiling is given the service's own answers to repeat. */
+/** Compares the answers of all servers before measuring any. The ceiling repeats the service's own answers. */
 async function prove(bench: Bench, others: readonly Contestant[], answersFile: string): Promise<void> {
   const expected = await answersFrom(bench, SERVICE)
   const canned = bench.workloads.map(workload => typicalAnswer(workload, expected))
@@ -57,6 +57,6 @@ async function prove(bench: Bench, others: readonly Contestant[], answersFile: s
   for (const other of others) {
     if (other.kind === 'ceiling') await proveCeiling(bench, other, canned)
     else await proveAgreement(bench, other, expected)
-    console.error(`${other.name} answers as ${SERVICE.name} does`)
+    console.error(`${other.name} gives the same answers as ${SERVICE.name}`)
   }
 }

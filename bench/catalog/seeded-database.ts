@@ -14,7 +14,7 @@ export async function seedDatabase(
   await seed(version, `sqlite:${file}`, interrupted)
 
   using database = new Database(file, { readwrite: true, strict: true })
-  // All of it in the one file, so that a copy of the file is a copy of the database.
+  // Move the write-ahead log into the file, so that a copy of the file is a copy of the database.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)')
   const rows = database.query<{ id: number }, []>('SELECT id FROM products ORDER BY id').all()
   let copies = 0

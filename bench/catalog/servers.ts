@@ -7,13 +7,13 @@ const PEERS = join(import.meta.dir, 'peers')
 
 export const BENCH = join(import.meta.dir, '..')
 
-/** The Node that the peers run on: pinned, whatever Node the machine has. */
+/** The peers' Node: a pinned version, whichever one the machine has. */
 export const NODE = join(BENCH, 'node_modules', '.bin', 'node')
 
 export interface Contestant {
   readonly name: string
   readonly kind: 'service' | 'peer' | 'ceiling'
-  /** How it is started on a database of its own. */
+  /** The command that starts it on a database of its own. */
   readonly on: (databaseAddress: string) => ServerCommand
 }
 

@@ -1,14 +1,14 @@
 import type { Load } from '../load-generator.ts'
 
-/** One kind of request, as a storefront sends it. */
+/** One kind of request that a storefront sends. */
 export interface Workload extends Load {
   readonly title: string
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** The paths as a router writes them. */
+  /** The paths as a route pattern. */
   readonly route: string
 }
 
-/** Bytes for the runtime's ceiling to answer with. */
+/** The fixed answer of the runtime ceiling. */
 export interface CannedAnswer {
   readonly method: string
   readonly route: string
@@ -19,7 +19,7 @@ export const WORKLOADS = ['product', 'list', 'reviews', 'create', 'update']
 
 const PAGE = 100
 
-/** Enough that an update hardly ever writes what is there already: SQLite would then not write at all. */
+/** Enough that updates rarely store the value that is already there, which SQLite would skip. */
 const BODIES = 1_000
 
 export function workloadsOver(productIds: readonly number[]): Workload[] {
@@ -70,7 +70,7 @@ export function workloadsOver(productIds: readonly number[]): Workload[] {
   ]
 }
 
-/** Valid bodies, each another, all of one length. */
+/** Different valid bodies, all of the same length. */
 function productBodies(): string[] {
   return Array.from({ length: BODIES }, (_, index) => {
     const number = BODIES + index

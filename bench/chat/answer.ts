@@ -1,7 +1,7 @@
-/** A model's pieces are words and parts of words: of these lengths, over and over. */
+/** A model's pieces are words and parts of words. These lengths repeat. */
 const PIECE_LENGTHS = [4, 1, 6, 3, 5, 2, 7, 4, 3, 5]
 
-/** Two parts of an answer, one of prose and one of code, about as long; `part` makes each one different. */
+/** A section of prose and one of code, of about the same length; `part` makes each different. */
 const PROSE = (part: number) => `## Step ${part}: the shelf of kind ${part * 7}
 
 Each shelf holds **up to ${part * 12} items**, and an item is found by its label. When *nothing* is found, the answer is
@@ -32,14 +32,14 @@ export async function itemsOf${part}(shelf: Shelf, limit = ${part * 12}): Promis
 
 `
 
-/** An answer of so many characters, half of it code, always the same. */
+/** An answer of the given length, half of it code, always the same. */
 export function longAnswer(characters: number): string {
   let text = ''
   for (let part = 1; text.length < characters; part += 1) text += PROSE(part) + CODE(part)
   return text.slice(0, characters)
 }
 
-/** Cut as a model would cut it. */
+/** Cuts the text into pieces as a model would. */
 export function piecesOf(text: string): string[] {
   const pieces: string[] = []
   for (let start = 0; start < text.length; ) {

@@ -7,17 +7,17 @@ import { longAnswer, piecesOf } from './answer.ts'
 
 export const ANSWER_CHARACTERS = 16_000
 
-/** What the model says, as it comes. */
+/** The model's answer, in pieces. */
 export const PIECES: readonly string[] = piecesOf(longAnswer(ANSWER_CHARACTERS))
 
-/** One answer, as a listener got it. */
+/** One answer as the listener received it. */
 export interface ChatMeasurement {
   readonly wire: Buffer<ArrayBuffer>
-  /** That of the server, from the listener's request to the end of the answer; null where the system does not tell. */
+  /** The server's CPU time, from the listener's request to the end of the answer; null if the system does not tell. */
   readonly processorSeconds: number | null
 }
 
-/** The chat with a database of its own in a folder, asking that model. */
+/** Starts the chat with that model and a new database in the folder. */
 export function startChat(
   version: Version,
   folder: string,
@@ -40,7 +40,7 @@ export function startChat(
   )
 }
 
-/** Has one answer streamed to one listener. Each piece is sent when the event of the one before has arrived. */
+/** Streams one answer to one listener. The model sends each piece after the event for the one before has arrived. */
 export async function measureAnswer(
   running: RunningServer,
   model: ModelServer,

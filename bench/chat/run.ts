@@ -7,7 +7,7 @@ import { WORKING_TREE } from '../stockroom.ts'
 import { renderTable } from '../table.ts'
 import { ANSWER_CHARACTERS, measureAnswer, PIECES, startChat } from './measurement.ts'
 
-/** As clients send it in `Accept-Encoding`. */
+/** Values of `Accept-Encoding`. */
 const CODINGS = ['br', 'zstd', 'gzip', 'identity']
 
 const folder = mkdtempSync(join(tmpdir(), 'stockroom-bench-'))
@@ -16,7 +16,7 @@ process.once('SIGINT', () => interrupted.abort())
 try {
   await using model = await startModelServer(openaiChat)
   await using server = await startChat(WORKING_TREE, folder, model, interrupted.signal)
-  // The first answer loads and compiles what the others then use.
+  // The first answer warms the server up.
   await measureAnswer(server, model, 'identity')
   const rows: string[][] = []
   for (const coding of CODINGS) {

@@ -7,8 +7,8 @@ import { makeSafe } from '../../src/markdown/safety.ts'
 import { pairThemes } from '../../src/markdown/theme.ts'
 
 /**
- * What a program does that renders the whole text with each piece: markdown-it as it comes, and Shiki's own function for
- * a whole block of code. The rules of safety, the languages and the colours are ours, so that the output can be the same.
+ * Renders the whole text after each piece, as a simple program would: with plain markdown-it, and with Shiki's own function
+ * for a block of code. Safety rules, languages and colors are Stockroom's, so that the output can be equal.
  */
 export async function openAnew(): Promise<(text: string) => string> {
   const [engine, languages] = await Promise.all([
@@ -38,7 +38,7 @@ export async function openAnew(): Promise<(text: string) => string> {
   return text => markdown.render(text)
 }
 
-/** Neighbours of one colour are one element. */
+/** Adjacent tokens of the same color become one element. */
 function lineOf(
   tokens: readonly { content: string; color?: string }[],
   styleOf: (color: string) => string | null,

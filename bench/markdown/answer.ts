@@ -1,4 +1,4 @@
-/** Words of no meaning, of the lengths that English has. */
+/** Meaningless words with the word lengths of English. */
 const WORDS =
   'the of a to in is it that for as with on by this an be are from or which when each one has but not all more value list then order item time result server price part only write'.split(
     ' ',
@@ -54,7 +54,7 @@ def total(path: str, rate: float = 1.2) -> float:
 
 export const ANSWER_CHARACTERS = 16_000
 
-/** An answer as a model writes it, half of it code, the same for the same length. */
+/** An answer such as a model writes, half of it code. The same length always gives the same text. */
 export function sampleAnswer(characters: number): string {
   const random = numbers(1)
   const words = (count: number): string =>
@@ -97,7 +97,7 @@ function decorated(word: string, index: number, random: () => number): string {
   }
 }
 
-/** A linear congruential generator: numbers below 2^15, the same on each run. */
+/** A linear congruential generator: the same numbers below 2^15 on each run. */
 function numbers(seed: number): () => number {
   let state = seed
   return () => {

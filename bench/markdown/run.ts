@@ -5,7 +5,7 @@ import { ANSWER_CHARACTERS, sampleAnswer } from './answer.ts'
 import { costOf, cpuMilliseconds, PIECE_CHARACTERS } from './cost.ts'
 
 const ROUNDS = 7
-/** Rendering everything anew is measured at one piece in so many, since it takes a minute at all. */
+/** Rendering everything anew is measured at every Nth piece, because measuring all of them takes a minute. */
 const ANEW_STEP = 40
 
 const opening = cpuMilliseconds()
@@ -59,7 +59,7 @@ console.log(
 )
 console.log(`that is ${(everything / median(long)).toFixed(0)} times as much`)
 
-/** Four answers of about a quarter of the length, which together have what the whole one has. */
+/** Splits the answer into four of about equal length. */
 function quartersOf(text: string): string[] {
   const starts = [0, 1, 2, 3].map(quarter => text.lastIndexOf('## ', (quarter * text.length) / 4))
   return starts.map((start, quarter) => text.slice(Math.max(start, 0), starts[quarter + 1]))

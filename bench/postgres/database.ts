@@ -7,24 +7,24 @@ import { seed } from '../catalog/seed.ts'
 import { processorSecondsOfFamily } from '../server-process.ts'
 import type { Version } from '../stockroom.ts'
 
-/** Beside what PostgreSQL has by itself, which makes each commit durable before it is acknowledged. */
+/** In addition to PostgreSQL's defaults, which make each commit durable before it is acknowledged. */
 const SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
-  // All of the data stays in memory.
+  // Holds all of the data.
   shared_buffers: '512MB',
-  // Neither falls into one server's seconds and not into another's: each copy is vacuumed and analyzed from the start.
+  // Checkpoints and autovacuum would disturb some measurements and not others. Each copy is vacuumed and analyzed already.
   max_wal_size: '8GB',
   checkpoint_timeout: '1h',
   autovacuum: 'off',
 }
 
-/** A PostgreSQL server for databases to be measured on. Disposing stops it and removes its data. */
+/** A PostgreSQL server for the databases of a bench. Disposing stops it and deletes its data. */
 export interface DatabaseServer extends AsyncDisposable {
   readonly version: string
-  /** Where its data lies. */
+  /** The folder of its data. */
   readonly directory: string
-  /** Makes a database as that version of Stockroom fills it. */
+  /** Makes a database that this version of Stockroom has seeded. */
   readonly seeded: (version: Version, interrupted: AbortSignal) => Promise<SeededDatabase>
 }
 

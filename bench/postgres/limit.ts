@@ -1,7 +1,7 @@
-/** So often a limited process is let run and stopped again. */
+/** The period in which a limited process runs and is stopped. */
 const PERIOD_MS = 20
 
-/** Lets a process run for a part of the time only, as a machine with a smaller processor would. Disposing ends that. */
+/** Limits a process to a share of the time, to simulate a slower processor. Disposing lifts the limit. */
 export function limitProcess(processId: number, share: number): Disposable {
   let pausing: ReturnType<typeof setTimeout> | undefined
   const turn = () => {

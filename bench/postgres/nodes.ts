@@ -11,7 +11,7 @@ import { limitProcess } from './limit.ts'
 
 const WARM_UP_SECONDS = 2
 
-/** How many nodes work on the one database, and what part of a core each may use. */
+/** The number of nodes on one database, and the share of a core that each may use. */
 interface Arrangement {
   readonly name: string
   readonly nodes: number
@@ -19,9 +19,8 @@ interface Arrangement {
 }
 
 /**
- * A node that may use all of a core soon has the whole machine busy, most of it in the database and the load generator.
- * With a small part of a core for each, the rest of the machine has to spare, as it has where nodes are machines of their
- * own: then what one node can do is the limit.
+ * A node with a whole core soon keeps the machine busy, mostly with the database and the load generator. If each node gets
+ * only a small share of a core, the nodes are the bottleneck, as they are on machines of their own.
  */
 const ARRANGEMENTS: readonly Arrangement[] = [
   { name: 'one node', nodes: 1, share: 1 },
@@ -32,18 +31,18 @@ const ARRANGEMENTS: readonly Arrangement[] = [
 
 interface NodesMeasurement {
   readonly requestsPerSecond: number
-  /** Processor seconds for each second of the clock; null where the system does not tell. */
+  /** CPU seconds per second of wall-clock time; null if the system does not tell. */
   readonly nodeCores: number | null
   readonly databaseCores: number | null
   readonly generatorCores: number
-  /** What nothing on the machine used. */
+  /** Cores that nothing on the machine used. */
   readonly idleCores: number
 }
 
 /** By workload and arrangement. */
 export type NodesRound = ReadonlyMap<string, ReadonlyMap<string, NodesMeasurement>>
 
-/** Drives each arrangement with each workload: the nodes all at once, each over as many connections. */
+/** Drives each arrangement with each workload: all nodes at once, each over the same number of connections. */
 export async function measureNodes(bench: Bench, pressure: Pressure): Promise<NodesRound> {
   const round = new Map<string, Map<string, NodesMeasurement>>()
   for (const workload of bench.workloads) {

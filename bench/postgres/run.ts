@@ -16,7 +16,7 @@ import { peers } from './servers.ts'
 
 const WORKLOADS = ['product', 'list', 'create']
 
-/** The other part of this bench, chosen by the same flag. */
+/** The comparison of one node with two, which `--only` selects as well. */
 const NODES = 'nodes'
 
 const PARTS = [...WORKLOADS, NODES]
@@ -67,11 +67,11 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
   }
 }
 
-/** Asks everyone before anyone is measured. */
+/** Compares the answers of all servers before measuring any. */
 async function prove(bench: Bench, others: typeof peers): Promise<void> {
   const expected = await answersFrom(bench, SERVICE)
   for (const other of others) {
     await proveAgreement(bench, other, expected)
-    console.error(`${other.name} answers as ${SERVICE.name} does`)
+    console.error(`${other.name} gives the same answers as ${SERVICE.name}`)
   }
 }

@@ -11,13 +11,13 @@ import { type Cost, inTurn, type Pair, type Row } from './turns.ts'
 
 const TURN_SECONDS = 1
 
-/** A version, and the database as it fills it. */
+/** A version, and the database that it has seeded. */
 export interface Side {
   readonly version: Version
   readonly database: SeededDatabase
 }
 
-/** What of PostgreSQL's own processes was used is a row of its own. */
+/** Adds a row for the CPU time of PostgreSQL's own processes. */
 export async function compareWorkload(
   engine: string,
   sides: Pair<Side>,
@@ -37,7 +37,7 @@ export async function compareWorkload(
   return [{ name, turns }, ...(hasDatabase ? [{ name: '  its database', turns: inDatabase }] : [])]
 }
 
-/** Starts both anew; then one is driven while the other waits, and so on. */
+/** Starts both versions, then drives them in turn. */
 async function compareOnce(
   [before, now]: Pair<Side>,
   load: PreparedLoad,

@@ -5,10 +5,10 @@ import type { BenchOptions } from '../options.ts'
 import type { Version } from '../stockroom.ts'
 import { type Cost, inTurn, type Pair, type Row } from './turns.ts'
 
-/** The one that browsers ask for. */
+/** The coding that browsers ask for. */
 const CODING = 'br'
 
-/** The cost of a piece: the model's wire, rendering, storage, compression. */
+/** The cost per piece of an answer: reading from the model, rendering, storing, compressing. */
 export async function compareChat(
   [before, now]: Pair<Version>,
   directory: string,
@@ -21,7 +21,7 @@ export async function compareChat(
     await using stack = new AsyncDisposableStack()
     const start = async (version: Version) => {
       const running = stack.use(await startChat(version, directory, model, interrupted))
-      // The first answer loads and compiles what the others then use.
+      // The first answer warms the server up.
       await measureAnswer(running, model, CODING)
       return running
     }

@@ -14,7 +14,7 @@ export async function commitOf(revision: string, interrupted: AbortSignal): Prom
   }
 }
 
-/** A commit's files in a folder of their own, with the packages that it had. */
+/** Checks a commit out into a folder of its own, and installs its packages. */
 export async function checkOut(commit: string, folder: string, interrupted: AbortSignal): Promise<Version> {
   const root = join(folder, commit)
   await mkdir(root)
@@ -22,7 +22,7 @@ export async function checkOut(commit: string, folder: string, interrupted: Abor
   await execute(['git', 'archive', '--output', archive, commit], WORKING_TREE.root, interrupted)
   await execute(['tar', '-xf', archive, '-C', root], folder, interrupted)
   console.error(`installing what ${commit} needs`)
-  // Not `npm ci`: it refuses lock files that lack what another system needs, and older revisions have such.
+  // Not `npm ci`: it rejects lock files that lack packages for another system, as those of older revisions do.
   await execute(['npm', 'install', '--omit=dev', ...NPM_QUIET], root, interrupted)
   return { name: 'before', root }
 }

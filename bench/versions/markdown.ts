@@ -5,7 +5,7 @@ import type { BenchOptions } from '../options.ts'
 import type { Version } from '../stockroom.ts'
 import { inTurn, type Pair, type Row } from './turns.ts'
 
-/** The cost of a piece of an answer that is rendered as it arrives. Both render in this process. */
+/** The cost per piece of an answer that is rendered as it arrives. Both versions render in this process. */
 export async function compareMarkdown([before, now]: Pair<Version>, { rounds, seconds }: BenchOptions): Promise<Row> {
   const answer = sampleAnswer(ANSWER_CHARACTERS)
   const open = async ({ root }: Version) => {
@@ -13,7 +13,7 @@ export async function compareMarkdown([before, now]: Pair<Version>, { rounds, se
       join(root, 'src', 'markdown', 'renderer.ts')
     )
     const markdown = await renderer.openMarkdown()
-    // The first answer loads and compiles what the others then use.
+    // The first answer warms the renderer up.
     costOf(markdown, [answer])
     return markdown
   }

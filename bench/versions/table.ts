@@ -4,7 +4,7 @@ import type { Cost, Pair, Row } from './turns.ts'
 
 type Figure = keyof Cost
 
-/** Ratios are formed within a turn, where what else the machine does weighs on both, and then their median is taken. */
+/** Shows the median of the ratios within each turn, in which other load on the machine affects both versions. */
 export function versionsTable(title: string, rows: readonly Row[]): Table {
   const figures = (['requestsPerSecond', 'processorMicroseconds'] as const).filter(figure =>
     rows.some(row => known(row, figure).length > 0),

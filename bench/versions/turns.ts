@@ -1,19 +1,19 @@
-/** What both versions have: first that of the version compared with, then that of this one. */
+/** One item for each of the two versions. */
 export type Pair<Item> = readonly [before: Item, now: Item]
 
-/** What one turn cost; null where it does not apply, or the system does not tell. */
+/** The cost of one turn; null if it does not apply, or the system does not tell. */
 export interface Cost {
   readonly requestsPerSecond: number | null
   readonly processorMicroseconds: number | null
 }
 
-/** A line of the table. Two costs of a pair are measured right after each other. */
+/** A row of the table. The two costs of a pair are measured right after each other. */
 export interface Row {
   readonly name: string
   readonly turns: readonly Pair<Cost>[]
 }
 
-/** Measures both, turn by turn. Who begins changes each time, so that no place is anyone's. */
+/** Measures both in turn. They take turns in going first, so that position favors neither. */
 export async function inTurn<Side, Measured>(
   [before, now]: Pair<Side>,
   turns: number,

@@ -1,4 +1,4 @@
-/** Express with the driver that most of its users choose, and Zod for what comes in. */
+/** Express with the driver that most of its users choose, and Zod to validate requests. */
 import type { AddressInfo } from 'node:net'
 import Database from 'better-sqlite3'
 import express, { type NextFunction, type Request, type Response } from 'express'
@@ -44,7 +44,7 @@ const Page = z.object({
 
 const app = express()
 app.disable('x-powered-by')
-// A hash of every answer costs time, and nobody here asks conditionally.
+// ETags cost a hash of every response, and no client here sends conditional requests.
 app.disable('etag')
 const json = express.json({ limit: '1mb' })
 

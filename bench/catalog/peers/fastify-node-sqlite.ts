@@ -1,4 +1,4 @@
-/** Fastify with its own schemas for what comes in, on Node's own SQLite. */
+/** Fastify with its own schemas to validate requests, on Node's own SQLite. */
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
 import {
@@ -33,7 +33,7 @@ const selectReviewsWithUsers = prepare<ReviewWithUserColumns>(SELECT_REVIEWS_WIT
 const insertProduct = database.prepare(INSERT_PRODUCT)
 const updateProduct = database.prepare(UPDATE_PRODUCT)
 
-/** Rows as arrays: node:sqlite's row objects have no prototype, and took twice as long to make and to serialize. */
+/** Rows as arrays: node:sqlite's row objects have no prototype and took twice as long to create and serialize. */
 function prepare<Columns>(sql: string) {
   const statement = database.prepare(sql)
   statement.setReturnArrays(true)
@@ -74,7 +74,7 @@ interface ProductCreate {
   price: number
 }
 
-// No schemas for answers: Fastify's compiled serializers were slower than V8's JSON.stringify (list: by a quarter).
+// No response schemas: Fastify's compiled serializers were slower than V8's JSON.stringify (`list`: by a quarter).
 const params = { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } }
 const querystring = {
   type: 'object',

@@ -1,6 +1,6 @@
 /**
- * What Bun itself can do on this machine: its server and its routes answer bytes that are already in memory. Nothing is
- * looked up, and of a write nothing but its bytes is read. No service on Bun is expected to be faster than this.
+ * The most that Bun itself can do on this machine: its server and router send bytes that are in memory already, look nothing
+ * up, and read request bodies without parsing them. No service on Bun is expected to be faster.
  */
 import type { CannedAnswer } from '../workloads.ts'
 

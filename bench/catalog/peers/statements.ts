@@ -1,4 +1,4 @@
-/** What every peer asks of the database: the same SQL, so that frameworks and drivers are compared, not queries. */
+/** The SQL of every peer: the same, so that the bench compares frameworks and drivers, not queries. */
 
 export interface ProductRow {
   id: number
@@ -15,7 +15,7 @@ export interface ReviewRow {
   comment: string
 }
 
-/** A review with the fields of its user that a review shows. */
+/** A review with the fields of its user that it shows. */
 export interface ReviewWithUserRow {
   id: number
   user_id: number
@@ -37,23 +37,23 @@ export interface Review extends ReviewRow {
 export const EMBEDDED_MAX = 100
 export const LIMIT_DEFAULT = 100
 
-/** `busy_timeout` first, so that a lock met while the others are set is waited for. */
+/** `busy_timeout` comes first, so that the other statements wait for locks. */
 export const PRAGMAS = [
   'PRAGMA busy_timeout = 10000',
   'PRAGMA journal_mode = WAL',
   'PRAGMA synchronous = FULL',
   'PRAGMA foreign_keys = ON',
   'PRAGMA temp_store = MEMORY',
-  // 64 MiB: the whole of the seeded database stays in memory.
+  // 64 MiB: the whole seeded database fits.
   'PRAGMA cache_size = -65536',
 ]
 
 export const SELECT_PRODUCT = 'SELECT id, name, description, price FROM products WHERE id = ?'
 
 /**
- * A whole product as JSON text, made by SQLite: one statement and one string instead of two statements and an object
- * for each row. With each driver that was a quarter to a half faster. (For lists it was slower than rows.)
- * `json(…)`, because not every build keeps a subquery's result known as JSON.
+ * A whole product as JSON text from SQLite: one statement and one string instead of two statements and an object per row.
+ * That was a quarter to a half faster with each driver, but slower for lists. `json(…)`, because not every build remembers
+ * that the result of a subquery is JSON.
  */
 export const SELECT_PRODUCT_AS_JSON = `
   SELECT json_object(
@@ -72,8 +72,8 @@ export const SELECT_PRODUCTS = `
   ORDER BY id LIMIT ?`
 
 /**
- * Parameters: first and last id of a page of products. Such a page has every product between the two, so one range of
- * one index holds all its reviews. That was faster than `IN (…)`, a window or a join by product, on each driver.
+ * Parameters: first and last id of a page of products. The page has every product in between, so all reviews are in one
+ * range of one index. That was faster with each driver than `IN (…)`, a window function or a join.
  */
 export const SELECT_REVIEWS_OF_PAGE = `
   SELECT id, product_id, user_id, rating, comment FROM reviews
@@ -91,7 +91,7 @@ export const INSERT_PRODUCT = 'INSERT INTO products (name, description, price) V
 /** Parameters: name, description, price, id. */
 export const UPDATE_PRODUCT = 'UPDATE products SET name = ?, description = ?, price = ? WHERE id = ?'
 
-/** Puts the reviews of a page under its products; both come in order of the product's id. */
+/** Adds the reviews of a page to its products; both are ordered by product id. */
 export function embedReviews(products: ProductRow[], reviews: ReviewRow[]): Product[] {
   let next = 0
   return products.map(({ id, name, description, price }) => {

@@ -1,4 +1,4 @@
-/** Fastify on Node, with postgres.js, which prepares statements and pipelines them by itself. */
+/** Fastify on Node, with postgres.js, which prepares and pipelines statements by itself. */
 import postgres from 'postgres'
 import { serve } from './fastify.ts'
 import { INSERT_PRODUCT, type PageRow, SELECT_PAGE, SELECT_PRODUCT_AS_JSON } from './statements.ts'

@@ -1,4 +1,4 @@
-/** The service on Fastify, whatever driver asks the database. */
+/** The service on Fastify, for any database driver. */
 import Fastify from 'fastify'
 import { LIMIT_DEFAULT, type PageRow, productsOf } from './statements.ts'
 
@@ -17,14 +17,14 @@ interface Page {
   limit: number
 }
 
-/** What a driver is asked, each in one round trip. */
+/** The queries of a driver, each in one round trip. */
 export interface Queries {
   productAsJson: (id: number) => Promise<string | undefined>
   page: (skip: number, limit: number) => Promise<PageRow[]>
   insert: (product: ProductCreate) => Promise<number>
 }
 
-// No schemas for answers: Fastify's compiled serializers were slower than V8's JSON.stringify.
+// No response schemas: Fastify's compiled serializers were slower than V8's JSON.stringify.
 const params = { type: 'object', required: ['id'], properties: { id: { type: 'integer' } } }
 const querystring = {
   type: 'object',

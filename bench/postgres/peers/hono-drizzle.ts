@@ -1,6 +1,6 @@
 /**
- * Hono on Bun, with Drizzle's prepared relational queries over Bun.SQL: over postgres.js or node-postgres, on Bun or on
- * Node, they took more processor time.
+ * Hono on Bun, with Drizzle's prepared relational queries over Bun.SQL. Over postgres.js or node-postgres, on Bun or Node,
+ * they took more CPU time.
  */
 import { asc, eq, placeholder, relations, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sql'

@@ -1,11 +1,9 @@
-/** What the peers ask of the database. Each takes of it what was fastest with its driver. */
+/** The peers' SQL. Each peer uses the statements that were fastest with its driver. */
 
 export const EMBEDDED_MAX = 100
 export const LIMIT_DEFAULT = 100
 
-/**
- * A whole product as JSON text, put together by the database: one row instead of one for each review. Parameter: id.
- */
+/** A whole product as JSON text from the database: one row instead of one per review. Parameter: id. */
 export const SELECT_PRODUCT_AS_JSON = `
   SELECT row_to_json(shown)::text AS json FROM (
     SELECT id, name, description, price, (
@@ -18,7 +16,7 @@ export const SELECT_PRODUCT_AS_JSON = `
     FROM products WHERE id = $1
   ) AS shown`
 
-/** A product, where `id` is null, or a review: its comment is the `text` then. */
+/** A product if `id` is null, else a review with its comment in `text`. */
 export interface PageRow {
   product_id: number
   id: number | null
@@ -30,8 +28,8 @@ export interface PageRow {
 }
 
 /**
- * A page of products, and then all their reviews, in one statement and one look at each table. For a page, that took less
- * than JSON by the database, a lateral join, or two statements at once. Parameters: skip, limit.
+ * A page of products, then all their reviews, in one statement that reads each table once. For a page, that was cheaper than
+ * JSON from the database, a lateral join, or two concurrent statements. Parameters: skip, limit.
  */
 export const SELECT_PAGE = `
   WITH page AS MATERIALIZED (

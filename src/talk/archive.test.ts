@@ -163,7 +163,7 @@ let a
     writeFileSync(file, 'mine')
     const there = await place.pipe(logIn('ada'), ['--export', file])
     expect(there.status).toBe(1)
-    expect(there.errors).toEndWith(`stockroom: ${file} is there already; an export overwrites nothing\n`)
+    expect(there.errors).toEndWith(`stockroom: ${file} already exists; an export overwrites nothing\n`)
     expect(readFileSync(file, 'utf8')).toBe('mine')
     const nowhere = await place.pipe(logIn('ada'), ['--export', join(place.folder, 'no/such/folder.md')])
     expect(nowhere.status).toBe(1)
@@ -177,7 +177,7 @@ let a
     for (const no of ['n', '', 'nonsense', 'yess']) {
       const { status, errors } = await place.pipe([...logIn('ada'), no], ['--forget'])
       expect(status).toBe(0)
-      expect(errors).toContain('Delete all messages of ada, 2 of them, for good? [y/N] ')
+      expect(errors).toContain('Delete all 2 messages of ada for good? [y/N] ')
       expect(errors, no).toEndWith('Nothing was deleted.\n')
     }
     expect((await place.pipe(logIn('ada'), ['--forget'])).errors).toEndWith('Nothing was deleted.\n')
@@ -200,7 +200,7 @@ let a
     await session.shows('All of it')
     await place.pipe([...logIn('ada'), 'yes'], ['--forget'])
     await call.finish()
-    await session.shows(/All of it\nThe room was emptied meanwhile: the answer is not stored\.\n\nada>$/)
+    await session.shows(/All of it\nThe room was emptied in the meantime: the answer is not stored\.\n\nada>$/)
     expect(await texts(place, 'ada', ['--last', '9'])).toEqual([])
   })
 

@@ -5,19 +5,19 @@ import { safeLine, safeText } from './safe-text.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { headline, jsonOf, markdownOf } from './transcript.ts'
 
-/** Prompts that are read at once, each with its answer. */
+/** Number of prompts read at a time, each with its answer. */
 const TURNS_READ = 100
 
 /** The mode of an exported file. */
-const OWNER_ALONE = 0o600
+const OWNER_ONLY = 0o600
 
-/** Which of a room's messages are printed: the last so many of those with all these words. `null` stands for all. */
+/** Selects messages of a room: those that contain all the words, and of those the last `last`. `null` sets no limit. */
 export interface Selection {
   readonly last: number | null
   readonly words: string | null
 }
 
-/** Prints messages of the room to the standard output: to be read, or one line of JSON each. Ctrl-C ends it. */
+/** Prints messages of the room to standard output, laid out or as one line of JSON each. Ctrl-C stops it. */
 export async function printMessages(
   terminal: Terminal,
   rooms: RoomRepository,
@@ -45,7 +45,7 @@ async function* selected(rooms: RoomRepository, room: string, { last, words }: S
   if (words === null && last !== null) return yield* await rooms.last(room, last)
   const found: Message[] = []
   for await (const message of allMessages(rooms, room)) {
-    if (words !== null && !holdsAll(message.text, words)) continue
+    if (words !== null && !containsAll(message.text, words)) continue
     if (last === null) yield message
     else if (found.push(message) > last) found.shift()
   }
@@ -53,8 +53,8 @@ async function* selected(rooms: RoomRepository, room: string, { last, words }: S
 }
 
 /**
- * Writes the room as markdown into a new file, for its owner alone. Throws an `OperatorError` when it cannot be written; no
- * part of it is left then.
+ * Writes the room to a new markdown file that only its owner can read. If that fails, throws an `OperatorError` and leaves
+ * no partial file.
  */
 export async function exportRoom(terminal: Terminal, rooms: RoomRepository, room: string, path: string): Promise<void> {
   await using file = await newFile(path)
@@ -68,35 +68,35 @@ export async function exportRoom(terminal: Terminal, rooms: RoomRepository, room
     terminal.say(`${safeLine(path)} has all ${messages} messages of ${room}.`)
   } catch (error) {
     await unlink(path)
-    if (isOfSystem(error)) throw new OperatorError(`cannot write ${path}: ${error.message}`)
+    if (isSystemError(error)) throw new OperatorError(`cannot write ${path}: ${error.message}`)
     throw error
   }
 }
 
 async function newFile(path: string): Promise<FileHandle> {
   try {
-    return await open(path, 'wx', OWNER_ALONE)
+    return await open(path, 'wx', OWNER_ONLY)
   } catch (error) {
-    if (!isOfSystem(error)) throw error
-    if (error.code === 'EEXIST') throw new OperatorError(`${path} is there already; an export overwrites nothing`)
+    if (!isSystemError(error)) throw error
+    if (error.code === 'EEXIST') throw new OperatorError(`${path} already exists; an export overwrites nothing`)
     throw new OperatorError(`cannot write ${path}: ${error.message}`)
   }
 }
 
-function isOfSystem(error: unknown): error is NodeJS.ErrnoException {
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'code' in error && 'syscall' in error
 }
 
-/** Deletes the room's messages, if the user says yes to it. */
-export async function forgetRoom(terminal: Terminal, rooms: RoomRepository, room: string): Promise<void> {
+/** Deletes the room's messages if the user confirms. */
+export async function emptyRoom(terminal: Terminal, rooms: RoomRepository, room: string): Promise<void> {
   const count = await rooms.count(room)
-  const answer = await terminal.ask({ text: `Delete all messages of ${room}, ${count} of them, for good? [y/N] ` })
+  const answer = await terminal.ask({ text: `Delete all ${count} messages of ${room} for good? [y/N] ` })
   if (!/^\s*y(es)?\s*$/i.test(answer ?? '')) return terminal.say('Nothing was deleted.')
-  await rooms.forget(room)
+  await rooms.deleteMessages(room)
   terminal.say('All messages were deleted.')
 }
 
-/** Turn by turn, in pieces, so that a room of any length can be read. */
+/** Reads a room of any length, a number of turns at a time. */
 async function* allMessages(rooms: RoomRepository, room: string): AsyncGenerator<Message> {
   let lastPrompt = 0
   for (;;) {
@@ -107,7 +107,7 @@ async function* allMessages(rooms: RoomRepository, room: string): AsyncGenerator
   }
 }
 
-function holdsAll(text: string, words: string): boolean {
+function containsAll(text: string, words: string): boolean {
   const folded = text.toLowerCase()
   return words
     .trim()

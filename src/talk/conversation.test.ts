@@ -165,7 +165,7 @@ withEachEngine('a conversation', engine => {
     await call.answer('Long.')
     const { output, errors } = await talking
     expect(output).toBe('Long.\n')
-    expect(errors).toContain('That has 32769 characters, and at most 32768 can be sent: shorten it.')
+    expect(errors).toContain('The prompt has 32769 characters, and the limit is 32768: shorten it.')
   })
 
   test('two terminals of one user at once lose nothing, and each answer belongs to its prompt', async () => {
@@ -228,7 +228,7 @@ withEachEngine('a conversation', engine => {
     await session.kill('SIGKILL')
     await call.closed
     const again = await place.enter('ada')
-    expect(again.screen()).toContain('1 message is kept here.')
+    expect(again.screen()).toContain('1 message is stored here.')
     expect(again.screen()).not.toContain('Once upon')
     again.type('Again\r')
     const next = await place.model.nextCall()

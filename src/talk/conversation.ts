@@ -2,39 +2,39 @@ import type { ChatModel } from '../models/chat-model.ts'
 import type { Message, RoomRepository } from './rooms/repository.ts'
 import { SafeText } from './safe-text.ts'
 
-/** Stored messages that the model is told before the prompt. */
-const MESSAGES_TOLD = 50
+/** Number of stored messages sent to the model before the prompt. */
+const CONTEXT_MESSAGES_MAX = 50
 
 const SYSTEM_INSTRUCTION = 'You are a helpful assistant.'
 
-/** How an answer ended that did not fail. */
+/** The end of a turn that did not fail. */
 export interface TurnEnd {
-  /** The signal said stop before the model was done. */
+  /** Whether the signal was aborted before the answer was complete. */
   readonly stopped: boolean
-  /** Whether what came of the answer is stored. Not when nothing came, or the room was emptied meanwhile. */
-  readonly kept: boolean
+  /** Whether the answer is stored. It is not if it is empty, or if the room was emptied in the meantime. */
+  readonly stored: boolean
 }
 
 export interface Conversation {
-  /** The user's name, and the room's. */
+  /** The name of the user and of the room. */
   readonly room: string
   readonly rooms: RoomRepository
   readonly model: ChatModel
 }
 
 /**
- * One turn: stores the prompt, asks the model, yields its answer as it comes, and stores that at its end. What is
- * yielded is safe to show at a terminal, and what is stored is just that.
+ * Runs one turn: stores the prompt, asks the model, yields the answer as it arrives, and stores it at the end. The yielded
+ * text is safe to show at a terminal, and the same text is stored.
  *
- * When the signal says stop, what came is stored, marked as stopped. Throws an `AnswerError` when the model fails: then
- * nothing but the prompt is stored. Throws a `DatabaseUnavailableError` when something cannot be stored.
+ * If the signal is aborted, the partial answer is stored and marked as stopped. If the model fails, throws an
+ * `AnswerError`, and only the prompt is stored. Throws a `DatabaseUnavailableError` if something cannot be stored.
  */
 export async function* turn(
   { room, rooms, model }: Conversation,
   prompt: string,
   signal: AbortSignal,
 ): AsyncGenerator<string, TurnEnd, undefined> {
-  const { id, before } = await rooms.keepPrompt(room, prompt, MESSAGES_TOLD)
+  const { id, before } = await rooms.addPrompt(room, prompt, CONTEXT_MESSAGES_MAX)
   const safe = new SafeText()
   let text = ''
   const pieces = model.answer({ system: SYSTEM_INSTRUCTION, prompt: textForModel(before, prompt), signal })
@@ -47,16 +47,16 @@ export async function* turn(
   text += rest
   if (rest !== '') yield rest
   const stopped = signal.aborted
-  const kept = text !== '' && (await rooms.keepAnswer(id, text, stopped))
-  return { stopped, kept }
+  const stored = text !== '' && (await rooms.addAnswer(id, text, stopped))
+  return { stopped, stored }
 }
 
-/** The messages from before the prompt, each as `<sender>: <text>`, then the prompt, with one line break between all. */
+/** The earlier messages, each as `<sender>: <text>`, then the prompt, separated by line breaks. */
 function textForModel(before: readonly Message[], prompt: string): string {
   return [...before.map(({ sender, text }) => `${sender}: ${text}`), prompt].join('\n')
 }
 
-/** Whether what was typed ends the session: the word alone, in any letter case, and not among other lines. */
+/** Whether the input ends the session: the word alone, in any letter case, with no other lines. */
 export function isQuit(text: string): boolean {
   return /^\s*quit\s*$/i.test(text)
 }

@@ -1,18 +1,18 @@
-/** A fenced block of code (CommonMark 4.5), as its first line opens it. */
+/** The opening line of a fenced code block (CommonMark 4.5). */
 export interface Fence {
-  /** Blanks before the marks. */
+  /** Spaces before the marks. */
   readonly indentation: number
   /** The marks: at least three backticks or tildes. */
   readonly marks: string
-  /** The first word behind the marks; empty when there is none. */
+  /** The first word after the marks; empty if there is none. */
   readonly label: string
 }
 
 const OPENING = /^( *)(`{3,}(?=[^`]*$)|~{3,})\s*(\S*)/
 
 export function openingFence(line: string): Fence | null {
-  const [, blanks = '', marks, label = ''] = OPENING.exec(line) ?? []
-  return marks === undefined ? null : { indentation: blanks.length, marks, label }
+  const [, spaces = '', marks, label = ''] = OPENING.exec(line) ?? []
+  return marks === undefined ? null : { indentation: spaces.length, marks, label }
 }
 
 export function closesFence(line: string, { marks }: Fence): boolean {

@@ -12,10 +12,10 @@ export const talk: Part = {
       operands: '',
       summary: 'Talk with a language model at the terminal, in a room of your own.',
       settings: [...databaseSettings, chatModel, chatBaseUrl, exportFile, last, search, json, forget],
-      note: `With --export, --last, --search or --forget, it does that with your room instead of talking.
+      note: `With --export, --last, --search or --forget, the command does that with your room and exits.
 
-The history is kept in the database: unless --database names another one, that is the file data/stockroom.db in the
-folder where it is started. Such a file is made readable by its owner alone.
+The history is stored in the database: by default in the file data/stockroom.db in the current folder. A new file is
+readable by its owner only.
 
 ${CREDENTIALS_NOTE}`,
       run: async line => (await import('./talk.ts')).talk(line),

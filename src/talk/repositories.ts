@@ -6,7 +6,7 @@ import { postgresRooms } from './rooms/postgres.ts'
 import type { RoomRepository } from './rooms/repository.ts'
 import { sqliteRooms } from './rooms/sqlite.ts'
 
-/** Where accounts and rooms are stored: all that an engine must do. */
+/** The storage of accounts and rooms, for either engine. */
 export interface Repositories {
   readonly accounts: AccountRepository
   readonly rooms: RoomRepository

@@ -15,7 +15,7 @@ export function postgresAccounts(database: PostgresDatabase): AccountRepository 
     register: async ({ username, passwordDigest }) =>
       (await database.write(REGISTER, username, passwordDigest)).length > 0,
     find: async username => {
-      // PostgreSQL stores no such text.
+      // PostgreSQL cannot store U+0000, so there is no such account.
       if (username.includes('\0')) return null
       return (await database.read<{ username: string; passwordDigest: string }>(SELECT, username))[0] ?? null
     },

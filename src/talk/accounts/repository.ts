@@ -1,13 +1,12 @@
-/** Who may talk. */
 interface Account {
   readonly username: string
   readonly passwordDigest: string
 }
 
-/** What a store of accounts must do. A write is on the disk when it resolves. */
+/** The storage of accounts. A write is on the disk when its promise resolves. */
 export interface AccountRepository {
-  /** Makes the account and the room that is named after it. False when the name is taken, and nothing was changed. */
+  /** Creates the account and its room. Resolves to false, and changes nothing, if the name is taken. */
   register(account: Account): Promise<boolean>
-  /** `null` when there is no account of that name, spelled exactly so. */
+  /** Resolves to `null` if there is no account with exactly this name. */
   find(username: string): Promise<Account | null>
 }

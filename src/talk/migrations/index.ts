@@ -1,5 +1,5 @@
 import type { Migrations } from '../../database/migrations.ts'
-// Imported as text, because the compiled program has no folder to scan.
+// Imported as text, because the compiled program has no folder to read them from.
 import postgres from './postgres/0003_talk.sql' with { type: 'text' }
 import postgresKeys from './postgres/0006_talk_keys.sql' with { type: 'text' }
 import sqlite from './sqlite/0003_talk.sql' with { type: 'text' }

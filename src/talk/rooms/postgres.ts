@@ -10,7 +10,7 @@ interface MessageRow {
   readonly stopped: boolean
 }
 
-/** Times as milliseconds since 1970. */
+/** Times are milliseconds since 1970. */
 const COLUMNS = `
   message.id::float8 AS id, message.sender, message.text, (extract(epoch FROM message.sent_at) * 1000)::float8 AS sent_at,
   message.answer_to::float8 AS answer_to, message.stopped`
@@ -18,11 +18,11 @@ const LAST = `
   SELECT ${COLUMNS} FROM (
     SELECT * FROM messages WHERE room = $1::text ORDER BY id DESC LIMIT $2::bigint
   ) AS message`
-/** Each answer behind its prompt, also where two terminals asked at once. */
+/** Each answer follows its prompt, even if two terminals asked at the same time. */
 const BY_TURN = 'ORDER BY coalesce(message.answer_to, message.id), message.id'
 
-/** The room is held until the prompt is stored, so that of two prompts at once the later one knows of the other. */
-const HOLD = 'SELECT name FROM rooms WHERE name = $1::text FOR UPDATE'
+/** Locks the room until the prompt is stored. Of two prompts at the same time, the second sees the first. */
+const LOCK_ROOM = 'SELECT name FROM rooms WHERE name = $1::text FOR UPDATE'
 const INSERT_PROMPT = `
   INSERT INTO messages (room, sender, text) VALUES ($1::text, $1::text, $2::text) RETURNING id::float8 AS id`
 const INSERT_ANSWER = `
@@ -38,15 +38,15 @@ const SELECT_PROMPTS = `
 
 export function postgresRooms(database: PostgresDatabase): RoomRepository {
   return {
-    keepPrompt: (room, text, limit) =>
+    addPrompt: (room, text, limit) =>
       database.transaction(async query => {
-        await query(HOLD, room)
+        await query(LOCK_ROOM, room)
         const before = await query<MessageRow>(`${LAST} ORDER BY message.id`, room, limit)
-        const [kept] = await query<{ id: number }>(INSERT_PROMPT, room, text)
-        if (!kept) throw new Error('an inserted prompt has no id')
-        return { id: kept.id, before: before.map(messageOf) }
+        const [added] = await query<{ id: number }>(INSERT_PROMPT, room, text)
+        if (!added) throw new Error('the inserted prompt has no id')
+        return { id: added.id, before: before.map(messageOf) }
       }),
-    keepAnswer: async (promptId, text, stopped) =>
+    addAnswer: async (promptId, text, stopped) =>
       (await database.write(INSERT_ANSWER, promptId, MODEL_SENDER, text, stopped ? 1 : 0)).length > 0,
     last: async (room, limit) => (await database.read<MessageRow>(`${LAST} ${BY_TURN}`, room, limit)).map(messageOf),
     turns: async (room, afterPromptId, limit) =>
@@ -60,7 +60,7 @@ export function postgresRooms(database: PostgresDatabase): RoomRepository {
       )
       return found?.count ?? 0
     },
-    forget: async room => {
+    deleteMessages: async room => {
       await database.write('DELETE FROM messages WHERE room = $1::text', room)
     },
   }

@@ -12,7 +12,7 @@ interface MessageRow {
 
 const COLUMNS = 'message.id, sender, text, sent_at, answer_to, stopped'
 const IN_ROOM = 'room = ?'
-/** Each answer behind its prompt, also where two terminals asked at once. */
+/** Each answer follows its prompt, even if two terminals asked at the same time. */
 const BY_TURN = 'ORDER BY coalesce(answer_to, id), id'
 
 export function sqliteRooms(database: SqliteDatabase): RoomRepository {
@@ -45,20 +45,20 @@ export function sqliteRooms(database: SqliteDatabase): RoomRepository {
   const remove = database.prepare<[room: string]>(`DELETE FROM messages WHERE ${IN_ROOM}`)
 
   return {
-    keepPrompt: (room, text, limit) =>
+    addPrompt: (room, text, limit) =>
       database.write(() => {
         const before = selectLast.all(room, limit).map(messageOf)
         const { lastInsertRowid } = insertPrompt.run(room, room, text, Date.now())
         return { id: Number(lastInsertRowid), before }
       }),
-    keepAnswer: (promptId, text, stopped) =>
+    addAnswer: (promptId, text, stopped) =>
       database.write(() => insertAnswer.run(MODEL_SENDER, text, Date.now(), stopped ? 1 : 0, promptId).changes > 0),
     last: async (room, limit) => database.snapshot(() => selectLastByTurn.all(room, limit).map(messageOf)),
     turns: async (room, afterPromptId, limit) =>
       database.snapshot(() => selectTurns.all(room, afterPromptId, limit).map(messageOf)),
     prompts: async (room, limit) => database.snapshot(() => selectPrompts.all(room, limit).map(({ text }) => text)),
     count: async room => database.snapshot(() => selectCount.get(room)?.count ?? 0),
-    forget: room =>
+    deleteMessages: room =>
       database.erase(() => {
         remove.run(room)
       }),

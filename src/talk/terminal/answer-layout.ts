@@ -4,26 +4,26 @@ import type { CodeHighlighting, Highlighter } from './highlighter.ts'
 import { markdownLines } from './markdown.ts'
 import { style } from './style.ts'
 
-/** An answer as lines for the terminal, while it comes. */
+/** Lays out an answer in lines for the terminal as it arrives. */
 export interface AnswerLayout {
   append(text: string): void
-  /** Nothing more comes: all lines are final. */
+  /** Ends the answer: all lines are final. */
   end(): void
-  /** The final lines that were not taken yet. */
+  /** The final lines since the last call. */
   takeFinal(): string[]
-  /** The lines after them, as if the answer ended here, none wider than the terminal. They may change. */
+  /** The lines after the final ones, as if the answer ended here. None is wider than the terminal. They may still change. */
   open(): string[]
 }
 
-/** The marks of a list item or quotation, behind which its further lines are indented. */
+/** The marks of a list item or quotation. Its further lines are indented by their width. */
 const MARKS = /^ *(?:(?:[-*+]|\d{1,9}[.)]|>) +)*/
 
 const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?: |$)/
 
-/** As wide as the most that a tab takes at a terminal. */
+/** The greatest width of a tab at a terminal. */
 const TAB = ' '.repeat(8)
 
-/** The text as the model wrote it, wrapped between words. Code is not wrapped. */
+/** The text as the model wrote it, wrapped at words. Code is not wrapped. */
 export class PlainLayout implements AnswerLayout {
   readonly #width: number
   readonly #final: string[] = []
@@ -72,21 +72,21 @@ interface OpenCode {
 }
 
 /**
- * The text as markdown, laid out block by block. A line of code is final when it is whole, any other block when the next
- * begins. So the work for a piece grows with its block alone.
+ * The text as markdown, laid out block by block. A line of code is final when it is complete, any other block when the next
+ * one begins. So the work for a piece depends on the length of its block only.
  */
 export class MarkdownLayout implements AnswerLayout {
   readonly #width: number
   readonly #highlighter: Highlighter
   readonly #final: string[] = []
-  /** The whole lines of the block that is being written, none of them blank before the first that is not. */
+  /** The complete lines of the open block, without leading blank lines. */
   #block: string[] = []
-  /** What has come of the next line. */
+  /** The incomplete next line. */
   #line = ''
   #code: OpenCode | null = null
-  /** Blanks before each line of the block: it goes on with a list item in which there was code. */
+  /** Indentation of the block's lines, if the block continues a list item after code in it. */
   #margin = 0
-  /** Whether an empty line comes before what is next. */
+  /** Whether to put an empty line before the next lines. */
   #gap = false
   #isEmpty = true
 
@@ -146,7 +146,7 @@ export class MarkdownLayout implements AnswerLayout {
     }
   }
 
-  /** Whether nothing from this line on can change how the block before it is laid out. */
+  /** Whether the block before this line is complete, so that its layout can no longer change. */
   #beginsBlock(line: string): boolean {
     const indentation = indentationOf(line)
     if (indentation < this.#margin) return true
@@ -186,8 +186,8 @@ function indentationOf(line: string): number {
 }
 
 /**
- * The lines as a terminal breaks them: code is not wrapped, and what has no room is too wide. What may be drawn again must
- * be known row by row.
+ * Splits lines into the rows of the screen, as the terminal does with lines that are too wide, such as code. Lines can be
+ * redrawn only if their rows are known.
  */
 function screenRows(lines: readonly string[], width: number): string[] {
   return lines.flatMap(line => {

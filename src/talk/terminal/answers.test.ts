@@ -231,7 +231,7 @@ test('Ctrl-C stops an answer and keeps its text so far, marked, and the session 
   await call.send('Once upon a')
   await session.shows('Once upon a')
   session.type(CTRL_C)
-  await session.shows(/Once upon a\n\[stopped; what came is kept\]\n\nada>$/)
+  await session.shows(/Once upon a\n\[stopped; the answer so far is stored\]\n\nada>$/)
   await call.closed
   session.type('Go on\r')
   const next = await place.model.nextCall()

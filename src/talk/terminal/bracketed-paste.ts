@@ -1,25 +1,25 @@
-// Bracketed paste: the terminal marks what is pasted, so that a line break in it is not Enter.
+// Bracketed paste: the terminal marks pasted text, so that a line break in it is not taken for Enter.
 // https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h2-Bracketed-Paste-Mode
 export const PASTE_ON = '\x1b[?2004h'
 export const PASTE_OFF = '\x1b[?2004l'
 const PASTE_BEGIN = '\x1b[200~'
 const PASTE_END = '\x1b[201~'
 
-/** So much of the mark of a beginning is not a key's beginning. */
+/** Shortest prefix of the paste marker that no key sends. */
 const BEGIN_CERTAIN_CHARACTERS = 3
 
-/** What came from the keyboard in one: keys, or pasted text. */
+/** A part of the input: keys, or pasted text. */
 export interface Typed {
   readonly text: string
   readonly isPasted: boolean
 }
 
-/** Tells what is pasted from what is typed, however the terminal's bytes were cut into pieces. */
+/** Separates pasted text from keys, however the terminal's bytes were cut into pieces. */
 export class BracketedPaste {
   #held = ''
   #isPasting = false
 
-  /** The parts of what came, none of them empty. The beginning of a mark is held back until the rest comes. */
+  /** The parts of the input, none of them empty. An incomplete marker is held back until the rest of it arrives. */
   split(chunk: string): Typed[] {
     const parts: Typed[] = []
     let rest = this.#held + chunk
@@ -37,7 +37,7 @@ export class BracketedPaste {
     }
   }
 
-  /** How much of a mark has come at the end of this text. */
+  /** The length of an incomplete marker at the end of the text. */
   #cutMark(text: string, mark: string): number {
     const least = this.#isPasting ? 1 : BEGIN_CERTAIN_CHARACTERS
     for (let length = mark.length - 1; length >= least; length -= 1) {

@@ -72,7 +72,7 @@ test('a paste that is far too long is refused, and the keyboard goes on working,
   await call.finish()
   await session.shows(/\|(?: x+)?$/)
   session.type('\r')
-  await session.shows(/can be\s+sent: shorten it\.\n(\nada>|ada>)/)
+  await session.shows(/limit\s+is\s+32768: shorten it\.\n(\nada>|ada>)/)
   session.type('Second\r')
   expect((await answered(place, session, 'Yes')).split('\n').at(-1)).toEndWith('Second')
 })
@@ -143,12 +143,12 @@ test('a returning user sees the last messages of the room, long ones cut', async
   const session = await place.enter('ada')
   session.type('quit\r')
   await session.ended
-  const shown = session.screen().replace(/of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/, 'of TIME')
+  const shown = session.screen().replace(/from \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/, 'from TIME')
   expect(shown.slice(shown.indexOf('Welcome'))).toBe(`\
 Welcome, ada.
 Ctrl-C stops an answer, Alt-Enter breaks a line, arrow-up recalls, quit leaves.
 
-6 messages are kept here. The last, of TIME:
+6 messages are stored here. The last is from TIME:
 
 ada> a question
 | of two lines
@@ -195,6 +195,6 @@ test('thousands of empty lines pasted before a word block nothing', async () => 
   await session.shows(/\| word$/)
   const sentAt = performance.now()
   session.type('\r')
-  await session.shows(/^That has \d+ characters, and at most 32768 can be sent/m)
+  await session.shows(/^The prompt has \d+ characters, and the limit is 32768/m)
   expect(performance.now() - sentAt).toBeLessThan(1_500)
 })

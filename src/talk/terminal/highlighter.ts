@@ -4,7 +4,7 @@ import { type StyleRule, themeOf } from '../../highlighting/theme.ts'
 
 type Color = Parameters<typeof styleText>[0]
 
-/** The terminal's color for each kind of code. */
+/** The terminal color for each kind of token. */
 const RULES: readonly StyleRule<Color>[] = [
   { style: 'gray', scope: ['comment', 'punctuation.definition.comment'] },
   { style: 'green', scope: ['string', 'punctuation.definition.string', 'markup.inserted'] },
@@ -17,16 +17,16 @@ const RULES: readonly StyleRule<Color>[] = [
   },
 ]
 
-/** Paints the lines of one code block, in their order, in the terminal's colors. */
+/** Highlights the lines of one code block, called in their order. */
 export type CodeHighlighting = (line: string) => string
 
-/** Highlights code in the known languages; shows other code as it is. */
+/** Highlights code in the known languages; leaves other code unchanged. */
 export interface Highlighter {
-  /** Begins a code block. `label` is the first word behind a fence's marks; it is not trusted. */
+  /** Starts a code block. `label` is untrusted text: the first word after a fence's marks. */
   readonly open: (label: string) => CodeHighlighting
 }
 
-/** Loads the highlighter, in some 50 ms. */
+/** Loads the highlighter. Takes about 50 ms. */
 export async function openHighlighter(): Promise<Highlighter> {
   const highlighter = await openSharedHighlighter(themeOf(RULES))
   return {
@@ -37,12 +37,12 @@ export async function openHighlighter(): Promise<Highlighter> {
       return line => {
         const tokenized = tokenizer.line(line, state)
         state = tokenized.state
-        return tokenized.runs.map(painted).join('')
+        return tokenized.runs.map(colored).join('')
       }
     },
   }
 }
 
-function painted({ text, style }: { text: string; style: Color | null }): string {
+function colored({ text, style }: { text: string; style: Color | null }): string {
   return style === null ? text : styleText(style, text, { validateStream: false })
 }

@@ -1,22 +1,22 @@
-/** How something is asked. */
+/** A question to the user. */
 export interface Question {
   readonly text: string
-  /** What is typed is not shown. */
+  /** Hides the answer while it is typed. */
   readonly isHidden?: boolean
-  /** The answer may have several lines, pasted or with Alt-Enter between them. */
-  readonly isBlock?: boolean
-  /** Earlier answers that arrow-up brings back, the newest first. */
-  readonly recalled?: readonly string[]
+  /** Allows several lines, pasted or separated with Alt-Enter. */
+  readonly isMultiline?: boolean
+  /** Earlier answers for arrow-up, the newest first. */
+  readonly history?: readonly string[]
 }
 
-/** Where the user's words come from: a keyboard, or a pipe. */
+/** The source of the user's input: a keyboard or a pipe. */
 export interface Input extends Disposable {
-  /** What is answered; `null` when whoever answers leaves. One question at a time. */
+  /** Asks one question at a time. Resolves to the answer, or to `null` if the user leaves. */
   ask(question: Question): Promise<string | null>
-  /** Calls back when Ctrl-C is typed while nothing is asked. */
-  onInterrupt(interrupted: (() => void) | null): void
-  /** What was typed or read ahead of the questions is not answered with. */
-  forgetAhead(): void
-  /** As if whoever answers had left. */
+  /** Sets the callback for a Ctrl-C that is typed while no question is open. */
+  onInterrupt(callback: (() => void) | null): void
+  /** Discards input that arrived before it was asked for. */
+  discardTypeAhead(): void
+  /** Ends the input, as if the user had left. */
   leave(): void
 }

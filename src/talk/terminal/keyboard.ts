@@ -5,41 +5,41 @@ import { safeText } from '../safe-text.ts'
 import { BracketedPaste, PASTE_OFF, PASTE_ON, type Typed } from './bracketed-paste.ts'
 import type { Input, Question } from './input.ts'
 
-/** What is typed while nothing is asked; more is dropped. */
+/** Limit on keys typed while no question is open; more are dropped. */
 const TYPED_AHEAD_MAX_CHARACTERS = 65_536
 
-/** What is pasted into one answer; more is dropped. It is far more than any answer may be long. */
+/** Limit on text pasted into one answer; more is dropped. Much more than any answer may have. */
 const PASTED_MAX_CHARACTERS = 1_048_576
 
 const INTERRUPT = '\x03'
 
-/** Before each further line, as Node's editor shows a recalled answer of several lines. */
+/** Prompt of each further line, as in Node's editor. */
 export const NEXT_LINE = '| '
 
-/** A line break that is typed, with Alt (which sends ESC before the key) if it does not end the answer. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+/** A typed line break. With Alt, which sends ESC before the key, it does not end the answer. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match it
 const TYPED_BREAK = /(\x1b)?(?:\r\n?|\n)/
 const PASTED_BREAK = /\r\n?|\n/
 
 /** A question that waits for its answer. */
-interface Asked {
+interface OpenQuestion {
   readonly question: Question
   readonly editor: Interface
-  /** The lines of a block that are ready. */
+  /** The complete lines of the answer. */
   readonly lines: string[]
   pastedCharacters: number
   readonly answer: (text: string | null) => void
 }
 
 /**
- * A keyboard at a terminal. Node's line editor edits; what reaches it is held back here while nothing is asked, so that
- * what is typed ahead is neither shown nor lost, and a password that is typed ahead stays unseen.
+ * A keyboard at a terminal. Node's line editor does the editing, and gets its input from here. Keys typed while no question
+ * is open are held back, so that they are not lost and a password among them is not shown.
  */
 export class Keyboard implements Input {
   readonly #input: ReadStream
   readonly #output: NodeJS.WritableStream
-  readonly #marksPaste: boolean
-  /** What the editor reads: `data` for keys, `keypress` for pasted text. */
+  readonly #bracketsPaste: boolean
+  /** The editor's input: `data` events for keys, `keypress` events for pasted text. */
   readonly #keys = new Readable({ read() {} })
   readonly #typed = (text: string) => this.#receive(text)
   readonly #ended = () => this.leave()
@@ -48,14 +48,14 @@ export class Keyboard implements Input {
   readonly #paste = new BracketedPaste()
   #ahead: Typed[] = []
   #isBreakingLine = false
-  #asked: Asked | null = null
-  #interrupted: (() => void) | null = null
+  #question: OpenQuestion | null = null
+  #onInterrupt: (() => void) | null = null
   #hasLeft = false
 
-  constructor(input: ReadStream, output: NodeJS.WritableStream, marksPaste: boolean) {
+  constructor(input: ReadStream, output: NodeJS.WritableStream, bracketsPaste: boolean) {
     this.#input = input
     this.#output = output
-    this.#marksPaste = marksPaste
+    this.#bracketsPaste = bracketsPaste
     this.#setUp(true)
     input.setEncoding('utf8')
     input.on('data', this.#typed)
@@ -73,12 +73,12 @@ export class Keyboard implements Input {
     })
   }
 
-  onInterrupt(interrupted: (() => void) | null): void {
-    this.#interrupted = interrupted
+  onInterrupt(callback: (() => void) | null): void {
+    this.#onInterrupt = callback
     this.#feed()
   }
 
-  forgetAhead(): void {
+  discardTypeAhead(): void {
     this.#ahead = []
   }
 
@@ -99,9 +99,9 @@ export class Keyboard implements Input {
   }
 
   #setUp(isOn: boolean): void {
-    // The terminal may be gone.
+    // The terminal may have been closed.
     if (!this.#input.destroyed) this.#input.setRawMode(isOn)
-    if (this.#marksPaste) this.#output.write(isOn ? PASTE_ON : PASTE_OFF)
+    if (this.#bracketsPaste) this.#output.write(isOn ? PASTE_ON : PASTE_OFF)
   }
 
   #open(question: Question, resolve: (text: string | null) => void): void {
@@ -110,82 +110,82 @@ export class Keyboard implements Input {
       output: question.isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : this.#output,
       terminal: true,
       prompt: question.text,
-      history: [...(question.recalled ?? [])],
+      history: [...(question.history ?? [])],
       removeHistoryDuplicates: true,
     })
-    this.#asked = { question, editor, lines: [], pastedCharacters: 0, answer: resolve }
+    this.#question = { question, editor, lines: [], pastedCharacters: 0, answer: resolve }
     editor.on('line', line => this.#endLine(line))
     editor.on('history', history => {
-      // The lines of a block are recalled as one.
+      // The history has the whole answer, not its single lines.
       if (this.#isBreakingLine) history.shift()
     })
     editor.on('SIGINT', () => this.leave())
     editor.on('SIGTSTP', () => this.#suspend())
     editor.on('close', () => {
-      // By Ctrl-D, and not because the answer is there.
-      if (this.#asked?.editor === editor) this.leave()
+      // The user pressed Ctrl-D: the answer is not complete.
+      if (this.#question?.editor === editor) this.leave()
     })
     if (question.isHidden) this.#output.write(question.text)
     editor.prompt()
   }
 
   #endLine(line: string): void {
-    const asked = this.#asked
-    if (!asked) return
-    // The editor keeps the line breaks of a recalled block as carriage returns.
-    asked.lines.push(line.replaceAll('\r', '\n'))
+    const open = this.#question
+    if (!open) return
+    // In an answer from the history, the editor writes line breaks as carriage returns.
+    open.lines.push(line.replaceAll('\r', '\n'))
     if (this.#isBreakingLine) {
-      asked.editor.setPrompt(NEXT_LINE)
-      asked.editor.prompt()
+      open.editor.setPrompt(NEXT_LINE)
+      open.editor.prompt()
     } else {
-      this.#answer(asked.lines.join('\n'))
+      this.#answer(open.lines.join('\n'))
     }
   }
 
   #answer(text: string | null): void {
-    const asked = this.#asked
-    if (!asked) return
-    this.#asked = null
-    asked.editor.close()
-    if (text === null || asked.question.isHidden) this.#output.write('\n')
-    asked.answer(text)
+    const open = this.#question
+    if (!open) return
+    this.#question = null
+    open.editor.close()
+    if (text === null || open.question.isHidden) this.#output.write('\n')
+    open.answer(text)
   }
 
   #receive(text: string): void {
     for (const typed of this.#paste.split(text)) {
-      if (!this.#asked) this.#keepAhead(typed)
+      if (!this.#question) this.#addTypeAhead(typed)
       else if (!typed.isPasted) this.#ahead.push(typed)
-      else this.#keepPasted(this.#asked, typed.text)
+      else this.#addPasted(this.#question, typed.text)
     }
     this.#feed()
   }
 
-  /** Ctrl-C takes the place of what was typed before it. */
-  #keepAhead({ text, isPasted }: Typed): void {
+  /** Ctrl-C discards the keys typed before it. */
+  #addTypeAhead({ text, isPasted }: Typed): void {
     const interrupt = isPasted ? -1 : text.lastIndexOf(INTERRUPT)
     if (interrupt >= 0) this.#ahead = []
     const room = this.#ahead.reduce((left, part) => left - part.text.length, TYPED_AHEAD_MAX_CHARACTERS)
     if (room > 0) this.#ahead.push({ text: text.slice(Math.max(0, interrupt)).slice(0, room), isPasted })
   }
 
-  #keepPasted(asked: Asked, text: string): void {
-    const room = PASTED_MAX_CHARACTERS - asked.pastedCharacters
+  #addPasted(question: OpenQuestion, text: string): void {
+    const room = PASTED_MAX_CHARACTERS - question.pastedCharacters
     if (room <= 0) return
-    asked.pastedCharacters += text.length
+    question.pastedCharacters += text.length
     this.#ahead.push({ text: text.slice(0, room), isPasted: true })
   }
 
-  /** Hands on what was typed, as long as something is asked. */
+  /** Passes input to the editor while a question is open. */
   #feed(): void {
-    for (let next = this.#ahead[0]; this.#asked && next; next = this.#ahead[0]) this.#feedLine(this.#asked, next)
-    if (!this.#asked && this.#interrupted && this.#ahead.some(isInterrupt)) {
-      this.forgetAhead()
-      this.#interrupted()
+    for (let next = this.#ahead[0]; this.#question && next; next = this.#ahead[0]) this.#feedLine(this.#question, next)
+    if (!this.#question && this.#onInterrupt && this.#ahead.some(isInterrupt)) {
+      this.discardTypeAhead()
+      this.#onInterrupt()
     }
   }
 
-  /** Hands on up to the end of a line, or what there is of it. */
-  #feedLine(asked: Asked, { text, isPasted }: Typed): void {
+  /** Passes on one line, or as much of it as there is. */
+  #feedLine(question: OpenQuestion, { text, isPasted }: Typed): void {
     const lineBreak = (isPasted ? PASTED_BREAK : TYPED_BREAK).exec(text)
     const line = lineBreak ? text.slice(0, lineBreak.index) : text
     const rest = text.slice(line.length + (lineBreak?.[0].length ?? 0))
@@ -193,30 +193,30 @@ export class Keyboard implements Input {
     else this.#ahead[0] = { text: rest, isPasted }
     if (isPasted) this.#insert(safeText(line))
     else if (line !== '') this.#keys.emit('data', line)
-    if (lineBreak) this.#breakLine(asked, isPasted || lineBreak[1] !== undefined)
+    if (lineBreak) this.#breakLine(question, isPasted || lineBreak[1] !== undefined)
   }
 
-  /** At once, since the editor takes longer for each key the longer the line is. */
+  /** Inserts the text at once, because each key takes the editor longer the longer the line is. */
   #insert(text: string): void {
     if (text !== '') this.#keys.emit('keypress', text, { sequence: text, ctrl: false, meta: false, shift: false })
   }
 
-  /** Ends the line in the editor: to go on with the next one, where the answer may have several, or to be done. */
-  #breakLine({ question }: Asked, goesOn: boolean): void {
-    this.#isBreakingLine = goesOn && question.isBlock === true
+  /** Ends the line in the editor, and the answer unless it continues on another line. */
+  #breakLine({ question }: OpenQuestion, continues: boolean): void {
+    this.#isBreakingLine = continues && question.isMultiline === true
     this.#keys.emit('data', '\r')
     this.#isBreakingLine = false
   }
 
   #suspend(): void {
     this.#setUp(false)
-    // All processes of the job, as the terminal would: one that waits for this one, such as npm, must stop, too.
+    // Stop all processes of the job, as the terminal would, including one that waits for this one, such as npm.
     process.kill(0, 'SIGTSTP')
   }
 
   #resume(): void {
     this.#setUp(true)
-    this.#asked?.editor.prompt(true)
+    this.#question?.editor.prompt(true)
   }
 }
 

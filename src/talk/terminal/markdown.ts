@@ -5,7 +5,7 @@ import type { Highlighter } from './highlighter.ts'
 import { style } from './style.ts'
 import { type Alignment, type Cell, tableLines } from './table.ts'
 
-/** However deep it lies, text is not wrapped to less than this. */
+/** Minimum width for text, however deeply nested. */
 const WIDTH_MIN = 10
 
 const BULLET = '• '
@@ -13,7 +13,7 @@ const QUOTE = '│ '
 
 const markdown = new MarkdownIt()
 
-/** Markdown as lines for a terminal of this width, in columns. Code is not wrapped, so that it can be copied. */
+/** Lays out markdown in lines for a terminal of this width. Code is not wrapped, so that it can be copied. */
 export function markdownLines(text: string, width: number, highlighter: Highlighter): string[] {
   return blockLines(markdown.parse(text, {}), Math.max(width, WIDTH_MIN), highlighter)
 }
@@ -21,14 +21,14 @@ export function markdownLines(text: string, width: number, highlighter: Highligh
 function blockLines(tokens: readonly Token[], width: number, highlighter: Highlighter): string[] {
   const lines: string[] = []
   for (const node of nodesOf(tokens)) {
-    // The items of a tight list, and the paragraphs in it, which are hidden, stand close.
+    // There are no blank lines between the items of a tight list, or around their (hidden) paragraphs.
     if (lines.length > 0 && !node.isTight) lines.push('')
     lines.push(...nodeLines(node, width, highlighter))
   }
   return lines
 }
 
-/** A token, or one that opens with all up to the one that closes it. */
+/** A token. If it opens an element, `inner` has the tokens up to the closing one. */
 interface Node {
   readonly token: Token
   readonly inner: readonly Token[]
@@ -122,7 +122,7 @@ function alignmentOf(token: Token): Alignment {
   return alignment === 'center' || alignment === 'right' ? alignment : 'left'
 }
 
-/** Text with its styles, not yet wrapped. */
+/** Styled text, not yet wrapped. */
 function inlineText(tokens: readonly Token[]): string {
   const inline = tokens.find(({ type }) => type === 'inline')
   return styledText(inline?.children ?? [])
@@ -149,7 +149,7 @@ function styledText(tokens: readonly Token[]): string {
         case 'hardbreak':
           return '\n'
         default:
-          // What an entity spells may be a control character, even where none was written.
+          // An entity can stand for a control character.
           return safeText(token.content).replaceAll('\t', ' ')
       }
     })
@@ -160,7 +160,7 @@ function attribute(token: Token, name: string): string {
   return safeText(String(token.attrGet(name) ?? ''))
 }
 
-/** The address is shown, not hidden in the text: who reads it sees where it leads. */
+/** Shows the address, so that the reader sees where the link leads. */
 function linkText(text: string, address: string): string {
   return text === address || text === '' ? style.link(address) : `${style.link(text)} ${style.faint(`(${address})`)}`
 }

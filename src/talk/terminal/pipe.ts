@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream'
 import { safeLine } from '../safe-text.ts'
 import type { Input, Question } from './input.ts'
 
-/** What is read ahead of the questions; then whoever writes has to wait. */
+/** Limit on input read before it is asked for; then the writer has to wait. */
 const READ_AHEAD_MAX_CHARACTERS = 1_048_576
 
-/** Lines from a pipe or a file. A line that is longer than what is read ahead is cut there. */
+/** Lines from a pipe or a file. A line longer than the limit above is cut. */
 export class Pipe implements Input {
   readonly #input: Readable
   readonly #output: NodeJS.WritableStream
@@ -24,7 +24,7 @@ export class Pipe implements Input {
     input.on('error', this.#ended)
   }
 
-  /** The answer is written behind the question, so that both together read like a session at a terminal. */
+  /** Writes the answer after the question, so that the output reads like a session at a terminal. */
   async ask({ text, isHidden = false }: Question): Promise<string | null> {
     this.#output.write(text)
     const line = await new Promise<string | null>(resolve => {
@@ -35,10 +35,10 @@ export class Pipe implements Input {
     return line
   }
 
-  /** No key is pressed in a pipe. */
+  /** A pipe has no keys. */
   onInterrupt(): void {}
 
-  forgetAhead(): void {
+  discardTypeAhead(): void {
     this.#ahead = ''
   }
 
@@ -76,7 +76,7 @@ export class Pipe implements Input {
     this.#waiting = null
   }
 
-  /** The next line without its end; the last one may have none. `null` when there is none yet, or no more. */
+  /** The next line without its line break; `null` if none is complete. The last line needs no line break. */
   #takeLine(): string | null {
     const end = this.#ahead.indexOf('\n')
     const isWhole = end >= 0

@@ -139,7 +139,7 @@ test('if the input is a pipe, Ctrl-C stops an answer first, and leaves the secon
   await call.closed
   const errors = child.stderr.getReader()
   let told = ''
-  while (!/kept\]\n\nada> $/.test(told)) told += new TextDecoder().decode((await errors.read()).value)
+  while (!/stored\]\n\nada> $/.test(told)) told += new TextDecoder().decode((await errors.read()).value)
   // One that came at once would count as the same one.
   await Bun.sleep(300)
   child.kill('SIGINT')
@@ -206,5 +206,5 @@ test('talk keeps its history in the folder where it is started, as --help says',
   expect(existsSync(join(place.folder, 'data/stockroom.db'))).toBe(true)
   const { output } = await run(['talk', '--help'])
   expect(output).toContain('data/stockroom.db')
-  expect(output).toContain('readable by its owner alone')
+  expect(output).toContain('readable by its owner only')
 })

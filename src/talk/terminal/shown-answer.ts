@@ -1,17 +1,17 @@
 import type { WriteStream } from 'node:tty'
 import type { AnswerLayout } from './answer-layout.ts'
 
-/** Pieces that come within this time are drawn together, or within the time that the last drawing took, if that is longer. */
+/** Least time between two drawings. If the last drawing took longer, the next one waits that long. */
 const FRAME_MS = 16
 
-/** Shows an answer while it comes. */
+/** Shows an answer as it arrives. */
 export interface ShownAnswer {
   append(text: string): Promise<void>
-  /** To the end of its last line. */
+  /** Ends the last line. */
   end(): Promise<void>
 }
 
-/** Writes an answer as it is. */
+/** Writes an answer without changes. */
 export class AnswerInPipe implements ShownAnswer {
   readonly #output: NodeJS.WritableStream
   #last = '\n'
@@ -35,20 +35,20 @@ export function written(output: NodeJS.WritableStream, text: string): Promise<vo
   return new Promise(resolve => output.write(text, () => resolve()))
 }
 
-/** Draws an answer at a terminal while it comes. Only what has changed is drawn again: mostly the end of the last line. */
+/** Draws an answer at a terminal as it arrives. Redraws only the changed part, mostly the end of the last line. */
 export class AnswerOnScreen implements ShownAnswer {
   readonly #output: WriteStream
   readonly #layout: AnswerLayout
-  /** The lines that were drawn and may change, behind one that may not; the cursor is behind the last of them. */
+  /** The last final line and the lines after it, as drawn. The cursor is at the end. */
   #drawn: string[] = []
-  /** How many of these are final. */
+  /** The number of these lines that are final. */
   #final = 0
-  /** How many are where they cannot be drawn again. */
+  /** The number of these lines that can no longer be redrawn. */
   #fixed = 0
   #frame: ReturnType<typeof setTimeout> | null = null
-  /** How long the last drawing took: one long block must leave time for the keyboard. */
+  /** Duration of the last drawing. A long block must leave time for the keyboard. */
   #drawingMs = 0
-  // A terminal breaks its lines anew when its width changes: where the earlier ones are then is not known.
+  // When its width changes, a terminal wraps its lines again, so the position of earlier lines is unknown.
   readonly #resized = () => {
     this.#fixed = Math.max(0, this.#drawn.length - 1)
   }
@@ -77,9 +77,9 @@ export class AnswerOnScreen implements ShownAnswer {
     const begunAt = performance.now()
     const final = [...this.#drawn.slice(0, this.#final), ...this.#layout.takeFinal()]
     const lines = [...final, ...this.#layout.open()]
-    // What has scrolled out of the screen cannot be drawn again either.
+    // Lines that have scrolled off the screen cannot be redrawn either.
     const fixed = Math.max(this.#fixed, this.#drawn.length - this.#output.rows + 1)
-    this.#output.write(change(this.#drawn, lines, fixed))
+    this.#output.write(redraw(this.#drawn, lines, fixed))
     const gone = Math.max(0, final.length - 1)
     this.#drawn = lines.slice(gone)
     this.#final = final.length - gone
@@ -88,8 +88,8 @@ export class AnswerOnScreen implements ShownAnswer {
   }
 }
 
-/** What turns the lines before into those after; the cursor is behind the last line, in both. */
-function change(before: readonly string[], after: readonly string[], fixed: number): string {
+/** The output that turns the drawn lines into the new ones. The cursor is at the end of the last line, in both. */
+function redraw(before: readonly string[], after: readonly string[], fixed: number): string {
   const last = before.length - 1
   const differing = before.findIndex((line, index) => line !== after[index])
   const first = Math.max(fixed, differing < 0 ? before.length : Math.min(differing, Math.max(0, after.length - 1)))

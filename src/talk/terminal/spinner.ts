@@ -1,7 +1,7 @@
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
-const FRAME_MS = 80
+const SPINNER_FRAME_MS = 80
 
-/** Turns at the beginning of an empty line of the terminal until it is stopped, which leaves the line empty. */
+/** Shows a spinner on an empty line of the terminal. Call the result to stop it and clear the line. */
 export function startSpinner(output: NodeJS.WritableStream): () => void {
   let frame = 0
   const draw = () => {
@@ -9,11 +9,11 @@ export function startSpinner(output: NodeJS.WritableStream): () => void {
     frame += 1
   }
   draw()
-  const timer = setInterval(draw, FRAME_MS)
-  let turns = true
+  const timer = setInterval(draw, SPINNER_FRAME_MS)
+  let isSpinning = true
   return () => {
-    if (!turns) return
-    turns = false
+    if (!isSpinning) return
+    isSpinning = false
     clearInterval(timer)
     output.write('\r \r')
   }

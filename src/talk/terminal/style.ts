@@ -3,11 +3,11 @@ import { styleText } from 'node:util'
 type Format = Parameters<typeof styleText>[0]
 
 function styled(format: Format): (text: string) => string {
-  // Whether colours are wanted is decided before, once, and not by the stream that Node would look at.
+  // The caller has already decided whether to use colors. By default Node would decide by the stream.
   return text => (text === '' ? '' : styleText(format, text, { validateStream: false }))
 }
 
-/** The sixteen colours that a terminal's own theme defines, so that all is readable on light and dark. */
+/** Only the sixteen colors of the terminal's own theme, so that text is readable on light and dark backgrounds. */
 export const style = {
   heading: styled(['bold', 'cyan']),
   strong: styled('bold'),

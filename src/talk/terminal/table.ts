@@ -1,10 +1,10 @@
 import { stringWidth, wrapAnsi } from 'bun'
 import { style } from './style.ts'
 
-/** A column is not made narrower than this to fit a table into a terminal. */
+/** Minimum width of a column. */
 const COLUMN_MIN = 4
 
-/** What stands between two columns. */
+/** Width between two columns. */
 const GAP = 3
 
 export type Alignment = 'left' | 'center' | 'right'
@@ -14,7 +14,7 @@ export interface Cell {
   readonly alignment: Alignment
 }
 
-/** Lines of a table, its first row as the head. Columns that do not fit are made narrower, and their cells wrapped. */
+/** The lines of a table; the first row is its head. If the table is too wide, columns shrink and their cells are wrapped. */
 export function tableLines(rows: readonly (readonly Cell[])[], width: number): string[] {
   const columns = Math.max(0, ...rows.map(row => row.length))
   const natural = Array.from({ length: columns }, (_, column) =>
@@ -26,7 +26,7 @@ export function tableLines(rows: readonly (readonly Cell[])[], width: number): s
   return [...rowLines(head, widths, style.strong), rule, ...body.flatMap(row => rowLines(row, widths, text => text))]
 }
 
-/** Takes from the widest columns until all fit, or none can give any more. */
+/** Shrinks the widest column step by step until the table fits or all columns have the minimum width. */
 function fitted(natural: readonly number[], available: number): number[] {
   const widths = [...natural]
   for (let excess = sum(widths) - available; excess > 0; excess -= 1) {

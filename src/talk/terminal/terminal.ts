@@ -9,7 +9,7 @@ import { AnswerInPipe, AnswerOnScreen, type ShownAnswer, written } from './shown
 import { startSpinner } from './spinner.ts'
 import { style } from './style.ts'
 
-/** The size of a terminal that does not tell its own, as under `script`, or in a container's first moment. */
+/** The assumed size of a terminal that does not report one, for example under `script` or in a container that starts. */
 const COLUMNS_ASSUMED = 80
 const ROWS_ASSUMED = 24
 
@@ -19,99 +19,99 @@ export interface TerminalStreams {
   readonly errors: WriteStream
 }
 
-/** What a terminal is able to do, if there is one. */
+/** The abilities of the terminal, if there is one. */
 export interface TerminalAbilities {
   readonly showsColor: boolean
   readonly movesCursor: boolean
 }
 
-/** While this is not disposed of, Ctrl-C gives the signal and does nothing else. */
+/** Until it is disposed of, Ctrl-C aborts the signal and does nothing else. */
 export interface Interruptible extends Disposable {
   readonly signal: AbortSignal
 }
 
-/** How text appears: as laid out markdown, as it was written but wrapped between words, or as it is. */
+/** How text is shown: as laid-out markdown, as written but wrapped at words, or unchanged. */
 type Appearance = 'markdown' | 'wrapped' | 'raw'
 
 /**
- * Where the user sits, at a terminal or behind pipes. Answers go to the standard output. All else goes there too if it is
- * a terminal, and otherwise to the standard error, so that a pipe gets answers alone.
+ * The user's terminal, or the pipes in its place. Answers go to standard output. Everything else also goes there if it is a
+ * terminal, and otherwise to standard error, so that a pipe gets the answers only.
  */
 export class Terminal implements Disposable {
   readonly #input: Input
   readonly #output: WriteStream
-  readonly #talk: WriteStream
+  readonly #dialog: WriteStream
   readonly #abilities: TerminalAbilities
   readonly #streamFailed = () => this.leave()
-  readonly #resized = () => assumeSize(this.#talk)
+  readonly #resized = () => assumeSize(this.#dialog)
   #highlighter: Promise<Highlighter> | null = null
   #interruptible: AbortController | null = null
 
   constructor({ input, output, errors }: TerminalStreams, abilities: TerminalAbilities) {
     this.#output = output
-    this.#talk = output.isTTY ? output : errors
+    this.#dialog = output.isTTY ? output : errors
     this.#abilities = abilities
-    // Before the line editor, so that it sees the assumed size, too.
-    assumeSize(this.#talk)
-    this.#talk.on('resize', this.#resized)
+    // Before the line editor starts, so that it uses the assumed size too.
+    assumeSize(this.#dialog)
+    this.#dialog.on('resize', this.#resized)
     this.#input = input.isTTY
-      ? new Keyboard(input, this.#talk, this.#talk.isTTY && abilities.movesCursor)
-      : new Pipe(input, this.#talk)
+      ? new Keyboard(input, this.#dialog, this.#dialog.isTTY && abilities.movesCursor)
+      : new Pipe(input, this.#dialog)
     // The reader of a pipe may stop reading, and a terminal may be closed.
     for (const stream of [output, errors]) stream.on('error', this.#streamFailed)
   }
 
-  /** What is answered, `null` when the user leaves. */
+  /** Asks a question. Resolves to the answer, or to `null` if the user leaves. */
   ask(question: Question): Promise<string | null> {
-    const text = this.#hasColor(this.#talk) ? style.prompt(question.text) : question.text
+    const text = this.#hasColor(this.#dialog) ? style.prompt(question.text) : question.text
     return this.#input.ask({ ...question, text })
   }
 
-  /** Whether there are keys to press. */
+  /** Whether the input is a keyboard. */
   get hasKeyboard(): boolean {
     return this.#input instanceof Keyboard
   }
 
-  /** Tells something that is no answer, in lines. */
+  /** Writes text that is not an answer. */
   say(text: string): void {
-    this.#talk.write(`${text}\n`)
+    this.#dialog.write(`${text}\n`)
   }
 
-  /** The same, as something beside the matter. */
-  remark(text: string): void {
-    this.#tell(text, style.faint)
+  /** Writes a note, in a faint style. */
+  note(text: string): void {
+    this.#write(text, style.faint)
   }
 
-  /** Tells what went wrong. */
-  complain(text: string): void {
-    this.#tell(text, style.failure)
+  /** Writes an error message. */
+  error(text: string): void {
+    this.#write(text, style.failure)
   }
 
-  /** Shows what was answered to a question earlier, at most so many lines of it. */
+  /** Shows an earlier question and its answer, up to `linesMax` lines. */
   echo(question: string, answer: string, linesMax: number): void {
-    const text = this.#hasColor(this.#talk) ? style.prompt(question) : question
+    const text = this.#hasColor(this.#dialog) ? style.prompt(question) : question
     const lines = this.#wrapped(text + answer.replaceAll('\n', `\n${NEXT_LINE}`)).split('\n')
     this.say(beginningOf(lines, linesMax))
   }
 
-  /** Shows markdown that is there as a whole, at most so many lines of it. */
+  /** Shows complete markdown, up to `linesMax` lines. */
   async show(markdown: string, linesMax: number): Promise<void> {
-    this.say(beginningOf(await this.#lines(markdown, this.#talk), linesMax))
+    this.say(beginningOf(await this.#lines(markdown, this.#dialog), linesMax))
   }
 
-  /** Puts text out as if it were an answer, for whoever reads the standard output. */
+  /** Writes text to standard output, like an answer. */
   async print(text: string): Promise<void> {
     await written(this.#output, text)
   }
 
-  /** The same with markdown, laid out where that is a terminal. */
+  /** The same with markdown, laid out if standard output is a terminal. */
   async printMarkdown(markdown: string): Promise<void> {
     await this.print(`${(await this.#lines(markdown, this.#output)).join('\n')}\n`)
   }
 
-  /** Shows an answer as it comes, with something that turns until its first word. Resolves to what it returns. */
+  /** Shows an answer as it arrives, with a spinner before its first piece. Resolves to the generator's return value. */
   async answer<End>(pieces: AsyncGenerator<string, End, undefined>): Promise<End> {
-    const stopSpinner = this.#talk.isTTY && this.#abilities.movesCursor ? startSpinner(this.#talk) : () => {}
+    const stopSpinner = this.#dialog.isTTY && this.#abilities.movesCursor ? startSpinner(this.#dialog) : () => {}
     let answer: ShownAnswer | null = null
     try {
       let [piece, layout] = await Promise.all([pieces.next(), this.#layout(this.#output)])
@@ -138,17 +138,17 @@ export class Terminal implements Disposable {
     }
   }
 
-  /** As Ctrl-C, which comes as a signal where the input is no terminal. */
+  /** Does what Ctrl-C does, for the signal that comes if the input is not a terminal. */
   interrupt(): void {
     if (this.#interruptible) {
-      this.#input.forgetAhead()
+      this.#input.discardTypeAhead()
       this.#interruptible.abort()
     } else {
       this.leave()
     }
   }
 
-  /** Ends what is under way, and lets every question be answered by leaving. */
+  /** Ends the answer that is under way, and every question from now on. */
   leave(): void {
     this.#interruptible?.abort()
     this.#input.leave()
@@ -156,17 +156,17 @@ export class Terminal implements Disposable {
 
   [Symbol.dispose](): void {
     this.#input[Symbol.dispose]()
-    this.#talk.off('resize', this.#resized)
+    this.#dialog.off('resize', this.#resized)
   }
 
-  #tell(text: string, tone: (text: string) => string): void {
+  #write(text: string, tone: (text: string) => string): void {
     const wrapped = this.#wrapped(text)
-    this.say(this.#hasColor(this.#talk) ? tone(wrapped) : wrapped)
+    this.say(this.#hasColor(this.#dialog) ? tone(wrapped) : wrapped)
   }
 
-  /** Between words, where it goes to a terminal. */
+  /** Wrapped at words if it goes to a terminal. */
   #wrapped(text: string): string {
-    return this.#talk.isTTY ? wrapAnsi(text, this.#talk.columns, { hard: true }) : text
+    return this.#dialog.isTTY ? wrapAnsi(text, this.#dialog.columns, { hard: true }) : text
   }
 
   #hasColor(stream: WriteStream): boolean {
@@ -181,7 +181,7 @@ export class Terminal implements Disposable {
   async #layout(stream: WriteStream): Promise<AnswerLayout | null> {
     const appearance = this.#appearance(stream)
     if (appearance === 'raw') return null
-    // An answer keeps the width that it began with: what is drawn already cannot follow.
+    // An answer keeps its initial width, because the lines already drawn cannot change.
     const width = stream.columns
     if (appearance === 'wrapped') return new PlainLayout(width)
     this.#highlighter ??= openHighlighter()
@@ -197,7 +197,7 @@ export class Terminal implements Disposable {
   }
 }
 
-/** Whoever reads the stream's size then gets a usual one for what is not known: the layouts and Node's line editor. */
+/** Sets a common size on a stream that has none, for our layouts and for Node's line editor. */
 function assumeSize(stream: WriteStream): void {
   if (!stream.isTTY) return
   stream.columns ||= COLUMNS_ASSUMED

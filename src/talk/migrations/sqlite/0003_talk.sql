@@ -1,4 +1,4 @@
--- The command-line chat: who talks, and what was said. Times are milliseconds since 1970.
+-- The terminal chat: accounts, rooms and messages. Times are milliseconds since 1970.
 
 CREATE TABLE accounts (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -7,13 +7,13 @@ CREATE TABLE accounts (
   created_at      INTEGER NOT NULL
 ) STRICT;
 
--- One for each account, and named after it.
+-- One room per account, with its name.
 CREATE TABLE rooms (
   id   INTEGER PRIMARY KEY AUTOINCREMENT,
   name TEXT NOT NULL UNIQUE REFERENCES accounts (username)
 ) STRICT;
 
--- An answer names the prompt that it is to, since two terminals may talk in one room at once.
+-- An answer refers to its prompt, because two terminals may talk in one room at the same time.
 CREATE TABLE messages (
   id        INTEGER PRIMARY KEY AUTOINCREMENT,
   room_id   INTEGER NOT NULL REFERENCES rooms (id),

@@ -5,7 +5,7 @@ import { withEachEngine } from '../../test/harness/contract.ts'
 import { isStored, storedAccounts } from '../../test/harness/terminal/stored-messages.ts'
 import { CTRL_C, CTRL_D, logIn, PASSWORD, register, talkPlace } from '../../test/harness/terminal/talk.ts'
 
-withEachEngine('the entrance', engine => {
+withEachEngine('the login', engine => {
   test('a first session at a terminal looks like this, whole', async () => {
     await using place = await talkPlace(engine)
     const session = place.sit()
@@ -83,9 +83,9 @@ ada> quit`)
     const longest = `${'日'.repeat(49)}👩`
     const refused = ['', '   ', `${longest}x`, 'a\u0007b', 'a\tb', 'a\u202eb', 'ai', 'AI']
     const { errors } = await place.pipe(refused.flatMap(name => ['R', name, PASSWORD]))
-    expect(errors.match(/A username has 1 to 50 characters\./g)).toHaveLength(3)
-    expect(errors.match(/A username has no control characters, /g)).toHaveLength(3)
-    expect(errors.match(/The name ai is the model's\./g)).toHaveLength(2)
+    expect(errors.match(/A username must have 1 to 50 characters\./g)).toHaveLength(3)
+    expect(errors.match(/A username must not contain control characters /g)).toHaveLength(3)
+    expect(errors.match(/The name ai is reserved for the model\./g)).toHaveLength(2)
     expect(errors).not.toContain('Welcome')
     for (const name of ['x', longest, "'; DROP TABLE accounts; --"]) {
       expect((await place.pipe([...register(name), 'quit'])).errors, name).toContain(`Welcome, ${name}.`)
@@ -137,7 +137,7 @@ ada> quit`)
 
   test('an empty password is refused when registering', async () => {
     await using place = await talkPlace(engine)
-    expect((await place.pipe(['R', 'ada', ''])).errors).toContain('A password is needed.')
+    expect((await place.pipe(['R', 'ada', ''])).errors).toContain('A password is required.')
     expect((await place.pipe(['L', 'ada', ''])).errors).toContain('There is no such user')
   })
 

@@ -49,7 +49,7 @@ export function routeTable<Handler>(paths: readonly string[], handle: (target: S
 }
 
 /** The path of a URL. Not by `new URL`, which fails on the unparsed URLs that the runtime makes of an unusable `Host`. */
-function parsedPath(url: string): string {
+export function parsedPath(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('//') + 2)
   const end = url.indexOf('?', start)
   return url.slice(Math.max(start, 0), end === -1 ? undefined : end)

@@ -14,7 +14,7 @@ function plain(html: string): string {
     .replaceAll(' />', '>')
 }
 
-test('rendering reads blocks as the CommonMark specification says', () => {
+test('rendering parses blocks as the CommonMark specification says', () => {
   const sections = [
     ...['Tabs', 'Precedence', 'Thematic breaks', 'ATX headings', 'Setext headings', 'Indented code blocks', 'Inlines'],
     ...['Fenced code blocks', 'Paragraphs', 'Blank lines', 'List items', 'Soft line breaks', 'Textual content'],
@@ -24,7 +24,7 @@ test('rendering reads blocks as the CommonMark specification says', () => {
   for (const { text, html } of examples) expect(plain(markdown.render(text))).toBe(plain(html))
 })
 
-test('rendering reads emphasis, links and definitions so, but for HTML and for links that it does not make', () => {
+test('rendering parses emphasis, links and definitions as CommonMark says, except HTML and links that it does not make', () => {
   const examples = EXAMPLES.filter(({ text, html }) => plain(markdown.render(text)) === plain(html))
   expect(examples.length).toBe(496)
 })
@@ -37,7 +37,7 @@ test('rendering has tables with aligned columns', () => {
   )
 })
 
-test('rendering has struck text and bare addresses, but makes no address of a file name', () => {
+test('rendering has struck text and bare addresses, but makes no link of a file name', () => {
   expect(markdown.render('~~no~~ https://example.com/a main.py a@b.example')).toBe(
     '<p><s>no</s> <a href="https://example.com/a" rel="noopener noreferrer nofollow" target="_blank">' +
       'https://example.com/a</a> main.py a@b.example</p>\n',
@@ -51,12 +51,12 @@ test('rendering highlights fenced code with inline styles for light and dark, an
   expect(textOf(html)).toBe('const a = "<b>"\n\n')
 })
 
-test('rendering goes on from line to line with what a line left open', () => {
+test('rendering highlights a line by what the lines before it left open', () => {
   const comment = markdown.render('```ts\n/* a\nlet b = 1 */\n```\n')
   expect(comment).toContain('>let b = 1 */</span>')
 })
 
-test('rendering knows languages by their usual names, and shows others plain', () => {
+test('rendering knows languages by their usual names, and shows others without colors', () => {
   for (const name of [
     'js',
     'JavaScript',
@@ -77,7 +77,7 @@ test('rendering knows languages by their usual names, and shows others plain', (
   expect(markdown.render('```constructor\na\n```\n')).toContain('"><code>a\n</code></pre>\n')
 })
 
-test('rendering shows a very long line of code plain', () => {
+test('rendering shows a very long line of code without colors', () => {
   expect(markdown.render(`\`\`\`ts\n${'a=1;'.repeat(100)}\nlet b\n\`\`\`\n`)).toContain(
     `"language-typescript">${'a=1;'.repeat(100)}\n<span`,
   )

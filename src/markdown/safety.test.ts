@@ -149,7 +149,7 @@ const TRICKS = [
   ],
 ]
 
-test('what is known to be harmless passes, and what is not does not', () => {
+test('the safety check accepts HTML known to be harmless and refuses HTML that is not', () => {
   expectHarmless('<p>a <a href="https://b.c" rel="noopener noreferrer nofollow" target="_blank">b</a></p>\n')
   for (const html of [
     '<p>',
@@ -166,7 +166,7 @@ test('what is known to be harmless passes, and what is not does not', () => {
   }
 })
 
-test('no known trick gets through, at any point of its arrival', () => {
+test('no known trick gets through, wherever the text is cut', () => {
   for (const trick of TRICKS) {
     const stream = markdown.stream()
     for (const character of trick) {
@@ -178,7 +178,7 @@ test('no known trick gets through, at any point of its arrival', () => {
   }
 })
 
-campaign('no tricks get through together, cut anywhere', effort => {
+campaign('no combination of tricks gets through, cut anywhere', effort => {
   const parts = fc.array(fc.oneof(fc.constantFrom(...TRICKS), fc.constantFrom(...LINES)), {
     minLength: 1,
     maxLength: 8,
@@ -209,7 +209,7 @@ test('a link that is not http, https or mailto is shown as it was written', () =
   expect(markdown.render('[x](HTTPS://example.com)')).toContain('<a href="HTTPS://example.com"')
 })
 
-test('an image is a link to it, and loads nothing', () => {
+test('an image becomes a link to it, and loads nothing', () => {
   const link = 'rel="noopener noreferrer nofollow" target="_blank"'
   expect(markdown.render('![a **cat**](https://e.example/c.png "t")')).toBe(
     `<p><a href="https://e.example/c.png" title="t" ${link}>a cat</a></p>\n`,

@@ -77,7 +77,7 @@ test('a stream of hostile text gives the same HTML as one rendering', () => {
   }
 })
 
-test('a list that is too long goes on as a list, with the next number', () => {
+test('a list that is too long continues as a list, with the next number', () => {
   const items = Array.from({ length: 300 }, (_, index) => `${index + 1}. ${'word '.repeat(19)}\n   word\n`)
   const html = markdown.render(items.join(''))
   expect(html.match(/<li>(?:word ){18}word\nword<\/li>/g)).toHaveLength(300)
@@ -87,7 +87,7 @@ test('a list that is too long goes on as a list, with the next number', () => {
   expect(starts[1]).toBe(1 + (lists[0] ?? 0))
 })
 
-test('a table that is too long goes on with its head', () => {
+test('a table that is too long continues with its head', () => {
   const rows = Array.from({ length: 400 }, (_, index) => `| ${index} | ${'x'.repeat(40)} |\n`)
   const html = markdown.render(`| n | text |\n|--:|---|\n${rows.join('')}`)
   const tables = html.split('<table>').slice(1)
@@ -97,7 +97,7 @@ test('a table that is too long goes on with its head', () => {
   expect(html).not.toContain('<p>')
 })
 
-test('a paragraph that is too long goes on as the next one, and no character is lost or cut in two', () => {
+test('a paragraph that is too long continues as the next one, and no character is lost or cut in two', () => {
   const text = `a${'\u{1f600}'.repeat(10_000)}`
   const html = markdown.render(text)
   expect(html.match(/<p>/g)).toHaveLength(3)
@@ -123,13 +123,13 @@ test('code is never cut, however long it is, in a list or not', () => {
   expect(markdown.render(inList)).toContain('<ol start="3">\n<li>three</li>\n</ol>\n')
 })
 
-test('rows that lack cells cannot make a table of tens of thousands of them', () => {
+test('rows without cells cannot make a table of tens of thousands of cells', () => {
   const columns = 600
   const text = `${'|h'.repeat(columns)}|\n${'|-'.repeat(columns)}|\n${'|\n'.repeat(10_000)}`
   expect(markdown.render(text).match(/<t[hd]>/g)?.length).toBeLessThan(4_096 + columns)
 })
 
-test('one more piece costs no more behind 40,000 characters of one unclosed block than behind 8,000', () => {
+test('another piece costs no more after 40,000 characters of one unclosed block than after 8,000', () => {
   const costOf = (text: string) => {
     const stream = markdown.stream()
     stream.append(text)

@@ -104,7 +104,7 @@ test('a stream gives what one rendering gives, for an answer of 16,000 character
   expectSameAsInOneGo(cut(text, [97, 101, 103]))
 })
 
-test('a definition makes links of earlier words, and goes again when it turns out to be none', () => {
+test('a definition makes links of earlier words, and unmakes them if it turns out not to be one', () => {
   expectSameAtEveryCharacter(
     'See [a].\n\n- [b]\n- x\n\n> [a] again\n\nText.\n\n[a]: http://a.a/1 "title"\n[b]: http://b.b\n[c]: x\n',
   )
@@ -112,7 +112,7 @@ test('a definition makes links of earlier words, and goes again when it turns ou
   expectSameAtEveryCharacter('See [a].\n\nText.\n\n[a]: http://a.a\n"title\nover lines"\n\nEnd.\n')
 })
 
-test('a list turns loose with its last item', () => {
+test('a list becomes loose with its last item', () => {
   const stream = markdown.stream()
   stream.append('- a\n- b\n- c\n- d\n- e\n')
   expect(stream.html()).toContain('<li>a</li>')
@@ -122,7 +122,7 @@ test('a list turns loose with its last item', () => {
   expectSameAtEveryCharacter('- a\n- b\n- c\n- d\n\n-x\n\n- y\n')
 })
 
-test('a paragraph turns into a heading, a table or a definition', () => {
+test('a paragraph becomes a heading, a table or a definition', () => {
   const long = 'word and **bold** '.repeat(60)
   expectSameAsInOneGo(cut(`${long}\n===\nafter\n`, [7]))
   expectSameAsInOneGo(cut(`- ${long}\n  ---\nafter\n`, [7]))
@@ -135,7 +135,7 @@ test('a blank line at the end of code in an item makes the list loose', () => {
   expectSameAtEveryCharacter('- a\n- ```ts\n  let x\n\n- b\n')
 })
 
-test('the title of a definition takes in a quote that had been one by itself', () => {
+test('the title of a definition absorbs a quote that had stood by itself', () => {
   expectSameAtEveryCharacter('> [b]: http://n.o\n"tit\n> x\n> y\nz "\n')
 })
 
@@ -155,7 +155,7 @@ test('an empty piece changes nothing', () => {
   expect(stream.html()).toBe(html)
 })
 
-campaign('the HTML is one line where line breaks are asked for as entities', async effort => {
+campaign('the HTML is one line if line breaks are requested as entities', async effort => {
   const oneLine = await openMarkdown({ lineBreak: '&#10;' })
   fc.assert(
     fc.property(LINES_OF_MARKDOWN, SIZES, (text, sizes) => {

@@ -8,8 +8,8 @@ import { isStored } from '../../test/harness/terminal/stored-messages.ts'
 import { logIn, PASSWORD, type TalkPlace, talkPlaceOn } from '../../test/harness/terminal/talk.ts'
 import { passwordDigest } from './accounts/password.ts'
 
-withEachEngine('a database from before users and rooms were keyed by name', engine => {
-  test('keeps its users and messages, and gives no id of a deleted message again', async () => {
+withEachEngine('an older database', engine => {
+  test('a database from before users and rooms were keyed by name keeps its users and messages, and reuses no id', async () => {
     await using place = await olderPlace(engine)
     const talking = place.pipe([...logIn('ada'), 'And now?', 'quit'])
     const call = await place.model.nextCall()
@@ -28,7 +28,7 @@ withEachEngine('a database from before users and rooms were keyed by name', engi
     expect(ids.map(({ id }) => Number(id))).toEqual([1, 2, 3, 10, 11])
   })
 
-  test('holds no text of messages that are deleted after it was changed', async () => {
+  test('a database from before users and rooms were keyed by name holds no text of messages deleted after it was changed', async () => {
     await using place = await olderPlace(engine)
     await place.pipe(logIn('bob'), ['--last', '1'])
     expect(await isStored('xyzzy', place)).toBe(true)

@@ -8,7 +8,7 @@ import { until } from '../harness/until.ts'
 
 setDefaultTimeout(60_000)
 
-test('a command whose reader has seen enough ends in good order', async () => {
+test('a command whose reader has seen enough ends cleanly', async () => {
   const through = ['bash', '-c', 'set -o pipefail; "$@" | head -c 9', 'bash']
   expect(await run(['licenses'], { through })).toEqual({ status: 0, output: 'stockroom', errors: '' })
 })

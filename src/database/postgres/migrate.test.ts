@@ -28,7 +28,7 @@ test('a migration may have comments, and semicolons in its texts and function bo
   expect(names.map(({ name }) => name)).toEqual(['left; right -- above', 'one', 'two'])
 })
 
-test('of a migration that fails nothing stays, and it is applied when it has been corrected', async () => {
+test('a migration that fails leaves nothing behind, and is applied once it has been corrected', async () => {
   await using database = await createDatabase(await sharedServerUrl())
   const failing = migrated(database.url, 'CREATE TABLE shelves (name text); INSERT INTO boxes DEFAULT VALUES')
   expect(failing).rejects.toThrow(/boxes/)

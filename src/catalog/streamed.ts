@@ -1,8 +1,8 @@
 import { BusyError } from '../busy-error.ts'
 import { ByteBudget } from '../byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
-import { CHUNK_MAX_CHARACTERS } from './lists/listing.ts'
 import type { CatalogContext } from './operation.ts'
+import { CHUNK_MAX_CHARACTERS } from './storage/listing.ts'
 
 /** A reader of a long answer that takes nothing for so long is cut. */
 const READER_IDLE_SECONDS = 60

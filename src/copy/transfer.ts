@@ -50,19 +50,19 @@ async function copyTables(
 ): Promise<CopiedTable[]> {
   const copied: CopiedTable[] = []
   for (const table of tables) {
-    const tally = new Tally(table.name, await source.count(table), progress)
-    await target.store(table, tally.of(source.lines(table)))
-    copied.push({ table, ...tally.content(), lastId: isNumbered(table) ? await source.lastId(table) : null })
+    const digest = new Digest(table.name, await source.count(table), progress)
+    await target.store(table, digest.of(source.lines(table)))
+    copied.push({ table, ...digest.content(), lastId: isNumbered(table) ? await source.lastId(table) : null })
   }
   return copied
 }
 
 async function compare({ table, rows, checksum }: CopiedTable, target: Target, progress: Progress): Promise<void> {
-  const tally = new Tally(`${table.name}, checked`, rows, progress)
-  for await (const _ of tally.of(target.lines(table))) {
+  const digest = new Digest(`${table.name}, checked`, rows, progress)
+  for await (const _ of digest.of(target.lines(table))) {
     // Reading it computes the checksum.
   }
-  const stored = tally.content()
+  const stored = digest.content()
   if (stored.rows !== rows || stored.checksum !== checksum) {
     throw new OperatorError(
       `the copy of ${table.name} differs from the original (${stored.rows} of ${rows} rows); nothing was copied`,
@@ -71,7 +71,7 @@ async function compare({ table, rows, checksum }: CopiedTable, target: Target, p
 }
 
 /** Counts and hashes the lines that pass through it. */
-class Tally {
+class Digest {
   readonly #part: string
   readonly #total: number
   readonly #progress: Progress

@@ -1,4 +1,5 @@
 import { getLogger } from '@logtape/logtape'
+import { Tally } from '../tally.ts'
 import { HttpError } from './errors.ts'
 
 const log = getLogger(['stockroom', 'server'])
@@ -12,7 +13,7 @@ const LOG_INTERVAL_MS = 60_000
 /** Counts the open event streams of each client address, because each takes memory for as long as the client likes. */
 export class ClientStreams {
   readonly #max: number
-  readonly #open = new Map<string, number>()
+  readonly #open = new Tally()
   #loggedAt = Number.NEGATIVE_INFINITY
 
   constructor(max: number) {
@@ -21,7 +22,7 @@ export class ClientStreams {
 
   /** Throws an `HttpError` 429 if the client is at the limit. */
   check(client: string): void {
-    if ((this.#open.get(client) ?? 0) < this.#max) return
+    if (this.#open.of(client) < this.#max) return
     if (performance.now() - this.#loggedAt > LOG_INTERVAL_MS) {
       this.#loggedAt = performance.now()
       log.warning(
@@ -32,14 +33,9 @@ export class ClientStreams {
     throw new HttpError(429, 'Too many event streams are open', { 'Retry-After': String(TOO_MANY_RETRY_SECONDS) })
   }
 
-  /** Checks, then counts one more stream. Call the returned function once, when the stream has ended. */
-  open(client: string): () => void {
+  /** Checks, then counts one more stream until the result is disposed of. */
+  open(client: string): Disposable {
     this.check(client)
-    this.#open.set(client, (this.#open.get(client) ?? 0) + 1)
-    return () => {
-      const others = (this.#open.get(client) ?? 1) - 1
-      if (others === 0) this.#open.delete(client)
-      else this.#open.set(client, others)
-    }
+    return this.#open.add(client)
   }
 }

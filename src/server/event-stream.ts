@@ -66,7 +66,7 @@ class EventStream {
   readonly #scope: RequestScope
   readonly #clock: Clock
   readonly #openCompressor: () => EventCompressor
-  readonly #uncount: () => void
+  readonly #counted: Disposable | null
   readonly #closing = new AbortController()
   readonly #source: AsyncIterator<ServerSentEvent>
   #compressor: EventCompressor | undefined
@@ -88,7 +88,7 @@ class EventStream {
     this.#clock = clock
     this.#openCompressor = openCompressor
     // The response to HEAD is never read, so its stream would never end.
-    this.#uncount = scope.isHead ? () => {} : scope.streams.open(addressKey(scope.clientAddress))
+    this.#counted = scope.isHead ? null : scope.streams.open(addressKey(scope.clientAddress))
     // The server closes idle connections, but a stream may be slow.
     scope.server.timeout(request, 0)
     this.#source = events(this.#closing.signal)[Symbol.asyncIterator]()
@@ -111,7 +111,7 @@ class EventStream {
     this.#closing.abort()
     this.#silence.abort()
     this.#cancelStallTimer()
-    this.#uncount()
+    this.#counted?.[Symbol.dispose]()
     this.#compressor?.[Symbol.dispose]()
     this.#source.return?.().catch(error => logFailure(error, this.#scope.requestId))
   }

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedProduct, NESTED_MAX } from '../nested/schema.ts'
+import { EmbeddedProduct } from '../nested/schema.ts'
+import { NESTED_MAX } from '../storage/resource.ts'
 import { text } from '../validation/fields.ts'
 
 const category = {

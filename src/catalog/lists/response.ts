@@ -1,8 +1,8 @@
 import type { CatalogContext } from '../operation.ts'
 import { jsonTextResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
+import type { ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
 import { nextLink } from './link.ts'
-import type { ListItem, Listing, Range } from './listing.ts'
 import type { PageQuery } from './page.ts'
 
 /** Items that are read at once, and the longest list that is answered in one piece. */

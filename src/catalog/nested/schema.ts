@@ -1,8 +1,5 @@
 import { z } from '@hono/zod-openapi'
 
-/** A nested array shows its first items by id, at most this many; the whole collection has a list of its own. */
-export const NESTED_MAX = 100
-
 export const EmbeddedProduct = z
   .object({ id: z.int(), name: z.string(), description: z.string(), price: z.number() })
   .openapi('EmbeddedProduct')

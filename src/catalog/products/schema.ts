@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedReview, NESTED_MAX } from '../nested/schema.ts'
+import { EmbeddedReview } from '../nested/schema.ts'
+import { NESTED_MAX } from '../storage/resource.ts'
 import { text } from '../validation/fields.ts'
 
 const product = {

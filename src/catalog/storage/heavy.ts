@@ -1,6 +1,6 @@
-import type { ListItem } from '../lists/listing.ts'
-import { NESTED_MAX } from '../nested/schema.ts'
 import type { Representation } from '../representation.ts'
+import type { ListItem } from './listing.ts'
+import { NESTED_MAX } from './resource.ts'
 
 /** Text of a heavy array that is read at a time, unless one item alone has more. */
 export const PIECE_CHARACTERS = 262_144

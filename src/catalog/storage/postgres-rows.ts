@@ -1,9 +1,9 @@
 import type { Query } from '../../database/postgres/pool.ts'
-import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
-import { NESTED_MAX } from '../nested/schema.ts'
 import type { Representation } from '../representation.ts'
 import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
+import { CHUNK_MAX_CHARACTERS } from './listing.ts'
 import type { ColumnType, NestedArray, StoredResource, Value, Values } from './resource.ts'
+import { NESTED_MAX } from './resource.ts'
 import {
   type FlatRow,
   type Item,

@@ -1,8 +1,7 @@
 import { LOCK_MS, type PostgresDatabase, STATEMENT_MS } from '../../database/postgres/database.ts'
 import type { Query } from '../../database/postgres/pool.ts'
-import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
-import { NESTED_MAX } from '../nested/schema.ts'
 import { deleteHeavy } from './deleted.ts'
+import { CHUNK_MAX_CHARACTERS } from './listing.ts'
 import { typed } from './postgres-creation.ts'
 import {
   type Group,
@@ -13,6 +12,7 @@ import {
   weighedRows,
 } from './postgres-rows.ts'
 import type { StoredResource, Values } from './resource.ts'
+import { NESTED_MAX } from './resource.ts'
 import { joins, longColumns } from './shape.ts'
 import type { ResourceTable } from './store.ts'
 

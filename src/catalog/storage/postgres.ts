@@ -1,8 +1,7 @@
 import { Batch } from '../../database/postgres/batch.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../database/postgres/pool.ts'
-import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
-import { NESTED_MAX } from '../nested/schema.ts'
+import { CHUNK_MAX_CHARACTERS } from './listing.ts'
 import { creating } from './postgres-creation.ts'
 import {
   columnSql,
@@ -15,6 +14,7 @@ import {
 } from './postgres-rows.ts'
 import { postgresWrites } from './postgres-writes.ts'
 import type { StoredResource, Values } from './resource.ts'
+import { NESTED_MAX } from './resource.ts'
 import type { FlatRow } from './shape.ts'
 import type { Absent, Found, Keep, ResourceTable, Scope } from './store.ts'
 

@@ -1,4 +1,4 @@
-import type { Listing, Range } from '../lists/listing.ts'
+import type { Listing, Range } from './listing.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { Found, ResourceStore, ResourceTable, Scope } from './store.ts'
 

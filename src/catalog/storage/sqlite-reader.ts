@@ -1,10 +1,10 @@
 import type { Prepared } from '../../database/sqlite/connection.ts'
 import type { SqliteTransaction } from '../../database/sqlite/database.ts'
-import { CHUNK_MAX_CHARACTERS } from '../lists/listing.ts'
-import { NESTED_MAX } from '../nested/schema.ts'
 import type { Representation } from '../representation.ts'
 import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
+import { CHUNK_MAX_CHARACTERS } from './listing.ts'
 import type { NestedArray, StoredResource, Values } from './resource.ts'
+import { NESTED_MAX } from './resource.ts'
 import {
   type FlatRow,
   type Item,

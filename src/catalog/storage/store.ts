@@ -1,5 +1,5 @@
-import type { Listing } from '../lists/listing.ts'
 import type { Representation } from '../representation.ts'
+import type { Listing } from './listing.ts'
 import type { ResourceName, Values } from './resource.ts'
 
 /** What a row was to refer to, and does not exist; of two, the first of the resource's references. */

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedReview, NESTED_MAX } from '../nested/schema.ts'
+import { EmbeddedReview } from '../nested/schema.ts'
+import { NESTED_MAX } from '../storage/resource.ts'
 import { fault } from '../validation/errors.ts'
 import { integer, text } from '../validation/fields.ts'
 

@@ -1,4 +1,4 @@
-import type { ResourceName } from '../storage/resource.ts'
+import type { ResourceName } from './resource.ts'
 
 /**
  * Text that is held in memory at once for one answer, about as much as one request may bring. A chunk of heavy items has

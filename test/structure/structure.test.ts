@@ -1,0 +1,115 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { Glob } from 'bun'
+
+/** The rules of `docs/architecture.md` about who imports whom. */
+
+const SOURCE = resolve(import.meta.dir, '../../src')
+
+const PARTS = ['catalog', 'breeds', 'chat', 'talk']
+
+const FILES = [...new Glob('**/*.{ts,tsx}').scanSync(SOURCE)]
+  .filter(file => !/\.(test|d)\.tsx?$/.test(file))
+  .map(file => ({ file, text: readFileSync(join(SOURCE, file), 'utf8') }))
+
+/** Its one statement is standard SQL, the same on every engine. */
+const ENGINE_INDEPENDENT_SQL = ['catalog/seed/loader.ts']
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+/** All imports within the source, of types too, as paths below `src/`. */
+const IMPORTS: readonly Import[] = FILES.flatMap(({ file, text }) =>
+  [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, path = '']) => ({
+    from: file,
+    to: join(dirname(file), path),
+  })),
+)
+
+test('each import of the source leads to a file below src, but for the version of the package', () => {
+  expect(IMPORTS.length).toBeGreaterThan(FILES.length)
+  const outside = IMPORTS.filter(({ to }) => to.startsWith('..'))
+  expect(outside).toEqual([{ from: 'cli.ts', to: '../package.json' }])
+})
+
+test('no folder of the source imports itself by way of others, on any level', () => {
+  for (const parent of foldersAbove(FILES.map(({ file }) => file))) {
+    expect(circlesAmong(foldersIn(parent)), `folders of src/${parent}`).toEqual([])
+  }
+})
+
+test('no file of the source imports itself by way of others', () => {
+  expect(circlesAmong(IMPORTS)).toEqual([])
+})
+
+test('no part imports another part, and only the command line imports parts', () => {
+  const partOf = (file: string) => PARTS.find(part => file.startsWith(`${part}/`))
+  const entering = IMPORTS.filter(({ from, to }) => partOf(to) !== undefined && partOf(from) !== partOf(to))
+  expect(new Set(entering.map(({ from }) => from))).toEqual(new Set(['cli.ts']))
+  expect(entering.map(({ to }) => to).toSorted()).toEqual(PARTS.map(part => `${part}/part.ts`).toSorted())
+})
+
+test('reading settings and writing logs import nothing of the product', () => {
+  const imported = IMPORTS.filter(({ from }) => from === 'config.ts' || from === 'log.ts').map(({ to }) => to)
+  expect(new Set(imported)).toEqual(new Set(['error-message.ts', 'operator-error.ts']))
+})
+
+test('only files that are named after an engine, and descriptions of tables, contain SQL of an engine', () => {
+  const SQL = /\b(SELECT|INSERT INTO|DELETE FROM|UPDATE \w+ SET|CREATE TABLE|ALTER TABLE|PRAGMA|COPY) [\w'"$(*]/
+  const maySpeak = (file: string) =>
+    file.startsWith('database/') || /^(sqlite|postgres)|^tables\.ts/.test(basename(file))
+  const speakers = FILES.filter(({ text }) => SQL.test(withoutComments(text))).map(({ file }) => file)
+  expect(speakers.length).toBeGreaterThan(10)
+  expect(speakers.filter(file => !maySpeak(file))).toEqual(ENGINE_INDEPENDENT_SQL)
+})
+
+test('only the database folder imports the drivers of the engines', () => {
+  const drivers = FILES.filter(({ text }) => /from 'bun:sqlite'|import \{[^}]*\bSQL\b[^}]*\} from 'bun'/.test(text))
+  expect(drivers.length).toBeGreaterThan(1)
+  expect(drivers.map(({ file }) => file).filter(file => !/^database\/(sqlite|postgres)\//.test(file))).toEqual([])
+})
+
+/** The folders that contain folders or files, '' for `src` itself. */
+function foldersAbove(files: readonly string[]): Set<string> {
+  const folders = new Set<string>()
+  for (const file of files) {
+    for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) folders.add(`${folder}/`)
+  }
+  return folders.add('')
+}
+
+/** Imports between the folders in `parent`, by the folders' names. */
+function foldersIn(parent: string): Import[] {
+  const folderOf = (file: string) => {
+    const [folder, ...rest] = file.startsWith(parent) ? file.slice(parent.length).split('/') : []
+    return rest.length > 0 ? folder : undefined
+  }
+  return IMPORTS.flatMap(({ from, to }) => {
+    const [one, other] = [folderOf(from), folderOf(to)]
+    return one === undefined || other === undefined || one === other ? [] : [{ from: one, to: other }]
+  })
+}
+
+/** The names that import themselves by way of others. */
+function circlesAmong(imports: readonly Import[]): string[] {
+  const imported = Map.groupBy(imports, ({ from }) => from)
+  const reaches = (start: string) => {
+    const reached = new Set<string>()
+    const next = [start]
+    for (let name = next.pop(); name !== undefined; name = next.pop()) {
+      for (const { to } of imported.get(name) ?? []) {
+        if (!reached.has(to)) next.push(to)
+        reached.add(to)
+      }
+    }
+    return reached
+  }
+  return [...imported.keys()].filter(name => reaches(name).has(name))
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*.*?\*\//gs, '').replaceAll(/\/\/.*$/gm, '')
+}

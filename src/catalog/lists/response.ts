@@ -1,6 +1,6 @@
 import type { CatalogContext } from '../operation.ts'
 import { jsonTextResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
-import type { ListItem, Listing, Range } from '../storage/listing.ts'
+import type { Chunk, ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
 import { nextLink } from './link.ts'
 import type { PageQuery } from './page.ts'
@@ -20,17 +20,16 @@ export async function listResponse(listing: Listing, page: PageQuery, context: C
     limit: page.limit,
   }
   const first = await listing.read({ ...range, limit: Math.min(range.limit, CHUNK_ITEMS) })
-  const lastItem = first.items.at(-1)
-  if (!lastItem) {
+  if (first.items.length === 0) {
     const absent = await listing.absentParent()
     if (absent) return notFound(absent)
   }
-  const whole = first.items.length === range.limit || !first.more
-  const end = whole ? { lastId: lastItem?.id ?? 0, more: first.more } : await listing.end(range)
+  // Even if an item was deleted after its id was read: a stream would be cut if the database failed meanwhile.
+  const whole = !first.more || (first.isComplete && range.limit <= CHUNK_ITEMS)
+  const end = whole ? first : await listing.end(range)
   const headers = end.more && range.limit > 0 ? { Link: nextLink(context.req, page, end.lastId) } : {}
   if (whole && isLight(first.items)) return jsonTextResponse(`[${joined(first.items)}]`, headers)
-  const untilId = whole ? (lastItem?.id ?? 0) : end.lastId
-  return streamedResponse(listTexts(remainingChunks(listing, { ...range, untilId }, first.items)), context, { headers })
+  return streamedResponse(listTexts(chunksFrom(listing, first, end.lastId)), context, { headers })
 }
 
 function isLight(items: readonly ListItem[]): boolean {
@@ -42,18 +41,17 @@ function isLight(items: readonly ListItem[]): boolean {
   return characters <= WHOLE_MAX_CHARACTERS
 }
 
-async function* remainingChunks(
+/** The items up to the id `untilId`, chunk by chunk. */
+async function* chunksFrom(
   listing: Listing,
-  range: Range,
-  first: readonly ListItem[],
+  first: Chunk<ListItem>,
+  untilId: number,
 ): AsyncGenerator<readonly ListItem[]> {
-  let items = first
+  let chunk = first
   for (;;) {
-    const last = items.at(-1)
-    if (!last) return
-    yield items
-    if (last.id >= range.untilId) return
-    items = (await listing.read({ afterId: last.id, untilId: range.untilId, skip: 0, limit: CHUNK_ITEMS })).items
+    if (chunk.items.length > 0) yield chunk.items
+    if (chunk.lastId === 0 || chunk.lastId >= untilId) return
+    chunk = await listing.read({ afterId: chunk.lastId, untilId, skip: 0, limit: CHUNK_ITEMS })
   }
 }
 

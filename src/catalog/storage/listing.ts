@@ -26,11 +26,15 @@ export interface ListItem {
 }
 
 /** Items of a range from its beginning. */
-interface Chunk<Item> {
+export interface Chunk<Item> {
   /** As many as the limit, or fewer where they are heavy; at least one if there is any. */
   readonly items: readonly Item[]
   /** Whether the listing goes on after the last of them, in the range or beyond its limit. */
   readonly more: boolean
+  /** Whether the range's limit is used up; items that were deleted meanwhile count. */
+  readonly isComplete: boolean
+  /** The id of the last item that was looked for, even if it was deleted meanwhile; 0 if there was none. */
+  readonly lastId: number
 }
 
 /** Where a list of a given length ends. */

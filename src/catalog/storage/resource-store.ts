@@ -44,7 +44,7 @@ function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row
       items = found
       start += count
     }
-    return { items, more: start < end || follows > limit }
+    return { items, more: start < end || follows > limit, isComplete: start === end, lastId: ids[start - 1] ?? 0 }
   }
 
   const end = async ({ afterId, skip, limit }: Range) => {

@@ -26,7 +26,8 @@ async function stopsAndGoesOn(command: string): Promise<void> {
   await using session = startAtTerminal(['--norc', '--noprofile', '-i'], {
     program: ['bash'],
     folder: ROOT,
-    environment: { PS1: 'shell> ' },
+    // Otherwise npm may add a note about its own version, once in a while and in a new home.
+    environment: { PS1: 'shell> ', npm_config_update_notifier: 'false' },
   })
   await session.shows('shell>')
   session.type(`${command} --database sqlite:${join(folder.path, 'talk.db')}\r`)

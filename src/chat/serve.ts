@@ -18,6 +18,9 @@ import { chatPort, readAnswerLimits, readKeeping } from './settings.ts'
 /** How long answers may go on after a signal; what is left is kept as interrupted, while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
 
+/** Requests that have waited for the start go first: warming up takes the processor for half a second. */
+const WARM_UP_DELAY_MS = 2_000
+
 export async function serveChat(line: CommandLine): Promise<void> {
   // Read every setting first, so that a wrong one stops the program before it has touched anything.
   const settings = {
@@ -39,9 +42,10 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const app = createChat({ prompts, answers, probe: repositories.probe })
   await using server = listen({ app: { fetch: app.fetch, routes: app.routes, loggedPath }, ...settings.server })
   process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
-  await markdown.warmUp()
+  const warmingUp = setTimeout(() => markdown.warmUp(), WARM_UP_DELAY_MS)
   await Promise.race([database.ready, stopped])
   await stopped
+  clearTimeout(warmingUp)
   // Beside the server, which stops accepting and waits for its streams meanwhile.
   void answers.close(ANSWERS_GRACE_MS)
 }

@@ -8,3 +8,8 @@ export class BusyError extends Error {
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
+
+/** One client has used up its share, and others are still served. The client gets a 429. */
+export class ClientLimitError extends BusyError {
+  override name = 'ClientLimitError'
+}

@@ -15,17 +15,17 @@ export const systemClock: Clock = {
 }
 
 /** Resolves after the delay, or as soon as the signal is aborted. */
-export function pause(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
+export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
-    if (signal.aborted) return resolve()
+    if (signal?.aborted) return resolve()
     const cancel = clock.after(milliseconds, () => {
-      signal.removeEventListener('abort', abort)
+      signal?.removeEventListener('abort', abort)
       resolve()
     })
     const abort = () => {
       cancel()
       resolve()
     }
-    signal.addEventListener('abort', abort, { once: true })
+    signal?.addEventListener('abort', abort, { once: true })
   })
 }

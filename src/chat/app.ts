@@ -17,11 +17,11 @@ export interface ChatOptions {
   readonly probe: Repositories['probe']
 }
 
-/** The chat stream app. It listens nowhere: `fetch` answers a request. */
+/** The chat stream app. It opens no port: call `fetch` with a request. */
 export function createChat({ prompts, answers, probe }: ChatOptions): App {
   const chat: App = new Hono(routing())
   chat.use(async (context, next) => {
-    // Another site may link to this one, but not write in its reader's name.
+    // Other sites may link to the chat, but must not send forms in the name of their readers.
     if (context.req.method === 'POST') refuseOtherOrigins(context.req.raw.headers)
     await next()
   })

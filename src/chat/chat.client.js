@@ -1,5 +1,5 @@
-// What the chat page does beside what htmx does: it follows a growing answer down the page, sends on Enter, stops an
-// answer, copies code, and says what the reader waits for.
+// Adds to htmx: scrolls with a growing answer, sends on Enter, stops an answer, copies code, and shows what the reader is
+// waiting for.
 
 const SWAP_PAUSE_MS = 40
 const NEAR_END_PX = 96
@@ -13,7 +13,7 @@ const trouble = document.getElementById('trouble')
 
 let isFollowing = true
 
-/** The newest `Response` that is not shown yet, while the one before it has only just been. */
+/** The newest `Response`, if it is held back because the previous one was drawn a moment ago. */
 let held = null
 let showHeldAt = null
 let shownAt = 0
@@ -26,7 +26,7 @@ document.addEventListener('keydown', event => {
   event.target.form.requestSubmit()
 })
 
-// Before htmx and the browser: one answer at a time, and what is typed meanwhile stays.
+// Runs before htmx and the browser do: allows one answer at a time, and leaves the text in the form.
 document.addEventListener(
   'submit',
   event => {
@@ -36,8 +36,8 @@ document.addEventListener(
   true,
 )
 
-// Each `Response` is the whole answer: of those that come within a moment the last is shown, or a long answer from a quick
-// model would be drawn long after it came.
+// Each `Response` is the whole answer, so it is enough to draw the last one of each moment. If each were drawn, a long answer
+// from a fast model would be drawn long after it arrived.
 document.addEventListener('htmx:sseBeforeMessage', event => {
   const { type, data } = event.detail
   const pause = shownAt + SWAP_PAUSE_MS - performance.now()
@@ -52,13 +52,13 @@ document.addEventListener('htmx:sseBeforeMessage', event => {
   }
 })
 
-// A prompt that is not taken for now comes back as a page that says why, with what was typed.
+// The response to a prompt that is refused for now is a page with the reason and the text.
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   const isPage = detail.xhr.getResponseHeader('Content-Type')?.startsWith('text/html')
   if (isPage && [429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
 })
 
-// The turn before keeps its text; the names of what the stream replaces go over to the new one.
+// The previous turn keeps its text, but gives up its id to the new answer.
 document.addEventListener('htmx:beforeSwap', event => {
   if (event.detail.target === conversation && event.detail.xhr.status === 200) {
     document.getElementById('Response')?.removeAttribute('id')
@@ -72,7 +72,7 @@ document.addEventListener('htmx:oobAfterSwap', ({ target }) => {
 
 document.addEventListener('htmx:afterSwap', ({ target }) => {
   if (target !== conversation) return
-  // The address of the turn, so that a reload comes back to it.
+  // The URL becomes that of the turn, so that a reload shows it.
   history.replaceState(null, '', conversation.lastElementChild.dataset.path)
   isFollowing = true
   follow()
@@ -87,7 +87,7 @@ addEventListener('scroll', () => {
   isFollowing = scrollY + innerHeight >= document.documentElement.scrollHeight - NEAR_END_PX
 })
 
-/** What listens for an answer; null when none is under way. */
+/** The element that listens for an answer; `null` if no answer is in progress. */
 function listener() {
   return document.querySelector('#chat[sse-connect]')
 }
@@ -117,7 +117,7 @@ function answerEnds() {
   say('')
   answersAreWhole()
   follow()
-  // The button that had it may have gone.
+  // The focused button may have been removed.
   if (document.activeElement === document.body) document.getElementById('user_prompt').focus()
 }
 
@@ -129,17 +129,17 @@ function answersAreWhole() {
   }
 }
 
-/** While nothing comes, it is said whether the prompt stands in line behind others. */
+/** Until the first piece arrives, shows whether the prompt is queued. */
 async function askForStatus(asked) {
   if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
   const status = await statusOf(asked)
   const waiting = document.getElementById('waiting')
   if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
-  waiting.textContent = status === 'waiting' ? 'Many are asking at once: waiting in line' : 'Waiting for the answer'
+  waiting.textContent = status === 'waiting' ? 'Many people are asking: waiting in line' : 'Waiting for the answer'
   setTimeout(askForStatus, STATUS_EVERY_MS, asked)
 }
 
-/** A server that is there and does not begin the answer has too many of them under way. */
+/** If the server responds but does not begin the answer, too many answers are queued. */
 async function connectionFails() {
   say(LOST)
   const asked = listener()
@@ -161,7 +161,7 @@ async function stop(event) {
   const response = await fetch(event.target.action, { method: 'POST' }).catch(() => null)
   if (response?.ok) return
   button.disabled = false
-  say('The answer could not be stopped: try again.')
+  say('The answer could not be stopped. Try again.')
 }
 
 function refuse(event, reason) {
@@ -185,7 +185,7 @@ function addCopyButton(code) {
   letScroll(code, 'Code')
 }
 
-/** Puts an element into a new one of this class. */
+/** Wraps an element in a new one with this class. */
 function frame(element, className) {
   const around = document.createElement('div')
   around.className = className
@@ -194,14 +194,14 @@ function frame(element, className) {
   return around
 }
 
-/** What may be wider than the page is scrolled with the arrow keys when it has the focus, and so needs a name. */
+/** Lets users scroll a wide element with the arrow keys. Because it can have the focus, it needs a name. */
 function letScroll(element, name) {
   element.tabIndex = 0
   element.role = 'group'
   element.ariaLabel = name
 }
 
-/** The clipboard is for secure addresses only; elsewhere the selection is copied. */
+/** Browsers offer the clipboard on secure origins only; elsewhere, this copies the selection. */
 async function copy(code) {
   if (navigator.clipboard) {
     return navigator.clipboard.writeText(code.textContent).then(

@@ -59,7 +59,7 @@ test('a clock step of eight days deletes nothing at once; after it, prompts age 
   const clock = manualClock()
   await using server = await startChatApp(sqlite, { clock })
   const { chat, prompts } = server
-  await prompts.forget()
+  await prompts.prune()
   await chat.post('kept', 'kept')
   using _ = clockStep(8 * DAY_MS)
   await chat.post('next', 'next')
@@ -70,7 +70,7 @@ test('a clock step of eight days deletes nothing at once; after it, prompts age 
     [DAY_MS, 404],
   ] as const) {
     clock.advance(milliseconds)
-    await prompts.forget()
+    await prompts.prune()
     expect((await chat.get('/chat/kept')).status, `${milliseconds}`).toBe(status)
   }
 })

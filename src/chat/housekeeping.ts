@@ -8,11 +8,11 @@ import type { Prompts } from './prompts/prompts.ts'
 
 const log = getLogger(['stockroom', 'chat'])
 
-/** How often is looked for answers whose process has died. */
-const LOOK_MS = 1_000
+/** Interval of the checks for answers of dead processes. */
+const DEAD_CHECK_MS = 1_000
 
-/** How often what is too old is looked for. */
-const FORGET_MS = 60_000
+/** Interval of the deletion of old prompts. */
+const PRUNE_MS = 60_000
 
 interface HousekeepingOptions {
   readonly prompts: Prompts
@@ -20,13 +20,13 @@ interface HousekeepingOptions {
   readonly clock?: Clock
 }
 
-/** Ends what dead processes have left, and forgets what is too old: now, and from time to time. Disposing stops it. */
+/** Ends the answers of dead processes and deletes old prompts, now and at intervals. Disposing of the result stops it. */
 export function startHousekeeping({ prompts, answers, clock = systemClock }: HousekeepingOptions): Disposable {
   const stopping = new AbortController()
   const { signal } = stopping
-  const dead = new DeadAnswers(answers)
-  void regularly(LOOK_MS, () => dead.look(), clock, signal)
-  void regularly(FORGET_MS, () => prompts.forget(), clock, signal)
+  const dead = new DeadAnswers(answers, clock)
+  void regularly(DEAD_CHECK_MS, () => dead.check(), clock, signal)
+  void regularly(PRUNE_MS, () => prompts.prune(), clock, signal)
   return { [Symbol.dispose]: () => stopping.abort() }
 }
 
@@ -40,7 +40,7 @@ async function regularly(
     try {
       await work()
     } catch (error) {
-      // Whoever asks for something hears of a database that is not there.
+      // Requests report an unavailable database already.
       if (!signal.aborted && !(error instanceof DatabaseUnavailableError)) {
         log.warning('housekeeping failed: {reason}', { reason: errorMessage(error) })
       }

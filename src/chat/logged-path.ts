@@ -1,7 +1,7 @@
-/** Enough to find the lines of one turn by. */
+/** Enough characters to find the lines of one turn. */
 const SHOWN_CHARACTERS = 8
 
-/** A path as the log may hold it: anyone who has the whole id of a turn can read and stop it. */
+/** A path for the log, with a shortened id: anyone who has a turn's whole id can read and stop the turn. */
 export function loggedPath(path: string): string {
   return path.replaceAll(
     /([/\\](?:chat|chatstream)[/\\])([^/\\]+)/g,
@@ -9,7 +9,7 @@ export function loggedPath(path: string): string {
   )
 }
 
-/** An id as the log may hold it. A short one, which a client chose, is cut to half. */
+/** An id for the log. A short one, which a client has chosen, is cut in half. */
 export function loggedId(id: string): string {
   return `${id.slice(0, Math.min(SHOWN_CHARACTERS, id.length / 2))}…`
 }

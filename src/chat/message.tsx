@@ -4,17 +4,17 @@ import type { Child } from 'hono/jsx'
 import type { Rendering } from './answers/rendered-answer.ts'
 import type { Ending } from './answers/repository.ts'
 
-/** The element that each `Response` replaces, so there is one of it in a page. */
+/** The id of the element that each `Response` replaces. A page has one of them. */
 const RESPONSE_ID = 'Response'
 
-/** The element that listens, and that `Terminate` replaces by an empty one. */
+/** The id of the element that listens to the stream. `Terminate` replaces it with an empty one. */
 export const LISTENER_ID = 'chat'
 
 export type Sender = 'ai' | 'user'
 
 const SENDER_NAMES: Record<Sender, string> = { ai: 'Assistant', user: 'You' }
 
-/** What became of an answer that the model did not finish. */
+/** Notes below answers that the model did not finish. */
 const NOTES: Record<Exclude<Ending['state'], 'finished' | 'failed'>, string> = {
   stopped: 'The answer was stopped.',
   unheard: 'The answer was stopped here, because nobody was listening any longer.',
@@ -38,12 +38,12 @@ export function UserMessage({ content }: { content: string }) {
   )
 }
 
-/** An assistant's message: of an answer that has ended, or empty, to be filled by the stream. */
+/** The assistant's message: an answer that has ended, or empty until the stream fills it. */
 export function AnswerMessage({ rendering }: { rendering: Rendering | null }) {
   return (
     <Message sender="ai">
-      {/* The answer is replaced again and again, so what is said of it stands on what stays. It is read out when it is
-          whole: a screen reader that is told of every piece begins anew at each. */}
+      {/* The attributes are on the bubble because the answer inside is replaced again and again. Screen readers read the
+          answer once it is complete; otherwise they would start again with each piece. */}
       <div class="bubble written" aria-live="polite" aria-busy={rendering?.ending ? 'false' : 'true'}>
         <Answer rendering={rendering} />
       </div>
@@ -51,7 +51,7 @@ export function AnswerMessage({ rendering }: { rendering: Rendering | null }) {
   )
 }
 
-/** The answer as it is shown in the page, or with `isUpdate`, as the stream sends it to replace that. */
+/** The answer in the page; with `isUpdate`, as the stream sends it to replace the one in the page. */
 export function Answer({ rendering, isUpdate = false }: { rendering: Rendering | null; isUpdate?: boolean }) {
   return (
     <div id={RESPONSE_ID} {...(isUpdate && { 'hx-swap-oob': 'true' })}>
@@ -61,7 +61,7 @@ export function Answer({ rendering, isUpdate = false }: { rendering: Rendering |
   )
 }
 
-/** What takes the listener's place when nothing comes any more. */
+/** Replaces the listener when the answer has ended. */
 export function ClosedListener({ isUpdate = false }: { isUpdate?: boolean }) {
   return <div id={LISTENER_ID} {...(isUpdate && { 'hx-swap-oob': 'true' })}></div>
 }

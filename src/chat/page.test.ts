@@ -78,7 +78,7 @@ withEachEngine('the chat page', engine => {
   test('the page of an unknown turn says so and has the form', async () => {
     const { status, text } = await chat.get('/chat/nothing-here')
     expect(status).toBe(404)
-    expect(text).toContain('no longer kept')
+    expect(text).toContain('no longer available')
     expect(nextReqId(text)).toMatch(UUID)
   })
 

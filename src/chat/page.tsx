@@ -7,17 +7,17 @@ import script from './chat.client.js' with { type: 'text' }
 import styles from './chat.css' with { type: 'text' }
 import { AnswerMessage, ClosedListener, LISTENER_ID, Message, UserMessage } from './message.tsx'
 
-/** What the listener listens to. */
+/** The events that the page listens for. */
 const TOPICS = ['Response', 'ResponseNoMass', 'Terminate'].join(',')
 
-/** The page before anything was asked. */
+/** The page before the first prompt. */
 export function welcomePage(): string {
   return chatPage({ conversation: <SampleMessages /> })
 }
 
 /**
- * A prompt and its answer: whole if that has ended, else as far as it has come, and listening for the rest. A browser
- * without scripts looks again after `retrySeconds`.
+ * The page of a prompt and its answer so far. Unless the answer has ended, the page listens for the rest; a browser without
+ * scripts loads the page again after `retrySeconds`.
  */
 export function turnPage(reqId: string, prompt: string, rendering: Rendering | null, retrySeconds = 0): string {
   const conversation = (
@@ -31,13 +31,13 @@ export function turnPage(reqId: string, prompt: string, rendering: Rendering | n
   return chatPage({ conversation, listener: <Listener reqId={reqId} />, head })
 }
 
-/** The form again, with what was refused, to be mended. */
+/** The form with the refused text, so that the user can correct it. */
 export function refusalPage(reason: string, typed: string): string {
   return chatPage({ refusal: { reason, typed } })
 }
 
-export function forgottenPage(): string {
-  return chatPage({ conversation: <p class="notice">This chat is no longer kept. You can begin a new one.</p> })
+export function unknownTurnPage(): string {
+  return chatPage({ conversation: <p class="notice">This chat is no longer available. You can start a new one.</p> })
 }
 
 interface Refusal {
@@ -64,7 +64,7 @@ function chatPage({ conversation, listener, head, refusal }: ChatPage): string {
         <h1>Chat</h1>
         <a href="/">New chat</a>
       </header>
-      {/* Nothing that people and models write can act: htmx leaves alone what is in here. */}
+      {/* htmx ignores everything in here, so text from users and models cannot trigger requests. */}
       <main id="conversation" hx-disable aria-label="Conversation">
         {conversation}
       </main>
@@ -83,7 +83,7 @@ function SampleMessages() {
   return (
     <>
       <Message sender="ai">
-        <div class="bubble">Hello! Write to me below, and my answer appears here while it comes.</div>
+        <div class="bubble">Hello! Write to me below, and my answer appears here as it arrives.</div>
       </Message>
       <UserMessage content="Can you write more than plain text?" />
       <Message sender="ai">
@@ -96,7 +96,7 @@ function SampleMessages() {
   )
 }
 
-/** Connects to the stream. The last event replaces it, and with it the connection and all that is shown of waiting. */
+/** Connects to the stream. The last event replaces it, which closes the connection and removes the waiting text. */
 function Listener({ reqId }: { reqId: string }) {
   return (
     <div
@@ -114,7 +114,7 @@ function Listener({ reqId }: { reqId: string }) {
   )
 }
 
-/** The form for the next prompt, under a name of its own. htmx adds the turn to the conversation; a browser opens it. */
+/** The form for the next prompt, with a fresh id. htmx adds the turn to the conversation; without it, the page changes. */
 function Composer({ refusal }: { refusal: Refusal | undefined }) {
   const path = pathOf(crypto.randomUUID())
   return (
@@ -146,7 +146,7 @@ function Composer({ refusal }: { refusal: Refusal | undefined }) {
           placeholder="Write a message"
           {...(refusal && { 'aria-invalid': 'true', 'aria-describedby': 'refusal' })}
         >
-          {/* The first line break in a text area is not part of it. */}
+          {/* Browsers drop the first line break in a text area. */}
           {refusal && `\n${refusal.typed}`}
         </textarea>
         <button type="submit">Send</button>
@@ -156,7 +156,7 @@ function Composer({ refusal }: { refusal: Refusal | undefined }) {
   )
 }
 
-/** A browser without scripts cannot listen: it looks again, at the page that waits for the answer. */
+/** Without scripts a browser cannot listen, so it loads the page that waits for the answer. */
 function WithoutScripts({ reqId, retrySeconds }: { reqId: string; retrySeconds: number }) {
   return (
     <noscript>

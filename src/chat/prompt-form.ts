@@ -1,13 +1,13 @@
 import { PROMPT_MAX_CHARACTERS } from '../models/chat-model.ts'
 import { countCodePoints } from '../text/code-points.ts'
 
-/** What was sent from the form: a prompt, or why it is none and what was typed. */
+/** The submitted form: a prompt, or the text with the reason why it is refused. */
 type Submission = { readonly prompt: string } | { readonly reason: string; readonly typed: string }
 
-/** Reads the form's only field. */
+/** Reads the prompt from the submitted form. */
 export async function readSubmission(request: Request): Promise<Submission> {
   const field = await userPrompt(request)
-  // A browser sends the line breaks of a text area as CRLF, whatever was typed.
+  // Browsers send the line breaks of a text area as CRLF.
   const typed = (field ?? '').replaceAll('\r\n', '\n')
   const reason = refusal(typed)
   return reason === null ? { prompt: typed } : { reason, typed }
@@ -18,18 +18,18 @@ async function userPrompt(request: Request): Promise<string | null> {
     const field = (await request.formData()).get('user_prompt')
     return typeof field === 'string' ? field : null
   } catch {
-    // Another type of body, or none.
+    // The body is missing or has another type.
     return null
   }
 }
 
 function refusal(typed: string): string | null {
   if (typed.trim() === '') return 'Write something first.'
-  // PostgreSQL cannot store it, and nobody types it.
-  if (typed.includes('\0')) return 'This holds a character that cannot be taken (U+0000).'
+  // PostgreSQL cannot store U+0000, and nobody types it.
+  if (typed.includes('\0')) return 'Your message contains a character that cannot be stored (U+0000).'
   const characters = countCodePoints(typed)
   if (characters <= PROMPT_MAX_CHARACTERS) return null
-  return `This is too long: ${count(characters)} characters, and at most ${count(PROMPT_MAX_CHARACTERS)} are taken.`
+  return `Your message has ${count(characters)} characters. The limit is ${count(PROMPT_MAX_CHARACTERS)}.`
 }
 
 function count(number: number): string {

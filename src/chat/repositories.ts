@@ -8,11 +8,11 @@ import { postgresPrompts } from './prompts/postgres.ts'
 import type { PromptRepository } from './prompts/repository.ts'
 import { sqlitePrompts } from './prompts/sqlite.ts'
 
-/** Where prompts and answers are stored: all that an engine must do. */
+/** The storage of prompts and answers, for either engine. */
 export interface Repositories {
   readonly prompts: PromptRepository
   readonly answers: AnswerRepository
-  /** Rejects with a `DatabaseUnavailableError` unless reads and writes can be done. */
+  /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
   readonly probe: () => Promise<void>
 }
 

@@ -13,22 +13,22 @@ import { loggedPath } from './logged-path.ts'
 import { chatMigrations } from './migrations/index.ts'
 import { Prompts } from './prompts/prompts.ts'
 import { repositoriesOf } from './repositories.ts'
-import { chatPort, readAnswerLimits, readKeeping } from './settings.ts'
+import { chatPort, readAnswerLimits, readRetention } from './settings.ts'
 
-/** How long answers may go on after a signal; what is left is kept as interrupted, while connections drain. */
+/** How long answers may continue after a signal to stop. The rest is stored as interrupted while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
 
 /** Requests that have waited for the start go first: warming up takes the processor for half a second. */
 const WARM_UP_DELAY_MS = 2_000
 
 export async function serveChat(line: CommandLine): Promise<void> {
-  // Read every setting first, so that a wrong one stops the program before it has touched anything.
+  // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
     level: line.value(logLevel),
     database: readDatabaseSettings(line),
     server: readServerSettings(line, chatPort),
     limits: readAnswerLimits(line),
-    keeping: readKeeping(line),
+    retention: readRetention(line),
   }
   const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
   startLog(settings.level)
@@ -36,7 +36,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using database = await openDatabase(settings.database, [chatMigrations], START_WAIT_MS)
   const repositories = repositoriesOf(database)
   const markdown = await openMarkdown({ lineBreak: '&#10;' })
-  const prompts = new Prompts(repositories.prompts, settings.keeping)
+  const prompts = new Prompts(repositories.prompts, settings.retention)
   await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
   using _ = startHousekeeping({ prompts, answers: repositories.answers })
   const app = createChat({ prompts, answers, probe: repositories.probe })
@@ -46,6 +46,6 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await Promise.race([database.ready, stopped])
   await stopped
   clearTimeout(warmingUp)
-  // Beside the server, which stops accepting and waits for its streams meanwhile.
+  // Meanwhile, the server stops accepting connections and waits for its streams.
   void answers.close(ANSWERS_GRACE_MS)
 }

@@ -1,7 +1,7 @@
 import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
 import { port } from '../server/settings.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
-import { KEEPING, type Keeping } from './prompts/keeping.ts'
+import { RETENTION, type Retention } from './prompts/retention.ts'
 
 const BOUND_MAX = 1_000_000_000
 
@@ -10,31 +10,31 @@ export const chatPort = port(6543)
 const answersPerAddress = bound(
   'CHAT_ANSWERS_PER_ADDRESS',
   ANSWER_LIMITS.perAddressMax,
-  'answers under way for clients at one address, those that wait for the model included; more is 429',
+  'maximum number of answers per client address, queued or running; beyond it, requests get 429',
 )
 
 const promptsPerAddress = bound(
   'CHAT_PROMPTS_PER_ADDRESS',
-  KEEPING.perAddressMax,
-  'prompts that are stored in a day for clients at one address; more is 429',
+  RETENTION.perAddressMax,
+  'maximum number of prompts per client address and day; beyond it, requests get 429',
 )
 
 const promptsMax = bound(
   'CHAT_PROMPTS_MAX',
-  KEEPING.promptsMax,
-  'prompts that are stored with their answers; beyond it, older ones are forgotten, and without such it is 503',
+  RETENTION.promptsMax,
+  'maximum number of stored prompts; beyond it, prompts that are not recent are deleted, or else requests get 503',
 )
 
 export const boundSettings = [answersPerAddress, promptsPerAddress, promptsMax]
 
-/** Throws a `SettingError` that names the setting that is wrong. */
+/** Throws a `SettingError` that names the wrong setting. */
 export function readAnswerLimits(line: CommandLine): AnswerLimits {
   return { ...ANSWER_LIMITS, perAddressMax: line.value(answersPerAddress) }
 }
 
-/** Throws a `SettingError` that names the setting that is wrong. */
-export function readKeeping(line: CommandLine): Keeping {
-  return { ...KEEPING, perAddressMax: line.value(promptsPerAddress), promptsMax: line.value(promptsMax) }
+/** Throws a `SettingError` that names the wrong setting. */
+export function readRetention(line: CommandLine): Retention {
+  return { ...RETENTION, perAddressMax: line.value(promptsPerAddress), promptsMax: line.value(promptsMax) }
 }
 
 /** A setting whose flag is its variable without `CHAT_`. */

@@ -5,13 +5,13 @@ import { Answer, ClosedListener } from './message.tsx'
 
 const TERMINATE: ServerSentEvent = { name: 'Terminate', chunk: String(<ClosedListener isUpdate />) }
 
-/** One for all listeners, as most of them get the same. */
+/** The event of each rendering, shared by all listeners. */
 const events = new WeakMap<Rendering, ServerSentEvent>()
 
-/** The answer as the events of a stream, for one listener: each `Response` is the whole text so far. */
+/** The answer as events for one listener. Each `Response` is the whole text so far. */
 export async function* answerEvents(answer: RenderedAnswer, signal: AbortSignal): AsyncGenerator<ServerSentEvent> {
   for await (const rendering of answer.listen(signal)) yield responseEvent(rendering)
-  // One whom the answer has only left, as its process ends, connects again and finds it elsewhere.
+  // If the process is stopping, the answer is only detached: the listener reconnects and finds it in another process.
   if (answer.newest.ending && !signal.aborted) yield TERMINATE
 }
 

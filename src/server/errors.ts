@@ -1,5 +1,5 @@
 import { getLogger } from '@logtape/logtape'
-import { BusyError } from '../busy-error.ts'
+import { BusyError, ClientLimitError } from '../busy-error.ts'
 import { DatabaseDamagedError, DatabaseUnavailableError } from '../database/errors.ts'
 
 const serverLog = getLogger(['stockroom', 'server'])
@@ -33,7 +33,7 @@ export function errorResponse(error: unknown, requestId: string): Response {
     return new Response(null, { status: CLIENT_CLOSED_REQUEST })
   }
   if (error instanceof BusyError) {
-    return detailResponse(503, error.message, { 'Retry-After': String(error.retryAfterSeconds) })
+    return detailResponse(busyStatus(error), error.message, { 'Retry-After': String(error.retryAfterSeconds) })
   }
   // Logged once, when it was detected. Without Retry-After: retrying is useless until somebody restores the database.
   if (error instanceof DatabaseDamagedError) return detailResponse(503, 'The database is damaged')
@@ -47,6 +47,11 @@ export function errorResponse(error: unknown, requestId: string): Response {
   }
   logFailure(error, requestId)
   return detailResponse(500, 'Internal Server Error')
+}
+
+/** The status for clients when a server or one client's share of it is busy. */
+export function busyStatus(error: BusyError): 429 | 503 {
+  return error instanceof ClientLimitError ? 429 : 503
 }
 
 /** Logs a failure on the server's side, in a handler or in a streamed response. */

@@ -1,7 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { BusyError, ClientLimitError } from '../../busy-error.ts'
+import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
-import { HttpError } from '../../server/errors.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
 import { FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
@@ -11,11 +11,11 @@ import { RenderedAnswers } from './rendered-answers.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
 import { RunningAnswer } from './running.ts'
 
-/** What a reader who was turned away is asked to wait. */
+/** How long clients are asked to wait when no more answers can begin. */
 const RETRY_AFTER_SECONDS = 5
 
-/** For the store to keep the ends of answers when the process ends; what it has not kept by then is found by others. */
-const KEEP_LAST_MS = 1_500
+/** Time limit for storing the ends of answers at shutdown. Other processes end the rest as interrupted. */
+const STORE_ENDS_MS = 1_500
 
 export interface AnswersOptions {
   readonly prompts: PromptRepository
@@ -23,80 +23,82 @@ export interface AnswersOptions {
   readonly model: ChatModel
   readonly markdown: Markdown
   readonly limits?: AnswerLimits
+  readonly clock?: Clock
 }
 
-/** Where an answer is: nobody has asked for it yet, it is in line for the model, it comes, or it has ended. */
+/** `new`: nobody has asked for the answer yet. `waiting`: it is queued for the model. */
 export type AnswerStatus = 'new' | 'waiting' | 'running' | 'ended'
 
-/** An answer that is under way, here or elsewhere. */
-type Current = RunningAnswer | FollowedAnswer
+/** An answer in progress, in this process or another one. */
+type ActiveAnswer = RunningAnswer | FollowedAnswer
 
-/** One answer for each prompt, and one call to the model for each answer: whoever connects, however often, anywhere. */
+/** Gives each prompt one answer, with one call to the model, however many clients connect to any process. */
 export class Answers implements AsyncDisposable {
   readonly #prompts: PromptRepository
   readonly #answers: AnswerRepository
   readonly #model: ChatModel
   readonly #limits: AnswerLimits
   readonly #queue: AnswerQueue
-  readonly #current = new Map<string, Promise<Current | null>>()
+  readonly #active = new Map<string, Promise<ActiveAnswer | null>>()
   readonly #rendered: RenderedAnswers
+  readonly #clock: Clock
   #closed: Promise<void> | null = null
 
-  constructor({ prompts, answers, model, markdown, limits = ANSWER_LIMITS }: AnswersOptions) {
+  constructor({ prompts, answers, model, markdown, limits = ANSWER_LIMITS, clock = systemClock }: AnswersOptions) {
     this.#prompts = prompts
     this.#answers = answers
     this.#model = model
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
     this.#queue = new AnswerQueue(limits)
+    this.#clock = clock
   }
 
   /**
-   * The answer to a prompt, for one more to listen to: as far as it has come, or just begun if this is the first to ask.
-   * `null` when there is no such prompt. Throws an `HttpError` when too many answers wait for the model, or too many of
-   * the client at this address.
+   * The answer to a prompt, for one more listener. The first one to ask begins it. Resolves to `null` if there is no such
+   * prompt. Throws a `BusyError` if too many answers are queued, in all or from this address.
    */
   async join(reqId: string, address: string): Promise<RenderedAnswer | null> {
-    const current = await this.#joinCurrent(reqId, address)
-    return current ? current.rendered : this.ended(reqId)
+    const active = await this.#joinActive(reqId, address)
+    return active ? active.rendered : this.ended(reqId)
   }
 
-  /** An answer that has ended; `null` for any other. */
+  /** The answer if it has ended; `null` otherwise. */
   async ended(reqId: string): Promise<RenderedAnswer | null> {
-    const current = await this.#current.get(reqId)
-    if (current) return current.rendered.newest.ending && current.rendered
+    const active = await this.#active.get(reqId)
+    if (active) return active.rendered.newest.ending && active.rendered
     const known = this.#rendered.cached(reqId)
     if (known) return known
     const stored = await this.#answers.find(reqId)
     if (!stored?.ending) return null
-    // More text may come to it, should its process live after all.
+    // Not cached: if its process is alive after all, more text may be stored.
     if (stored.ending.state === 'interrupted') return this.#rendered.whole(stored.text, stored.ending)
     return this.#rendered.cache(reqId, stored.text, stored.ending)
   }
 
-  /** `null` when there is no such prompt. */
+  /** Resolves to `null` if there is no such prompt. */
   async status(reqId: string): Promise<AnswerStatus | null> {
-    const current = await this.#current.get(reqId)
-    const stored = current instanceof RunningAnswer ? current : await this.#answers.find(reqId)
+    const active = await this.#active.get(reqId)
+    const stored = active instanceof RunningAnswer ? active : await this.#answers.find(reqId)
     if (stored) return statusOf(stored)
     return (await this.#prompts.find(reqId)) === null ? null : 'new'
   }
 
-  /** Ends the answer for good, wherever it runs, even before it began. False when there is no such prompt. */
+  /** Stops the answer for good, in any process, even before it has begun. Resolves to false if there is no such prompt. */
   async stop(reqId: string): Promise<boolean> {
-    const current = await this.#current.get(reqId)
-    if (current instanceof RunningAnswer) {
-      await current.end({ state: 'stopped' })
+    const active = await this.#active.get(reqId)
+    if (active instanceof RunningAnswer) {
+      await active.end({ state: 'stopped' })
       return true
     }
     if ((await this.#prompts.find(reqId)) === null) return false
-    await this.#answers.askToStop(reqId)
+    await this.#answers.requestStop(reqId)
     return true
   }
 
   /**
-   * Lets what runs come to its end for up to `graceMs`, then keeps it as interrupted. What waits in line is given back,
-   * and what runs elsewhere is left, for other processes to serve; new ones are turned away.
+   * Refuses new answers, and lets running ones continue for up to `graceMs`; the rest is stored as interrupted. Queued
+   * answers are released for other processes, and listeners of answers that run elsewhere are disconnected.
    */
   close(graceMs: number): Promise<void> {
     this.#closed ??= this.#close(graceMs)
@@ -108,44 +110,46 @@ export class Answers implements AsyncDisposable {
   }
 
   async #close(graceMs: number): Promise<void> {
-    const opened = [...this.#current.values()].map(answer => answer.catch(() => null))
-    const current = (await Promise.all(opened)).filter(answer => answer !== null)
-    const running = current.filter(answer => answer instanceof RunningAnswer)
-    for (const answer of current) {
+    const opened = [...this.#active.values()].map(answer => answer.catch(() => null))
+    const active = (await Promise.all(opened)).filter(answer => answer !== null)
+    const running = active.filter(answer => answer instanceof RunningAnswer)
+    for (const answer of active) {
       if (answer instanceof FollowedAnswer) void answer.leave()
-      else if (answer.isWaiting) void answer.giveBack()
+      else if (answer.isWaiting) void answer.release()
     }
-    const over = Promise.all(current.map(answer => answer.done))
-    await within(graceMs, over)
+    const done = Promise.all(active.map(answer => answer.done))
+    await this.#within(graceMs, done)
     for (const answer of running) void answer.end({ state: 'interrupted' })
-    await within(KEEP_LAST_MS, over)
+    await this.#within(STORE_ENDS_MS, done)
   }
 
-  #joinCurrent(reqId: string, address: string): Promise<Current | null> {
-    const known = this.#current.get(reqId)
+  #joinActive(reqId: string, address: string): Promise<ActiveAnswer | null> {
+    const known = this.#active.get(reqId)
     if (known) return known
     const opened = this.#open(reqId, address)
-    this.#current.set(reqId, opened)
+    this.#active.set(reqId, opened)
     const forget = () => {
-      this.#current.delete(reqId)
+      this.#active.delete(reqId)
     }
-    opened.then(current => current?.done).then(forget, forget)
+    opened.then(active => active?.done).then(forget, forget)
     return opened
   }
 
-  async #open(reqId: string, address: string): Promise<Current | null> {
+  async #open(reqId: string, address: string): Promise<ActiveAnswer | null> {
     if ((await this.#prompts.find(reqId)) === null) return null
-    if (this.#closed) throw turnedAway('The server is stopping')
+    if (this.#closed) throw new BusyError('The server is stopping', RETRY_AFTER_SECONDS)
     const stored = await this.#answers.find(reqId)
     if (stored?.ending) return null
     if (stored) return this.#follow(reqId)
     const ticket = this.#queue.enter(address)
-    if (ticket === 'full') throw turnedAway('Too many answers are waiting')
-    if (ticket === 'too many of this address') throw turnedAway('Too many answers to your address are under way', 429)
+    if (ticket === 'full') throw new BusyError('Too many answers are waiting', RETRY_AFTER_SECONDS)
+    if (ticket === 'too many of this address') {
+      throw new ClientLimitError('Too many answers to your address are under way', RETRY_AFTER_SECONDS)
+    }
     using entered = new DisposableStack()
     entered.use(ticket)
     if (!(await this.#answers.claim(reqId))) return this.#follow(reqId)
-    // From its claim on, the prompt stands.
+    // After the claim, the prompt can no longer change.
     const prompt = await this.#prompts.find(reqId)
     if (prompt === null) return null
     entered.move()
@@ -161,27 +165,29 @@ export class Answers implements AsyncDisposable {
       ticket,
       answers: this.#answers,
       limits: this.#limits,
+      clock: this.#clock,
     })
   }
 
   #follow(reqId: string): FollowedAnswer {
-    return new FollowedAnswer(reqId, this.#answers, this.#rendered.begin(), this.#limits)
+    return new FollowedAnswer({
+      reqId,
+      rendered: this.#rendered.begin(),
+      answers: this.#answers,
+      limits: this.#limits,
+      clock: this.#clock,
+    })
   }
-}
 
-/** Resolves when the work is done, or when so much time is over. */
-async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
-  const done = new AbortController()
-  const late = wait(milliseconds, undefined, { signal: done.signal }).catch(() => {})
-  await Promise.race([work, late])
-  done.abort()
+  /** Resolves when the work is done, or when the time is up. */
+  async #within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+    const done = new AbortController()
+    await Promise.race([work, pause(this.#clock, milliseconds, done.signal)])
+    done.abort()
+  }
 }
 
 function statusOf({ ending, isWaiting }: Pick<StoredAnswer, 'ending' | 'isWaiting'>): AnswerStatus {
   if (ending) return 'ended'
   return isWaiting ? 'waiting' : 'running'
-}
-
-function turnedAway(detail: string, status = 503): HttpError {
-  return new HttpError(status, detail, { 'Retry-After': String(RETRY_AFTER_SECONDS) })
 }

@@ -1,43 +1,46 @@
+import type { Clock } from '../../clock.ts'
 import type { AnswerRepository } from './repository.ts'
 
-/** Missed-heartbeat limit. Longer than it takes to connect again to a database that others kept reaching. */
+/** Missed-heartbeat limit. Longer than it takes to reconnect to a database that others could reach. */
 const DEAD_AFTER_MS = 5_000
 
 /**
- * Longest time between two looks in a row. After a longer one, this process or the store may have stood still, and the
- * others with them: they get the whole limit again.
+ * Longest gap between two checks in a row. After a longer one, this process or the store may have stalled, and with it the
+ * heartbeats of live processes: they get the whole limit again.
  */
-const LOOK_GAP_MAX_MS = 2_000
+const CHECK_GAP_MAX_MS = 2_000
 
-interface Heartbeat {
+interface SeenHeartbeat {
   readonly heartbeat: string
-  /** When it was first seen, by this process's monotonic clock. */
+  /** When this process first saw it. */
   readonly seenAt: number
 }
 
-/** Ends as interrupted what dead processes have left under way. */
+/** Ends the answers of dead processes as interrupted. */
 export class DeadAnswers {
   readonly #answers: AnswerRepository
-  #seen = new Map<string, Heartbeat>()
-  #lookedAt = Number.NEGATIVE_INFINITY
+  readonly #clock: Clock
+  #seen = new Map<string, SeenHeartbeat>()
+  #checkedAt = Number.NEGATIVE_INFINITY
 
-  constructor(answers: AnswerRepository) {
+  constructor(answers: AnswerRepository, clock: Clock) {
     this.#answers = answers
+    this.#clock = clock
   }
 
-  /** To be called every second. Rejects with a `DatabaseUnavailableError`. */
-  async look(): Promise<void> {
+  /** Call it every second. Rejects with a `DatabaseUnavailableError`. */
+  async check(): Promise<void> {
     const before = this.#seen
     this.#seen = new Map()
-    const underWay = await this.#answers.underWay()
-    const now = performance.now()
-    const isInARow = now - this.#lookedAt <= LOOK_GAP_MAX_MS
-    this.#lookedAt = now
-    for (const { reqId, heartbeat } of underWay) {
+    const inProgress = await this.#answers.inProgress()
+    const now = this.#clock.now()
+    const isInARow = now - this.#checkedAt <= CHECK_GAP_MAX_MS
+    this.#checkedAt = now
+    for (const { reqId, heartbeat } of inProgress) {
       const known = isInARow ? before.get(reqId) : undefined
       this.#seen.set(reqId, known?.heartbeat === heartbeat ? known : { heartbeat, seenAt: now })
     }
-    const dead = underWay.filter(({ reqId }) => now - (this.#seen.get(reqId)?.seenAt ?? now) >= DEAD_AFTER_MS)
+    const dead = inProgress.filter(({ reqId }) => now - (this.#seen.get(reqId)?.seenAt ?? now) >= DEAD_AFTER_MS)
     await Promise.all(dead.map(answer => this.#answers.interrupt(answer)))
   }
 }

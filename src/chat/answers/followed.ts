@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { type Clock, pause } from '../../clock.ts'
 import { errorMessage } from '../../error-message.ts'
 import { countCodePoints } from '../../text/code-points.ts'
 import { loggedId } from '../logged-path.ts'
@@ -9,38 +9,44 @@ import type { AnswerRepository } from './repository.ts'
 
 const log = getLogger(['stockroom', 'chat'])
 
-/** How often is read what the other process has kept, and how long after it could not be read. */
-const FOLLOW_MS = 100
-const FOLLOW_FAILED_MS = 500
+/** Interval for reading new text from the database, and for trying again after a failure. */
+const POLL_MS = 100
+const POLL_RETRY_MS = 500
 
-/** How often the other process is told that somebody listens here, before it gives up. */
-const HEAR_TIMES = 6
+/** How often the other process is told of listeners here, within the time after which it would stop the answer. */
+const REPORTS_PER_LIMIT = 6
 
-/** After the last listener has left, for one that comes back at once. */
+/** How long an answer without listeners is still followed, because one may come back at once. */
 const LINGER_MS = 5_000
 
-/** An answer that another process has claimed, followed through the database while somebody listens. */
+interface FollowedAnswerOptions {
+  readonly reqId: string
+  readonly rendered: RenderedAnswer
+  readonly answers: AnswerRepository
+  readonly limits: AnswerLimits
+  readonly clock: Clock
+}
+
+/** An answer that another process has claimed. It is followed through the database while somebody listens. */
 export class FollowedAnswer {
   readonly rendered: RenderedAnswer
   /** Resolves when it is no longer followed. */
   readonly done: Promise<void>
-  readonly #reqId: string
-  readonly #answers: AnswerRepository
-  readonly #limits: AnswerLimits
+  readonly #options: FollowedAnswerOptions
   readonly #leaving = new AbortController()
-  #known = 0
-  #heardAt = performance.now()
-  #toldAt = Number.NEGATIVE_INFINITY
+  /** The length of the text so far, in Unicode code points. */
+  #offset = 0
+  #heardAt: number
+  #reportedAt = Number.NEGATIVE_INFINITY
 
-  constructor(reqId: string, answers: AnswerRepository, rendered: RenderedAnswer, limits: AnswerLimits) {
-    this.#limits = limits
-    this.rendered = rendered
-    this.#reqId = reqId
-    this.#answers = answers
+  constructor(options: FollowedAnswerOptions) {
+    this.#options = options
+    this.#heardAt = options.clock.now()
+    this.rendered = options.rendered
     this.done = this.#follow()
   }
 
-  /** Lets the listeners go; the answer goes on where it is. */
+  /** Disconnects the listeners. The answer continues in the other process. */
   leave(): Promise<void> {
     this.#leaving.abort()
     return this.done
@@ -54,37 +60,38 @@ export class FollowedAnswer {
         if (await this.#isOver()) break
         isFailing = false
       } catch (error) {
-        if (!isFailing) this.#notFollowed(error)
+        if (!isFailing) this.#logFailure(error)
         isFailing = true
       }
-      await wait(isFailing ? FOLLOW_FAILED_MS : FOLLOW_MS, undefined, { signal }).catch(() => {})
+      await pause(this.#options.clock, isFailing ? POLL_RETRY_MS : POLL_MS, signal)
     }
     this.rendered.detach()
   }
 
   async #isOver(): Promise<boolean> {
-    const stored = await this.#answers.find(this.#reqId, this.#known)
-    // Given back: whoever connects next may claim it.
+    const { reqId, answers, clock, limits } = this.#options
+    const stored = await answers.find(reqId, this.#offset)
+    // The other process has released it. The next listener to connect can claim it.
     if (!stored) return true
-    this.#known += countCodePoints(stored.text)
     await this.rendered.append(stored.text)
+    this.#offset += countCodePoints(stored.text)
     if (stored.ending) {
       this.rendered.end(stored.ending)
       return true
     }
-    const now = performance.now()
+    const now = clock.now()
     if (this.rendered.listeners === 0) return now - this.#heardAt >= LINGER_MS
     this.#heardAt = now
-    if (now - this.#toldAt >= this.#limits.unheardMaxMs / HEAR_TIMES) {
-      this.#toldAt = now
-      await this.#answers.hear(this.#reqId)
+    if (now - this.#reportedAt >= limits.unheardMaxMs / REPORTS_PER_LIMIT) {
+      this.#reportedAt = now
+      await answers.reportListener(reqId)
     }
     return false
   }
 
-  #notFollowed(error: unknown): void {
+  #logFailure(error: unknown): void {
     log.warning('an answer could not be followed: {reason}', {
-      req_id: loggedId(this.#reqId),
+      req_id: loggedId(this.#options.reqId),
       reason: errorMessage(error),
     })
   }

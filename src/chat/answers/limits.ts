@@ -1,8 +1,8 @@
 import type { QueueLimits } from './queue.ts'
 
-/** The bounds of what the chat does for its readers, in total for one process. */
+/** Limits for one process. */
 export interface AnswerLimits extends QueueLimits {
-  /** An answer to which nobody has listened for so long is not worth its price. */
+  /** An answer is stopped when nobody has listened for this long, because each answer costs money. */
   readonly unheardMaxMs: number
 }
 
@@ -18,14 +18,14 @@ export const ANSWER_LIMITS: AnswerLimits = {
   unheardMaxMs: UNHEARD_MAX_MS,
 }
 
-/** The part of a process's time that all its answers together may be rendered in. */
+/** The share of the process's time for rendering all its answers. */
 export const RENDERING_SHARE = 0.5
 
-/** Time to render that an answer saves up: enough for hundreds of ordinary pieces that come at once. */
+/** Rendering time that an answer may save up: enough for hundreds of ordinary pieces that arrive at once. */
 export const RENDERING_BURST_MS = 20
 
-/** A piece is rendered no later, whatever that costs. */
+/** Longest delay before a piece is rendered, at any cost. */
 export const BEHIND_MAX_MS = 100
 
-/** Text that is rendered in one go, in UTF-16 code units: what a rendering costs that highlights all of it. */
+/** Text rendered in one step, in UTF-16 code units. It bounds the time of a step if all of it is highlighted. */
 export const RENDERING_STEP_CHARACTERS = 2_048

@@ -1,18 +1,18 @@
 import { setImmediate } from 'node:timers/promises'
 import { BEHIND_MAX_MS, RENDERING_BURST_MS, RENDERING_SHARE } from './limits.ts'
 
-/** How often answers are rendered: together, all of this process take at most a share of its time. */
+/** Shares the time for rendering between all answers of a process. */
 export class Pace {
   #answers = 0
   #turns = Promise.resolve()
 
-  /** Begins to count an answer; ends when it is disposed of. */
+  /** Adds an answer, until the result is disposed of. */
   answer(): AnswerPace {
     this.#answers += 1
     return new AnswerPace(this)
   }
 
-  /** The part of all time that one answer may take. */
+  /** The share of time for one answer. */
   get share(): number {
     return RENDERING_SHARE / Math.max(1, this.#answers)
   }
@@ -21,7 +21,7 @@ export class Pace {
     this.#answers -= 1
   }
 
-  /** Resolves for one rendering in each turn of the event loop, so that other requests come in between. */
+  /** Resolves for one rendering per turn of the event loop, so that other requests run in between. */
   turn(): Promise<void> {
     this.#turns = this.#turns.then(() => setImmediate())
     return this.#turns
@@ -29,8 +29,8 @@ export class Pace {
 }
 
 /**
- * When an answer may be rendered again. Time to render is saved up, as much as ordinary pieces need that come all at
- * once; an answer that has spent it waits until it has saved some again.
+ * Decides when an answer may be rendered again, as a token bucket of rendering time: time that is not used is saved up to
+ * a limit, and an answer that has spent it waits until it has saved some again.
  */
 class AnswerPace implements Disposable {
   readonly #pace: Pace
@@ -63,7 +63,7 @@ class AnswerPace implements Disposable {
   #save(): void {
     const now = performance.now()
     const { share } = this.#pace
-    // What cannot be saved within the longest wait is forgiven.
+    // A debt that cannot be paid off within the longest delay is forgiven.
     const least = -BEHIND_MAX_MS * share
     this.#savedMs = Math.min(RENDERING_BURST_MS, Math.max(least, this.#savedMs) + (now - this.#at) * share)
     this.#at = now

@@ -4,40 +4,40 @@ import { RENDERING_STEP_CHARACTERS } from './limits.ts'
 import type { AnswerPace, Pace } from './pace.ts'
 import type { Ending } from './repository.ts'
 
-/** A rendering that takes longer gets a turn of the event loop for itself. */
+/** A rendering that takes longer than this gets a turn of the event loop of its own. */
 const QUICK_MS = 1
 
-/** What it takes to make an event of HTML and to hand it to the compression, for each listener: 3 ms for a million. */
+/** The cost per listener of making an event from HTML and passing it to the compression: 3 ms for a million characters. */
 const EVENT_MS_PER_CHARACTER = 3e-6
 
 type Stream = Pick<MarkdownStream, 'append' | 'html'>
 
-/** An answer at one moment: its whole text so far, as HTML, and how it ended if it did. */
+/** The HTML of an answer's whole text so far, and its ending if it has ended. */
 export interface Rendering {
   readonly html: string
   readonly ending: Ending | null
 }
 
 /**
- * An answer as HTML while it grows. It is rendered once for all who listen; each takes the newest rendering at its own
- * pace, and never one that a newer one has replaced. Each piece is rendered by itself, unless that takes too much time:
- * then pieces are merged (see `Pace`).
+ * A growing answer as HTML, rendered once for all its listeners. Each listener takes the newest rendering when it is ready,
+ * and skips those that were replaced in the meantime. Each piece is rendered by itself unless that takes too much time; then
+ * pieces are merged (see `Pace`).
  */
 export class RenderedAnswer {
   readonly #wakeUps = new Set<() => void>()
   readonly #pace: Pace
   #answerPace: AnswerPace | null = null
-  /** `null` once the answer has ended: what it remembers is no longer needed. */
+  /** `null` once the answer has ended, to free its memory. */
   #stream: Stream | null
   #text = ''
-  /** How much of the text the stream has, and how much of that is rendered. */
+  /** The length of the text passed to the stream, and of the text rendered so far. */
   #streamed = 0
   #rendered = 0
-  /** What the last rendering took. */
+  /** The duration of the last rendering. */
   #costMs = 0
   #later: Timer | null = null
   #newest: Rendering = { html: '', ending: null }
-  /** Counts renderings, so that each listener knows what it has seen. */
+  /** Counts renderings, so that each listener knows which one it has seen. */
   #version = 0
   #isOver = false
   #failure: Error | null = null
@@ -59,7 +59,7 @@ export class RenderedAnswer {
     return this.#wakeUps.size
   }
 
-  /** Resolves when the piece is rendered, or is to be. A long one is taken in steps, and other work runs in between. */
+  /** Resolves when the piece is rendered or scheduled. A long piece is rendered in steps, and other work runs in between. */
   async append(piece: string): Promise<void> {
     if (this.#failure) throw this.#failure
     if (piece === '') return
@@ -74,31 +74,31 @@ export class RenderedAnswer {
     if (!this.#isOver) await this.#renderInTime(this.#answerPace)
   }
 
-  /** Nothing comes any more. The last rendering is that of the whole answer. */
+  /** Ends the answer. The last rendering is that of the whole text. */
   end(ending: Ending): void {
     this.#feed(Number.POSITIVE_INFINITY)
     this.#renderRest()
     this.#leave()
     this.#stream = null
-    // An ordinary end shows nothing that was not shown before.
+    // A finished answer looks the same as before.
     if (ending.state !== 'finished') this.#version += 1
     this.#newest = { ...this.#newest, ending }
     this.#wakeAll()
   }
 
-  /** Lets the listeners go, though the answer has not ended. */
+  /** Disconnects the listeners, although the answer has not ended. */
   detach(): void {
     this.#leave()
     this.#wakeAll()
   }
 
   /**
-   * The newest rendering, then each newer one, until the answer ends or `signal` says that the listener is gone. There is
-   * no rendering of an answer of which nothing has come.
+   * Yields the newest rendering, then each newer one, until the answer ends or the signal is aborted. An empty answer has no
+   * rendering.
    */
   async *listen(signal: AbortSignal): AsyncGenerator<Rendering> {
-    let news = Promise.withResolvers<void>()
-    const wakeUp = () => news.resolve()
+    let change = Promise.withResolvers<void>()
+    const wakeUp = () => change.resolve()
     this.#wakeUps.add(wakeUp)
     signal.addEventListener('abort', wakeUp)
     try {
@@ -110,8 +110,8 @@ export class RenderedAnswer {
         } else if (this.#isOver) {
           return
         } else {
-          await news.promise
-          news = Promise.withResolvers()
+          await change.promise
+          change = Promise.withResolvers()
         }
       }
     } finally {
@@ -126,7 +126,7 @@ export class RenderedAnswer {
     this.#streamed = end
   }
 
-  /** Renders the piece by itself if there is time for it, else a little later, together with what comes until then. */
+  /** Renders the piece at once if there is time, otherwise a little later, together with the pieces until then. */
   async #renderInTime(pace: AnswerPace): Promise<void> {
     const { waitMs } = pace
     const isMuch = this.#streamed - this.#rendered >= RENDERING_STEP_CHARACTERS
@@ -138,7 +138,7 @@ export class RenderedAnswer {
     if (!this.#isOver && this.#rendered < this.#streamed) this.#render()
   }
 
-  /** Without a caller who could take an error: the next piece does. */
+  /** There is no caller to reject to, so the next `append` throws the error. */
   #renderRest(): void {
     if (this.#isOver || this.#rendered === this.#streamed) return
     try {

@@ -3,15 +3,15 @@ import { Pace } from './pace.ts'
 import { RenderedAnswer } from './rendered-answer.ts'
 import type { Ending } from './repository.ts'
 
-/** HTML that is kept in memory, in UTF-16 code units. The least recently used answers go first. */
+/** Size limit of the cached HTML, in UTF-16 code units. */
 const RENDERED_MAX_CHARACTERS = 8_388_608
 
-/** The weight of an answer beside its HTML, so that short ones are bounded in number. */
+/** Counted for each cached answer in addition to its HTML, to limit the number of short ones. */
 const ENTRY_CHARACTERS = 1_024
 
 /** Renders answers, and caches those that have ended. */
 export class RenderedAnswers {
-  /** The least recently used one first. */
+  /** A map keeps its keys in the order of insertion: the least recently used one is first. */
   readonly #cached = new Map<string, RenderedAnswer>()
   readonly #rendering = new Map<string, Promise<RenderedAnswer>>()
   readonly #markdown: Markdown
@@ -22,12 +22,12 @@ export class RenderedAnswers {
     this.#markdown = markdown
   }
 
-  /** Begins an answer that is to grow. */
+  /** Starts a growing answer. */
   begin(): RenderedAnswer {
     return new RenderedAnswer(this.#markdown.stream(), this.#pace)
   }
 
-  /** Renders an answer that has ended; other work runs in between. */
+  /** Renders an answer that has ended, in steps with other work in between. */
   async whole(text: string, ending: Ending): Promise<RenderedAnswer> {
     const answer = this.begin()
     await answer.append(text)
@@ -35,7 +35,7 @@ export class RenderedAnswers {
     return answer
   }
 
-  /** An answer that has ended, if it is in the cache. */
+  /** The answer, if it is in the cache. */
   cached(reqId: string): RenderedAnswer | null {
     const answer = this.#cached.get(reqId)
     if (!answer) return null
@@ -44,7 +44,7 @@ export class RenderedAnswers {
     return answer
   }
 
-  /** Renders an answer that has ended, once for all who ask at the same time, and caches it. */
+  /** Renders and caches an answer that has ended, once for all concurrent callers. */
   async cache(reqId: string, text: string, ending: Ending): Promise<RenderedAnswer> {
     const known = this.#rendering.get(reqId)
     if (known) return known
@@ -52,24 +52,24 @@ export class RenderedAnswers {
     this.#rendering.set(reqId, rendering)
     try {
       const answer = await rendering
-      this.#keep(reqId, answer)
+      this.#add(reqId, answer)
       return answer
     } finally {
       this.#rendering.delete(reqId)
     }
   }
 
-  #keep(reqId: string, answer: RenderedAnswer): void {
-    this.#forget(reqId)
+  #add(reqId: string, answer: RenderedAnswer): void {
+    this.#remove(reqId)
     this.#cached.set(reqId, answer)
     this.#characters += weight(answer)
     for (const oldest of this.#cached.keys()) {
       if (this.#characters <= RENDERED_MAX_CHARACTERS) break
-      this.#forget(oldest)
+      this.#remove(oldest)
     }
   }
 
-  #forget(reqId: string): void {
+  #remove(reqId: string): void {
     const answer = this.#cached.get(reqId)
     if (!answer) return
     this.#cached.delete(reqId)

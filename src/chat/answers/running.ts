@@ -1,5 +1,6 @@
-import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { type Clock, pause } from '../../clock.ts'
 import { errorMessage } from '../../error-message.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
 import { countCodePoints } from '../../text/code-points.ts'
@@ -11,25 +12,23 @@ import type { AnswerRepository, Ending, Piece } from './repository.ts'
 
 const log = getLogger(['stockroom', 'chat'])
 
-/** How often what came is kept, with the wishes of other processes read, and how long after it could not be kept. */
-const KEEP_MS = 100
-const KEEP_FAILED_MS = 500
+/** Interval for storing new text, and for trying again after a failure. */
+const STORE_MS = 100
+const STORE_RETRY_MS = 500
 
-/** How often that is done while nothing comes, to say that this process is alive. */
-const ALIVE_MS = 500
+/** Interval of the heartbeats while there is no new text. */
+const HEARTBEAT_MS = 500
 
-/** How long the end is tried to be kept while the database cannot be used, and the time between. */
-const KEEP_END_MAX_MS = 60_000
-const KEEP_END_WAIT_MS = 500
-
-/** What databases cannot store stands as what Markdown shows in its place. */
-const REPLACEMENT = '\ufffd'
+/** Time limit and interval for storing the end of an answer while the database is unavailable. */
+const END_RETRY_MAX_MS = 60_000
+const END_RETRY_MS = 500
 
 const SYSTEM_INSTRUCTION = 'Answer in markdown only.'
 
-const FAILED_OTHERWISE = 'The answer failed within this server.'
+/** For failures that are not the model's. */
+const INTERNAL_FAILURE = 'The answer failed within this server.'
 
-interface Asked {
+interface RunningAnswerOptions {
   readonly reqId: string
   readonly prompt: string
   readonly model: ChatModel
@@ -37,85 +36,92 @@ interface Asked {
   readonly ticket: Ticket
   readonly answers: AnswerRepository
   readonly limits: AnswerLimits
+  readonly clock: Clock
 }
 
-/** An answer that this process has claimed: it asks the model, once, whoever listens, and keeps what comes. */
+/** An answer that this process has claimed. It asks the model once, however many listen, and stores the text. */
 export class RunningAnswer {
   readonly rendered: RenderedAnswer
-  /** Resolves when the answer has ended, and that is kept. */
+  /** Resolves when the answer has ended and its end is stored. */
   readonly done: Promise<void>
-  readonly #asked: Asked
+  readonly #options: RunningAnswerOptions
   readonly #stopping = new AbortController()
-  /** How much of the text is kept: in UTF-16 code units, and in code points. */
-  #kept = { length: 0, codePoints: 0, isWaiting: true, at: performance.now() }
-  /** Begun to be kept; whether it was is not known. */
-  #keeping: Piece | null = null
-  #heardAt = performance.now()
-  /** What the store said last of listeners in other processes. */
+  /** The last state in the store. The length of the text is in UTF-16 code units and in code points. */
+  #stored: { length: number; codePoints: number; isWaiting: boolean; at: number }
+  /** A piece that was sent to the store, without a reply so far. */
+  #unconfirmed: Piece | null = null
+  /** When somebody last listened, here or in another process. */
+  #heardAt: number
+  /** The mark of listeners in other processes in the last reply. */
   #heard: string | undefined
   #isWaiting = true
-  #isGivenBack = false
+  #isReleased = false
   #ending: Ending | null = null
 
-  constructor(asked: Asked) {
-    this.#asked = asked
-    this.rendered = asked.rendered
+  constructor(options: RunningAnswerOptions) {
+    const now = options.clock.now()
+    this.#options = options
+    this.#stored = { length: 0, codePoints: 0, isWaiting: true, at: now }
+    this.#heardAt = now
+    this.rendered = options.rendered
     this.done = this.#run()
   }
 
-  /** Whether it is still in line for the model. */
+  /** Whether it is still queued for the model. */
   get isWaiting(): boolean {
     return this.#isWaiting
   }
 
-  /** `null` while it is under way. */
+  /** `null` while it is in progress. */
   get ending(): Ending | null {
     return this.rendered.newest.ending
   }
 
-  /** Ends it now, and for good: the connection to the model is closed, and what came is kept. */
+  /** Ends the answer for good: closes the connection to the model, and stores the text so far. */
   end(ending: Ending): Promise<void> {
-    this.#decide(ending)
+    this.#stop(ending)
     return this.done
   }
 
-  /** Leaves the line for the model, so that another process may claim the answer. */
-  giveBack(): Promise<void> {
-    this.#isGivenBack = true
+  /** Leaves the queue for the model, so that another process can claim the answer. */
+  release(): Promise<void> {
+    this.#isReleased = true
     this.#stopping.abort()
     return this.done
   }
 
-  #decide(ending: Ending): void {
+  #stop(ending: Ending): void {
     this.#ending ??= ending
     this.#stopping.abort()
   }
 
   async #run(): Promise<void> {
-    const stopKeeping = this.#keepRegularly()
+    const { reqId, answers } = this.#options
+    const ended = new AbortController()
+    void this.#storeUntil(ended.signal)
     const ending = await this.#askInTurn()
-    stopKeeping()
+    ended.abort()
     if (ending) {
       this.rendered.end(ending)
-      await this.#keepEnd(ending)
+      await this.#storeEnd(ending)
     } else {
-      await this.#asked.answers.release(this.#asked.reqId).catch(error => this.#notKept(error))
+      await answers.release(reqId).catch(error => this.#logStoreFailure(error))
       this.rendered.detach()
     }
   }
 
-  /** `null` when it left the line before its turn. */
+  /** Resolves to `null` if it left the queue before its turn. */
   async #askInTurn(): Promise<Ending | null> {
     const { signal } = this.#stopping
-    using ticket = this.#asked.ticket
-    if (!(await ticket.turn(signal)) || signal.aborted) return this.#isGivenBack ? null : this.#ending
+    using ticket = this.#options.ticket
+    if (!(await ticket.turn(signal)) || signal.aborted) return this.#isReleased ? null : this.#ending
     this.#isWaiting = false
-    const { model, prompt } = this.#asked
+    const { model, prompt } = this.#options
     try {
       for await (const piece of model.answer({ system: SYSTEM_INSTRUCTION, prompt, signal })) {
         if (this.#ending) break
-        await this.rendered.append(piece.replaceAll('\0', REPLACEMENT))
-        // Each piece is on its way to those who can take it before the next one replaces it.
+        await this.rendered.append(piece)
+        // Listeners that are ready get this piece before the next one replaces it.
         await turn()
       }
     } catch (error) {
@@ -125,87 +131,82 @@ export class RunningAnswer {
   }
 
   #failed(error: unknown): Ending {
-    const reason = error instanceof AnswerError ? error.message : FAILED_OTHERWISE
-    log.warning('an answer failed: {cause}', { req_id: loggedId(this.#asked.reqId), cause: String(error) })
+    const reason = error instanceof AnswerError ? error.message : INTERNAL_FAILURE
+    log.warning('an answer failed: {cause}', { req_id: loggedId(this.#options.reqId), cause: String(error) })
     return { state: 'failed', reason }
   }
 
-  #keepRegularly(): () => void {
-    const over = new AbortController()
-    void this.#keepUntil(over.signal)
-    return () => over.abort()
-  }
-
-  /** All answers of this process at the same moments, so that the database gets them together. */
-  async #keepUntil(signal: AbortSignal): Promise<void> {
+  /** All answers of a process are stored at the same moments, so that the database can group the writes. */
+  async #storeUntil(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
     let isFailing = false
     for (;;) {
-      const period = isFailing ? KEEP_FAILED_MS : KEEP_MS
-      await wait(period - (performance.now() % period), undefined, { signal }).catch(() => {})
+      const period = isFailing ? STORE_RETRY_MS : STORE_MS
+      await pause(clock, period - (clock.now() % period), signal)
       if (signal.aborted) return
       try {
-        await this.#keep()
+        await this.#store()
         isFailing = false
       } catch (error) {
-        if (!isFailing) this.#notKept(error)
+        if (!isFailing) this.#logStoreFailure(error)
         isFailing = true
       }
     }
   }
 
-  async #keep(): Promise<void> {
-    const { reqId, answers, limits } = this.#asked
-    if (this.rendered.listeners > 0) this.#heardAt = performance.now()
+  async #store(): Promise<void> {
+    const { reqId, answers, limits, clock } = this.#options
+    if (this.rendered.listeners > 0) this.#heardAt = clock.now()
     if (!this.#isDue()) return
     const isWaiting = this.#isWaiting
     const piece = this.#nextPiece()
-    this.#keeping = piece
-    const wishes = await answers.keep(reqId, piece, isWaiting)
-    this.#keeping = null
-    this.#kept = {
-      length: this.#kept.length + piece.text.length,
-      codePoints: this.#kept.codePoints + countCodePoints(piece.text),
+    this.#unconfirmed = piece
+    const reply = await answers.heartbeat(reqId, piece, isWaiting)
+    this.#unconfirmed = null
+    this.#stored = {
+      length: this.#stored.length + piece.text.length,
+      codePoints: this.#stored.codePoints + countCodePoints(piece.text),
       isWaiting,
-      at: performance.now(),
+      at: clock.now(),
     }
-    if (wishes && wishes.heard !== this.#heard) this.#heardAt = performance.now()
-    this.#heard = wishes?.heard
-    // Another process has taken this one for dead.
-    if (wishes?.ending) this.#decide(wishes.ending)
-    else if (wishes?.stopAsked) this.#decide({ state: 'stopped' })
-    else if (performance.now() - this.#heardAt >= limits.unheardMaxMs) this.#decide({ state: 'unheard' })
+    if (reply && reply.heard !== this.#heard) this.#heardAt = clock.now()
+    this.#heard = reply?.heard
+    // Another process has declared this one dead.
+    if (reply?.ending) this.#stop(reply.ending)
+    else if (reply?.stopRequested) this.#stop({ state: 'stopped' })
+    else if (clock.now() - this.#heardAt >= limits.unheardMaxMs) this.#stop({ state: 'unheard' })
   }
 
   #isDue(): boolean {
-    const { length, isWaiting, at } = this.#kept
-    const isNew = length !== this.rendered.text.length || isWaiting !== this.#isWaiting
-    return isNew || performance.now() - at >= ALIVE_MS
+    const { length, isWaiting, at } = this.#stored
+    const hasNews = length !== this.rendered.text.length || isWaiting !== this.#isWaiting
+    return hasNews || this.#options.clock.now() - at >= HEARTBEAT_MS
   }
 
-  /** What came since the last one, or that one again. The first half of a character waits for the other one. */
+  /** The text since the last stored piece; an unconfirmed piece is sent again. Half a surrogate pair waits for the rest. */
   #nextPiece(): Piece {
-    if (this.#keeping) return this.#keeping
-    const { length, codePoints: position } = this.#kept
+    if (this.#unconfirmed) return this.#unconfirmed
+    const { length, codePoints: position } = this.#stored
     const text = this.rendered.text.slice(length).replace(/[\uD800-\uDBFF]$/, '')
     return { text: text.toWellFormed(), position }
   }
 
-  async #keepEnd(ending: Ending): Promise<void> {
-    const { reqId, answers } = this.#asked
-    const began = performance.now()
-    for (let isFirst = true; performance.now() - began < KEEP_END_MAX_MS; isFirst = false) {
+  async #storeEnd(ending: Ending): Promise<void> {
+    const { reqId, answers, clock } = this.#options
+    const startedAt = clock.now()
+    for (let isFirst = true; clock.now() - startedAt < END_RETRY_MAX_MS; isFirst = false) {
       try {
         return await answers.end(reqId, this.rendered.text.toWellFormed(), ending)
       } catch (error) {
-        if (isFirst) this.#notKept(error)
-        await wait(KEEP_END_WAIT_MS)
+        if (isFirst) this.#logStoreFailure(error)
+        await pause(clock, END_RETRY_MS)
       }
     }
   }
 
-  #notKept(error: unknown): void {
-    log.error('an answer could not be kept: {reason}', {
-      req_id: loggedId(this.#asked.reqId),
+  #logStoreFailure(error: unknown): void {
+    log.error('an answer could not be stored: {reason}', {
+      req_id: loggedId(this.#options.reqId),
       reason: errorMessage(error),
     })
   }

@@ -1,5 +1,5 @@
 import type { Migrations } from '../../database/migrations.ts'
-// Imported as text, because the compiled program has no folder to scan.
+// Imported as text, because the compiled program has no folder to read them from.
 import postgres from './postgres/0002_chat.sql' with { type: 'text' }
 import postgresPromptAddresses from './postgres/0005_chat_prompt_addresses.sql' with { type: 'text' }
 import sqlite from './sqlite/0002_chat.sql' with { type: 'text' }

@@ -1,18 +1,19 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import { RECENT_MS, RECENT_UNANSWERED_MS } from './keeping.ts'
+import { IN_PROGRESS } from '../answers/rows.ts'
 import type { PromptRepository } from './repository.ts'
+import { RECENT_MS, RECENT_UNANSWERED_MS } from './retention.ts'
 
-/** Forgotten in one step. Nodes that forget at once pass over what another one forgets. */
-const FORGET_STEP = 256
+/** Number of prompts deleted in one write. Concurrent nodes skip the rows that another one has locked. */
+const DELETE_BATCH_MAX = 256
 
-/** Prompts that are sent at the same moment do not see each other: an address may have a few more than its bound. */
-const KEEP = `
+/** Concurrent prompts do not see each other, so an address may have a few more than its limit. */
+const STORE = `
   WITH recent AS (
     SELECT 1 FROM prompts
     WHERE address = $3::text AND created_at > now() - ${RECENT_MS} * interval '1 millisecond'
       AND (is_claimed OR created_at > now() - ${RECENT_UNANSWERED_MS} * interval '1 millisecond')
     LIMIT $4::bigint
-  ), kept AS (
+  ), stored AS (
     INSERT INTO prompts (req_id, text, address)
     SELECT $1::text, $2::text, $3::text
     WHERE EXISTS (SELECT 1 FROM prompts WHERE req_id = $1::text)
@@ -20,9 +21,9 @@ const KEEP = `
     ON CONFLICT (req_id) DO UPDATE SET text = excluded.text WHERE NOT prompts.is_claimed
     RETURNING text
   )
-  SELECT text FROM kept
+  SELECT text FROM stored
   UNION ALL
-  SELECT text FROM prompts WHERE req_id = $1::text AND NOT EXISTS (SELECT 1 FROM kept)`
+  SELECT text FROM prompts WHERE req_id = $1::text AND NOT EXISTS (SELECT 1 FROM stored)`
 
 const FIND = 'SELECT text FROM prompts WHERE req_id = $1::text'
 
@@ -32,18 +33,18 @@ const TIME = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS t
 
 const BEFORE = 'created_at < to_timestamp($1::float8 / 1000)'
 
-const FORGET_OLDEST = `
+const DELETE_OLDEST = `
   DELETE FROM prompts WHERE id IN (
     SELECT prompt.id FROM prompts AS prompt
     WHERE prompt.${BEFORE} AND NOT EXISTS (
-      SELECT 1 FROM answers WHERE answers.req_id = prompt.req_id AND answers.state IN ('waiting', 'running')
+      SELECT 1 FROM answers WHERE answers.req_id = prompt.req_id AND ${IN_PROGRESS}
     )
     ORDER BY prompt.created_at, prompt.id LIMIT $2::bigint
     FOR UPDATE OF prompt SKIP LOCKED
   ) RETURNING id`
 
-/** Asks again whether it is claimed, once the row is locked. */
-const FORGET_UNANSWERED = `
+/** Checks again that a prompt is not claimed, once its row is locked. */
+const DELETE_UNANSWERED = `
   DELETE FROM prompts WHERE id IN (
     SELECT prompt.id FROM prompts AS prompt JOIN (
       SELECT id FROM prompts WHERE ${BEFORE} AND NOT is_claimed
@@ -53,34 +54,30 @@ const FORGET_UNANSWERED = `
     FOR UPDATE OF prompt SKIP LOCKED
   ) RETURNING id`
 
-const FORGET_ADDRESSES = `
+const REMOVE_ADDRESSES = `
   UPDATE prompts SET address = NULL WHERE id IN (
     SELECT id FROM prompts WHERE address IS NOT NULL AND ${BEFORE} LIMIT $2::bigint
     FOR UPDATE SKIP LOCKED
   ) RETURNING id`
 
 export function postgresPrompts(database: PostgresDatabase): PromptRepository {
-  const forget = async (sql: string, before: number, max: number) =>
-    (await database.write(sql, before, Math.min(max, FORGET_STEP))).length
+  const runBatch = async (sql: string, before: number, max: number) =>
+    (await database.write(sql, before, Math.min(max, DELETE_BATCH_MAX))).length
   return {
-    keep: async ({ reqId, text, address }, perAddressMax) => {
-      const [row] = await database.write<{ text: string }>(KEEP, reqId, text, address, perAddressMax)
+    store: async ({ reqId, text, address }, perAddressMax) => {
+      const [row] = await database.write<{ text: string }>(STORE, reqId, text, address, perAddressMax)
       return row?.text ?? null
     },
-    find: async reqId => {
-      // PostgreSQL stores no such text.
-      if (reqId.includes('\0')) return null
-      return (await database.read<{ text: string }>(FIND, reqId))[0]?.text ?? null
-    },
+    find: async reqId => (await database.read<{ text: string }>(FIND, reqId))[0]?.text ?? null,
     count: async () => (await database.read<{ count: number }>(COUNT))[0]?.count ?? 0,
-    // As a write, since a replica has a clock of its own.
+    // As a write, because a replica has a clock of its own.
     time: async () => {
       const [row] = await database.write<{ time: number }>(TIME)
-      if (!row) throw new Error('the database does not say what time it is')
+      if (!row) throw new Error('the database returned no time')
       return row.time
     },
-    forgetOldest: (before, max) => forget(FORGET_OLDEST, before, max),
-    forgetUnanswered: (before, max) => forget(FORGET_UNANSWERED, before, max),
-    forgetAddresses: before => forget(FORGET_ADDRESSES, before, FORGET_STEP),
+    deleteOldest: (before, max) => runBatch(DELETE_OLDEST, before, max),
+    deleteUnanswered: (before, max) => runBatch(DELETE_UNANSWERED, before, max),
+    removeAddresses: before => runBatch(REMOVE_ADDRESSES, before, DELETE_BATCH_MAX),
   }
 }

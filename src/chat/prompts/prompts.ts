@@ -1,31 +1,31 @@
 import { type Clock, systemClock } from '../../clock.ts'
-import { KEEPING, type Keeping, RECENT_MS, RECENT_UNANSWERED_MS } from './keeping.ts'
 import type { PromptRepository, SentPrompt } from './repository.ts'
+import { RECENT_MS, RECENT_UNANSWERED_MS, RETENTION, type Retention } from './retention.ts'
 import { SlewedTime } from './slewed-time.ts'
 
-/** How long after one that found none is looked for room again. */
+/** After a failed attempt to make room, the next one comes no sooner than this. */
 const FULL_MS = 1_000
 
-/** How much room is made at once, as a share of all prompts. */
+/** The share of all prompts that is deleted at a time to make room. */
 const ROOM_SHARE = 1 / 100
 
-/** `full`: of all clients together. */
+/** `full`: the limit for all clients together is reached. */
 export type Refusal = 'full' | 'too many of this address'
 
-/** Prompts, within their bounds: takes them in while there is room, and forgets what need not be kept. */
+/** Stores prompts within the limits, and deletes old ones. */
 export class Prompts {
   readonly #repository: PromptRepository
-  readonly #keeping: Keeping
+  readonly #retention: Retention
   readonly #clock: Clock
   readonly #time = new SlewedTime()
-  /** How many more may be taken until they are counted again, which other processes change, too. */
+  /** How many more prompts fit before they must be counted again. Other processes add prompts too. */
   #room = 0
   #fullUntil = Number.NEGATIVE_INFINITY
   #makingRoom: Promise<void> | null = null
 
-  constructor(repository: PromptRepository, keeping: Keeping = KEEPING, clock: Clock = systemClock) {
+  constructor(repository: PromptRepository, retention: Retention = RETENTION, clock: Clock = systemClock) {
     this.#repository = repository
-    this.#keeping = keeping
+    this.#retention = retention
     this.#clock = clock
   }
 
@@ -33,48 +33,48 @@ export class Prompts {
     return this.#repository.find(reqId)
   }
 
-  /** Stores a prompt; see `PromptRepository.keep`. Resolves to the text that stands. */
+  /** Stores a prompt as `PromptRepository.store` does. */
   async post(prompt: SentPrompt): Promise<{ readonly text: string } | Refusal> {
     if (this.#room <= 0) await this.#makeRoom()
     const hasRoom = this.#room > 0
     this.#room -= 1
-    const kept = await this.#repository.keep(prompt, hasRoom ? this.#keeping.perAddressMax : 0)
-    if (kept !== null) return { text: kept }
+    const text = await this.#repository.store(prompt, hasRoom ? this.#retention.perAddressMax : 0)
+    if (text !== null) return { text }
     this.#room += 1
     // Another process may have stored it at the same moment.
-    const standing = await this.#repository.find(prompt.reqId)
-    if (standing !== null) return { text: standing }
+    const stored = await this.#repository.find(prompt.reqId)
+    if (stored !== null) return { text: stored }
     return hasRoom ? 'too many of this address' : 'full'
   }
 
-  /** To be called from time to time: forgets what is too old, and counts the rest. */
-  async forget(): Promise<void> {
+  /** Deletes prompts that are too old, and counts the rest. Call it from time to time. */
+  async prune(): Promise<void> {
     const now = await this.#now()
-    await all(() => this.#repository.forgetOldest(now - this.#keeping.ageMaxMs, Number.MAX_SAFE_INTEGER))
-    await all(() => this.#repository.forgetAddresses(now - RECENT_MS))
+    await all(() => this.#repository.deleteOldest(now - this.#retention.ageMaxMs, Number.MAX_SAFE_INTEGER))
+    await all(() => this.#repository.removeAddresses(now - RECENT_MS))
     await this.#makeRoom()
   }
 
-  /** Once for all who ask for it at the same time. */
+  /** Runs once for all concurrent callers. */
   #makeRoom(): Promise<void> {
     if (this.#clock.now() < this.#fullUntil) return Promise.resolve()
-    this.#makingRoom ??= this.#countAndForget().finally(() => {
+    this.#makingRoom ??= this.#countAndDelete().finally(() => {
       this.#makingRoom = null
     })
     return this.#makingRoom
   }
 
-  async #countAndForget(): Promise<void> {
-    const { promptsMax } = this.#keeping
+  async #countAndDelete(): Promise<void> {
+    const { promptsMax } = this.#retention
     const count = await this.#repository.count()
     const excess = count - promptsMax
     this.#room = -excess
     if (excess < 0) return
     const now = await this.#now()
     const wanted = excess + Math.ceil(promptsMax * ROOM_SHARE)
-    let forgotten = await upTo(wanted, max => this.#repository.forgetUnanswered(now - RECENT_UNANSWERED_MS, max))
-    forgotten += await upTo(wanted - forgotten, max => this.#repository.forgetOldest(now - RECENT_MS, max))
-    this.#room = forgotten - excess
+    let deleted = await upTo(wanted, max => this.#repository.deleteUnanswered(now - RECENT_UNANSWERED_MS, max))
+    deleted += await upTo(wanted - deleted, max => this.#repository.deleteOldest(now - RECENT_MS, max))
+    this.#room = deleted - excess
     if (this.#room <= 0) this.#fullUntil = this.#clock.now() + FULL_MS
   }
 
@@ -83,16 +83,18 @@ export class Prompts {
   }
 }
 
-async function all(forgetSome: () => Promise<number>): Promise<void> {
-  while ((await forgetSome()) > 0);
+/** Calls until nothing is left to delete. */
+async function all(deleteSome: () => Promise<number>): Promise<void> {
+  while ((await deleteSome()) > 0);
 }
 
-async function upTo(wanted: number, forgetSome: (max: number) => Promise<number>): Promise<number> {
-  let forgotten = 0
-  while (forgotten < wanted) {
-    const some = await forgetSome(wanted - forgotten)
+/** Calls until that many are deleted or nothing is left. Resolves to the number deleted. */
+async function upTo(wanted: number, deleteSome: (max: number) => Promise<number>): Promise<number> {
+  let deleted = 0
+  while (deleted < wanted) {
+    const some = await deleteSome(wanted - deleted)
     if (some === 0) break
-    forgotten += some
+    deleted += some
   }
-  return forgotten
+  return deleted
 }

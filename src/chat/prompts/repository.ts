@@ -1,31 +1,31 @@
-/** A prompt as it was sent. */
+/** A prompt from a client. */
 export interface SentPrompt {
   readonly reqId: string
   readonly text: string
-  /** Under what its sender counts for the bounds per address. */
+  /** The sender's key for the limits per address. */
   readonly address: string
 }
 
 /**
- * What a store of prompts must do. A write is on the disk when it resolves. `before` is a time of the store's clock; no
- * prompt whose answer is under way is ever forgotten, and a call forgets a bounded number: it resolves to how many.
+ * The storage of prompts. A write is on the disk when its promise resolves. Prompts are deleted with their answers, in
+ * batches: a call resolves to the number it has deleted. `before` is a time of the store's clock. A prompt whose answer is
+ * in progress is never deleted.
  */
 export interface PromptRepository {
   /**
-   * Stores the prompt under its id, in place of an earlier one. Once the answer has begun, nothing changes. Resolves to the
-   * text that stands, or to null if a new prompt may not be added, because `perAddressMax` recent ones of its address are
-   * stored already.
+   * Stores the prompt under its id, or replaces the text of an earlier one unless its answer has begun. Resolves to the text
+   * that is stored then. Resolves to `null` if a new prompt would exceed `perAddressMax` recent prompts of its address.
    */
-  keep(prompt: SentPrompt, perAddressMax: number): Promise<string | null>
-  /** `null` when none was stored, or it is no longer kept. */
+  store(prompt: SentPrompt, perAddressMax: number): Promise<string | null>
+  /** Resolves to the text; `null` if there is no such prompt. */
   find(reqId: string): Promise<string | null>
   count(): Promise<number>
   /** The store's clock, in milliseconds since 1970. */
   time(): Promise<number>
-  /** Forgets the oldest of those that are older, with their answers. */
-  forgetOldest(before: number, max: number): Promise<number>
-  /** Forgets prompts whose answers nobody has asked for; first those of the address that has the most. */
-  forgetUnanswered(before: number, max: number): Promise<number>
-  /** Forgets where older prompts came from, and keeps the prompts. */
-  forgetAddresses(before: number): Promise<number>
+  /** Deletes prompts from before that time, the oldest first. */
+  deleteOldest(before: number, max: number): Promise<number>
+  /** Deletes prompts whose answers nobody has asked for, first those of the address that has the most. */
+  deleteUnanswered(before: number, max: number): Promise<number>
+  /** Removes the addresses from prompts from before that time. */
+  removeAddresses(before: number): Promise<number>
 }

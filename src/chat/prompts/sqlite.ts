@@ -1,9 +1,10 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { RECENT_MS, RECENT_UNANSWERED_MS } from './keeping.ts'
+import { IN_PROGRESS } from '../answers/rows.ts'
 import type { PromptRepository } from './repository.ts'
+import { RECENT_MS, RECENT_UNANSWERED_MS } from './retention.ts'
 
-/** Forgotten in one step, so that no write holds up others for long. */
-const FORGET_STEP = 64
+/** Number of prompts deleted in one write, so that other writes are not delayed for long. */
+const DELETE_BATCH_MAX = 64
 
 const IS_ANSWERED = 'EXISTS (SELECT 1 FROM answers WHERE answers.req_id = prompts.req_id)'
 
@@ -20,15 +21,15 @@ export function sqlitePrompts(database: SqliteDatabase): PromptRepository {
     'INSERT INTO prompts (req_id, text, address, created_at) VALUES (?, ?, ?, ?)',
   )
   const count = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM prompts')
-  const removeOldest = database.prepare<[before: number, step: number]>(`
+  const deleteOldest = database.prepare<[before: number, step: number]>(`
     DELETE FROM prompts WHERE id IN (
       SELECT prompt.id FROM prompts AS prompt
       WHERE prompt.created_at < ? AND NOT EXISTS (
-        SELECT 1 FROM answers WHERE answers.req_id = prompt.req_id AND answers.state IN ('waiting', 'running')
+        SELECT 1 FROM answers WHERE answers.req_id = prompt.req_id AND ${IN_PROGRESS}
       )
       ORDER BY prompt.created_at LIMIT ?
     )`)
-  const removeUnanswered = database.prepare<[before: number, step: number]>(`
+  const deleteUnanswered = database.prepare<[before: number, step: number]>(`
     DELETE FROM prompts WHERE id IN (
       SELECT id FROM prompts WHERE created_at < ? AND NOT ${IS_ANSWERED}
       ORDER BY count(*) OVER (PARTITION BY address) DESC, created_at LIMIT ?
@@ -39,11 +40,11 @@ export function sqlitePrompts(database: SqliteDatabase): PromptRepository {
     )`)
 
   return {
-    keep: ({ reqId, text, address }, perAddressMax) =>
+    store: ({ reqId, text, address }, perAddressMax) =>
       database.write(() => {
         replace.run(text, reqId)
-        const standing = select.get(reqId)
-        if (standing) return standing.text
+        const stored = select.get(reqId)
+        if (stored) return stored.text
         const now = Date.now()
         const recent = [address, now - RECENT_MS, now - RECENT_UNANSWERED_MS, perAddressMax] as const
         if ((countRecent.get(...recent)?.count ?? 0) >= perAddressMax) return null
@@ -53,9 +54,10 @@ export function sqlitePrompts(database: SqliteDatabase): PromptRepository {
     find: async reqId => database.snapshot(() => select.get(reqId)?.text ?? null),
     count: async () => database.snapshot(() => count.get()?.count ?? 0),
     time: async () => Date.now(),
-    forgetOldest: (before, max) => database.write(() => removeOldest.run(before, Math.min(max, FORGET_STEP)).changes),
-    forgetUnanswered: (before, max) =>
-      database.write(() => removeUnanswered.run(before, Math.min(max, FORGET_STEP)).changes),
-    forgetAddresses: before => database.write(() => removeAddresses.run(before, FORGET_STEP).changes),
+    deleteOldest: (before, max) =>
+      database.write(() => deleteOldest.run(before, Math.min(max, DELETE_BATCH_MAX)).changes),
+    deleteUnanswered: (before, max) =>
+      database.write(() => deleteUnanswered.run(before, Math.min(max, DELETE_BATCH_MAX)).changes),
+    removeAddresses: before => database.write(() => removeAddresses.run(before, DELETE_BATCH_MAX).changes),
   }
 }

@@ -3,8 +3,8 @@ import { ANSWER_LIMITS, type AnswerLimits } from '../../../src/chat/answers/limi
 import { createChat } from '../../../src/chat/app.ts'
 import { startHousekeeping } from '../../../src/chat/housekeeping.ts'
 import { chatMigrations } from '../../../src/chat/migrations/index.ts'
-import { KEEPING, type Keeping } from '../../../src/chat/prompts/keeping.ts'
 import { Prompts } from '../../../src/chat/prompts/prompts.ts'
+import { RETENTION, type Retention } from '../../../src/chat/prompts/retention.ts'
 import { repositoriesOf } from '../../../src/chat/repositories.ts'
 import { type Clock, systemClock } from '../../../src/clock.ts'
 import { openDatabase } from '../../../src/database/open.ts'
@@ -25,7 +25,7 @@ const markdown = await openMarkdown()
 
 interface ChatAppOptions {
   readonly limits?: Partial<AnswerLimits>
-  readonly keeping?: Partial<Keeping>
+  readonly retention?: Partial<Retention>
   readonly clock?: Clock
   /** Whether it ends what dead processes have left, and forgets what is old. */
   readonly isKept?: boolean
@@ -37,7 +37,7 @@ interface ChatAppOptions {
  */
 export async function startChatApp(
   { freshDatabase }: Engine,
-  { limits, keeping, clock = systemClock, isKept = false }: ChatAppOptions = {},
+  { limits, retention, clock = systemClock, isKept = false }: ChatAppOptions = {},
 ) {
   const open = new AsyncDisposableStack()
   const { url: databaseUrl } = open.use(await freshDatabase())
@@ -54,7 +54,7 @@ export async function startChatApp(
       markdown,
       limits: { ...ANSWER_LIMITS, ...limits },
     })
-    const prompts = new Prompts(repositories.prompts, { ...KEEPING, ...keeping }, clock)
+    const prompts = new Prompts(repositories.prompts, { ...RETENTION, ...retention }, clock)
     if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, clock }))
     const app = createChat({ prompts, answers, probe: repositories.probe })
     const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))

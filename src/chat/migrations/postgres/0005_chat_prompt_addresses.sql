@@ -1,4 +1,4 @@
--- Under which address a prompt counts for the bounds per address. It is forgotten after a day.
+-- The sender's address, for the limits per address. It is removed after a day.
 
 ALTER TABLE prompts ADD COLUMN address text;
 

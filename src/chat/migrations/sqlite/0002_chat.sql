@@ -1,4 +1,5 @@
--- The chat stream app: what was asked, and what the model answered. Times are milliseconds since 1970.
+-- The chat app: prompts and answers. Times are milliseconds since 1970. PostgreSQL's prompts have a flag for a claimed
+-- answer; here one writer at a time can look for the answer's row.
 
 CREATE TABLE prompts (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -9,8 +10,8 @@ CREATE TABLE prompts (
 
 CREATE INDEX prompts_by_age ON prompts (created_at);
 
--- Apart from the prompts, because the text is written again and again while it grows.
--- The row is the claim: whoever inserts it asks the model, and nobody else does.
+-- Not a part of the prompts, because the text is written again and again while it grows.
+-- The row is the claim: only the process that inserts it asks the model.
 CREATE TABLE answers (
   req_id     TEXT NOT NULL PRIMARY KEY REFERENCES prompts (req_id) ON DELETE CASCADE,
   state      TEXT NOT NULL CHECK (

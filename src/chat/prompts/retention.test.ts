@@ -4,15 +4,15 @@ import { withEachEngine } from '../../../test/harness/contract.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { run } from '../../../test/harness/service.ts'
-import type { Keeping } from './keeping.ts'
+import type { Retention } from './retention.ts'
 
 setDefaultTimeout(60_000)
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-withEachEngine('keeping prompts', engine => {
-  const startChat = (keeping: Partial<Keeping>) => startChatApp(engine, { keeping })
+withEachEngine('the retention of prompts', engine => {
+  const startChat = (retention: Partial<Retention>) => startChatApp(engine, { retention })
 
   test('too many prompts are deleted: unanswered ones of the busiest address first, then old answers, never recent ones', async () => {
     await using server = await startChat({ promptsMax: 5 })
@@ -55,7 +55,7 @@ withEachEngine('keeping prompts', engine => {
     const listener = chat.listen('running')
     const call = await model.nextCall()
     await age(databaseUrl, 'running', 8 * DAY)
-    await prompts.forget()
+    await prompts.prune()
     expect((await chat.post('next', 'next')).status).toBe(503)
     await call.answer('done')
     expect(await listener.end()).toContain('<p>done</p>')
@@ -92,7 +92,7 @@ withEachEngine('keeping prompts', engine => {
       await chat.post(reqId, reqId, from('203.0.113.1'))
       await age(databaseUrl, reqId, milliseconds)
     }
-    await prompts.forget()
+    await prompts.prune()
     expect(await engine.read<object>(databaseUrl, 'SELECT req_id, address FROM prompts ORDER BY req_id')).toEqual([
       { req_id: 'today', address: '203.0.113.1' },
       { req_id: 'yesterday', address: null },
@@ -106,7 +106,7 @@ withEachEngine('keeping prompts', engine => {
     const { chat, databaseUrl, prompts } = server
     await chat.post('young', 'young')
     await addOld(databaseUrl, 1_000)
-    await prompts.forget()
+    await prompts.prune()
     expect(await engine.read<object>(databaseUrl, 'SELECT req_id FROM prompts')).toEqual([{ req_id: 'young' }])
   })
 })

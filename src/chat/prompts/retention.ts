@@ -1,0 +1,25 @@
+/** How many prompts are kept with their answers, and for how long. */
+export interface Retention {
+  /** All prompts in the database. */
+  readonly promptsMax: number
+  /** Prompts of the last day from one address. Unanswered ones count for an hour. */
+  readonly perAddressMax: number
+  readonly ageMaxMs: number
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+/** Younger prompts are never deleted to make room; new prompts are refused instead. */
+export const RECENT_MS = DAY_MS
+/** The same for a prompt whose answer nobody has asked for. A page asks at once. */
+export const RECENT_UNANSWERED_MS = HOUR_MS
+
+const PROMPTS_MAX = 20_000
+const PROMPTS_PER_ADDRESS_MAX = 2_000
+
+export const RETENTION: Retention = {
+  promptsMax: PROMPTS_MAX,
+  perAddressMax: PROMPTS_PER_ADDRESS_MAX,
+  ageMaxMs: 7 * DAY_MS,
+}

@@ -1,4 +1,4 @@
-/** One thing that a commit has changed. */
+/** A change that a commit made. */
 export interface Change {
   readonly table: string
   /** `any` if the write cannot tell which rows. */

@@ -41,7 +41,7 @@ export function postgresTable<Row extends Values>(
     )
     const { whole, partial, isCut } = rows.grouped(found)
     const resources = whole.map(group => rows.found(group))
-    if (database.changes.saw(found[0]?.state ?? null)) for (const one of resources) keep?.(one)
+    if (database.changes.observe(found[0]?.state ?? null)) for (const one of resources) keep?.(one)
     const lastId = resources.at(-1)?.id ?? 0
     const firstLeftOut = partial?.row.id ?? (isCut ? ids.find(id => id > lastId) : undefined)
     return { found: resources, firstLeftOut: firstLeftOut ?? null }
@@ -84,7 +84,7 @@ export function postgresTable<Row extends Values>(
         ...[afterId, limit, skip, ...parameters],
       )
       const ids = page?.ids ? page.ids.split(',').map(Number) : []
-      if (database.changes.saw(page?.state ?? null)) seen?.(ids)
+      if (database.changes.observe(page?.state ?? null)) seen?.(ids)
       return { ids, cached: [] }
     },
     lastId: async scope => {
@@ -173,7 +173,7 @@ function pageReader<Row extends Values>(
       const group = groups.get(id)
       return group ? [rows.found(group)] : []
     })
-    if (database.changes.saw(state)) for (const one of found) keep?.(one)
+    if (database.changes.observe(state)) for (const one of found) keep?.(one)
     return { found, firstLeftOut: null }
   }
 }

@@ -91,7 +91,11 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The whole body. One that says its length is refused before it is read; one that does not, as soon as it is too long. */
+/**
+ * Reads the whole body. If it declares its length, a body that is too long is refused before it is read, otherwise as soon as
+ * it gets too long. Not by `hono/body-limit`: that opens a stream on every body, even if the length is declared, and makes a
+ * new request of one that declares none.
+ */
 async function bodyBytes(request: Request): Promise<Uint8Array> {
   refuseEncodedBody(request.headers)
   const declared = request.headers.get('Content-Length')

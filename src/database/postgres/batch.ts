@@ -1,16 +1,16 @@
 import { DatabaseUnavailableError } from '../errors.ts'
 
-/** How much is under way at once. */
-interface InFlight {
-  /** Inputs that come while so many statements are under way wait for the next one. */
+/** Limits on the statements in progress. */
+interface Limits {
+  /** While this many statements are in progress, further inputs wait for the next one. */
   readonly statementsMax: number
-  /** Inputs that one statement takes. */
+  /** Limit on the inputs of one statement. */
   readonly inputsMax: number
 }
 
-const IN_FLIGHT: InFlight = { statementsMax: 2, inputsMax: 128 }
+const LIMITS: Limits = { statementsMax: 2, inputsMax: 128 }
 
-/** Inputs that wait; one more is turned away. */
+/** Limit on waiting inputs; further ones are rejected. */
 const WAITING_MAX = 8_192
 
 interface Waiting<Input, Output> {
@@ -20,25 +20,25 @@ interface Waiting<Input, Output> {
 }
 
 /**
- * Joins what is asked at the same time into one statement: the database plans, runs and commits once for all of them. When
- * it has nothing to do, nothing waits. The inputs of a statement share its fate: if it fails, it fails for all of them.
+ * Batches concurrent inputs into one statement, which the database plans, runs and commits once. While the database is idle,
+ * nothing waits. If the statement fails, it fails for all of its inputs.
  */
 export class Batch<Input, Output> {
   readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>
-  readonly #inFlight: InFlight
+  readonly #limits: Limits
   #waiting: Waiting<Input, Output>[] = []
   #running = 0
   #isScheduled = false
 
-  /** `run` resolves to one output for each input, in their order. */
-  constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>, inFlight = IN_FLIGHT) {
+  /** `run` resolves to one output per input, in the same order. */
+  constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>, limits = LIMITS) {
     this.#run = run
-    this.#inFlight = inFlight
+    this.#limits = limits
   }
 
   add(input: Input): Promise<Output> {
     if (this.#waiting.length >= WAITING_MAX) {
-      return Promise.reject(new DatabaseUnavailableError(`${WAITING_MAX} requests are waiting already`))
+      return Promise.reject(new DatabaseUnavailableError(`too many requests are waiting (${WAITING_MAX})`))
     }
     return new Promise<Output>((resolve, reject) => {
       this.#waiting.push({ input, resolve, reject })
@@ -46,9 +46,9 @@ export class Batch<Input, Output> {
     })
   }
 
-  /** After this turn of the event loop, so that all requests that have arrived go together. */
+  /** Runs after this event-loop turn, so that all requests that have arrived join one batch. */
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= this.#inFlight.statementsMax || this.#waiting.length === 0) return
+    if (this.#isScheduled || this.#running >= this.#limits.statementsMax || this.#waiting.length === 0) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
@@ -57,19 +57,19 @@ export class Batch<Input, Output> {
   }
 
   async #begin(): Promise<void> {
-    const batch = this.#waiting.splice(0, this.#inFlight.inputsMax)
+    const batch = this.#waiting.splice(0, this.#limits.inputsMax)
     this.#running += 1
     this.#schedule()
     try {
       const outputs = await this.#run(batch.map(({ input }) => input))
       for (const [index, { resolve, reject }] of batch.entries()) {
         const output = outputs[index]
-        if (output === undefined) reject(new Error('a statement for several inputs has answered fewer'))
+        if (output === undefined) reject(new Error('a batched statement returned fewer outputs than inputs'))
         else resolve(output)
       }
     } catch (error) {
       for (const { reject } of batch) reject(error)
-      // They would wait as long again for the same.
+      // The waiting inputs would wait just as long and fail too.
       if (error instanceof DatabaseUnavailableError) for (const { reject } of this.#waiting.splice(0)) reject(error)
     }
     this.#running -= 1

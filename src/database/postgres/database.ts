@@ -193,7 +193,7 @@ export class PostgresDatabase implements AsyncDisposable {
     for (let tries = 1; ; tries += 1) {
       try {
         const servers = await connected(settings)
-        if (servers.state !== null) this.changes.begin(servers.state)
+        if (servers.state !== null) this.changes.enable(servers.state)
         this.#servers = servers
         return
       } catch (error) {

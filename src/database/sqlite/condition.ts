@@ -6,16 +6,16 @@ import { isBusy, translated } from './failure.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** How long a file is taken to be in its place, in milliseconds: looking costs a system call. */
+/** Reads check this often, in milliseconds, that the file is still in its place: each check is a system call. */
 const IN_PLACE_MS = 1_000
 
-/** With less room on the disk than this, a service tries a write before it calls itself ready. */
-const LITTLE_ROOM_BYTES = 16_777_216
+/** With less free space than this, readiness is decided by a trial write. */
+const LITTLE_SPACE_BYTES = 16_777_216
 
-/** After a write has failed, a disk with less room than this counts as full: the next large write would fail again. */
-const ROOM_MIN_BYTES = 262_144
+/** After a failed write, a disk with less free space than this counts as full, because the next large write would fail. */
+const SPACE_MIN_BYTES = 262_144
 
-/** What is known to be wrong with the file. Damage stays until the process ends; everything else may pass. */
+/** Tracks problems with the file. Damage counts until the process ends; other problems may pass. */
 export class Condition {
   readonly #connection: Database
   readonly #path: string
@@ -29,32 +29,32 @@ export class Condition {
     this.#path = path
   }
 
-  /** Takes note of what went wrong in a read, and gives the error that callers are told. */
+  /** Records an error of a read, and returns the error for the caller. */
   afterRead(error: unknown): unknown {
-    const told = translated(error)
-    if (told instanceof DatabaseDamagedError && !this.#damage) {
-      this.#damage = told
+    const reported = translated(error)
+    if (reported instanceof DatabaseDamagedError && !this.#damage) {
+      this.#damage = reported
       log.error(
-        '{path} is damaged, and writes are refused from now on: {reason}. Stop what uses it, put the latest backup in its ' +
-          'place, and start again; docs/operations.md, "A damaged database", tells how',
-        { path: this.#path, reason: told.reason },
+        '{path} is damaged: {reason}. Writes are refused from now on. Stop everything that uses the file, restore the ' +
+          'latest backup, and start again; see "A damaged database" in docs/operations.md',
+        { path: this.#path, reason: reported.reason },
       )
     }
-    return told
+    return reported
   }
 
   afterWrite(error: unknown): unknown {
-    const told = this.afterRead(error)
-    if (told instanceof DatabaseUnavailableError && !isBusy(error)) this.#failedAt = performance.now()
-    return told
+    const reported = this.afterRead(error)
+    if (reported instanceof DatabaseUnavailableError && !isBusy(error)) this.#failedAt = performance.now()
+    return reported
   }
 
-  /** Throws when the file is known to be damaged: nothing more is written into it. */
+  /** Throws if the file is known to be damaged: nothing more may be written into it. */
   mustBeSound(): void {
     if (this.#damage) throw this.#damage
   }
 
-  /** Throws when the file is not where it was: SQLite goes on with a lost file, where nobody would find a write again. */
+  /** Throws if the file was deleted, moved or replaced: SQLite would go on writing into the lost file. */
   mustBeInPlace(): void {
     const isMoved = new Int32Array(2)
     this.#connection.fileControl(constants.SQLITE_FCNTL_HAS_MOVED, isMoved)
@@ -64,12 +64,12 @@ export class Condition {
     this.#inPlaceUntil = performance.now() + IN_PLACE_MS
   }
 
-  /** The same for reads, which are many. */
+  /** Like `mustBeInPlace`, but checks only now and then, because reads are frequent. */
   mustHaveBeenInPlace(): void {
     if (performance.now() > this.#inPlaceUntil) this.mustBeInPlace()
   }
 
-  /** Throws when nothing can be written for a reason that can be seen without writing. */
+  /** Throws if writes cannot succeed, as far as that shows without writing. */
   mustLookWritable(): void {
     this.mustBeSound()
     this.mustBeInPlace()
@@ -78,22 +78,22 @@ export class Condition {
     } catch (error) {
       throw new DatabaseUnavailableError('the database cannot be written to', { cause: error })
     }
-    if (this.#isFailing && this.#room() < ROOM_MIN_BYTES) {
+    if (this.#isFailing && this.#freeBytes() < SPACE_MIN_BYTES) {
       throw new DatabaseUnavailableError('the disk of the database is full')
     }
   }
 
-  /** Whether only a write can tell that writes can be done. */
+  /** Whether only a trial write can tell that writes succeed. */
   get isInDoubt(): boolean {
-    return this.#isFailing || this.#room() < LITTLE_ROOM_BYTES
+    return this.#isFailing || this.#freeBytes() < LITTLE_SPACE_BYTES
   }
 
-  /** When a write failed last, by `performance.now()`. */
+  /** When a write last failed, by `performance.now()`. */
   get failedAt(): number {
     return this.#failedAt
   }
 
-  /** A write has succeeded that began after the last one failed. */
+  /** Call it after a write that began after the last failure has succeeded. */
   recovered(): void {
     this.#recoveredAt = performance.now()
   }
@@ -102,7 +102,7 @@ export class Condition {
     return this.#failedAt > this.#recoveredAt
   }
 
-  #room(): number {
+  #freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.#path)
     return bavail * bsize
   }

@@ -1,46 +1,46 @@
 import { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
 
-/** How long opening and migrating wait for another process that holds the file. */
+/** Lock timeout while opening and migrating. */
 const OPEN_BUSY_MS = 10_000
 
-/** How long a statement blocks the process for another's lock. Writes wait longer, but beside the event loop. */
+/** Lock timeout of a statement, which blocks the event loop. Writes wait longer, without blocking it. */
 const STATEMENT_BUSY_MS = 50
 
-/** What SQLite keeps in a file's header for the program that it belongs to: "Stoc". */
+/** Identifies our files by SQLite's `application_id`, in the file's header: "Stoc". */
 export const APPLICATION_ID = 0x53_74_6f_63
 
 const PAGE_CACHE_KIB = 65_536
-/** The log of changes is cut back to this after a checkpoint. */
-const LOG_KEPT_BYTES = 67_108_864
+/** The write-ahead log is truncated to this size after a checkpoint. */
+const LOG_MAX_BYTES = 67_108_864
 
 export type Parameter = string | number | null
 
-/** A prepared statement: the parameters it takes, and the rows it gives. */
+/** A prepared statement, with the types of its parameters and rows. */
 export interface Prepared<Parameters extends Parameter[], Row = never> {
   get(...parameters: Parameters): Row | null
   all(...parameters: Parameters): Row[]
-  /** Row by row. Leaving the loop early closes the cursor. */
+  /** Reads row by row. Leaving the loop early closes the cursor. */
   iterate(...parameters: Parameters): IterableIterator<Row>
   run(...parameters: Parameters): { readonly changes: number; readonly lastInsertRowid: number | bigint }
 }
 
 export function connect(path: string): Database {
   const connection = new Database(path, { strict: true })
-  // First of all: the statements after it may themselves meet a lock.
+  // First, so that the following statements wait for locks.
   connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
-  // Before anything is changed in the file.
+  // Check before changing anything in the file.
   if (isOfAnotherProgram(connection)) throw new OperatorError(`${path} is a database of another program`)
   connection.run('PRAGMA journal_mode = WAL')
   connection.run('PRAGMA synchronous = FULL')
   connection.run('PRAGMA foreign_keys = ON')
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
-  connection.run(`PRAGMA journal_size_limit = ${LOG_KEPT_BYTES}`)
+  connection.run(`PRAGMA journal_size_limit = ${LOG_MAX_BYTES}`)
   return connection
 }
 
-/** For the time after the tables are up to date, when a statement that waits keeps everybody waiting. */
-export function waitLittle(connection: Database): void {
+/** Call it after the migrations, because from then on a waiting statement delays every request. */
+export function shortenLockTimeout(connection: Database): void {
   connection.run(`PRAGMA busy_timeout = ${STATEMENT_BUSY_MS}`)
 }
 
@@ -48,8 +48,9 @@ export function prepared<Parameters extends Parameter[], Row>(
   connection: Database,
   sql: string,
 ): Prepared<Parameters, Row> {
-  // Where the planner has looked at a bare parameter, SQLite plans the statement anew at each binding, which takes
-  // longer than most of our reads. It does not look behind a unary plus, which changes nothing else.
+  // If the query planner has used the value of a bare parameter, SQLite replans the statement at each binding, which takes
+  // longer than most of our reads. The planner ignores a parameter behind a unary plus, which changes nothing else. No
+  // statement of ours has a question mark in a text.
   return connection.prepare<Row, Parameter[]>(sql.replaceAll('?', '+?'))
 }
 

@@ -9,24 +9,24 @@ import { connect, type Parameter, type Prepared, prepared } from './connection.t
 import { isBusy, translated } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 
-/** Hears what a commit has changed; `unknown` for commits of other connections. */
+/** Called with the changes of a commit, or with `unknown` for commits of other connections. */
 export type ChangeListener = (changes: readonly Change[] | 'unknown') => void
 
-/** One transaction of its own. */
+/** A transaction on a connection of its own. */
 export interface SqliteTransaction {
-  /** Prepares a statement for as long as the transaction lasts. */
+  /** Prepares a statement that is valid until the transaction ends. */
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
 }
 
 /**
- * One SQLite file, opened for reading and writing by this process; others may have it open too.
+ * A SQLite file, opened for reading and writing. Other processes may have it open too.
  *
- * Reads and writes share a connection, since a second one would drop its page cache at every commit of the first.
- * They are synchronous, so a read never sees a transaction half done.
+ * Reads and writes share a connection, because a second one would drop its page cache at every commit of the first. They
+ * are synchronous, so a read never sees an unfinished transaction.
  */
 export class SqliteDatabase implements AsyncDisposable {
   readonly engine = 'sqlite'
-  /** It is open from the beginning. */
+  /** The file is open from the beginning. */
   readonly ready = Promise.resolve()
   readonly #path: string
   readonly #connection: Database
@@ -36,14 +36,14 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #commits: Commits
   readonly #condition: Condition
   readonly #writes: GroupCommit
-  readonly #trial = new WriteTrial(() => this.write(() => this.#writeLittle()))
+  readonly #trial = new WriteTrial(() => this.write(() => this.#tryWrite()))
   readonly #selectMigration: Statement
   readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: ChangeListener[] = []
   #seenVersion = 0
   #reading = false
-  /** Whether listeners know of each commit up to the last look. */
-  #hasHeardOfAll = false
+  /** Whether listeners were told of every commit up to the last check. */
+  #areListenersCurrent = false
 
   constructor(path: string, connection: Database) {
     this.#path = path
@@ -61,26 +61,26 @@ export class SqliteDatabase implements AsyncDisposable {
     })
   }
 
-  /** Prepares a statement for good; `?` stands for a parameter. */
+  /** Prepares a statement that is valid until the database is closed. `?` stands for a parameter. */
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
     return prepared(this.#connection, sql)
   }
 
   /**
-   * All that `read` asks is of one moment, whatever other processes write meanwhile.
+   * Runs `read` on a snapshot, which concurrent writes do not change.
    *
-   * Reads of one turn of the event loop share that moment, and with it the locks that SQLite takes and gives back by
-   * system calls, for as long as nobody commits. A turn also serves requests that arrive after its beginning, so each
-   * read looks for commits anew: none misses a write that was acknowledged before its request came.
+   * Reads of one event-loop turn share a snapshot until somebody commits, which saves the system calls for SQLite's locks. A
+   * turn also serves requests that arrive after its start, so each read checks for commits first: none misses a write that
+   * was acknowledged before its request arrived.
    */
   snapshot<Result>(read: () => Result): Result {
     try {
-      // Before a snapshot begins, too: what is committed after this look ends it.
-      this.#lookForCommits()
+      // Check before starting a snapshot, too: a commit after this check will end it.
+      this.#checkForCommits()
       if (!this.#reading) this.#beginSnapshot()
       return read()
     } catch (error) {
-      // If the version could not be read, nobody has heard of the changes that this snapshot shows.
+      // If the version could not be read, listeners do not know of the changes that this snapshot shows.
       this.#reading = false
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
       throw this.#condition.afterRead(error)
@@ -88,32 +88,32 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /**
-   * Returns what `look` finds when listeners know of every commit up to now, those of other processes included. Costs one
-   * system call if nobody has committed.
+   * Returns the result of `look`, after telling listeners of every commit so far, including those of other processes. Costs
+   * one system call if nobody has committed.
    */
   current<Result>(look: () => Result): Result {
-    this.#lookForCommits()
+    this.#checkForCommits()
     this.#condition.mustHaveBeenInPlace()
-    if (!this.#hasHeardOfAll) this.snapshot(() => {})
+    if (!this.#areListenersCurrent) this.snapshot(() => {})
     return look()
   }
 
-  /** Calls `listener` before the first read that sees a change, whichever process made it. */
+  /** Calls `listener` before the first read that sees a change by any process. */
   onChange(listener: ChangeListener): void {
     this.#changeListeners.push(listener)
   }
 
   /**
-   * Does `work` in a transaction and resolves when its commit is on the disk. `work` adds what it changes to `changes`.
+   * Runs `work` in a transaction and resolves when the commit is durable. `work` adds its changes to `changes`.
    *
-   * Group commit: all writes that wait share one transaction and one fsync. Each has a savepoint of its own, so one that
-   * throws is undone and rejected alone. Rejects with `DatabaseUnavailableError` when the file stays locked, or is full.
+   * Group commit: all waiting writes share one transaction and one fsync. Each has its own savepoint, so one that throws is
+   * rolled back and rejected by itself. Rejects with a `DatabaseUnavailableError` if the file stays locked or the disk is full.
    */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     return this.#writes.write(work)
   }
 
-  /** As `write`, and overwrites the rows that `work` deletes, so that the file no longer contains them. */
+  /** Like `write`, but overwrites the rows that `work` deletes, so that the file no longer contains them. */
   erase<Result>(work: () => Result): Promise<Result> {
     return this.write(() => {
       this.#connection.run('PRAGMA secure_delete = ON')
@@ -125,10 +125,7 @@ export class SqliteDatabase implements AsyncDisposable {
     })
   }
 
-  /**
-   * Resolves while reads and writes can be done; rejects with a `DatabaseUnavailableError`. It writes only if nothing else
-   * can tell.
-   */
+  /** Resolves while reads and writes succeed; rejects with a `DatabaseUnavailableError`. Writes only if nothing else can tell. */
   async probe(): Promise<void> {
     this.#condition.mustLookWritable()
     this.snapshot(() => this.#selectMigration.get())
@@ -138,7 +135,7 @@ export class SqliteDatabase implements AsyncDisposable {
     if (this.#condition.failedAt === failedAt) this.#condition.recovered()
   }
 
-  /** Writes a consistent copy of the whole database into a new file, while others go on reading and writing. */
+  /** Writes a consistent copy of the whole database into a new file, while other processes read and write. */
   copyInto(path: string): void {
     try {
       this.#endSnapshot()
@@ -149,8 +146,8 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   /**
-   * Does `work` in one transaction of any length, on a connection of its own, and commits it when `work` resolves.
-   * One that reads sees the moment of its beginning; one that writes keeps every other writer waiting.
+   * Runs `work` in one transaction of any length, on a connection of its own, and commits when `work` resolves. A reading
+   * transaction sees a snapshot of its start; a writing one makes all other writers wait.
    */
   async bulk<Result>(
     access: 'reading' | 'writing',
@@ -162,7 +159,7 @@ export class SqliteDatabase implements AsyncDisposable {
       if (access === 'reading') own.run('BEGIN')
       else await beginImmediate(own)
       try {
-        // The moment is that of the first read.
+        // The first read takes the snapshot.
         own.run('SELECT count(*) FROM migrations')
         const result = await work({ prepare: sql => prepared(own, sql) })
         if (access === 'writing') this.#condition.mustBeSound()
@@ -179,24 +176,24 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** Finishes the writes that wait, moves the log into the file, and closes it. */
+  /** Finishes waiting writes, moves the write-ahead log into the file, and closes it. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.finished()
     this.#endSnapshot()
     try {
-      // Another process may be reading: then the log stays for whoever closes the file last.
+      // While another process reads, the log stays until the last one closes the file.
       this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
-      // On a full disk the log stays where it is, and the next start takes it up.
+      // On a full disk the log stays, and the next start uses it.
       if (!(translated(error) instanceof DatabaseUnavailableError)) throw error
     }
     this.#connection.close()
     this.#commits[Symbol.dispose]()
   }
 
-  #lookForCommits(): void {
-    if (!this.#commits.haveCome()) return
-    this.#hasHeardOfAll = false
+  #checkForCommits(): void {
+    if (!this.#commits.hasNew()) return
+    this.#areListenersCurrent = false
     this.#endSnapshot()
   }
 
@@ -205,15 +202,15 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#begin.run()
     this.#reading = true
     setImmediate(() => this.#endSnapshot())
-    // The first statement fixes the moment. SQLite counts the commits of other connections, and only those.
+    // The first statement takes the snapshot. `data_version` counts the commits of other connections only.
     const version = this.#dataVersion.get()?.data_version ?? 0
     if (version !== this.#seenVersion) this.#changed('unknown')
     this.#seenVersion = version
-    this.#hasHeardOfAll = true
+    this.#areListenersCurrent = true
   }
 
-  /** Writes the first page with what it has already, in a member of the header that SQLite leaves to programs. */
-  #writeLittle(): void {
+  /** Rewrites `user_version`, a header field that SQLite leaves to programs, with its current value. */
+  #tryWrite(): void {
     const version = this.#userVersion.get()?.user_version ?? 0
     this.#connection.run(`PRAGMA user_version = ${version}`)
   }
@@ -229,7 +226,7 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 }
 
-/** Takes the write lock. While another process has it, tries again beside the event loop. */
+/** Takes the write lock. While another process holds it, retries without blocking the event loop. */
 async function beginImmediate(connection: Database): Promise<void> {
   connection.run('PRAGMA busy_timeout = 0')
   const end = performance.now() + WRITE_WAIT_MAX_MS

@@ -4,39 +4,39 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import type { Condition } from './condition.ts'
 import { isBusy, isDamage } from './failure.ts'
 
-/** How long a write waits for another process's write before the client hears of it. */
+/** How long a write waits for the lock of another process before it fails, and how often it retries. */
 export const WRITE_WAIT_MAX_MS = 10_000
 export const WRITE_RETRY_MS = 5
 
-/** Writes that wait for a commit; one more is turned away. */
+/** Limit on waiting writes; further ones are rejected. */
 const WRITES_WAITING_MAX = 8_192
 
-/** Writes that share one transaction, so that none waits long for its neighbours. */
+/** Limit on writes in one transaction, so that none waits long for the others. */
 const GROUP_MAX = 1_024
-/** A group takes no further write after so long, so that heavy writes leave the event loop to others in between. */
+/** A group accepts no further writes after this long, so that heavy writes do not block the event loop. */
 const GROUP_MAX_MS = 20
 
 interface WaitingWrite {
-  /** Does the work; called inside the savepoint. Adds what it changes. */
+  /** Called inside a savepoint. Adds its changes to `changes`. */
   readonly work: (changes: Change[]) => void
-  /** Called when the work's commit is on the disk. */
+  /** Called when the commit is durable. */
   readonly committed: () => void
   readonly failed: (error: unknown) => void
 }
 
-/** What a group of writes means for the reads on the same connection. */
-interface Surroundings {
-  /** Called before a group begins its transaction: a connection has one at a time. */
+/** Lets reads on the same connection make way for a group of writes. */
+interface GroupEvents {
+  /** Called before a group begins its transaction, because a connection has only one at a time. */
   readonly begins: () => void
-  /** Called when a group has ended, before those who wait for it hear of it. */
+  /** Called after a group has ended, before its writes resolve. */
   readonly ended: (changes: readonly Change[]) => void
 }
 
-/** Writes that share a transaction and its fsync: all that come within one turn of the event loop. */
+/** Commits all writes of one event-loop turn in one transaction, with one fsync. */
 export class GroupCommit {
   readonly #connection: Database
   readonly #condition: Condition
-  readonly #surroundings: Surroundings
+  readonly #events: GroupEvents
   readonly #beginImmediate: Statement
   readonly #commit: Statement
   readonly #savepoint: Statement
@@ -45,23 +45,23 @@ export class GroupCommit {
   #scheduled = false
   #busySince: number | null = null
   #idle = Promise.withResolvers<void>()
-  /** Until then, another connection of this process has the write lock. */
+  /** Resolves when no other connection of this process holds the write lock. */
   #beside: Promise<void> | null = null
 
-  constructor(connection: Database, condition: Condition, surroundings: Surroundings) {
+  constructor(connection: Database, condition: Condition, events: GroupEvents) {
     this.#connection = connection
     this.#condition = condition
-    this.#surroundings = surroundings
+    this.#events = events
     this.#beginImmediate = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
     this.#savepoint = connection.prepare('SAVEPOINT write')
     this.#release = connection.prepare('RELEASE write')
   }
 
-  /** As `SqliteDatabase.write`. */
+  /** See `SqliteDatabase.write`. */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     if (this.#waiting.length >= WRITES_WAITING_MAX) {
-      return Promise.reject(new DatabaseUnavailableError(`${WRITES_WAITING_MAX} writes are waiting already`))
+      return Promise.reject(new DatabaseUnavailableError(`too many writes are waiting (${WRITES_WAITING_MAX})`))
     }
     return new Promise<Result>((resolve, reject) => {
       let result: Result
@@ -77,8 +77,8 @@ export class GroupCommit {
   }
 
   /**
-   * Does work that takes the write lock on another connection, one after another. The writes of this process wait
-   * meanwhile, without asking for the lock again and again, which would keep the event loop from everything else.
+   * Runs work that takes the write lock on another connection, one after another. Meanwhile the writes of this process wait
+   * without polling for the lock, which would keep the event loop busy.
    */
   beside<Result>(work: () => Promise<Result>): Promise<Result> {
     const before = this.#beside
@@ -115,14 +115,14 @@ export class GroupCommit {
       this.#idle.resolve()
       this.#idle = Promise.withResolvers()
     }
-    // After this turn of the event loop, so that all requests that have arrived go into one group.
+    // After this event-loop turn, so that all requests that have arrived join one group.
     if (delayMs === 0) setImmediate(commitGroup)
     else setTimeout(commitGroup, delayMs)
   }
 
   #commitGroup(): void {
     if (this.#beside) return
-    this.#surroundings.begins()
+    this.#events.begins()
     if (!this.#beginGroup()) return
     const group: WaitingWrite[] = []
     const done: WaitingWrite[] = []
@@ -131,23 +131,23 @@ export class GroupCommit {
     try {
       for (const write of this.#waiting.slice(0, GROUP_MAX)) {
         group.push(write)
-        if (this.#doInSavepoint(write, changes)) done.push(write)
+        if (this.#runInSavepoint(write, changes)) done.push(write)
         if (performance.now() > end) break
       }
       this.#commit.run()
     } catch (error) {
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
-      // Those that failed alone were told so already; a promise settles once.
+      // Writes that failed by themselves were rejected already; a promise settles only once.
       for (const write of group) write.failed(error)
       done.length = 0
     }
     this.#waiting.splice(0, group.length)
-    this.#surroundings.ended(changes)
+    this.#events.ended(changes)
     for (const write of done) write.committed()
     if (this.#waiting.length > 0) this.#schedule()
   }
 
-  /** Takes the write lock. While another process has it, tries again a little later and lets reads go on. */
+  /** Takes the write lock. While another process holds it, schedules a retry, so that reads go on. */
   #beginGroup(): boolean {
     try {
       this.#condition.mustBeSound()
@@ -167,16 +167,16 @@ export class GroupCommit {
     }
   }
 
-  /** True when the work was done; false when it threw and only its own changes were undone. */
-  #doInSavepoint(write: WaitingWrite, changes: Change[]): boolean {
+  /** Returns false if the write threw and was rolled back by itself. */
+  #runInSavepoint(write: WaitingWrite, changes: Change[]): boolean {
     this.#savepoint.run()
     try {
       write.work(changes)
       this.#release.run()
       return true
     } catch (error) {
-      // Some errors, as of a full disk, have rolled back the whole transaction: then nobody's write is done. Nor is any
-      // into a damaged file.
+      // Some errors, such as a full disk, roll back the whole transaction, so every write of the group fails. The same
+      // goes for a damaged file.
       if (!this.#connection.inTransaction || isDamage(error)) throw error
       this.#connection.run('ROLLBACK TO write')
       this.#release.run()

@@ -3,7 +3,7 @@ import { OperatorError } from '../../operator-error.ts'
 import { type Migrations, unknownMigration } from '../migrations.ts'
 import { APPLICATION_ID } from './connection.ts'
 
-/** Applies what is missing in one transaction, so that of several processes that start at once one does the work. */
+/** Applies the missing migrations in one transaction, so that only one of several starting processes does the work. */
 export function migrate(connection: Database, parts: readonly Migrations[], path: string): void {
   connection.run('BEGIN IMMEDIATE')
   connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)

@@ -2,34 +2,34 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { getLogger } from '@logtape/logtape'
 import type { Migrations } from '../migrations.ts'
-import { connect, waitLittle } from './connection.ts'
+import { connect, shortenLockTimeout } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
 import { unusable } from './failure.ts'
 import { migrate } from './migrate.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** The bits of a file's mode by which others than its owner may use it. */
+/** The permission bits of other users. */
 const OTHERS = 0o077
 
 /**
- * Opens the file, makes it when it is not there, and brings its tables up to date.
- * Throws an `OperatorError` that says what is wrong with the file.
+ * Opens the file, or creates it, and applies the missing migrations. Throws an `OperatorError` that says what is wrong with
+ * the file.
  */
 export function openSqlite(path: string, migrations: readonly Migrations[]): SqliteDatabase {
   try {
-    makeFile(path)
+    createFile(path)
     const connection = connect(path)
     migrate(connection, migrations, path)
-    waitLittle(connection)
-    warnOfOthers(path)
+    shortenLockTimeout(connection)
+    warnOfOtherUsers(path)
     return new SqliteDatabase(path, connection)
   } catch (error) {
     throw unusable(error, path)
   }
 }
 
-/** Opens a file that must be there already. */
+/** Opens a file that must exist already. */
 export function openExistingSqlite(path: string, migrations: readonly Migrations[]): SqliteDatabase {
   try {
     closeSync(openSync(path, 'r'))
@@ -39,16 +39,16 @@ export function openExistingSqlite(path: string, migrations: readonly Migrations
   return openSqlite(path, migrations)
 }
 
-/** A new file is made for its owner alone: it holds people's data. SQLite gives its companions the same mode. */
-function makeFile(path: string): void {
+/** Only the owner may use a new file, because it holds personal data. SQLite gives its companion files the same mode. */
+function createFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true })
   closeSync(openSync(path, 'a', 0o600))
 }
 
-/** A file that is there keeps its mode, which somebody may have given it on purpose. */
-function warnOfOthers(path: string): void {
+/** An existing file keeps its mode, because somebody may have set it on purpose. */
+function warnOfOtherUsers(path: string): void {
   const { mode } = statSync(path)
-  // Windows has no such modes.
+  // Windows has no such permission bits.
   if (process.platform === 'win32' || (mode & OTHERS) === 0) return
   log.warning('other users of this machine may use the database file; chmod 600 it while nothing has it open', {
     path,

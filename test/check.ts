@@ -1,6 +1,6 @@
 import { spawnSync } from 'bun'
 
-/** What must hold of the source before any test runs; `npm run check` runs these alone. */
+/** Checks of the source before any test runs; `npm run check` runs only these. */
 const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', 'node_modules/typescript-native/bin/tsc'],
   ['types of the launcher', 'node_modules/typescript-native/bin/tsc', '--project', 'bin'],
@@ -8,7 +8,7 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['unused code', 'node_modules/.bin/knip'],
 ]
 
-/** Runs all checks; answers how many passed and failed. */
+/** Runs all checks; returns how many passed and failed. */
 export function check(): { passed: number; failed: number } {
   const counts = { passed: 0, failed: 0 }
   for (const [name, ...command] of CHECKS) {

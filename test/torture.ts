@@ -6,7 +6,7 @@ import { runBunTest, summary } from './harness/bun-test.ts'
 import { HISTORY_VARIABLE, TORTURE_VARIABLE } from './harness/campaign.ts'
 import { SHARED_SERVER_VARIABLE, startSharedServer } from './harness/postgres/shared-server.ts'
 
-/** Runs the campaigns for longer than `npm test` has time for: all, or those in files whose paths have one of the words. */
+/** Runs the campaigns longer than `npm test` does: all, or those in files whose paths contain one of the words. */
 const { values, positionals: words } = parseArgs({
   options: { minutes: { type: 'string', default: '1' }, history: { type: 'string' } },
   allowPositionals: true,

@@ -3,7 +3,7 @@ import { screens, violations } from '../../test/harness/browser/accessibility.ts
 import { openBrowser } from '../../test/harness/browser/chromium.ts'
 import { startServer } from '../../test/harness/service.ts'
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)

@@ -16,7 +16,7 @@ const name = (html: string) => `event: DogBreed\ndata: <div id="DogBreed" hx-swa
 
 const ListAnswer = z.object({ message: z.record(z.string(), z.unknown()) })
 
-/** Lets all that waits pass at once. */
+/** Lets every wait end at once. */
 const hurriedClock: Clock = {
   ...systemClock,
   after: (milliseconds, callback) => systemClock.after(milliseconds < 1_000 ? 0 : milliseconds, callback),

@@ -10,15 +10,15 @@ import { type Service, startServer } from '../../test/harness/service.ts'
 import { listen } from '../server/listen.ts'
 import { createBreeds } from './app.ts'
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
-/** A browser whose stream has ended connects again after some five seconds. */
+/** A browser reconnects about five seconds after its stream has ended. */
 const RECONNECT_WATCH_MS = 10_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 
-/** Between an event and the next. */
+/** The pause between two events. */
 const STEP_MS = 200
 
 const NAMES = ['akita', 'boxer', 'corgi', 'dalmatian']
@@ -60,7 +60,7 @@ test('when the list has ended, the page stays as it is: no second connection, no
   await tab.page.goto(server.address)
   await reached(tab.page, 'done')
   const content = await tab.page.locator('body').innerHTML()
-  // That nothing happens can only be seen by waiting.
+  // Only waiting shows that nothing happens.
   await Bun.sleep(RECONNECT_WATCH_MS)
   expect(connections(server)).toBe(1)
   expect(service.asked()).toBe(1)
@@ -107,7 +107,7 @@ test('a cut connection resumes after the last name shown, by Last-Event-ID, and 
   expect(await shownNames(page)).toEqual(NAMES)
   expect(await page.locator('.interrupted').isVisible()).toBe(false)
   expect(listing.asked()).toBe(2)
-  // It is the browser's own second attempt: the address is still that of the first.
+  // This is the browser's own second attempt: the address is still the first one.
   expect(streamAddresses(listing.tab)).toEqual(['/dogstream?after=0'])
 })
 
@@ -128,7 +128,7 @@ test('if the browser gives up the connection, the new one resumes after the last
   await using server = await startBreeds(service)
   await using proxy = await startCuttingProxy(server.address)
   await using tab = await browser.openTab()
-  // As Firefox does it: a connection that is cut ends the source for good, and htmx makes another.
+  // As in Firefox: a cut connection closes the event source for good, and htmx opens another.
   await tab.page.addInitScript(`
     const Source = window.EventSource
     window.EventSource = class extends Source {
@@ -190,7 +190,7 @@ function startBreeds(service: ListServicePeer): Promise<Service> {
   return startServer(['breeds', '--host', '127.0.0.1', '--port', '0', '--breeds-url', service.url])
 }
 
-/** An open page whose events come when the test says so, over connections that it can cut. */
+/** An open page whose events the test sends, over connections that it can cut. */
 async function startSteppedListing() {
   await using open = new AsyncDisposableStack()
   const service = open.use(listService(() => listAnswer(NAMES)))
@@ -240,7 +240,7 @@ function connections(server: Service): number {
     .filter(line => line.includes('GET /dogstream')).length
 }
 
-/** The different ones, in the order in which they were asked for. */
+/** The distinct ones, in request order. */
 function streamAddresses(tab: Tab): string[] {
   const addresses = tab.requests().map(address => address.slice(new URL(address).origin.length))
   return [...new Set(addresses.filter(address => address.startsWith('/dogstream')))]

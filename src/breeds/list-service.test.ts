@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../clock.ts'
 import { listen } from '../server/listen.ts'
 import { createBreeds } from './app.ts'
 
-/** Lets all that waits pass at once, but not the time limit for the list service. */
+/** Lets every wait end at once, except the time limit for the list service. */
 const hurriedClock: Clock = {
   ...systemClock,
   after: (milliseconds, callback) => systemClock.after(milliseconds < 1_000 ? 0 : milliseconds, callback),
@@ -27,7 +27,7 @@ async function streamOf(service: ListServicePeer): Promise<string> {
 const failure = (reason: string) =>
   `event: DogBreedNoMass\ndata: <div id="DogBreedNoMass" hx-swap-oob="true">The list service ${reason}. Reload the page to try again.</div>\n\n`
 
-/** A body that goes on with this chunk until nobody reads it. */
+/** A body that repeats this chunk for as long as somebody reads it. */
 function endless(chunk: Uint8Array, everyMs: number) {
   const cancelled = Promise.withResolvers<void>()
   const body = new ReadableStream<Uint8Array>({

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(60_000)
 
-/** A resource that was read so often is remembered, wherever a process remembers any. */
+/** How many reads put a resource into the cache. */
 const READS = 3
 
 const FLAGS = ['--access-log', 'off']

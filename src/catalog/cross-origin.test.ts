@@ -109,7 +109,7 @@ test('with CORS_ORIGINS=*, a page of any origin may read an answer', async () =>
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
-/** What a browser asks before a page may send a request that is not simple. */
+/** The preflight that a browser sends before a request that is not simple. */
 function preflightHeaders(method: string): Record<string, string> {
   return {
     Origin: 'https://shop.example',
@@ -122,7 +122,7 @@ function corsHeaders(headers: Headers): string[] {
   return [...headers.keys()].filter(name => name.startsWith('access-control-'))
 }
 
-/** A service that lets pages of these origins in; the database makes no difference. */
+/** A service that pages of these origins may call; the engine makes no difference. */
 async function startShop(origins: string) {
   const open = new AsyncDisposableStack()
   const [engine] = ENGINES

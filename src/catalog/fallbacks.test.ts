@@ -192,7 +192,7 @@ async function isNotFound(api: Client, path: string): Promise<void> {
   }
 }
 
-/** Asks for a path exactly as it is written, which `fetch` would tidy up first; answers head and body as they came. */
+/** Requests a path exactly as written, which `fetch` would normalize, and returns the raw head and body. */
 async function sendVerbatim(api: Client, method: string, path: string): Promise<string> {
   const { hostname, port } = new URL(api.address())
   const socket = connect(Number(port), hostname)

@@ -5,7 +5,7 @@ import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromi
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { until } from '../../test/harness/until.ts'
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)

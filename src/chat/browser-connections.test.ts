@@ -6,7 +6,7 @@ import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-s
 import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
@@ -74,7 +74,7 @@ test('the page requests nothing more once an answer has ended', async () => {
   await (await send(page, 'over')).answer('It is over.')
   await answered(page)
   const before = tab.requests().length
-  // Longer than a browser waits before it opens a stream again.
+  // Longer than a browser waits before it reopens a stream.
   await page.waitForTimeout(4_000)
   expect(tab.requests().slice(before)).toEqual([])
   expect(complaints(tab)).toEqual([])
@@ -110,7 +110,7 @@ test('the page says that a server cannot be reached, and keeps what was typed', 
   expect(await page.getByLabel('Your message').inputValue()).toBe('Is anybody there?')
 })
 
-/** Types a message and sends it; the answer is in the test's hands. */
+/** Types a message and sends it; the test decides what the model answers. */
 async function send(page: Page, text: string): Promise<ModelCall> {
   await page.getByLabel('Your message').fill(text)
   await page.keyboard.press('Enter')

@@ -5,13 +5,13 @@ import { answered, complaints, expectLastMessages, messages } from '../../test/h
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
-/** Of one client; the other places are for others. */
+/** One client's limit; the other places are for other clients. */
 const ANSWERS_RUNNING_MAX = 12
 
 let browser: TestBrowser
@@ -268,7 +268,7 @@ const TRICKS = [
   '<meta http-equiv="refresh" content="0; url=http://evil.example/">',
 ]
 
-/** Types a message and sends it; the answer is in the test's hands. */
+/** Types a message and sends it; the test decides what the model answers. */
 async function send(page: Page, text: string): Promise<ModelCall> {
   await page.getByLabel('Your message').fill(text)
   await page.keyboard.press('Enter')
@@ -290,7 +290,7 @@ async function isAtTheEnd(page: Page): Promise<void> {
   await page.waitForFunction('document.documentElement.scrollHeight - innerHeight - scrollY < 2')
 }
 
-/** A browser tells the page of a scroll with the next frame. */
+/** A browser reports a scroll to the page with the next frame. */
 async function scrollIsToldOf(page: Page): Promise<void> {
   await page.evaluate('new Promise(told => requestAnimationFrame(() => requestAnimationFrame(told)))')
 }

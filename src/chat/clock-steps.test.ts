@@ -5,17 +5,17 @@ import { sqlite } from '../../test/harness/engines.ts'
 import { manualClock } from '../../test/harness/manual-clock.ts'
 import { connected } from '../../test/harness/postgres/database.ts'
 
-/** Steps of the clock: as by a time server that is reached late, a virtual machine that is resumed, or a hand. */
+/** Clock steps happen when a time server is reached late, a virtual machine resumes, or somebody sets the clock. */
 
 setDefaultTimeout(60_000)
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
-/** Longer than it takes to look for dead answers, or to ask whether anybody listens. */
+/** Longer than the interval for finding dead answers or checking for listeners. */
 const LOOKED_AGAIN_MS = 2_500
 
-/** Longer than a process may be silent before it is taken for dead. */
+/** Longer than a process may be silent before it counts as dead. */
 const SILENT_MS = 7_000
 
 test("an answer goes on when the machine's clock steps forward, and when it steps back", async () => {
@@ -94,12 +94,12 @@ withEachEngine('clock steps of the store', engine => {
   })
 })
 
-/** Until it is disposed of, the machine's clock is so far ahead. */
+/** The machine's clock is ahead by this much until the step is disposed of. */
 function clockStep(milliseconds: number): Disposable {
   return clockAhead(() => milliseconds)
 }
 
-/** Until it is disposed of, the machine's clock steps so far with each tenth of a second. */
+/** The machine's clock steps by this much every tenth of a second until it is disposed of. */
 function clockSteps(milliseconds: number): Disposable {
   const began = performance.now()
   return clockAhead(() => milliseconds * Math.ceil((performance.now() - began) / 100))
@@ -115,7 +115,7 @@ function clockAhead(by: () => number): Disposable {
   }
 }
 
-/** As if the store's clock had gone on by a minute. */
+/** As if the store's clock had advanced by a minute. */
 async function ageAnswers(databaseUrl: string): Promise<void> {
   await using sql = connected(databaseUrl)
   if (databaseUrl.startsWith('sqlite:')) {

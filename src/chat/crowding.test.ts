@@ -3,9 +3,9 @@ import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromi
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 
-/** What a page shows while one address has all that it may have. */
+/** What a page shows while one address is at its limit. */
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)

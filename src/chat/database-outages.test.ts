@@ -3,7 +3,7 @@ import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, startChatServerOn } from '../../test/harness/chat/chat-server.ts'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
-import { openAddress } from '../../test/harness/postgres/tcp-proxy.ts'
+import { openTcpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
 import { until } from '../../test/harness/until.ts'
 
 /** Nodes of the chat while their database fails. */
@@ -12,7 +12,7 @@ setDefaultTimeout(120_000)
 
 const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
 
-/** Longer than a process may be silent before it is taken for dead. */
+/** Longer than a process may be silent before it counts as dead. */
 const PAUSE_MS = 8_000
 
 const open = new AsyncDisposableStack()
@@ -76,7 +76,7 @@ test('an answer goes on while the database restarts, is stored whole, and reache
 })
 
 test('an answer whose database connections are cut again and again is stored whole, nothing twice', async () => {
-  await using address = await openAddress(server.port)
+  await using address = await openTcpProxy(server.port)
   await underWay(async ({ send, followed }) => {
     let text = 'one'
     for (const piece of ['two', 'three', 'four', 'five', 'six', 'seven']) {
@@ -134,18 +134,18 @@ test('a node told to stop while its database is down ends cleanly', async () => 
   await server.start()
 })
 
-/** On a busy machine, a node may have begun before its database has answered. */
+/** On a busy machine, a node may start before its database has answered. */
 async function ready(...nodes: readonly ChatClient[]): Promise<void> {
   for (const node of nodes) await until(async () => (await node.get('/readyz')).status === 200)
 }
 
 interface UnderWay {
   readonly send: (piece: string) => Promise<void>
-  /** Resolves when a listener on another node has this text. */
+  /** Resolves when a listener on another node has received this text. */
   readonly followed: (text: string) => Promise<unknown>
 }
 
-/** Has an answer come on one node with listeners there and on another; it has to come to its end for all. */
+/** Runs an answer on one node with listeners there and on another; all of them must see its end. */
 async function underWay(
   work: (answer: UnderWay) => Promise<void>,
   urlOf: (database: string) => string = database => server.url(database),

@@ -33,7 +33,7 @@ test("the chat's log has no complete id with which a turn could be read or stopp
   expect(chat.errors()).toContain('"/chat/min…/stop"')
 })
 
-/** Sends a request line as it is, and waits until the connection is closed. */
+/** Sends a request line unchanged and waits until the connection is closed. */
 function sendRaw(address: string, requestLine: string): Promise<void> {
   const { hostname, port } = new URL(address)
   return new Promise(resolve => {

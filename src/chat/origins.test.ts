@@ -4,19 +4,19 @@ import { openBrowser, PLAIN_HOST, type TestBrowser } from '../../test/harness/br
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { startHostRewritingProxy } from '../../test/harness/peers/host-rewriting-proxy.ts'
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 
 const FORGED = "body: new URLSearchParams({ user_prompt: 'forged' })"
 
-/** A stream that begins goes on; what is refused ends at once. */
+/** A stream that starts goes on; a refusal ends at once. */
 const GIVE_UP_MS = 3_000
 
 let browser: TestBrowser
 let server: ChatServer
-/** The chat under a name that browsers do not trust, as on a local network: they send no `Sec-Fetch-Site` there. */
+/** The chat under a name that browsers do not trust, as on a local network, where they send no `Sec-Fetch-Site`. */
 let plainAddress: string
 /** A page of another origin. */
 let otherSite: Bun.Server<undefined>
@@ -38,7 +38,7 @@ afterAll(async () => {
   await browser[Symbol.asyncDispose]()
 }, BROWSER_TIMEOUT_MS)
 
-/** A loopback address, to which browsers send `Sec-Fetch-Site`, a plain one, and the same host on another port. */
+/** A loopback address, to which browsers send `Sec-Fetch-Site`; an untrusted name; and the same host on another port. */
 const attackers = () => [
   { from: `http://127.0.0.1:${otherSite.port}`, to: plainAddress },
   { from: `http://${PLAIN_HOST}:${otherSite.port}`, to: plainAddress },
@@ -149,7 +149,7 @@ function request(page: Page, url: string, { method, body = '' }: { method: strin
   )
 }
 
-/** Resolves when the image has come or, as here, has failed. */
+/** Resolves when the image has loaded or, as here, failed. */
 function image(page: Page, url: string): Promise<void> {
   return withinPage(page, 'const image = new Image(); image.onload = image.onerror = done; image.src = url', url)
 }

@@ -8,7 +8,7 @@ import { commandLine, run, surroundingsOf } from '../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
 
-/** Enough to be killed amid. */
+/** Enough to kill the copy in the middle. */
 const MANY_REVIEWS = 100_000
 
 test('a killed copy leaves the database empty, and the next one succeeds', async () => {
@@ -45,7 +45,7 @@ test('a copy whose rows arrive differently from how they were sent fails, and le
   }
 })
 
-/** Users are copied before reviews, and a line is printed behind each table. */
+/** Users are copied before reviews, and each table ends with a line of output. */
 async function killedAmidReviews(from: string, to: string): Promise<void> {
   const child = spawn(commandLine(['copy', from, to], {}), { ...surroundingsOf({}), stdout: 'pipe', stderr: 'pipe' })
   let errors = ''

@@ -38,7 +38,7 @@ test('a database of unusual values goes from SQLite to PostgreSQL, on to another
   }
   expect(shown[0]).not.toEqual([[], [], [], []])
   expect(shown.slice(1)).toEqual([shown[0], shown[0], shown[0]])
-  // What no answer shows: hashes of passwords, the talk and the chat.
+  // What no answer shows: password hashes, talk and chat.
   expect(contentsOf(back)).toEqual(contentsOf(shop.url))
 })
 
@@ -157,7 +157,7 @@ test('a copy of a database in use is of one moment, with everything acknowledged
     const ids = new Set(products.map(({ id }) => id))
     expect(before.filter(id => !ids.has(id))).toEqual([])
     expect(acknowledged.length).toBeGreaterThan(before.length)
-    // A writer makes the review behind its product, so at one moment each writer is at most that one behind.
+    // A writer creates the review after its product, so at any moment it is at most one review behind.
     expect(products.length - reviews.length).toBeLessThanOrEqual(WRITERS)
     expect(reviews.length).toBeLessThanOrEqual(products.length)
   }
@@ -212,7 +212,7 @@ function contentsOf(url: string): Record<string, unknown[]> {
   }
 }
 
-/** The indexes and the constraints of a database, as it describes them itself. */
+/** The indexes and constraints of a database, as the database describes them. */
 async function shapeOf(url: string): Promise<unknown[]> {
   if (url.startsWith('sqlite:')) {
     using database = new Database(url.slice('sqlite:'.length), { readonly: true })

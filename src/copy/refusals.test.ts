@@ -72,7 +72,7 @@ test('a copy of a database into itself is refused, by whatever path it is reache
   }
   await using target = await migrated(postgres)
   expectRefusal(await run(['copy', target.url, target.url]), { status: 2, reason: /same database/ })
-  // Under another name, it is found when it is used.
+  // Under another name, the copy finds it out when it uses the database.
   const alias = target.url.replace('127.0.0.1', 'localhost')
   expectRefusal(await run(['copy', target.url, alias]), { status: 1, reason: /lock timeout/ })
 })

@@ -10,7 +10,7 @@ import { until } from '../../test/harness/until.ts'
 /** Each of these starts the program, some of them many times. */
 setDefaultTimeout(60_000)
 
-/** Where a test's service listens, given by variables. */
+/** The variables that say where a test's service listens. */
 const LOOPBACK = { HOST: '127.0.0.1', PORT: '0' }
 
 test('without settings, the database is data/stockroom.db in the working folder, and the service listens on all addresses', async () => {

@@ -67,7 +67,7 @@ test('opening a model loads the code of its provider and no other, and nothing i
   expect(after).not.toContain('google')
 })
 
-/** A program of its own asks four times: the second is given garbage, and the last is left after its first piece. */
+/** A separate program asks four times: the second answer is garbage, and the last is abandoned after its first piece. */
 function askInProcess(server: ModelServer): Promise<Evaluation> {
   return evaluation(
     `

@@ -3,7 +3,7 @@ import { atRoot, LOOPBACK } from '../../test/harness/loopback.ts'
 import { addressKey } from './client-address.ts'
 import { listen } from './listen.ts'
 
-/** What a server behind so many proxies takes for the client's address, for each value of `X-Forwarded-For`. */
+/** The client's address according to a server behind `proxies` proxies, for each value of `X-Forwarded-For`. */
 async function addressesSeen(trustedProxies: number, forwarded: readonly (string | null)[]): Promise<string[]> {
   await using server = listen({
     ...LOOPBACK,

@@ -10,7 +10,7 @@ setDefaultTimeout(60_000)
 
 const BREEDS = ['breeds', '--host', '127.0.0.1', '--port', '0']
 
-/** Less than one processor spends on trying to accept in vain. */
+/** Less than a processor spends on retrying a failing accept. */
 const CALM_PART = 0.1
 
 test('at the connection limit, new connections are refused, open ones are served, and one line says so', async () => {
@@ -69,7 +69,7 @@ test('streams go on while new connections are refused, and a stop ends all of th
   expect(performance.now() - started).toBeLessThan(10_000)
 })
 
-/** Opens connections that ask for nothing, as many as the server takes. */
+/** Opens as many idle connections as the server accepts. */
 async function open({ address }: Service, count: number): Promise<Socket[]> {
   const { hostname, port } = new URL(address)
   return Promise.all(
@@ -96,7 +96,7 @@ function isRefused({ address }: Service): Promise<boolean> {
   })
 }
 
-/** Sends a request on a connection that is there, and answers what came back. */
+/** Sends a request on an open connection and returns the response. */
 function ask(socket: Socket | undefined): Promise<string> {
   return new Promise(resolve => {
     socket?.once('data', bytes => resolve(bytes.toString()))
@@ -110,7 +110,7 @@ function linesWith(service: Service, text: string): Record<string, unknown>[] {
   return lines.filter(line => line.includes(text)).map(line => JSON.parse(line))
 }
 
-/** What the process has used of a processor so far. Linux tells it in hundredths of seconds. */
+/** The CPU time of the process so far. Linux counts it in hundredths of a second. */
 function processorSeconds({ processId }: Service): number {
   const fields = readFileSync(`/proc/${processId}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100

@@ -9,10 +9,10 @@ import { type Service, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
-/** A service may take some seconds to stop, and here it often does. */
+/** A service may take some seconds to stop. */
 setDefaultTimeout(60_000)
 
-/** Together far more than a connection holds in its buffers, so that the list is still being written while it is read. */
+/** Far more than a connection's buffers hold, so the list is still being written while it is read. */
 const HEAVY_PRODUCTS = 40
 const HEAVY_DESCRIPTION = 'x'.repeat(900_000)
 
@@ -184,7 +184,7 @@ async function createHeavyProducts(api: Client): Promise<void> {
   }
 }
 
-/** The size of the database's log; none is as good as an empty one. */
+/** The size of the write-ahead log; a missing one counts as empty. */
 function logSize(file: string): number {
   return existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0
 }
@@ -197,7 +197,7 @@ async function isRefused(address: string): Promise<boolean> {
   )
 }
 
-/** Sends a request and waits until the service has surely taken it in; `answer` is its answer, or what there is of it. */
+/** Sends a request and waits until the service has read it; `answer` is its answer, or as much as came. */
 async function arrived(shop: Shop, request: string): Promise<{ readonly answer: Promise<string> }> {
   const connection = rawConnection(shop.service.address, request)
   await connection.written
@@ -205,14 +205,14 @@ async function arrived(shop: Shop, request: string): Promise<{ readonly answer: 
   return { answer: connection.closed.then(() => connection.text()) }
 }
 
-/** Waits until the service has read what was sent to it: what is sent later, on other connections, is read no earlier. */
+/** Waits until the service has read everything sent so far: later requests on other connections are read no earlier. */
 async function allArrived(shop: Shop): Promise<void> {
   await shop.api.get('/healthz')
   await shop.api.get('/healthz')
 }
 
 interface RawConnection extends Disposable {
-  /** Resolves when the text is on its way; rejects when no connection can be made. */
+  /** Resolves when the text is sent; rejects if the connection fails. */
   readonly written: Promise<void>
   readonly closed: Promise<void>
   readonly text: () => string

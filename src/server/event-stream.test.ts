@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts'
 import { eventStream, type ServerSentEvent } from './event-stream.ts'
 import { listen } from './listen.ts'
 
-/** Serves one stream, as an app does. */
+/** Serves one stream the way an app does. */
 function serve(frames: (left: AbortSignal) => AsyncIterable<ServerSentEvent>, clock?: Clock) {
   return listen({
     app: atRoot((request, scope) => eventStream(request, scope, frames, clock)),
@@ -25,10 +25,10 @@ async function* twoEvents(): AsyncGenerator<ServerSentEvent> {
 
 const TWO_EVENTS = 'event: First\ndata: <p>one</p>\n\nid: 7\n\nevent: Second\ndata: <pre>a&#10;b&#10;c&#10;d</pre>\n\n'
 
-/** How HTTP/1.1 ends a body whose length was not told. */
+/** How HTTP/1.1 ends a body of unknown length. */
 const LAST_PIECE = '0\r\n\r\n'
 
-/** What has come by when, so that a test can wait for it. */
+/** Received text that a test can wait for. */
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: resolve }
@@ -238,7 +238,7 @@ test('a reader that does not read holds up its own source alone, and ends it whe
   }
   await using held = serve(watched)
   const { leave } = await connect(held.address, { isReading: false })
-  // Who reads has all of it long before the other one would.
+  // The fast reader has everything long before the slow one would.
   await using free = serve(much)
   let received = 0
   for await (const bytes of (await ask(free.address, 'identity')).body ?? []) received += bytes.length
@@ -260,7 +260,7 @@ test('a reader that takes nothing for a minute is cut, and one that reads slowly
         for (;;) {
           taken += 1
           yield { name: 'Much', chunk }
-          // A turn of the event loop, for others.
+          // A turn of the event loop for others.
           await Bun.sleep(0)
         }
       } finally {
@@ -269,7 +269,7 @@ test('a reader that takes nothing for a minute is cut, and one that reads slowly
     }
   await using server = serve(endless('stalled'), clock)
   const stalled = await connect(server.address, { isReading: false })
-  // Until nothing more goes into the buffers on the way.
+  // Until the buffers on the way are full.
   for (let before = -1; before !== taken || taken === 0; ) {
     before = taken
     await Bun.sleep(200)
@@ -335,7 +335,7 @@ test('one client may have only so many streams open at once, and others still ge
   for (let count = 0; count < 3; count += 1) expect(await statusOf(`2001:db8:0:1::${count}`)).toBe(200)
   expect(await statusOf('2001:db8:0:1:ffff::')).toBe(429)
   expect(await statusOf('2001:db8:0:2::')).toBe(200)
-  // One that leaves makes place for another, and so do those that end.
+  // A stream that leaves or ends makes room for another.
   leaving.abort()
   await until(async () => (await statusOf('203.0.113.7')) === 200)
   expect(await statusOf('203.0.113.7')).toBe(429)
@@ -365,7 +365,7 @@ interface Connecting {
   readonly isReading?: boolean
 }
 
-/** Asks over a bare connection, on which all that comes is kept as it is. */
+/** Requests over a bare socket and keeps everything received unchanged. */
 async function connect(address: string, { coding = 'identity', isReading = true }: Connecting = {}) {
   const closed = gate()
   let more = gate()

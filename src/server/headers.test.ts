@@ -131,7 +131,7 @@ test('an encoded body is 415, and the answer says that no coding is accepted', a
     expect(answer.headers.get('Accept-Encoding'), coding).toBe('identity')
     expect(answer.body, coding).toEqual({ detail: expect.any(String) })
   }
-  // What it holds does not matter.
+  // Its content does not matter.
   const plain = {
     method: 'PUT',
     body: JSON.stringify(sample.product),

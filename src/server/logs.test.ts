@@ -12,7 +12,7 @@ import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(60_000)
 
-/** Lines of some 200 bytes that are sure to be more than a pipe and the backlog take together. */
+/** Requests whose log lines, of about 200 bytes, overflow a pipe and the backlog together. */
 const REQUESTS_OVER_THE_BACKLOG = 9_000
 
 test('the ready line has the address, alone on the first line of standard output', async () => {
@@ -233,7 +233,7 @@ test('a log reader that stops reading does not hold up the service, and learns l
   const pipe = join(folder.path, 'log')
   expect(spawnSync(['mkfifo', pipe]).exitCode).toBe(0)
   await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
-    // Opened for reading, too, so that it does not wait for a reader.
+    // Opened for reading too, so that opening does not wait for a reader.
     through: ['bash', '-c', 'pipe=$1; shift; exec "$@" 2<>"$pipe"', 'bash', pipe],
   })
   const api = client(() => service.address)
@@ -272,9 +272,9 @@ interface Shop extends AsyncDisposable {
   readonly service: Service
   readonly api: Client
   readonly databaseUrl: string
-  /** What standard error has got so far. */
+  /** Standard error so far. */
   readonly lines: () => Record<string, unknown>[]
-  /** Takes a table away, so that what needs it breaks. */
+  /** Drops a table, so requests that need it fail. */
   readonly breakTable: (table: string) => void
 }
 
@@ -305,7 +305,7 @@ async function startShop(flags: readonly string[] = []): Promise<Shop> {
   }
 }
 
-/** Sends a request line as it is, and waits until the connection is closed. */
+/** Sends a request line unchanged and waits until the connection is closed. */
 function sendRaw(address: string, requestLine: string): Promise<void> {
   const { hostname, port } = new URL(address)
   return new Promise(resolve => {
@@ -317,18 +317,18 @@ function sendRaw(address: string, requestLine: string): Promise<void> {
   })
 }
 
-/** Sends a part of a request, and leaves. */
+/** Sends part of a request and leaves. */
 async function leaveAmid(address: string, part: string): Promise<void> {
   const { hostname, port } = new URL(address)
   const socket = connect(Number(port), hostname)
   await new Promise(resolve => socket.write(part, resolve))
-  // So that the server has begun with it.
+  // So that the server has started on it.
   await Bun.sleep(200)
   socket.destroy()
 }
 
 function pipeReader(pipe: string): Disposable & {
-  /** Reads until what was read is enough, and answers it; `enough` may bring about more of it. */
+  /** Reads until `enough` says so and returns the text; `enough` may cause more output. */
   readonly until: (enough: (text: string) => Promise<boolean>) => Promise<string>
 } {
   const descriptor = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -4,7 +4,7 @@ import { errorResponse } from './errors.ts'
 import { listen } from './listen.ts'
 import { refuseOtherOrigins } from './own-pages.ts'
 
-/** Sends requests with these headers to a server that takes its own pages’ alone. */
+/** Sends requests with these headers to a server that serves only its own pages. */
 async function statuses(requests: readonly Record<string, string>[]): Promise<number[]> {
   await using server = listen({
     ...LOOPBACK,

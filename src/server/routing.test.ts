@@ -27,12 +27,12 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-/** Sends a request line and headers as they are. */
+/** Sends a request line and headers unchanged. */
 function send(requestLine: string, ...headers: readonly string[]) {
   return sendVerbatim(shop.address, `${[requestLine, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`)
 }
 
-/** Targets that a URL parser takes for `/users/ID`, though they are written otherwise. */
+/** Targets written in another way that a URL parser turns into `/users/ID`. */
 function disguises(id: number): string[] {
   return [
     `/products/..\\users/${id}`,

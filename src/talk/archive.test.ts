@@ -7,7 +7,7 @@ import { logIn, PASSWORD, register, type TalkPlace, talkPlace } from '../../test
 
 const TIME = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g
 
-/** One who registers, and says these things, each of which is answered so. */
+/** Registers a user who says these things and gets these answers. */
 async function talked(place: TalkPlace, user: string, turns: readonly (readonly [string, string])[]): Promise<void> {
   const talking = place.pipe([...register(user), ...turns.map(([prompt]) => prompt), 'quit'])
   for (const [, answer] of turns) {

@@ -10,7 +10,7 @@ interface Stored {
 
 const asLine = ({ sender, text }: Stored) => `${sender}: ${text}`
 
-/** Talks until so many messages are stored: an odd one by a model that fails. Answers what they are. */
+/** Talks until this many messages are stored and returns them; an odd count ends with a failing model. */
 async function talkUntil(place: TalkPlace, messages: number): Promise<Stored[]> {
   const stored: Stored[] = []
   const prompts = Array.from({ length: Math.ceil(messages / 2) }, (_, turn) => `question ${turn}`)
@@ -29,7 +29,7 @@ async function talkUntil(place: TalkPlace, messages: number): Promise<Stored[]> 
   return stored
 }
 
-/** What the model is asked when somebody comes again and says this. */
+/** What the model is asked when the user returns and says this. */
 async function askedFor(place: TalkPlace, prompt: string): Promise<{ system: string; prompt: string }> {
   const talking = place.pipe([...logIn('ada'), prompt, 'quit'])
   const call = await place.model.nextCall()

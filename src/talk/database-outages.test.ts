@@ -4,7 +4,7 @@ import { PostgresServer } from '../../test/harness/postgres/server.ts'
 import { logIn, register, talkPlaceOn } from '../../test/harness/terminal/talk.ts'
 import { until } from '../../test/harness/until.ts'
 
-/** The command-line chat while its database fails. */
+/** The terminal chat while its database fails. */
 
 setDefaultTimeout(120_000)
 

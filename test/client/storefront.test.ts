@@ -13,7 +13,7 @@ const COMPILER = join(PROJECT, 'node_modules/typescript-native/bin/tsc')
 const SESSION = fileURLToPath(import.meta.resolve('./storefront/session.ts'))
 const MISUSE = fileURLToPath(import.meta.resolve('./storefront/misuse.ts'))
 
-/** To generate, compile and run takes its time on a busy machine. */
+/** Generating, compiling and running takes long on a busy machine. */
 const COMPILE_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(COMPILE_TIMEOUT_MS)
@@ -69,12 +69,12 @@ onEachEngine('a storefront on the typed client that is generated from /openapi.j
   })
 })
 
-/** A field with a default may be left out of a body, which the generator has to be told. */
+/** Tells the generator that a body may leave out fields with a default. */
 async function generatedTypes(api: Client): Promise<string> {
   return astToString(await openapiTS(new URL(`${api.address()}/openapi.json`), { defaultNonNullable: false }))
 }
 
-/** Compiles one file of the storefront, for which the folder of generated types is as if it were its own. */
+/** Compiles one file of the storefront as if the generated types were in its own folder. */
 async function compile(file: string, types: string): Promise<{ status: number; output: string }> {
   const settings = join(types, 'tsconfig.json')
   writeFileSync(

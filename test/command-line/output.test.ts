@@ -17,7 +17,7 @@ test('a server whose output nobody reads serves all the same', async () => {
   using folder = temporaryFolder()
   const port = await freePort()
   const place = ['--port', String(port), '--database', `sqlite:${join(folder.path, 'catalog.db')}`]
-  // The reader is gone long before the server says where it listens.
+  // The reader has left long before the server prints its address.
   const through = ['bash', '-c', 'exec "$@" > >(true)', 'bash']
   const child = spawn(commandLine(['serve', '--host', '127.0.0.1', ...place], { through }), {
     ...surroundingsOf({}),

@@ -12,7 +12,7 @@ setDefaultTimeout(60_000)
 const SHOP = 'https://shop.example'
 const BACK_OFFICE = 'https://office.example:8443'
 
-/** Where a test's service listens, given by variables. */
+/** The variables that say where a test's service listens. */
 const LOOPBACK = { HOST: '127.0.0.1', PORT: '0' }
 
 test('each setting is read from its variable', async () => {
@@ -305,7 +305,7 @@ const BAD_VALUES: readonly (readonly [variable: keyof typeof FLAGS, value: strin
   ['LOG_LEVEL', 'INFO'],
 ]
 
-/** Something that listens on a free port of this machine. */
+/** A listener on a free loopback port. */
 function listener(): Disposable & { readonly port: number } {
   const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } })
   return { port: server.port, [Symbol.dispose]: () => server.stop(true) }

@@ -1,4 +1,4 @@
-/** One answer with status 200 as JSON, or the reason why there is none. */
+/** The JSON of an answer with status 200, or the reason why there is none. */
 export type Reply = { readonly body: unknown } | { readonly failure: string }
 
 /** Sends a request and waits for the whole answer. */
@@ -6,12 +6,12 @@ export type Ask = (method: string, path: string, body?: unknown) => Promise<Repl
 
 const HEAD_END = '\r\n\r\n'
 
-/** Asks over a connection that later requests use, too. */
+/** Requests over a kept connection. */
 export function onKeptConnection(address: () => string): Ask {
   return (method, path, body) => fetched(address() + path, method, body, {})
 }
 
-/** Asks over a new connection each time, as a proxy without upstream keep-alive does. */
+/** Requests over a new connection each time, like a proxy without upstream keep-alive. */
 export function onNewConnections(address: () => string): Ask {
   return (method, path, body) => fetched(address() + path, method, body, { Connection: 'close' })
 }

@@ -14,11 +14,11 @@ setDefaultTimeout(120_000)
 const ROUND_MS = 3_000
 const PROCESSES = 2
 
-/** When a process is killed, and for how long it is not there. */
+/** When a process is killed, and how long it stays down. */
 const KILLED_AFTER_MS = 1_000
 const GONE_MS = 300
 
-/** Enough that a round has tried something, on a machine that does much else. */
+/** Enough to show that a round did something, even on a busy machine. */
 const OPERATIONS_MIN = 50
 
 withEachEngine('consistency', engine => {
@@ -45,7 +45,7 @@ withEachEngine('consistency', engine => {
   )
 })
 
-/** One round on an empty database, while `disturb` does something to its processes. */
+/** One round on an empty database, while `disturb` interferes with its processes. */
 async function observe(
   engine: Engine,
   name: string,
@@ -71,7 +71,7 @@ async function observe(
   return observed
 }
 
-/** A service that can be killed and started again, at another address. */
+/** A service that can be killed and restarted at another address. */
 class Process implements AsyncDisposable {
   readonly #databaseUrl: string
   #service: Service

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { followerViolations, listViolations, registerViolations } from './violations.ts'
 
-/** The checker must find each kind of violation, or its silence about the service would mean nothing. */
+/** The checker must find each kind of violation, or its silence about the service means nothing. */
 
 const write = <Value>(value: Value, invokedAt: number, acknowledgedAt: number | null) => ({
   client: 0,

@@ -32,7 +32,7 @@ const WithProducts = z.object({ products: z.array(Priced) })
 const WithProduct = z.object({ product: Priced })
 const WithReviews = z.object({ reviews: Commented })
 
-/** What all clients did and were told. */
+/** What all clients did and the answers they got. */
 export interface Observations {
   readonly registers: Registers
   readonly lists: Lists
@@ -57,7 +57,7 @@ interface Source<Value> {
   readonly key: string
   readonly path: string
   readonly shown: (body: unknown) => Value
-  /** Whether its answer may be too long for one piece. */
+  /** Whether its answer may be streamed. */
   readonly streams?: boolean
 }
 

@@ -1,10 +1,10 @@
 import { expect } from 'bun:test'
 import type { Answer, Client } from './client.ts'
 
-/** Headers that tell a client something; the others differ from answer to answer. */
+/** Headers that clients act on; the others differ from answer to answer. */
 const TELLING = ['Content-Type', 'Link', 'Location', 'Allow', 'Retry-After']
 
-/** One client of several services that were asked the same from their beginning on: each must answer as the first does. */
+/** A client of several services at once, which all got the same requests since they started: each must answer as the first does. */
 export function alike(clients: readonly Client[]): Client {
   const ofAll = async <Result>(ask: (client: Client) => Promise<Result>, shown: (result: Result) => unknown) => {
     const results = await Promise.all(clients.map(ask))

@@ -6,13 +6,13 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 const TEST_TIMEOUT_MS = 120_000
 
-/** One more than there are cores: many tests wait, for grace periods, time limits and browsers. */
+/** One more than there are cores, because many tests wait: for grace periods, time limits and browsers. */
 const FILES_AT_ONCE = availableParallelism() + 1
 
 export interface Outcome {
   readonly passed: number
   readonly failed: number
-  /** The names of the tests that did not run, with their files. */
+  /** The names of the skipped tests, with their files. */
   readonly skipped: readonly string[]
 }
 
@@ -21,7 +21,7 @@ interface RunOptions {
   readonly output?: 'inherit' | 'ignore'
 }
 
-/** Runs `bun test`, and counts by its report, since a run that breaks off prints no counts. */
+/** Runs `bun test` and counts from its report, because a run that breaks off prints no counts. */
 export function runBunTest(
   argv: readonly string[],
   { environment = {}, output = 'inherit' }: RunOptions = {},
@@ -47,7 +47,7 @@ export function runBunTest(
   return outcomeOf(readReport(report), exitCode)
 }
 
-/** What a run comes to, ending in one line of counts; the skipped tests are named, so that nobody takes them for passed. */
+/** The result of a run, ending in one line of counts. Skipped tests are named, so nobody mistakes them for passed. */
 export function summary({ passed, failed, skipped }: Outcome): string {
   const counts = `${passed} passed, ${failed} failed`
   if (skipped.length === 0) return counts
@@ -58,7 +58,7 @@ function outcomeOf(report: string, exitCode: number): Outcome {
   const counts = /<testsuites [^>]*tests="(\d+)"[^>]*failures="(\d+)"/.exec(report)
   const skipped = skippedIn(report)
   const ran = Number(counts?.[1] ?? 0) - skipped.length
-  // A run that ends badly has failed, even if each test that it came to passed.
+  // A run that ends with an error has failed, even if every test that ran has passed.
   const failed = Math.max(Number(counts?.[2] ?? 0), exitCode === 0 ? 0 : 1)
   return { passed: Math.max(ran - failed, 0), failed, skipped }
 }

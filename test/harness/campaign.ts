@@ -1,20 +1,20 @@
 import { test } from 'bun:test'
 
-/** Where `npm run torture` says for how many minutes each campaign goes on. */
+/** The variable with which `npm run torture` sets each campaign's length in minutes. */
 export const TORTURE_VARIABLE = 'STOCKROOM_TORTURE_MINUTES'
 
-/** Where `npm run torture` says in which folder campaigns that can do so write what they saw. */
+/** The variable with which `npm run torture` names the folder for the histories that some campaigns write. */
 export const HISTORY_VARIABLE = 'STOCKROOM_TORTURE_HISTORY'
 
 const SHORT_TIMEOUT_MS = 120_000
 
-/** For what comes before and after, and for making a failure smaller. */
+/** Extra time for setup, teardown and shrinking a failure. */
 const TORTURE_GRACE_MS = 300_000
 
-/** A property that is not tried once in its time counts as failed. */
+/** The shortest time for a property: fast-check fails one that it could not run once. */
 const RUNS_LEAST_MS = 10_000
 
-/** How much a campaign does: as much as it names in `npm test`, and in `npm run torture` as much as there is time for. */
+/** How much a campaign does: the amount it names in `npm test`, and as much as time allows in `npm run torture`. */
 export interface Effort {
   /** For fast-check. */
   readonly runs: (short: number) => { readonly numRuns: number; readonly interruptAfterTimeLimit?: number }
@@ -23,7 +23,7 @@ export interface Effort {
   readonly seconds: (short: number) => number
 }
 
-/** A test that finds the more the longer it runs. `npm run torture` runs the files that have one. */
+/** A test that finds more the longer it runs. `npm run torture` runs the files that have one. */
 export function campaign(name: string, body: (effort: Effort) => void | Promise<void>): void {
   const milliseconds = Number(process.env[TORTURE_VARIABLE] ?? 0) * 60_000
   if (milliseconds === 0) test(name, () => body(SHORT), SHORT_TIMEOUT_MS)

@@ -1,7 +1,7 @@
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Parsed where it is JSON, else the text. */
+  /** Parsed if it is JSON, otherwise the text. */
   readonly body: unknown
 }
 
@@ -14,7 +14,7 @@ export interface Client {
   readonly delete: (path: string) => Promise<Answer>
   /** A request of any form. */
   readonly send: (path: string, request: RequestInit) => Promise<Answer>
-  /** Posts a body that must be taken; answers its id. */
+  /** Posts a body that must be accepted and returns the new id. */
   readonly create: (path: string, body: unknown) => Promise<number>
 }
 

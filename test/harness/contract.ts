@@ -11,7 +11,7 @@ export function withEachEngine(subject: string, tests: (engine: Engine) => void)
   for (const engine of ENGINES) describe(`${subject}, on ${engine.name}`, () => tests(engine))
 }
 
-/** Runs tests against a service of their own on each engine, and on SQLite also without a cache. `api` is ready when a test runs. */
+/** Runs tests against their own service on each engine, and on SQLite without a cache too. `api` is ready when a test runs. */
 export function onEachEngine(subject: string, tests: (api: Client) => void): void {
   withEachEngine(subject, engine => onService(engine, [], tests))
   describe(`${subject}, on ${sqlite.name} without a cache`, () => onService(sqlite, WITHOUT_CACHE, tests))

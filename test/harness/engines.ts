@@ -7,11 +7,11 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 export interface Engine {
   readonly name: string
-  /** An empty database of its own, for one service. */
+  /** Creates an empty database for one service. */
   readonly freshDatabase: () => Promise<AsyncDisposable & { readonly url: string }>
-  /** Asks the database itself, beside the service. */
+  /** Queries the database directly, past the service. */
   readonly read: <Row>(url: string, sql: string) => Promise<Row[]>
-  /** All text that the database holds. */
+  /** All text in the database. */
   readonly everything: (url: string) => Promise<string>
 }
 
@@ -55,5 +55,5 @@ function pathOf(url: string): string {
   return url.slice('sqlite:'.length)
 }
 
-/** All engines that must answer alike. */
+/** All engines; they must answer alike. */
 export const ENGINES: readonly Engine[] = [sqlite, postgres]

@@ -1,4 +1,4 @@
-/** Does `work` with these variables and without any other that begins with one of the prefixes. */
+/** Runs `work` with these environment variables and without any others that have one of the prefixes. */
 export async function withVariables<Result>(
   prefixes: readonly string[],
   variables: Readonly<Record<string, string>>,

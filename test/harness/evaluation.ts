@@ -7,7 +7,7 @@ export interface Evaluation {
   readonly status: number | null
 }
 
-/** Runs a few lines in a process of their own, in the folder of the source. */
+/** Runs a few lines in their own process, in the source folder. */
 export async function evaluation(program: string, environment: Record<string, string> = {}): Promise<Evaluation> {
   const child = spawn([process.execPath, '--eval', program], {
     cwd: resolve(import.meta.dir, '../../src'),

@@ -1,7 +1,7 @@
 import type { Fetch } from '../../src/server/requests.ts'
 import type { ServerSettings } from '../../src/server/settings.ts'
 
-/** For a server inside a test: a free port of this machine, and no access log. */
+/** Settings for a server inside a test: a free loopback port and no access log. */
 export const LOOPBACK: ServerSettings = {
   host: '127.0.0.1',
   port: 0,

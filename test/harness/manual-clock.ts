@@ -1,13 +1,13 @@
 import type { Clock } from '../../src/clock.ts'
 
 export interface ManualClock extends Clock {
-  /** Lets time go by; what is due in it happens, in order. */
+  /** Advances the time and runs everything due by then, in order. */
   readonly advance: (milliseconds: number) => void
-  /** Resolves when somebody waits for something that is exactly so far away. */
+  /** Resolves when somebody waits for something exactly that far away. */
   readonly waitedFor: (milliseconds: number) => Promise<void>
 }
 
-/** Time that goes by when a test says so. */
+/** A clock that moves only when a test says so. */
 export function manualClock(): ManualClock {
   const waits = new Set<{ readonly due: number; readonly callback: () => void }>()
   let now = 0

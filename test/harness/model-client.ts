@@ -5,7 +5,7 @@ import { openChatModel } from '../../src/models/open.ts'
 import { chatBaseUrl, chatModel } from '../../src/models/settings.ts'
 import { withVariables } from './environment.ts'
 
-/** Opens the model that these settings choose, as a command does, whatever is set where the tests run. */
+/** Opens the model that these settings choose, as a command does, ignoring the environment of the tests. */
 export function openModel(settings: Record<string, string>, clock: Clock = impatientClock): Promise<ChatModel> {
   return withVariables(['CHAT_', 'OPENAI_', 'ANTHROPIC_', 'GOOGLE_'], settings, async () => {
     const line = readCommandLine([], [chatModel, chatBaseUrl])
@@ -13,7 +13,7 @@ export function openModel(settings: Record<string, string>, clock: Clock = impat
   })
 }
 
-/** The machine's clock, but short pauses are none; the bounds, which are longer, stay. */
+/** The machine's clock, but pauses of up to a second are skipped; time limits, which are longer, remain. */
 const impatientClock: Clock = {
   ...systemClock,
   after: (milliseconds, callback) => {
@@ -33,17 +33,17 @@ export function question(change: Partial<Question> = {}): Question {
 }
 
 export interface Answering {
-  /** All so far. */
+  /** All pieces so far. */
   readonly pieces: readonly string[]
-  /** The next piece; fails when the answer is over. */
+  /** The next piece; fails if the answer has ended. */
   readonly piece: () => Promise<string>
   readonly stop: () => void
   readonly isOver: () => boolean
-  /** All of it, and why it failed. */
+  /** The whole text, and why the answer failed. */
   readonly end: () => Promise<{ text: string; failure: AnswerError | null }>
 }
 
-/** Asks, and reads the answer as it comes. */
+/** Asks a question and reads the answer as it arrives. */
 export function ask(model: ChatModel, { prompt }: { prompt?: string } = {}): Answering {
   const stopping = new AbortController()
   const pieces: string[] = []

@@ -7,7 +7,7 @@ export interface Reply {
   readonly body: string
 }
 
-/** Sends a request byte for byte, which clients do not do, and reads one reply to its end. */
+/** Sends a request byte for byte, as no HTTP client would, and reads one response to its end. */
 export async function sendVerbatim(address: string, request: string): Promise<Reply> {
   const text = await exchange(address, request)
   const [head = '', ...body] = text.split('\r\n\r\n')
@@ -16,7 +16,7 @@ export async function sendVerbatim(address: string, request: string): Promise<Re
   return { status: Number(statusLine.split(' ')[1] ?? 0), headers, body: body.join('\r\n\r\n') }
 }
 
-/** Resolves to all that came until the server closed the connection. Bytes are characters of the same number. */
+/** Resolves to everything received until the server closes the connection, as Latin-1. */
 function exchange(address: string, request: string): Promise<string> {
   const { hostname, port } = new URL(address)
   return new Promise(resolve => {

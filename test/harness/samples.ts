@@ -1,4 +1,4 @@
-/** Bodies that the service takes, to be varied by a test. */
+/** Valid bodies that tests vary. */
 export const sample = {
   category: { name: 'Garden', description: 'All for the garden' },
   product: { name: 'Spade', description: 'Steel, with an ash handle', price: 34.5 },

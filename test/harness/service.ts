@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { spawn } from 'bun'
 
-/** The program as a user runs it: a process of its own. */
+/** The program as a user runs it: as its own process. */
 const PROGRAM = [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')] as const
 
 const READY_LINE = /^stockroom serves .* at (http:\/\/[^\s,]+)/m
@@ -9,25 +9,25 @@ const READY_LINE = /^stockroom serves .* at (http:\/\/[^\s,]+)/m
 export interface Service extends AsyncDisposable {
   readonly address: string
   readonly processId: number
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly output: () => string
   readonly errors: () => string
-  /** Ends it with a signal; resolves to the exit status, or null when the signal killed it. */
+  /** Sends a signal; resolves to the exit status, or null if the signal killed it. */
   readonly stop: (signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => Promise<number | null>
 }
 
-/** How a process is started. */
+/** How a process starts. */
 export interface Surroundings {
   readonly environment?: Record<string, string>
-  /** Where it works; that of the tests when it is not given. */
+  /** The working folder; by default that of the tests. */
   readonly folder?: string
-  /** Another program and its arguments that puts itself in the place of ours, as `bash -c 'exec "$@"' bash` does. */
+  /** Another program that ends by executing ours, such as `bash -c 'exec "$@"' bash`. */
   readonly through?: readonly string[]
-  /** What is run; the source, by Bun, when it is not given. */
+  /** The program to run; by default the source, with Bun. */
   readonly program?: readonly string[]
 }
 
-/** Starts `stockroom serve` on a free port of this machine and waits until it says that it is ready. */
+/** Starts `stockroom serve` on a free loopback port and waits for its ready line. */
 export async function startService(
   databaseUrl: string,
   { flags = [], ...surroundings }: { flags?: readonly string[] } & Surroundings = {},
@@ -36,7 +36,7 @@ export async function startService(
   return startServer(['serve', ...place, ...flags], surroundings)
 }
 
-/** Starts a server by its whole command line and waits until it says that it is ready. */
+/** Starts a server by its whole command line and waits for its ready line. */
 export async function startServer(argv: readonly string[], surroundings: Surroundings = {}): Promise<Service> {
   const child = spawn(commandLine(argv, surroundings), {
     ...surroundingsOf(surroundings),
@@ -92,7 +92,7 @@ export async function run(
   return { status: child.exitCode, output, errors }
 }
 
-/** Runs the program to its end at a terminal; answers what the terminal got. */
+/** Runs the program at a terminal until it ends; returns the terminal's output. */
 export async function runAtTerminal(
   argv: readonly string[],
   surroundings: Surroundings = {},
@@ -116,7 +116,7 @@ export function commandLine(argv: readonly string[], { through = [], program = P
   return [...through, ...program, ...argv]
 }
 
-/** Without the settings of whoever runs the tests. */
+/** Without the settings of the user who runs the tests. */
 export function surroundingsOf({ environment, folder }: Surroundings) {
   return {
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
@@ -124,7 +124,7 @@ export function surroundingsOf({ environment, folder }: Surroundings) {
   }
 }
 
-/** Reads a stream as it comes. */
+/** Reads a stream as it arrives. */
 function collect(stream: ReadableStream<Uint8Array>) {
   const decoder = new TextDecoder()
   let text = ''

@@ -6,7 +6,7 @@ export interface TemporaryFolder extends Disposable {
   readonly path: string
 }
 
-/** A folder that is removed with all that is in it; in `parent`, or where the system keeps what is temporary. */
+/** A folder that is removed with its contents, in `parent` or in the system's temporary folder. */
 export function temporaryFolder(parent = tmpdir()): TemporaryFolder {
   const path = mkdtempSync(join(parent, 'stockroom-test-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }

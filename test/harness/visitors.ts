@@ -1,7 +1,7 @@
 /** Clients that keep a process busy. */
 const VISITORS = 8
 
-/** Does `work` while visitors keep the reading process busy, so that requests arrive amid its work. */
+/** Runs `work` while visitors keep the reading process busy, so requests arrive while it works. */
 export async function amidVisitors<Result>(
   visits: readonly (() => Promise<unknown>)[],
   work: () => Promise<Result>,

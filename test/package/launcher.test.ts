@@ -12,14 +12,14 @@ const ROOT = resolve(import.meta.dir, '../..')
 const NODE = Bun.which('node') ?? 'node'
 const NPM = Bun.which('npm') ?? 'npm'
 
-/** From Node 22.15 on the program takes the launcher's place; before, and here, it runs beside it. */
+/** Since Node 22.15 the program replaces the launcher's process; before that, and here, it runs beside it. */
 const BESIDE = ['--import', 'data:text/javascript,delete process.execve']
 const LAUNCHERS = [
   { name: 'the launcher', program: [NODE, join(ROOT, 'bin/stockroom.js')] },
   { name: 'the launcher that stays beside the program', program: [NODE, ...BESIDE, join(ROOT, 'bin/stockroom.js')] },
 ]
 
-/** Whether a process may have process ids of its own, as root may, and many a user in a namespace. */
+/** Whether a process can have its own process ids: root can, and on many systems any user in a namespace. */
 const OWN_IDS = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--mount-proc', '--kill-child']
 const CAN_OWN_IDS = Bun.which('unshare') !== null && spawnSync([...OWN_IDS, 'true']).exitCode === 0
 
@@ -121,7 +121,7 @@ async function start(surroundings: Surroundings): Promise<Service> {
   return { ...server, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** As `npm start` or `npm run SCRIPT` in the project's folder. */
+/** Like `npm start` or `npm run SCRIPT` in the project's folder. */
 async function startByNpm(script: string, through: readonly string[] = []): Promise<Service> {
   const open = new AsyncDisposableStack()
   const folder = open.use(temporaryFolder())
@@ -132,7 +132,7 @@ async function startByNpm(script: string, through: readonly string[] = []): Prom
   return { ...server, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** Waits until nobody listens at the service's address any more. */
+/** Waits until nobody listens at the service's address. */
 async function expectGone({ address }: Service): Promise<void> {
   await until(() =>
     fetch(address).then(
@@ -142,7 +142,7 @@ async function expectGone({ address }: Service): Promise<void> {
   )
 }
 
-/** The only child of a process, where there is one. */
+/** The only child of a process, if there is one. */
 function childOf(processId: number): number | null {
   const [child] = readFileSync(`/proc/${processId}/task/${processId}/children`, 'utf8').split(' ')
   return child ? Number(child) : null

@@ -18,7 +18,7 @@ const open = new AsyncDisposableStack()
 let packed: string[] = []
 let installed: Surroundings = {}
 
-/** The package as an installation lays it out: beside what it depends on, behind a link, with Node alone on the path. */
+/** The package as npm installs it: beside its dependencies, behind a link, with only Node on the path. */
 beforeAll(() => {
   const folder = open.use(temporaryFolder()).path
   const { stdout } = spawnSync(['npm', 'pack', '--json', '--pack-destination', folder], {
@@ -107,13 +107,13 @@ test('if there is no Bun for the machine, the launcher says so in one line, and 
   expect(errors).toMatch(/^stockroom: Bun for .* is not installed; .*npm install.*\n$/)
 })
 
-/** Where Node looks for what a package depends on: in its own folder, and in each one that it is nested in. */
+/** Where Node looks for dependencies: in the package's folder and in each folder that contains it. */
 function foldersAbove(path: string): string[] {
   if (path === '') return ['']
   return [`${path}/`, ...foldersAbove(path.slice(0, path.lastIndexOf('node_modules/')).replace(/\/$/, ''))]
 }
 
-/** What a user gets: the dependencies of the package, without those for its development. */
+/** Links the package's dependencies without the development dependencies, as a user gets them. */
 function linkDependencies(modules: string): void {
   for (const [path, description] of Object.entries(lock.packages)) {
     const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1]
@@ -123,7 +123,7 @@ function linkDependencies(modules: string): void {
   }
 }
 
-/** Another installation, in which some dependencies are missing. */
+/** Another installation without some dependencies. */
 function storeWithout(...names: readonly string[]) {
   const folder = temporaryFolder()
   const modules = join(folder.path, 'node_modules')
@@ -137,7 +137,7 @@ function storeWithout(...names: readonly string[]) {
   }
 }
 
-/** A page, and all that it loads. */
+/** Expects a page and everything that it loads. */
 async function expectWholePage(address: string): Promise<void> {
   const page = await fetch(address)
   expect(page.status).toBe(200)

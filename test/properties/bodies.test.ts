@@ -7,10 +7,10 @@ import { onEachEngine } from '../harness/contract.ts'
 import { sample } from '../harness/samples.ts'
 import { reviewOf, type Shape, shapes, validBody } from './bodies.ts'
 
-/** A failure is made smaller before it is told, by many requests more. */
+/** fast-check shrinks a failure before it reports it, with many more requests. */
 setDefaultTimeout(120_000)
 
-/** Each hash of a password takes its time and its memory. */
+/** Each password hash takes time and memory. */
 const USER_RUNS = 15
 
 const WithId = z.object({ id: z.int() })

@@ -1,13 +1,13 @@
 import { expect } from 'bun:test'
 import fc, { type Arbitrary } from 'fast-check'
 
-/** A value as JSON spells it, since `5.0`, `1e999` and `"\u0041"` are lost in a value. */
+/** A value's JSON text, because a parsed value loses `5.0`, `1e999` and `"\u0041"`. */
 interface Spelled {
   readonly json: string
   readonly value: unknown
 }
 
-/** What is wrong with a field, in Pydantic's words. Without JSON the field is left out. */
+/** A field's error in Pydantic's words. Without JSON, the field is left out. */
 interface Fault {
   readonly json?: string
   readonly type: string
@@ -31,7 +31,7 @@ export interface ValidBody {
 
 export interface InvalidBody {
   readonly json: string
-  /** All errors that the service must report. */
+  /** All errors the service must report. */
   readonly detail: readonly { readonly loc: readonly string[]; readonly msg: unknown; readonly type: string }[]
 }
 
@@ -61,7 +61,7 @@ const price: Field = {
   ),
 }
 
-/** The service's own answer to the mask has words that no table gives; only their beginning is Pydantic's. */
+/** The service's message about the mask is its own; only its beginning is Pydantic's. */
 const maskedPassword: Fault = {
   json: '"**********"',
   type: 'value_error',
@@ -82,7 +82,7 @@ const user = {
   is_verified: off,
 }
 
-/** The specification's tables of what a create takes. */
+/** The specification's tables of the fields of a create. */
 export const shapes = {
   category: { name, description: name },
   product: { name, description: anyText, price },
@@ -101,7 +101,7 @@ export function reviewOf(productId: number, userId: number): Shape {
   return { ...shapes.review, product_id: exactly(productId), user_id: exactly(userId) }
 }
 
-/** Bodies that the service must take, with unknown fields in them, in any order. */
+/** Bodies that the service must accept, with unknown fields, in any order. */
 export function validBody(shape: Shape): Arbitrary<ValidBody> {
   const fields = Object.entries(shape).map(([key, { valid, fallback }]) =>
     fallback === undefined
@@ -116,7 +116,7 @@ export function validBody(shape: Shape): Arbitrary<ValidBody> {
   }))
 }
 
-/** Bodies in which one field or more is wrong in a way of which the answer is known. */
+/** Bodies with at least one wrong field whose error is known. */
 export function invalidBody(shape: Shape): Arbitrary<InvalidBody> {
   const keys = Object.keys(shape)
   const fields = Object.entries(shape).map(([key, { valid, faults, fallback }]) =>
@@ -181,7 +181,7 @@ function text(bounds?: { least: number; most: number }): Field {
   }
 }
 
-/** Text of so many code points. */
+/** Text of that many code points. */
 function letters(minLength: number, maxLength: number): Arbitrary<string> {
   return fc.oneof(
     fc.string({ unit: character, minLength, maxLength, size: 'max' }),

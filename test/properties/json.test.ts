@@ -17,7 +17,7 @@ const Refusal = z.strictObject({
   ]),
 })
 
-/** Pieces of which JSON is made, and what looks like them. */
+/** Pieces of JSON, and text that looks like them. */
 const PIECES = [
   ...['{', '}', '[', ']', ':', ',', '"', '"a"', '"name":', '{"a":1}', '[]', '{}', '""'],
   ...['0', '1', '-', '-1', '01', '+1', '1.', '.5', '1.5', 'e', '1e5', '1E+', '0x1', 'Infinity', '-Infinity', 'NaN'],
@@ -58,7 +58,7 @@ onEachEngine('any text as a body', api => {
 
   campaign('JSON that breaks off between two tokens is reported with its end as the place', async effort => {
     const property = fc.asyncProperty(json(), fc.nat(), async (tokens, at) => {
-      // A value of one token has no place to break off at, but one that is left open has.
+      // A value of one token cannot break off, but an unclosed one can.
       const open = ['[', ...tokens]
       const before = join(open.slice(0, 1 + (at % open.length)))
       const answer = await post(api, before)
@@ -128,7 +128,7 @@ function join(parts: readonly string[]): string {
   return parts.join('')
 }
 
-/** Text that is the same after its way over the wire. A byte order mark may be ignored (RFC 8259, 8.1). */
+/** Text that is unchanged after encoding. A byte order mark may be ignored (RFC 8259, 8.1). */
 function isComparable(text: string): boolean {
   return text.isWellFormed() && !text.startsWith('\ufeff')
 }

@@ -1,4 +1,4 @@
-/** What a store catalog answers, as far as the specification decides it. */
+/** What a store catalog answers, as far as the specification says. */
 export interface Expected {
   readonly status: number
   readonly body: unknown
@@ -37,7 +37,7 @@ export interface Page {
   readonly after_id?: number | undefined
 }
 
-/** Tells the id that the service gave to what it created; asked only where it must have created something. */
+/** Returns the id of what the service created; called only if it must have created something. */
 export type NewId = () => number
 
 interface StoredProduct extends ProductFields {
@@ -61,7 +61,7 @@ export const PASSWORD_MASK = '**********'
 const DEFAULT_LIMIT = 100
 const EMBEDDED_MAX = 100
 
-/** The store catalog as four maps and nothing else: what the service's answers are compared with. */
+/** The store catalog as four maps: the service's answers are compared with it. */
 export class Model {
   readonly categories = new Shelf<CategoryFields>()
   readonly products = new Shelf<StoredProduct>()
@@ -143,7 +143,7 @@ export class Model {
     return user ? found(this.#user(id, user)) : absent('User')
   }
 
-  /** Flags that are left out keep their values. */
+  /** Omitted flags keep their values. */
   updateUser(id: number, { password: _, ...fields }: UserFields): Expected {
     const user = this.users.get(id)
     if (user) this.users.put(id, { ...user, ...fields })
@@ -204,7 +204,7 @@ export class Model {
     )
   }
 
-  /** Of two that are absent, the product is named. */
+  /** If both are absent, the product is named. */
   #absentOwner(productId: number | undefined, userId: number | undefined): Expected | null {
     if (productId !== undefined && !this.products.get(productId)) return absent('Product')
     if (userId !== undefined && !this.users.get(userId)) return absent('User')
@@ -248,12 +248,12 @@ export class Model {
   }
 }
 
-/** Items by id, in ascending order of id because no id is given twice or out of order. */
+/** Items by id, in ascending order, because ids are given once and in order. */
 export class Shelf<Item> {
   readonly #items = new Map<number, Item>()
   readonly #givenIds: number[] = []
 
-  /** All ids that were ever given, also of what is gone. */
+  /** All ids ever given, including those of deleted items. */
   get givenIds(): readonly number[] {
     return this.#givenIds
   }
@@ -299,7 +299,7 @@ function absent(resource: string): Expected {
   return { status: 404, body: { detail: `${resource} not found` }, link: null }
 }
 
-/** A page of a list; one that was cut leads to the next. A page of no items leads nowhere. */
+/** A page of a list. A cut page has a next link; an empty one has none. */
 function listed(path: string, items: readonly { id: number }[], page: Page): Expected {
   const { skip = 0, limit = DEFAULT_LIMIT, after_id = 0 } = page
   const rest = items.filter(({ id }) => id > after_id).slice(skip)

@@ -29,7 +29,7 @@ const PRICES = [
   '1.0000000000000002',
 ]
 
-/** Texts that JSON writers escape in different ways, as a body may hold them. */
+/** Texts that JSON writers escape in different ways, as a body may have them. */
 const TEXTS = [
   '\\u2028\\u2029\u2028\u2029',
   '\\u0001\\b\\f\\n\\r\\t\\u000b\\u001f\\u007f\u007f\u0080',
@@ -53,7 +53,7 @@ onEachEngine('representations', api => {
   const isShownAs = async (expected: unknown, method: string, path: string, body?: string) => {
     expect(await ask(method, path, body), `${method} ${path}`).toEqual({ status: 200, text: JSON.stringify(expected) })
   }
-  /** Read anew after a write, and again when it may be remembered. */
+  /** Read from the database after a write, and again when it may be cached. */
   const isRead = async (expected: unknown, ...paths: readonly string[]) => {
     for (const path of [...paths, ...paths]) await isShownAs(expected, 'GET', path)
   }

@@ -20,7 +20,7 @@ const ALL = { limit: 1_000 }
 
 type Step = AsyncCommand<Model, Client>
 
-/** Stands for one of the items that there are when its step comes, for one that is gone, or for none. */
+/** Stands for an item that exists when its step runs, for a deleted one, or for none. */
 type Choice = number
 
 const WithId = z.object({ id: z.int() })
@@ -60,7 +60,7 @@ const page = fc
   )
   .map(([by, skip, after, limit]) => ({ limit, ...(by === 'skip' ? { skip } : { after }) }))
 
-/** The operations of the specification's tables. What a longer sequence needs more of is there twice. */
+/** The operations of the specification's tables. Those that long sequences need more often are listed twice. */
 const steps: Arbitrary<Step>[] = [
   ...twice(
     step('create category', { fields: categoryFields }, async (model, api, { fields }) => {
@@ -236,7 +236,7 @@ async function runSequences(api: Client, effort: Effort): Promise<void> {
   await fc.assert(property, effort.runs(RUNS))
 }
 
-/** A step that any state allows: what is not there is asked for as well. */
+/** A step that any state allows: missing items are requested too. */
 function step<Chosen>(
   name: string,
   choices: { [Key in keyof Chosen]: Arbitrary<Chosen[Key]> },
@@ -265,7 +265,7 @@ function idOf(answer: Answer): NewId {
   }
 }
 
-/** Mostly what is there. */
+/** Mostly existing items. */
 function pick(shelf: Shelf<unknown>, chosen: Choice): number {
   const { ids, givenIds } = shelf
   const candidates = [...ids, ...ids, ...ids, ...givenIds, UNKNOWN_ID]
@@ -284,7 +284,7 @@ function queryOf(page: Page): string {
   return given.length === 0 ? '' : `?${given.join('&')}`
 }
 
-/** Each sequence begins with nothing, so that one that fails can be made shorter. */
+/** Each sequence starts with an empty catalog, so a failing one can be shortened. */
 async function deleteAll(api: Client): Promise<void> {
   for (const path of ['/reviews/', '/products/', '/users/', '/categories/']) {
     const items = z.array(WithId).parse((await api.get(path + queryOf(ALL))).body)

@@ -32,7 +32,7 @@ const UNPAGED_PATHS = [
 
 interface Spelling {
   readonly text: string
-  /** What is wrong with it as the value of a parameter. */
+  /** The error of this text as a parameter. */
   readonly error: { readonly type: string; readonly msg: string } | null
 }
 
@@ -177,7 +177,7 @@ async function isRefusedAsUpdate(
   await fc.assert(property, effort.runs(RUNS))
 }
 
-/** A path with texts in the place of its parameters, and what the service must say of them. */
+/** A path with texts as its parameters, and the errors the service must report. */
 function filled(path: string, texts: readonly Spelling[]) {
   const errors: { loc: string[]; type: string; msg: string }[] = []
   const left = [...texts]
@@ -217,7 +217,7 @@ function queryText(): Arbitrary<Spelling> {
   )
 }
 
-/** Text that is no integer, and looks like one as often as not. A path drops `.` and `..` and cannot be empty. */
+/** Text that is not an integer but often looks like one. A path drops `.` and `..` and cannot be empty. */
 function notAnInteger(
   text: Arbitrary<string> = fc.oneof(
     fc.constantFrom('1.0', '1e3', '0x1', '1_000', ' 1', '1 ', '--1', '+', '-', '+-1', '١', '１', '1\n', '1,0', 'NaN'),

@@ -13,7 +13,7 @@ const FLAGS = ['--access-log', 'off']
 
 const CLIENTS = 32
 const CREATES_OF_A_CLIENT = 100
-/** To hash a password takes longer than all else, and few may wait for that. */
+/** Hashing a password takes longer than anything else, and only a few may wait for it. */
 const CLIENTS_WITH_USERS = 4
 const USERS_OF_A_CLIENT = 15
 
@@ -40,8 +40,8 @@ withEachEngine('following lists by after_id', engine => {
   }
 
   /**
-   * Has all clients create at once, and follows `lists` meanwhile. Each created item must be in the first list at
-   * once, at the other node; and each follower must have been shown the whole of its list, in order.
+   * Lets all clients create at once while followers page through `lists`. Each created item must be in the first list at
+   * once, on the other node, and each follower must have seen its whole list, in order.
    */
   const follows = async (
     lists: readonly string[],

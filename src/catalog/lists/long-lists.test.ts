@@ -14,7 +14,7 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
 
-/** Many times what any part of the service may read or send in one piece. */
+/** Many times what the service reads or sends in one piece. */
 const LONG_LIST_ITEMS = 3_000
 
 onEachEngine('long lists', api => {
@@ -138,7 +138,7 @@ onEachEngine('long lists', api => {
   })
 })
 
-/** Reads a body piece by piece, so that one can stop in the midst of it. The end is an empty text. */
+/** Reads a body piece by piece, so a test can stop in the middle. The end is an empty text. */
 function startReading(response: Response) {
   const reader = z.instanceof(ReadableStream).parse(response.body).getReader()
   const decoder = new TextDecoder()

@@ -6,7 +6,7 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
 
-/** The specification's default page, and the longest embedded array. */
+/** The specification's default page, and the longest nested array. */
 const PAGE_ITEMS = 100
 
 onEachEngine('nested arrays', api => {

@@ -6,7 +6,7 @@ import type { Client } from '../../../test/harness/client.ts'
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
-/** To unpack and start a browser takes its time on a busy machine. */
+/** Unpacking and starting a browser takes long on a busy machine. */
 const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
@@ -133,7 +133,7 @@ async function describedOperations(api: Client): Promise<string[]> {
 async function operationLine(operation: Locator): Promise<string> {
   const parts = ['.opblock-summary-method', '.opblock-summary-path', '.opblock-summary-operation-id']
   const texts = await Promise.all(parts.map(part => operation.locator(part).textContent()))
-  // Long words carry invisible places to break them.
+  // Long words contain invisible break points.
   return texts.join(' ').replaceAll('\u200b', '')
 }
 
@@ -143,7 +143,7 @@ async function expand(page: Page, operationId: string): Promise<Locator> {
   return operation
 }
 
-/** The answer that the page got from the service, not one that it only describes. */
+/** The service's actual answer, not an example in the page. */
 async function shownAnswer(operation: Locator): Promise<{ status: string; body: string }> {
   const answer = operation.locator('.live-responses-table .response').first()
   return {

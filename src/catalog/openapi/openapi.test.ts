@@ -141,7 +141,7 @@ const SHAPES: Readonly<Record<string, { required: Record<string, unknown>; optio
   },
 }
 
-/** Redocly's strictest set without the rules whose demands the specification turns down. */
+/** Redocly's strictest rules, without those that contradict the specification. */
 const LINT_RULES = {
   // Collections end with a slash: general rule 5.
   'no-path-trailing-slash': 'off',
@@ -272,7 +272,7 @@ onEachEngine('the interface description', api => {
     const config = await createConfig({ extends: ['recommended-strict'], rules: LINT_RULES })
     const problems = await lintFromString({ source, absoluteRef: '/openapi.json', config })
     expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
-    // A premise: the linter does find what is wrong.
+    // Premise: the linter does find an error.
     const wrong = source.replace('read_user_users__user_id__get', 'read_users_users__get')
     const found = await lintFromString({ source: wrong, absoluteRef: '/openapi.json', config })
     expect(found.map(problem => problem.ruleId)).toEqual(['operation-operationId-unique'])

@@ -57,7 +57,7 @@ test('a backup taken during writes is of one moment, and has everything acknowle
       const productIds = products.map(({ id }) => id)
       expect(users).toHaveLength(1)
       expect(before.filter(id => !productIds.includes(id))).toEqual([])
-      // Writes are numbered in the order in which they are done, so a moment has all numbers up to its last.
+      // Writes are numbered in order, so one moment has all numbers up to its last.
       expect(productIds).toEqual(Array.from(productIds, (_, place) => place + 1))
       expect(reviews.map(({ id }) => id)).toEqual(Array.from(reviews, (_, place) => place + 1))
       expect(reviews.filter(review => !productIds.includes(Number(review.product_id)))).toEqual([])

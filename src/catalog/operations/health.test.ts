@@ -4,7 +4,7 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(60_000)
 
-/** The most that a client's own request id may have. */
+/** The longest request id that a client may choose. */
 const REQUEST_ID_MAX_CHARACTERS = 128
 
 onEachEngine('health', api => {

@@ -252,7 +252,7 @@ onEachEngine('reviews', api => {
   }
 })
 
-/** What an answer shows of a sample review, in exactly these fields. */
+/** A sample review as answers show it, with exactly these fields. */
 function shown(id: number, productId: number, userId: number) {
   return {
     id,

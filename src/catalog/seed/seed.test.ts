@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(60_000)
 
-/** Names that run out must not keep the whole run. */
+/** A seed that ran out of names could take forever. */
 const CATEGORIES_TIMEOUT_MS = 20_000
 
 const FLAGS = ['--access-log', 'off']
@@ -28,7 +28,7 @@ const embeddedReview = z.strictObject({
 })
 const flag = z.union([z.literal(0), z.literal(1)])
 
-/** What a visitor of a shop would believe. */
+/** What a shop's visitor would believe. */
 const Believable = {
   categories: z.array(
     z.strictObject({ id: z.int(), name, description: name, products: z.array(embeddedProduct).max(100) }),
@@ -277,7 +277,7 @@ interface Shop extends AsyncDisposable {
   readonly database: string
 }
 
-/** A service on a database that was filled before. */
+/** A service on a database that was seeded before. */
 async function seededShop(flags: readonly string[]): Promise<Shop> {
   const open = new AsyncDisposableStack()
   const folder = open.use(temporaryFolder())

@@ -10,14 +10,14 @@ import { type Service, startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(60_000)
 
-/** As many as a product shows, each as long as a request may bring: some 95 MiB in all. */
+/** As many as a product shows, each as large as a request may be: about 95 MiB in all. */
 const REVIEWS = 100
 const COMMENT_CHARACTERS = 1_000_000
 
-/** More than may wait: some 95 MiB. */
+/** More than may wait: about 95 MiB. */
 const LARGE_BODIES = 100
 
-/** Clients that ask for it and take nothing, and for how long. */
+/** Clients that request it and read nothing, and for how long. */
 const READERS = 20
 const WATCHED_MS = 2_000
 
@@ -139,7 +139,7 @@ withEachEngine('a product with 100 reviews of 1 MB each', engine => {
     expect((await api.get(`/products/?after_id=${lightId}&limit=1`)).body).toEqual([{ ...first, reviews: [] }])
   })
 
-  /** Compares without showing 100 MB where they differ. */
+  /** Compares without printing 100 MB if they differ. */
   async function same(path: string, expected: string): Promise<boolean> {
     return (await (await fetch(service.address + path)).text()) === expected
   }

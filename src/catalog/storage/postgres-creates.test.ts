@@ -6,7 +6,7 @@ import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 
-/** Creates that come at the same time go to PostgreSQL as one statement; each client is answered for its own. */
+/** Simultaneous creates go to PostgreSQL as one statement; each client gets the answer for its own. */
 
 setDefaultTimeout(120_000)
 
@@ -44,7 +44,7 @@ test('each of many simultaneous creates returns the id of its own row', async ()
 
 test("a create returns its own id or fails if the database drops another client's row", async () => {
   await using sql = connected(database.url)
-  // As an operator's trigger or rule may do.
+  // An operator's trigger or rule may do this.
   await sql.unsafe(`
     CREATE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`)
   await sql.unsafe(`
@@ -95,7 +95,7 @@ test('a create that waits for a delete to finish holds up no other, and learns t
   await undoing.unsafe('BEGIN')
   await undoing`DELETE FROM products WHERE id = ${undone ?? 0}`
   const waiting = [deleted, undone].map(product => api.post('/reviews/', sample.review(product ?? 0, user)))
-  // In one statement with those that wait, and behind it. Who waits for somebody else's lock is sent away with 503.
+  // Some share the waiting statement, others come after it. Those that wait for another's lock get 503.
   const first = await api.post('/reviews/', sample.review(kept ?? 0, user))
   const second = await api.post('/reviews/', sample.review(kept ?? 0, user))
   expect([first, second].map(({ status }) => status)).toEqual([200, 200])

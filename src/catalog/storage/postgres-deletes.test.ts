@@ -7,7 +7,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
 
-/** A delete answers what it deleted, though others change it until then. */
+/** A delete returns what it deleted, even if others change it until then. */
 
 setDefaultTimeout(120_000)
 
@@ -67,13 +67,13 @@ test('deleting a review returns it even if it is moved to a new product meanwhil
   await until(() => isWaitedFor())
   await sql.unsafe('COMMIT')
   const deleted = await deleting
-  // Where the machine is so slow that it was given up, it has not been deleted.
+  // On a machine so slow that the delete was given up, nothing was deleted.
   const answer = deleted.status === 503 ? await node(0).delete(`/reviews/${review}`) : deleted
   expect(answer.status).toBe(200)
   expect(answer.body).toMatchObject({ id: review, product_id: added?.id, product: { id: added?.id, name: 'New' } })
 })
 
-/** Lets clients create until the delete is answered; resolves to the ids that they were answered, in order. */
+/** Lets clients create until the delete is answered; resolves to the ids that they got, in order. */
 async function deletedAmidCreates(path: string, create: (api: Client) => Promise<{ status: number; body: unknown }>) {
   const acknowledged: number[] = []
   let isOver = false

@@ -8,7 +8,7 @@ import { startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(60_000)
 
-/** What every answer shows in the place of a password. */
+/** What every answer shows in place of a password. */
 const MASK = '**********'
 
 /** An id that no test creates. */
@@ -170,7 +170,7 @@ test('passwords of clients that have left are not hashed', async () => {
   const abandoned = 30
   for (let count = 0; count < abandoned; count++) await postAndLeave(shop.api.address(), '/users/', sample.user)
   await shop.api.create('/users/', sample.user)
-  // Those that were being hashed already are stored.
+  // Those already being hashed are stored.
   expect(await shop.count('users')).toBeLessThan(abandoned / 2)
 })
 
@@ -227,7 +227,7 @@ function firstWith(status: number, answers: readonly Promise<Response>[]): Promi
   )
 }
 
-/** Sends a whole request and is gone before the answer. */
+/** Sends a whole request and leaves before the answer. */
 function postAndLeave(address: string, path: string, body: unknown): Promise<void> {
   const { hostname, port, host } = new URL(address)
   const text = JSON.stringify(body)
@@ -239,7 +239,7 @@ function postAndLeave(address: string, path: string, body: unknown): Promise<voi
   return left.promise
 }
 
-/** A service of which the database can be read. */
+/** A service whose database the test can read. */
 async function startShop(engine: Engine) {
   const open = new AsyncDisposableStack()
   const database = open.use(await engine.freshDatabase())

@@ -4,7 +4,7 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(60_000)
 
-/** What every answer shows in the place of a password. */
+/** What every answer shows in place of a password. */
 const MASK = '**********'
 
 /** An id that no test creates. */
@@ -12,7 +12,7 @@ const ABSENT_ID = 9_007_199_254_740_991
 
 const NOT_FOUND = { detail: 'User not found' }
 
-/** The flags of a user that was created without any. */
+/** The flags of a user created without any. */
 const fallbackFlags = {
   is_active: 1,
   is_admin: 0,
@@ -23,7 +23,7 @@ const fallbackFlags = {
   is_verified: 0,
 }
 
-/** As none of the fallbacks is. */
+/** Different from every default. */
 const otherFlags = {
   is_active: 0,
   is_admin: 1,
@@ -34,7 +34,7 @@ const otherFlags = {
   is_verified: 6,
 }
 
-/** What an answer shows of the sample. */
+/** The sample as answers show it. */
 const shown = { ...sample.user, password: MASK }
 
 onEachEngine('users', api => {

@@ -250,13 +250,13 @@ onEachEngine('request bodies', api => {
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
-/** The JSON of a valid product, of exactly so many bytes. */
+/** The JSON of a valid product, exactly `bytes` long. */
 function productOfBytes(bytes: number): string {
   const rest = JSON.stringify({ ...sample.product, description: '' }).length
   return JSON.stringify({ ...sample.product, description: 'a'.repeat(bytes - rest) })
 }
 
-/** A body that is sent in chunks, without a Content-Length. */
+/** A body sent in chunks, without a Content-Length. */
 function inPieces(bytes: Uint8Array): ReadableStream<Uint8Array> {
   const PIECE_BYTES = 65_536
   let sent = 0

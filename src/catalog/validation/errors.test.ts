@@ -24,7 +24,7 @@ setDefaultTimeout(60_000)
 const SECRET = 'the-rejected-secret'
 const ABSENT_ID = 9_007_199_254_740_991
 
-/** Every integer of the bodies that has no bounds of its own. */
+/** Every integer field without bounds. */
 const FLAGS = ['is_active', 'is_admin', 'is_banned', 'is_blocked', 'is_deleted', 'is_suspended', 'is_verified']
 
 onEachEngine('422 answers', api => {

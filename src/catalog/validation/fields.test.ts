@@ -24,13 +24,13 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(60_000)
 
-/** JSON spellings of everything that is no string. */
+/** JSON values that are not strings. */
 const NO_STRINGS = ['null', 'true', 'false', '0', '5', '1.5', '[]', '["Spade"]', '{}', '1e999']
 
-/** JSON spellings of everything that is no number. */
+/** JSON values that are not numbers. */
 const NO_NUMBERS = ['null', 'true', 'false', '""', '"5"', '"5.0"', '[]', '[5]', '{}']
 
-/** Every integer of the bodies that has no bounds of its own. */
+/** Every integer field without bounds. */
 const FLAGS = ['is_active', 'is_admin', 'is_banned', 'is_blocked', 'is_deleted', 'is_suspended', 'is_verified']
 
 onEachEngine('fields', api => {
@@ -197,7 +197,7 @@ onEachEngine('fields', api => {
   })
 })
 
-/** Of each text that is bounded to 3 to 50 characters, on create and on update. */
+/** For each text field of 3 to 50 characters, on create and on update. */
 async function areTextsRefused(api: Client, texts: readonly string[], fault: Fault): Promise<void> {
   const { categoryId, productId, userId } = await shelf(api)
   for (const text of texts) {
@@ -217,7 +217,7 @@ async function areTextsRefused(api: Client, texts: readonly string[], fault: Fau
   }
 }
 
-/** Of each text of every body; `text` is what stands between the quotes. */
+/** For each text field of every body; `text` goes between the quotes. */
 async function isUnreadableEverywhere(api: Client, text: string): Promise<void> {
   const rows: [path: string, rest: string, fields: string[]][] = [
     ['/categories/', '"": 0', ['name', 'description']],
@@ -239,7 +239,7 @@ async function isPriceRefused(api: Client, price: string, fault: Fault): Promise
   await isRefused(api, 'PUT', `/products/${productId}`, json, [at(['body', 'price'], fault)])
 }
 
-/** Of each integer of every body. */
+/** For each integer field of every body. */
 async function areIntegersRefused(api: Client, value: string, fault: Fault): Promise<void> {
   const { userId, reviewId } = await shelf(api)
   const numbers = ['product_id', 'user_id', 'rating']

@@ -6,7 +6,7 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(60_000)
 
-/** Texts that spell no integer, as they stand in an address. */
+/** Texts that are not integers, as a URL has them. */
 const NO_INTEGERS = [
   ...['abc', '1.0', '1.', '.5', '1e3', '1E3', '0x1', '0b1', '0o7', '1_000', '1,000', '1n', '--1', '-%2B1', '-', '%2B'],
   ...['%201', '1%20', '1%0A', '%091', '%C2%A01', 'NaN', 'Infinity', 'true', 'null', 'None', '%00', '1%00', '%EF%BC%91'],

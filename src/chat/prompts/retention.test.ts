@@ -120,7 +120,7 @@ test('CHAT limits that are not whole numbers above 0 stop the program, each by i
   }
 })
 
-/** As if so much time had gone by since it was sent. */
+/** As if it had been sent that long ago. */
 async function age(databaseUrl: string, reqId: string, milliseconds: number): Promise<void> {
   await using sql = connected(databaseUrl)
   const isSqlite = databaseUrl.startsWith('sqlite:')

@@ -13,10 +13,10 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 
-/** A resource that was read so often is cached. */
+/** How many reads put a resource into the cache. */
 const READS = 3
 
-/** What a standby has to replay after a crash: rows, of some 250 bytes of log each. */
+/** Rows that a standby must replay after a crash, with about 250 bytes of log each. */
 const ROWS_TO_REPLAY = 400_000
 
 test('what a node cached before a crash of PostgreSQL is not answered after it', async () => {

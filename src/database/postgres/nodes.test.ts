@@ -7,7 +7,7 @@ import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
 
-/** Several nodes on one database, as many machines would be. */
+/** Several nodes on one database, as on several machines. */
 
 setDefaultTimeout(120_000)
 
@@ -18,10 +18,10 @@ const NODES_AT_ONCE = 8
 /** Clients that change the same few things at once. */
 const STORM = 100
 
-/** How often two clients meet at the same thing. */
+/** How often two clients meet at the same row. */
 const MEETINGS = 25
 
-/** A user whose password stays as it is: to hash one takes longer than all else. */
+/** A user whose password does not change, because hashing one takes longer than anything else. */
 const KEEPING_PASSWORD = { ...sample.user, password: '**********' }
 
 const Identified = z.array(z.looseObject({ id: z.int() }))
@@ -87,7 +87,7 @@ test('updates of different fields of a user on different nodes do not undo each 
       flags.map((flag, which) => node(which).patch(`/users/${id}`, { ...KEEPING_PASSWORD, [flag]: 1 })),
     )
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    // Each left out the flags of the others, which keep their values then.
+    // Each update left out the others' flags, which keep their values.
     expect((await node(time).get(`/users/${id}`)).body).toMatchObject({
       is_banned: 1,
       is_blocked: 1,
@@ -233,7 +233,7 @@ async function everywhere(path: string, expectation: (answer: Answer) => void): 
   for (const answer of await Promise.all(nodes.map(api => api.get(path)))) expectation(answer)
 }
 
-/** Reviews whose product or user is not there. */
+/** Reviews whose product or user is missing. */
 async function orphans(): Promise<number[]> {
   const there = async (path: string) => new Set((await listOf(node(0), `${path}?limit=100000`)).map(({ id }) => id))
   const products = await there('/products/')

@@ -4,7 +4,7 @@ import { connected, createDatabase } from '../../../test/harness/postgres/databa
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { promote, startStandby } from '../../../test/harness/postgres/standby.ts'
-import { type Address, openAddress } from '../../../test/harness/postgres/tcp-proxy.ts'
+import { openTcpProxy, type TcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -106,7 +106,7 @@ test('connections that an administrator cuts are reopened, and nothing is lost',
 })
 
 test('connections that the network cuts are reopened, and nothing is lost', async () => {
-  await using address = await openAddress(server.port)
+  await using address = await openTcpProxy(server.port)
   await underLoad(async load => {
     for (let time = 0; time < 5; time += 1) {
       address.cut()
@@ -116,7 +116,7 @@ test('connections that the network cuts are reopened, and nothing is lost', asyn
 })
 
 test('the service waits for a database that is unreachable for a while, and nothing is lost', async () => {
-  await using address = await openAddress(server.port)
+  await using address = await openTcpProxy(server.port)
   await underLoad(async load => {
     await address.refuse()
     address.cut()
@@ -139,7 +139,7 @@ test('a standby that replaces a crashed primary has everything acknowledged', as
   )
 })
 
-/** Each takes the time that a statement may take, in which there is little to do. */
+/** Each waits for the statement timeout, with little to do, so they run at the same time. */
 describe('silent databases', () => {
   test.concurrent('a paused database is not waited for forever, and nothing is lost', async () => {
     await using own = await PostgresServer.start()
@@ -155,7 +155,7 @@ describe('silent databases', () => {
   })
 
   test.concurrent('a network that passes nothing on, and later all of it, is not waited for forever, and nothing is lost', async () => {
-    await using address = await openAddress(quiet.port)
+    await using address = await openTcpProxy(quiet.port)
     await underLoad(
       async load => {
         address.freeze()
@@ -168,7 +168,7 @@ describe('silent databases', () => {
   })
 
   test.concurrent('a network that loses everything, and then accepts new connections, is not waited for forever, and nothing is lost', async () => {
-    await using address = await openAddress(quiet.port)
+    await using address = await openTcpProxy(quiet.port)
     await underLoad(
       async load => {
         address.freeze()
@@ -196,12 +196,12 @@ describe('silent databases', () => {
 })
 
 /**
- * Has clients work on a service while something happens to its database; afterwards they must work as before, with the
- * same process, and all that they were told must be true.
+ * Keeps clients working on a service while something happens to its database. Afterwards they must work as before, with the
+ * same process, and everything they were told must be true.
  */
 async function underLoad(
   fault: (load: Load) => Promise<void>,
-  address: Address | PostgresServer = server,
+  address: TcpProxy | PostgresServer = server,
   maker = server,
 ): Promise<void> {
   const database = await createDatabase(maker.url())
@@ -216,18 +216,18 @@ async function underLoad(
   expect(await service.stop()).toBe(0)
 }
 
-/** A primary and a standby, each of which has all that is acknowledged, and the address of the one that serves. */
+/** A primary and a standby, both with everything acknowledged, and the address of the one that serves. */
 async function startCluster() {
   await using stack = new AsyncDisposableStack()
   const primary = stack.use(await PostgresServer.start())
   const standby = stack.use(await startStandby(primary, { name: 'standby' }))
   await primary.set('synchronous_standby_names', 'standby')
-  const address = stack.use(await openAddress(primary.port))
+  const address = stack.use(await openTcpProxy(primary.port))
   const opened = stack.move()
   return { primary, standby, address, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** What was foreseen is told in one line. */
+/** An expected failure is logged in one line. */
 function expectNoStack(service: Service): void {
   for (const line of service.errors().trimEnd().split('\n')) expect(line).not.toContain('"stack"')
 }

@@ -10,10 +10,10 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 
-/** Fewer than one node opens, so that nodes and their transactions share them. */
+/** Fewer than one node opens, so nodes and their transactions share them. */
 const SERVER_CONNECTIONS = '4'
 
-/** By default it does not look for 15 s whether a server that was gone is back. */
+/** By default it waits 15 s before it tries a lost server again. */
 const RETRY_SECONDS = '0.1'
 
 test.skipIf(pgbouncerPath === null)(

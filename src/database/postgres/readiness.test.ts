@@ -30,7 +30,7 @@ test('on a read-only PostgreSQL, the catalog and the chat are not ready until it
   expect((await api.post('/products/', sample.product)).status).toBe(200)
 })
 
-/** For new connections, and no old ones are left. */
+/** Sets it for new connections and closes the old ones. */
 async function setReadOnly(url: string, value: 'on' | 'off'): Promise<void> {
   await using database = connected(url)
   await database.unsafe('SET default_transaction_read_only = off')

@@ -4,12 +4,12 @@ import { createDatabase, type TestDatabase } from '../../../test/harness/postgre
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { caughtUp, pauseReplay, resumeReplay, startStandby } from '../../../test/harness/postgres/standby.ts'
-import { type Address, openAddress } from '../../../test/harness/postgres/tcp-proxy.ts'
+import { openTcpProxy, type TcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
 
-/** A primary and two hot standbys, each behind an address, so that a test can take it away. */
+/** A primary and two hot standbys, each behind a proxy, so that a test can take it away. */
 
 setDefaultTimeout(120_000)
 
@@ -18,7 +18,7 @@ const ROUNDS = 30
 const open = new AsyncDisposableStack()
 let primary: PostgresServer
 let standbys: readonly PostgresServer[]
-let replicas: readonly Address[]
+let replicas: readonly TcpProxy[]
 let database: TestDatabase
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
     open.use(await startStandby(primary, { name: 'first' })),
     open.use(await startStandby(primary, { name: 'second' })),
   ]
-  replicas = await Promise.all(standbys.map(async ({ port }) => open.use(await openAddress(port))))
+  replicas = await Promise.all(standbys.map(async ({ port }) => open.use(await openTcpProxy(port))))
 })
 afterAll(() => open.disposeAsync())
 
@@ -37,7 +37,7 @@ test('reads are answered by the replicas', async () => {
   const api = client(() => service.address)
   const id = await api.create('/products/', sample.product)
   await allCaughtUp()
-  // At first the primary answers: a replica is read from when all nodes have had time to notice it.
+  // At first the primary answers: a replica is used once all nodes have had time to notice it.
   await until(async () => {
     const before = await Promise.all([primary, ...standbys].map(reads))
     await readOften(reader(service), [`/products/${id}`, '/products/', '/categories/'])
@@ -149,7 +149,7 @@ async function allCaughtUp(): Promise<void> {
   for (const standby of standbys) await caughtUp(standby, primary)
 }
 
-/** How many transactions a server has done in the database, without those of this test, which asks elsewhere. */
+/** How many transactions a server has run in this database; the test itself asks over another database. */
 async function reads(server: PostgresServer): Promise<number> {
   const [row] = await server.ask<{ count: number }>(
     sql => sql`SELECT xact_commit::int AS count FROM pg_stat_database WHERE datname = ${database.name}`,

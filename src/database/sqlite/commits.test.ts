@@ -57,7 +57,7 @@ describe('two processes on one SQLite file', () => {
   })
   afterAll(() => open.disposeAsync())
 
-  /** Writes one price after the other and reads each at once through the other process. */
+  /** Writes one price after another and reads each at once through the other process. */
   const staleReads = async (get: Get, path: string, writes: number): Promise<string[]> => {
     const stale: string[] = []
     for (let price = 1; price <= writes; price += 1) {
@@ -68,7 +68,7 @@ describe('two processes on one SQLite file', () => {
     return stale
   }
 
-  /** Nothing that is read over such connections is older than an acknowledged write, while visitors keep the reader busy. */
+  /** Expects that no read over such a connection is older than an acknowledged write, while visitors keep the reader busy. */
   const expectNothingStale = async (connect: Connect, path: string, writes = WRITES): Promise<void> => {
     await using connection = await connect(readerAddress)
     const visits = [path, '/healthz', `/products/${product}`].map(visited => () => connection.get(visited))
@@ -133,7 +133,7 @@ describe('two processes on one SQLite file', () => {
   })
 })
 
-/** Of a product, a list whose first item it is, or a list of its reviews. */
+/** The price in a product, in a list that starts with it, or in a list of its reviews. */
 function priceIn(body: unknown): unknown {
   const item: unknown = Array.isArray(body) ? body[0] : body
   const product: unknown = memberOf(item, 'product') ?? item

@@ -30,7 +30,7 @@ test('once damage is seen, no write is acknowledged, the service is not ready, a
     expectDamaged(await api.put('/categories/1', sample.category))
     expectDamaged(await api.delete('/users/1'))
     expect((await api.get('/healthz')).status).toBe(200)
-    // What is not damaged is still there to be read.
+    // Undamaged data can still be read.
     expect((await api.get('/users/1')).body).toMatchObject({ id: 1, name: sample.user.name })
     expect((await api.get('/categories/')).body).toHaveLength(2)
     expectDamaged(await api.get('/readyz'))
@@ -101,7 +101,7 @@ test('while the database file is moved away, writes are answered 503, and they g
   expect(await idsOf(api)).toEqual([before, after])
 })
 
-/** One of each, in the file itself. */
+/** One of each resource, stored in the file itself. */
 async function fill(file: string): Promise<void> {
   await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
   const api = client(() => service.address)
@@ -115,7 +115,7 @@ async function expectReady(api: Client): Promise<void> {
   expect({ status, body }).toEqual({ status: 200, body: { status: 'ready' } })
 }
 
-/** Trying again does not help, so nobody is asked to. */
+/** Retrying does not help, so the answer does not ask for it. */
 function expectDamaged({ status, headers, body }: Answer): void {
   expect({ status, body }).toEqual({ status: 503, body: { detail: 'The database is damaged' } })
   expect(headers.get('Retry-After')).toBe(null)

@@ -14,7 +14,7 @@ setDefaultTimeout(60_000)
 /** Whether a limit on the size of files can be set, and lifted while the process runs. */
 const CAN_LIMIT = Bun.which('prlimit') !== null
 
-/** More than an empty database and its log take. */
+/** More than an empty database and its log need. */
 const SMALL_DISK_KIB = 1_024
 
 const BIG_PRODUCT = { ...sample.product, description: 'x'.repeat(50_000) }
@@ -59,7 +59,7 @@ test.skipIf(!CAN_MOUNT)(
     const stored = await fillUp(api)
     await expectReadableAndFull(api, stored)
     expectUnavailable(await api.get('/readyz'))
-    // The disk as the service sees it.
+    // The disk, as only the service sees it.
     const seen = `/proc/${service.processId}/root${disk}`
     expect(existsSync(`${seen}/shop.db`)).toBe(true)
     await Bun.file(`${seen}/ballast`).delete()
@@ -125,7 +125,7 @@ test('seeding a disk that is too small fails with one line, and leaves the catal
   }
 })
 
-/** Creates products until there is no room for more; answers the ids of those that were taken. */
+/** Creates products until there is no more room; returns the ids of those that were stored. */
 async function fillUp(api: Client): Promise<number[]> {
   const taken: number[] = []
   for (;;) {

@@ -27,11 +27,11 @@ const Shown = z.object({
   reviews: z.array(Reviewed),
 })
 
-/** What a client knows of one of its products: each update writes the next version into all fields. */
+/** What a client knows about one of its products: each update writes the next version into all fields. */
 interface Known {
-  /** The last version that was acknowledged. */
+  /** The last acknowledged version. */
   acknowledged: number
-  /** The last version that was sent: it may have been done or not. */
+  /** The last version sent, which may or may not be stored. */
   sent: number
   /** Deletion, likewise. */
   deletion: 'not sent' | 'sent' | 'acknowledged'
@@ -123,12 +123,12 @@ test('the highest id is not reused after its row was deleted and the service was
   }
 })
 
-/** A product whose every field tells its version. */
+/** A product with its version in every field. */
 function version(number: number) {
   return { name: `Version ${number}`, description: `${number} `.repeat(500), price: number + 1 }
 }
 
-/** What was acknowledged must be there; what was cut off is there whole, or not at all. */
+/** Everything acknowledged must be there; an interrupted write is there whole or not at all. */
 async function expectWhatIsKnown(
   api: Client,
   known: Map<number, Known>,
@@ -155,7 +155,7 @@ async function expectWhatIsKnown(
   }
   const embedded = stored.flatMap(product => product.reviews.map(({ id }) => id))
   expect(embedded.sort((a, b) => a - b)).toEqual(shown.map(({ id }) => id))
-  // What was cut off may have been done. From here on it is known.
+  // An interrupted write may have been done. From here on its outcome is known.
   for (const { id, price } of stored) {
     known.set(id, { acknowledged: price - 1, sent: price - 1, deletion: 'not sent' })
   }
@@ -163,7 +163,7 @@ async function expectWhatIsKnown(
   for (const { id, product_id, user_id } of shown) reviews.set(id, { product: product_id, user: user_id })
 }
 
-/** A writer ends when the service is gone, and for no other reason. */
+/** A writer may fail only because the service is gone. */
 function expectConnectionLost(outcome: PromiseSettledResult<void>): void {
   const reason = outcome.status === 'rejected' ? outcome.reason : new Error('the writer has ended')
   const code = reason instanceof Error && 'code' in reason ? String(reason.code) : String(reason)

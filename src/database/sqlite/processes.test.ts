@@ -12,7 +12,7 @@ setDefaultTimeout(60_000)
 const CLIENTS = 16
 const WRITES_OF_A_CLIENT = 25
 
-/** A resource that was read so often is remembered, wherever a process remembers any. */
+/** How many reads put a resource into the cache. */
 const READS = 3
 
 const FLAGS = ['--access-log', 'off']

@@ -116,7 +116,7 @@ test.skipIf(!CAN_MOUNT && process.getuid?.() === 0)(
     using folder = temporaryFolder()
     const file = join(folder.path, 'shop.db')
     await seeded(`sqlite:${file}`)
-    // For root, the mode of a folder is no obstacle.
+    // A folder's mode does not stop root.
     const through = CAN_MOUNT
       ? inItsOwnMounts(`mount --bind '${folder.path}' '${folder.path}'`, readOnly(folder.path))
       : []
@@ -133,7 +133,7 @@ test.skipIf(!CAN_MOUNT && process.getuid?.() === 0)(
   },
 )
 
-/** Each command that opens a database tells why it cannot. */
+/** Each command that opens a database says why it cannot. */
 async function expectUnusable(path: string, reason: RegExp): Promise<void> {
   using folder = temporaryFolder()
   const database = ['--database', `sqlite:${path}`]

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { stringWidth } from 'bun'
 import { CTRL_C, logIn, type TalkPlace, talkPlace } from '../../../test/harness/terminal/talk.ts'
 
-/** A terminal that tells no size, as in a container's first moment. */
+/** A terminal that reports no size, as in a container's first moment. */
 const WITHOUT_SIZE = ['sh', '-c', 'stty cols 0 rows 0 && exec "$@"', 'sh']
 
 const ANSWER = `# Title
@@ -199,7 +199,7 @@ test('a terminal of unknown size counts as 80 columns', async () => {
   expect(rows.join(' ').replaceAll(/ +/g, ' ')).toBe(`• ${words}`)
   expect(rows.length).toBe(Math.ceil(words.length / 78))
   for (const row of rows) expect(row.length).toBeLessThanOrEqual(80)
-  // The line editor counts the rows of what is typed by the same width.
+  // The line editor counts typed rows with the same width.
   session.type(`${'x'.repeat(100)}\x01y`)
   await session.shows(/ada> yx{74}\nx{26}$/)
   expect(session.screen().match(/ada>/g)).toHaveLength(2)
@@ -287,7 +287,7 @@ async function told(place: TalkPlace): Promise<string[]> {
     .map(line => JSON.parse(line).text)
 }
 
-/** From the last prompt that was sent. */
+/** The text after the last prompt that was sent. */
 function lastTurn(screen: string): string {
   return screen.slice(screen.lastIndexOf('ada> '))
 }

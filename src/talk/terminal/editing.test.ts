@@ -1,14 +1,14 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { ALT_ENTER, type Session, type TalkPlace, talkPlace, UP } from '../../../test/harness/terminal/talk.ts'
 
-/** Node's line editor draws what is pasted line by line, which takes its time on a busy machine. */
+/** Node's line editor draws a paste line by line, which takes long on a busy machine. */
 setDefaultTimeout(30_000)
 
 const LEFT = '\x1b[D'
 const DOWN = '\x1b[B'
 const BACKSPACE = '\x7f'
 
-/** Answers the prompt that was sent, and waits for the next one to be asked for. */
+/** Answers the prompt and waits for the next one. */
 async function answered(place: TalkPlace, session: Session, answer: string): Promise<string> {
   const call = await place.model.nextCall()
   await call.answer(answer)

@@ -20,7 +20,7 @@ test.skipIf(BASH === null)('Ctrl-Z stops the chat and fg brings it back, with np
   await stopsAndGoesOn('npm run talk --')
 })
 
-/** At an interactive shell, as a person does it. */
+/** At an interactive shell, as a person would. */
 async function stopsAndGoesOn(command: string): Promise<void> {
   using folder = temporaryFolder()
   await using session = startAtTerminal(['--norc', '--noprofile', '-i'], {

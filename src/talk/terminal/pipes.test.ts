@@ -140,7 +140,7 @@ test('if the input is a pipe, Ctrl-C stops an answer first, and leaves the secon
   const errors = child.stderr.getReader()
   let told = ''
   while (!/stored\]\n\nada> $/.test(told)) told += new TextDecoder().decode((await errors.read()).value)
-  // One that came at once would count as the same one.
+  // A second one right away would count as the same.
   await Bun.sleep(300)
   child.kill('SIGINT')
   expect(await child.exited).toBe(0)
@@ -161,7 +161,7 @@ test('Ctrl-C that arrives twice, from the terminal and from npm or the launcher,
   const call = await place.model.nextCall()
   await call.send('So far')
   await child.stdout.getReader().read()
-  // To the group, as a terminal does.
+  // To the process group, as a terminal does.
   process.kill(-child.pid, 'SIGINT')
   await call.closed
   child.stdin.write('Again\nquit\n')

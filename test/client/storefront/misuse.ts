@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch'
 import type { paths } from './store-api.ts'
 
-/** What a client must not be able to write. The compiler has to refuse each line that is marked so, and no other. */
+/** Misuse that must not compile. The compiler must refuse each marked line, and no other. */
 export async function misuse(address: string): Promise<void> {
   const store = createClient<paths>({ baseUrl: address })
   const path = { category_id: 1 }

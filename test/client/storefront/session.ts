@@ -22,7 +22,7 @@ export interface Session {
 
 const PAGE_ITEMS = 2
 
-/** A visit to the store from the first look to the end of an account, in the words of the generated client alone. */
+/** A visit to the store, from the first look to deleting the account, using only the generated client. */
 export async function visitStore(address: string): Promise<Session> {
   const store = createClient<paths>({ baseUrl: address })
 
@@ -106,7 +106,7 @@ export async function visitStore(address: string): Promise<Session> {
   }
 }
 
-/** What a request that must succeed brought. */
+/** The body of a request that must succeed. */
 function taken<Data>({ data, response }: { data?: Data; response: Response }): Data {
   if (data === undefined) throw unexpected(response)
   return data
@@ -114,13 +114,13 @@ function taken<Data>({ data, response }: { data?: Data; response: Response }): D
 
 type Detail = components['schemas']['HTTPValidationError']['detail'] | string
 
-/** Where and why a request was refused that must be. */
+/** Where and why a request that must fail was refused. */
 function refusalOf({ error, response }: { error?: { detail: Detail }; response: Response }): [string, string][] {
   if (response.status !== 422 || error === undefined || typeof error.detail === 'string') throw unexpected(response)
   return error.detail.map(({ loc, msg }) => [loc.join('.'), msg])
 }
 
-/** What a request was told that must find nothing. */
+/** The message of a request that must find nothing. */
 function absenceOf({ error, response }: { error?: { detail: Detail }; response: Response }): string {
   if (response.status !== 404 || typeof error?.detail !== 'string') throw unexpected(response)
   return error.detail

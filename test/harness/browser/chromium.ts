@@ -8,19 +8,19 @@ export interface TestBrowser extends AsyncDisposable {
   readonly openTab: (options?: BrowserContextOptions) => Promise<Tab>
 }
 
-/** A page, and what happened in it so far. */
+/** A page and what has happened in it so far. */
 export interface Tab extends AsyncDisposable {
   readonly page: Page
-  /** The address of everything that it asked for, also of what was refused. */
+  /** The address of every request so far, refused ones included. */
   readonly requests: () => readonly string[]
-  /** All that a developer would be told of: errors, warnings, failed requests, violations of the security policy. */
+  /** Everything a developer console shows: errors, warnings, failed requests, violations of the security policy. */
   readonly complaints: () => readonly string[]
 }
 
-/** A name of this machine that browsers do not trust as they trust `localhost`. */
+/** A name for this machine that browsers do not trust the way they trust `localhost`. */
 export const PLAIN_HOST = 'chat.test'
 
-/** Nothing that leaves this machine. There is no sandbox for a superuser, and the pages are our own. */
+/** No requests beyond this machine. The sandbox does not work for root, and the pages are our own. */
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -32,7 +32,7 @@ const FLAGS = [
   `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
 ]
 
-/** Opens the Chromium that comes as a package, without a window. */
+/** Opens the packaged Chromium without a window. */
 export async function openBrowser(): Promise<TestBrowser> {
   const open = new AsyncDisposableStack()
   try {
@@ -56,8 +56,8 @@ export async function openBrowser(): Promise<TestBrowser> {
 }
 
 /**
- * The package unpacks into the machine's temporary folder and takes what lies there under the browser's name for whole,
- * even when a run broke off half-way. So it unpacks in a process of its own, whose temporary folder is a fresh one.
+ * The package unpacks into the system's temporary folder and trusts any file there with the browser's name,
+ * even one left half-written by an interrupted run. So it unpacks in its own process, with a fresh temporary folder.
  */
 function unpack(folder: string): string {
   const { stdout, stderr, success } = spawnSync([process.execPath, import.meta.path], {

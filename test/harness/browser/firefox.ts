@@ -2,7 +2,7 @@ import { spawn } from 'bun'
 import { z } from 'zod'
 import { temporaryFolder } from '../temporary-folder.ts'
 
-/** Debian's Firefox, where the machine has it. */
+/** Debian's Firefox, if it is installed. */
 export const firefoxPath = Bun.which('firefox-esr')
 
 export interface TestFirefox extends AsyncDisposable {
@@ -22,7 +22,7 @@ const Answer = z.object({
 const Tree = z.object({ contexts: z.tuple([z.object({ context: z.string() })]).rest(z.unknown()) })
 const Evaluated = z.object({ type: z.literal('success'), result: z.object({ value: z.string() }) })
 
-/** Asks nothing of anyone by itself. */
+/** Sends no requests of its own. */
 const PREFERENCES = {
   'app.update.enabled': false,
   'browser.shell.checkDefaultBrowser': false,

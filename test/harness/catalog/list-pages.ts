@@ -5,7 +5,7 @@ import { sample } from '../samples.ts'
 
 export const Items = z.array(z.object({ id: z.int() }))
 
-/** Creates that many at once; answers their ids in ascending order. */
+/** Creates `count` items at once and returns their ids in ascending order. */
 export async function createAll(
   api: Client,
   path: string,
@@ -19,7 +19,7 @@ export function createCategories(api: Client, count: number): Promise<number[]> 
   return createAll(api, '/categories/', count, () => sample.category)
 }
 
-/** A product with so many reviews, all by one user. */
+/** A product with `reviews` reviews, all by one user. */
 export async function reviewedProduct(api: Client, reviews: number) {
   const productId = await api.create('/products/', sample.product)
   const userId = await api.create('/users/', sample.user)
@@ -40,12 +40,12 @@ export function embeddedIds(resource: unknown, member: 'products' | 'reviews'): 
   return Items.parse(z.record(z.string(), z.unknown()).parse(resource)[member]).map(({ id }) => id)
 }
 
-/** The address of the page after this one; null when it is the last. */
+/** The address of the next page, or null on the last one. */
 export function nextOf({ headers }: Answer): string | null {
   return /^<([^>]+)>; rel="next"$/.exec(headers.get('Link') ?? '')?.[1] ?? null
 }
 
-/** The ids of all pages from this one on. */
+/** The ids on this page and all pages after it. */
 export async function follow(api: Client, path: string): Promise<number[]> {
   const ids: number[] = []
   let next: string | null = path

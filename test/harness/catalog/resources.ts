@@ -10,7 +10,7 @@ export async function shelf(api: Client) {
   return { categoryId, productId, userId, reviewId }
 }
 
-/** All that the service holds. */
+/** Everything the service stores. */
 export async function everything(api: Client): Promise<unknown[]> {
   const paths = ['/categories/', '/products/', '/reviews/', '/users/']
   const answers = await Promise.all(paths.map(path => api.get(`${path}?limit=1000000`)))

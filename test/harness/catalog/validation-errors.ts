@@ -4,7 +4,7 @@ import { everything } from './resources.ts'
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
-/** What is wrong with a value, in FastAPI's words. */
+/** An error's type and message, in FastAPI's words. */
 export interface Fault {
   readonly type: string
   readonly msg: string
@@ -55,7 +55,7 @@ export function expectRefusal(answer: Answer, detail: readonly object[], row = '
   expect(answer.status, row).toBe(422)
 }
 
-/** Sends a body that must be refused with exactly these errors; sees that it changed nothing. */
+/** Sends a body that must be refused with exactly these errors and must change nothing. */
 export async function isRefused(
   api: Client,
   method: string,

@@ -27,12 +27,12 @@ interface ChatAppOptions {
   readonly limits?: Partial<AnswerLimits>
   readonly retention?: Partial<Retention>
   readonly clock?: Clock
-  /** Whether it ends what dead processes have left, and forgets what is old. */
+  /** Whether it ends the answers of dead processes and deletes old prompts. */
   readonly isKept?: boolean
 }
 
 /**
- * The app within the test's process, with other limits than usual, before a real model server. As behind a proxy, it takes
+ * The app inside the test process, with its own limits, in front of a real model server. As behind a proxy, it takes
  * a client's address from `X-Forwarded-For`.
  */
 export async function startChatApp(
@@ -71,7 +71,7 @@ export async function startChatApp(
   return { ...first, databaseUrl, model, startOther: start, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** A client's address, as the proxy in front says it. */
+/** A client's address, as the proxy in front reports it. */
 export function from(address: string): Record<string, string> {
   return { 'X-Forwarded-For': address }
 }

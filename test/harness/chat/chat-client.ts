@@ -1,22 +1,22 @@
-/** An event as it stood on the wire. */
+/** An event as it was on the wire. */
 interface WireEvent {
   readonly name: string
   readonly chunk: string
 }
 
-/** One who listens to a stream. */
+/** A listener of a stream. */
 export interface Listener {
-  /** Resolves to the head of the response, which may come as late as the first event. */
+  /** Resolves to the head of the response, which may arrive only with the first event. */
   readonly head: Promise<{ readonly status: number; readonly headers: Headers }>
-  /** All that came so far, byte by byte. */
+  /** Everything received so far, byte by byte. */
   readonly wire: () => string
-  /** The next event that was not handed out yet. Fails when the stream ends before. */
+  /** The next event that was not returned yet. Fails if the stream ends first. */
   readonly next: () => Promise<WireEvent>
-  /** Passes over events until one has this in its chunk. */
+  /** Skips events until one has this text in its chunk. */
   readonly until: (text: string) => Promise<WireEvent>
-  /** Resolves to all that came, when the stream has ended. */
+  /** Resolves to everything received once the stream has ended. */
   readonly end: () => Promise<string>
-  /** All events, when the stream has ended. */
+  /** Resolves to all events once the stream has ended. */
   readonly events: () => Promise<readonly WireEvent[]>
   /** Cuts the connection. */
   readonly leave: () => void
@@ -30,7 +30,7 @@ export interface ChatClient {
     prompt: string,
     headers?: Record<string, string>,
   ) => Promise<{ status: number; headers: Headers; page: string }>
-  /** Begins to listen; the answer may come whenever it will. */
+  /** Starts to listen; the answer may come at any time. */
   readonly listen: (reqId: string, headers?: Record<string, string>) => Listener
   readonly stop: (reqId: string) => Promise<number>
   readonly status: (reqId: string) => Promise<string>

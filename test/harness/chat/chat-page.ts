@@ -6,12 +6,12 @@ export async function answered(page: Page): Promise<void> {
   await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
 }
 
-/** A stream that the page has left is no fault. */
+/** An error that reports a stream the page has left is expected. */
 export function complaints(tab: Tab): string[] {
   return tab.complaints().filter(complaint => !/^failed: \S+\/chatstream\/\S+ net::ERR_ABORTED$/.test(complaint))
 }
 
-/** Who said what, as it is shown. */
+/** The shown messages, each with its sender. */
 export async function messages(page: Page): Promise<[sender: string, text: string][]> {
   const shown = await page.locator('.message').all()
   return Promise.all(

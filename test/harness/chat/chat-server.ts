@@ -13,7 +13,7 @@ export interface ChatServer extends AsyncDisposable {
   readonly startAnother: () => Promise<Service & { readonly chat: ChatClient }>
 }
 
-/** `stockroom chat` as a process, with an empty database, and a model server that answers as the test says. */
+/** `stockroom chat` as a process, with an empty database and a model server that the test controls. */
 export async function startChatServer(
   { freshDatabase }: Engine = sqlite,
   surroundings: Surroundings = {},
@@ -23,7 +23,7 @@ export async function startChatServer(
   return startChatServerOn(url, opened.move(), surroundings)
 }
 
-/** The same on a database that is there; what is opened goes with it. */
+/** The same on an existing database; everything in `open` is closed with it. */
 export async function startChatServerOn(
   databaseUrl: string,
   open: AsyncDisposableStack = new AsyncDisposableStack(),

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net'
 
-/** A listener on a bare socket: there may be thousands of them, and it reads only when it is told to. */
+/** A listener on a bare socket, light enough to open thousands, that can stop reading. */
 export interface SocketListener {
-  /** What was read so far: the head and the chunks, as they stood on the wire. */
+  /** Everything read so far: the head and the chunks, as they were on the wire. */
   readonly read: () => string
   readonly stopReading: () => void
   readonly goOnReading: () => void
-  /** Resolves when this was read; fails when the connection closes before. */
+  /** Resolves when this text was read; fails if the connection closes first. */
   readonly until: (text: string) => Promise<void>
   readonly leave: () => void
 }

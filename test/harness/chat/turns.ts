@@ -8,7 +8,7 @@ interface Turn {
   readonly call: ModelCall
 }
 
-/** Turns of a chat server that starts later, before the tests. */
+/** Turns on a chat server that may start later, before the tests. */
 export function turnsOn(server: () => ChatServer) {
   const listen = async (reqId: string): Promise<Turn> => {
     const { chat, model } = server()

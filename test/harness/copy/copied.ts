@@ -16,7 +16,7 @@ export async function copied(from: string, to: string): Promise<Run> {
   return ran
 }
 
-/** What a service shows that is started on it. */
+/** Everything a service started on this database shows. */
 export async function everythingIn(url: string): Promise<z.output<typeof Items>[]> {
   await using service = await startService(url, { flags: FLAGS })
   return await everythingOf(client(() => service.address))

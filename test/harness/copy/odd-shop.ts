@@ -21,14 +21,14 @@ export async function migrated(engine: Engine): Promise<AsyncDisposable & { read
   return database
 }
 
-/** Makes the tables of all parts, as each command makes those of its own part alone. */
+/** Creates the tables of all parts, because each command creates only those of its own part. */
 async function makeTables(url: string): Promise<void> {
   const settings = { address: databaseSetting.parse(url), replicas: [], connections: 1 }
   await using database = await openDatabase(settings, [catalogMigrations, chatMigrations, talkMigrations])
   await database.ready
 }
 
-/** A database of SQLite, whose service has ended, with all that a copy could get wrong. */
+/** An SQLite database with everything that a copy could get wrong; its service has ended. */
 export async function oddShop(): Promise<AsyncDisposable & { readonly url: string }> {
   const database = await sqlite.freshDatabase()
   {
@@ -106,7 +106,7 @@ async function fill(api: Client): Promise<void> {
   await api.delete(`/users/${users[2]}`)
 }
 
-/** As they are stored, since their times and the texts of answers are not at a client's choice. */
+/** Inserts rows directly, because a client cannot choose their times or the texts of answers. */
 function fillChatAndTalk(url: string): void {
   using database = new Database(url.slice('sqlite:'.length), { strict: true })
   const insert = (table: string, row: Record<string, string | number | null>) =>

@@ -41,7 +41,7 @@ export const anthropicMessages: Protocol = {
     const frame = (type: string, fields: object = {}) => event({ type, ...fields }, type)
     const usage = { input_tokens: 1, output_tokens: 1 }
     const message = { id: 'msg_1', type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage }
-    // A thought is a block of its own, before that of the text.
+    // A thought is its own block, before the text's block.
     let blocks = 0
     let open: 'text' | 'thinking' | null = null
     const block = (type: 'text' | 'thinking') => {

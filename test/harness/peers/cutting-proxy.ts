@@ -3,9 +3,9 @@ import { connect, createServer, type Socket } from 'node:net'
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly address: string
-  /** Cuts all connections that are open, as a network does that goes away. */
+  /** Cuts all open connections, like a network that goes away. */
   readonly cut: () => void
-  /** How many were opened so far. */
+  /** How many connections were opened so far. */
   readonly connections: () => number
 }
 

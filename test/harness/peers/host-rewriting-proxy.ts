@@ -2,7 +2,7 @@ interface HostRewritingProxy extends AsyncDisposable {
   readonly address: string
 }
 
-/** A reverse proxy whose server sees its own address as `Host`, as nginx does where it is not told otherwise. */
+/** A reverse proxy that sends the server its own address as `Host`, as nginx does by default. */
 export function startHostRewritingProxy(target: string): HostRewritingProxy {
   const proxy = Bun.serve({
     hostname: '127.0.0.1',

@@ -2,11 +2,11 @@ import type { Server } from 'bun'
 
 export interface ListServicePeer extends AsyncDisposable {
   readonly url: string
-  /** How often it was asked. */
+  /** How many requests it got. */
   readonly asked: () => number
 }
 
-/** A list service over real HTTP that answers as it is told. */
+/** A list service over real HTTP whose answers the test chooses. */
 export function listService(answer: (request: Request) => Response | Promise<Response>): ListServicePeer {
   let asked = 0
   const server: Server<undefined> = Bun.serve<undefined>({
@@ -24,7 +24,7 @@ export function listService(answer: (request: Request) => Response | Promise<Res
   }
 }
 
-/** The shape of the real one. */
+/** The shape of the real service's answer. */
 export function listAnswer(names: readonly string[]): Response {
   return Response.json({ message: Object.fromEntries(names.map(name => [name, []])), status: 'success' })
 }

@@ -3,7 +3,7 @@ import type { AnswerError, AnswerFailure } from '../../../src/models/chat-model.
 import { ask, openModel } from '../model-client.ts'
 import { type ModelCall, type Protocol, startModelServer } from './model-server.ts'
 
-/** The provider does the same to every call, before any piece. */
+/** Expects this failure when the provider refuses every call before the first piece. */
 export async function expectRefusal(
   protocol: Protocol,
   refuse: (call: ModelCall) => Promise<void>,

@@ -2,26 +2,26 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { z } from 'zod'
 
-/** A language model's service, as it is on the wire. One file each beside this one. */
+/** A language model's protocol on the wire. Each has its own file beside this one. */
 export interface Protocol {
-  /** What a client's settings say to reach a server of it. */
+  /** The client settings that reach a server with this protocol. */
   readonly environment: (address: string) => Record<string, string>
-  /** Where it is asked; anything else is not there. */
+  /** The request path; any other is 404. */
   readonly path: string
-  /** Throws for a request that is none. */
+  /** Throws if the request is malformed. */
   readonly read: (request: ModelRequest) => Asked
-  /** The frames of one answer, in the order in which they are asked for. */
+  /** The frames of one answer, in call order. */
   readonly answer: (model: string) => AnswerFrames
-  /** The body of a refusal. */
+  /** The body of an error response. */
   readonly refusal: (status: number, reason: RefusalReason) => unknown
 }
 
-/** How an answer ends, by the provider's account. */
+/** Why an answer ended, as the provider reports it. */
 export type Ending = 'whole' | 'too long' | 'withheld'
 
 interface RefusalReason {
   readonly message: string
-  /** The provider's own name for it, where it has one. */
+  /** The provider's own name for the error, if it has one. */
   readonly code: string | null
 }
 
@@ -31,7 +31,7 @@ interface ModelRequest {
   readonly body: unknown
 }
 
-/** What was asked, whichever way the protocol says it. */
+/** The question, however the protocol spells it. */
 interface Asked {
   readonly model: string
   readonly system: string
@@ -43,14 +43,14 @@ interface AnswerFrames {
   /** Before the first piece. */
   readonly begin: () => string
   readonly piece: (text: string) => string
-  /** A piece of what the model thinks, before it answers. */
+  /** A piece of the model's thoughts, before the answer. */
   readonly thought: (text: string) => string
   readonly end: (ending: Ending) => string
-  /** An error amid the answer, as an overloaded provider sends it. */
+  /** An error during the answer, as an overloaded provider sends it. */
   readonly failure: (message: string) => string
 }
 
-/** One call to the server. The test says what happens, step by step. */
+/** One call to the server. The test decides what happens, step by step. */
 export interface ModelCall extends Asked, ModelRequest {
   /** Sends a piece of the answer. */
   readonly send: (text: string) => Promise<void>
@@ -59,21 +59,21 @@ export interface ModelCall extends Asked, ModelRequest {
   readonly think: (text: string) => Promise<void>
   /** Ends the answer as the protocol ends one. */
   readonly finish: (ending?: Ending) => Promise<void>
-  /** Sends all of an answer. */
+  /** Sends a whole answer. */
   readonly answer: (...pieces: string[]) => Promise<void>
   /** Refuses the call, with the protocol's own error body. */
   readonly refuse: (status: number, refusal?: Refusal) => Promise<void>
   /** Answers with a body of any kind. */
   readonly reply: (status: number, headers: Record<string, string>, body: string) => Promise<void>
-  /** Sends this text as it is, within the answer. */
+  /** Sends this text unchanged, inside the answer. */
   readonly sendRaw: (text: string) => Promise<void>
-  /** Sends the protocol's error amid the answer. */
+  /** Sends the protocol's error during the answer. */
   readonly fail: (message?: string) => Promise<void>
-  /** Ends the response in good order, without the end of the answer. */
+  /** Ends the response cleanly, but without the end of the answer. */
   readonly breakOff: () => Promise<void>
   /** Cuts the connection. */
   readonly cut: () => void
-  /** Resolves when the client's connection is closed, by whomever. */
+  /** Resolves when the client's connection is closed, by either side. */
   readonly closed: Promise<void>
 }
 
@@ -87,11 +87,11 @@ export interface ModelServer extends AsyncDisposable {
   readonly environment: Record<string, string>
   /** All calls so far. */
   readonly calls: readonly ModelCall[]
-  /** The first call that was not handed out yet; waits for it. */
+  /** Waits for the first call that was not returned yet. */
   readonly nextCall: () => Promise<ModelCall>
 }
 
-/** Serves a protocol on a free port of this machine. */
+/** Serves a protocol on a free loopback port. */
 export async function startModelServer(protocol: Protocol): Promise<ModelServer> {
   const calls: ModelCall[] = []
   let handedOut = 0
@@ -128,7 +128,7 @@ export async function startModelServer(protocol: Protocol): Promise<ModelServer>
   }
 }
 
-/** An event of a stream, with its name where the protocol gives one. */
+/** An event of a stream, with its name if the protocol has one. */
 export function event(data: object, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`
 }

@@ -40,7 +40,7 @@ export const openaiResponses: Protocol = {
       status,
     })
     const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
-    // A thought is an output item of its own, before that of the text.
+    // A thought is its own output item, before the text's item.
     let items = 0
     let open: 'message' | 'reasoning' | null = null
     const item = () => ({

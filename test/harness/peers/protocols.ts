@@ -4,5 +4,5 @@ import type { Protocol } from './model-server.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
 
-/** Every protocol that a model is asked in. */
+/** Every protocol that the program speaks with models. */
 export const PROTOCOLS: readonly Protocol[] = [openaiChat, openaiResponses, anthropicMessages, googleGenerate]

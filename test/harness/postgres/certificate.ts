@@ -1,16 +1,16 @@
 import { join } from 'node:path'
 import { runAsDatabaseUser } from './programs.ts'
 
-/** What makes certificates, where the machine has it. */
+/** The program that creates certificates, if it is installed. */
 export const opensslPath = Bun.which('openssl')
 
 export interface Certificate {
-  /** The certificate, which is its own authority. */
+  /** The certificate, which is also its own authority. */
   readonly path: string
   readonly keyPath: string
 }
 
-/** Makes a certificate for a host's name, signed by itself, as the database's user. */
+/** Creates a self-signed certificate for a host name, owned by the database's user. */
 export async function makeCertificate(openssl: string, folder: string, host: string): Promise<Certificate> {
   const path = join(folder, `${host}.crt`)
   const keyPath = join(folder, `${host}.key`)

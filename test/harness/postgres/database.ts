@@ -5,11 +5,11 @@ export interface TestDatabase extends AsyncDisposable {
   readonly url: string
 }
 
-/** Makes an empty database beside the one of `serverUrl`. It is dropped when it is disposed of, whoever still uses it. */
+/** Creates an empty database on the same server. Disposing of it drops it, even if it is still in use. */
 export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
   await using sql = connected(serverUrl)
-  // The template that nobody connects to: a database that somebody uses cannot be copied.
+  // Nobody connects to this template: a database in use cannot be copied.
   await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE template0`)
   const url = new URL(serverUrl)
   url.pathname = name
@@ -23,7 +23,7 @@ export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
   }
 }
 
-/** One connection, to look at a database and to work on it beside the service. */
+/** One connection, to inspect or change a database beside the service. */
 export function connected(url: string): SQL {
   return new SQL(url, { max: 1, connection: { application_name: 'test' } })
 }

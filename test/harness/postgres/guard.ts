@@ -1,10 +1,10 @@
 import { spawn } from 'bun'
 
-/** A process that ends a server and removes its folder, when its standard input ends. */
+/** A process that stops a server and removes its folder when its standard input ends. */
 export type Guard = ReturnType<typeof startGuard>
 
 /**
- * Its input ends with the test process, if not before, so that no server is left when tests are killed.
+ * Its input ends with the test process at the latest, so no server is left when tests are killed.
  *
  * @param processFile whose first line is the server's process id, as long as it runs
  */

@@ -4,15 +4,15 @@ import { type Client, client } from '../client.ts'
 import { sample } from '../samples.ts'
 import { until } from '../until.ts'
 
-/** Clients of each kind that work at once. */
+/** How many clients of each kind work at once. */
 const CREATORS = 8
 const UPDATERS = 4
 const READERS = 4
 
-/** Each of so many products is deleted again by who created it. */
+/** One product in this many is deleted again by the client that created it. */
 const DELETED_OF = 5
 
-/** What a client waits for after an answer that told it to come back later; less than it was told, to be a burden. */
+/** Pause after an answer that asked the client to come back later: shorter than asked, to keep up the load. */
 const PAUSE_MS = 20
 
 const ACTIONS = ['create', 'update', 'delete', 'read', 'list'] as const
@@ -22,20 +22,20 @@ const ALL_PRODUCTS = '/products/?limit=1000000'
 
 const Product = z.object({ id: z.int(), name: z.string(), price: z.number() })
 
-/** An answer that a client got. */
+/** An answer to a client. */
 export interface Seen {
   readonly action: (typeof ACTIONS)[number]
   readonly status: number
   readonly retryAfter: string | null
-  /** When it came, of `performance.now()`. */
+  /** When it arrived, by `performance.now()`. */
   readonly at: number
   readonly waitedMs: number
 }
 
-/** What is known of a product that a client created, by its name, which is its own. */
+/** What is known of a product that a client created under a unique name. */
 interface Created {
   status: number
-  /** Ids that were acknowledged for it: one at most. */
+  /** Acknowledged ids: one at most. */
   id: number | null
   deletion: number | null
 }
@@ -43,13 +43,13 @@ interface Created {
 /** A product whose price counts its versions. */
 interface Updated {
   readonly id: number
-  /** The last version that was acknowledged. */
+  /** The last acknowledged version. */
   acknowledged: number
-  /** Versions that were sent and not acknowledged: each may have been stored, also late. */
+  /** Versions sent but not acknowledged: each may have been stored, even late. */
   readonly unsure: Set<number>
 }
 
-/** Clients that create, update, delete and read products all the time, and remember what they were told. */
+/** Clients that constantly create, update, delete and read products and remember every answer. */
 export class Load {
   readonly seen: Seen[] = []
   readonly #created = new Map<string, Created>()
@@ -64,7 +64,7 @@ export class Load {
     this.#clients = addresses.map(address => client(() => address))
   }
 
-  /** Starts to work on services of one database, each client on one after the other. */
+  /** Starts clients on services that share a database; each client uses one service after the other. */
   static async start(addresses: readonly string[]): Promise<Load> {
     const load = new Load(addresses)
     for (let number = 0; number < UPDATERS; number += 1) {
@@ -78,13 +78,13 @@ export class Load {
     return load
   }
 
-  /** Resolves when actions of each kind have succeeded that were begun from now on. */
+  /** Resolves when an action of each kind that starts after this call has succeeded. */
   async succeeded(): Promise<void> {
     const begin = performance.now()
     await until(() => ACTIONS.every(action => this.#last(action, 200) >= begin))
   }
 
-  /** Resolves when a read and a write were told, from now on, that the database is not there. */
+  /** Resolves when a read and a write that start after this call have been told that the database is unavailable. */
   async refused(): Promise<void> {
     const begin = performance.now()
     const told = (action: Seen['action']) =>
@@ -92,7 +92,7 @@ export class Load {
     await until(() => told('read') && (told('create') || told('update')))
   }
 
-  /** Stops when all have their answers. Throws when a client's connection was cut. */
+  /** Stops once all clients have their answers. Throws if a client's connection was cut. */
   async stop(): Promise<void> {
     this.#stopped = true
     await Promise.all(this.#working)
@@ -104,14 +104,14 @@ export class Load {
     await Promise.allSettled(this.#working)
   }
 
-  /** How often each status came. */
+  /** How often each status occurred. */
   counts(): Record<string, number> {
     const counts: Record<string, number> = {}
     for (const { status } of this.seen) counts[status] = (counts[status] ?? 0) + 1
     return counts
   }
 
-  /** Clients have seen success, or been asked to come back: nothing else, since nobody deletes what another works on. */
+  /** Clients saw only success or a request to come back later, because nobody deletes what another client works on. */
   expectGoodAnswers(): void {
     for (const { action, status, retryAfter } of this.seen) {
       expect([200, 503], action).toContain(status)
@@ -119,7 +119,7 @@ export class Load {
     }
   }
 
-  /** What was acknowledged is stored, once; what was not is stored once at most. */
+  /** Everything acknowledged is stored exactly once, everything else at most once. */
   async expectNothingLost(api: Client): Promise<void> {
     const stored = z.array(Product).parse((await api.get(ALL_PRODUCTS)).body)
     const idsByName = Map.groupBy(stored, ({ name }) => name)
@@ -136,7 +136,7 @@ export class Load {
     }
   }
 
-  /** When the last action of a kind was begun that was answered so. */
+  /** When the last action of a kind with such an answer started. */
   #last(action: Seen['action'], status: number): number {
     const last = this.seen.findLast(seen => seen.action === action && seen.status === status)
     return last === undefined ? Number.NEGATIVE_INFINITY : last.at - last.waitedMs
@@ -147,7 +147,7 @@ export class Load {
       while (!this.#stopped) await work()
     }
     const done = working()
-    // Who stops the load hears of it.
+    // Whoever stops the load gets the error.
     done.catch(() => {})
     this.#working.push(done)
   }

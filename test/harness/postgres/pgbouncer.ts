@@ -8,7 +8,7 @@ import { freePort } from './port.ts'
 import { databaseUser } from './programs.ts'
 import { type PostgresServer, urlAt } from './server.ts'
 
-/** Debian's PgBouncer, where the machine has it; it is not on the path of each user. */
+/** Debian's PgBouncer, if it is installed; it is not on every user's path. */
 export const pgbouncerPath = Bun.which('pgbouncer', { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` })
 
 export interface PgBouncer extends AsyncDisposable {
@@ -16,7 +16,7 @@ export interface PgBouncer extends AsyncDisposable {
   readonly log: () => string
 }
 
-/** Starts PgBouncer in transaction mode: each transaction gets whichever connection is free, and no session is kept. */
+/** Starts PgBouncer in transaction mode: each transaction gets any free connection, and there are no sessions. */
 export async function startPgBouncer(
   path: string,
   server: PostgresServer,

@@ -1,14 +1,14 @@
 import { createServer } from 'node:net'
 
 /**
- * Below the ports that a system gives to outgoing connections, so that a server finds its own again
+ * Below the ports that systems use for outgoing connections, so that a server's port is still free
  * when it restarts.
  */
 const LOWEST_PORT = 20_000
 const PORTS = 12_000
 const PORT_TRIES = 20
 
-/** A port of loopback that nobody listens on, for a program that cannot take a free one by itself. */
+/** A free loopback port, for a program that cannot choose one by itself. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORT_TRIES; tries += 1) {
     const port = LOWEST_PORT + Math.floor(Math.random() * PORTS)

@@ -6,9 +6,9 @@ import { connected } from './database.ts'
 import { pgbouncerPath, startPgBouncer } from './pgbouncer.ts'
 import { PostgresServer } from './server.ts'
 import { caughtUp, pauseReplay, promote, resumeReplay, startStandby } from './standby.ts'
-import { openAddress } from './tcp-proxy.ts'
+import { openTcpProxy } from './tcp-proxy.ts'
 
-/** What the other tests take for granted of the servers that they run against. */
+/** What the other tests assume about the servers that they use. */
 
 const open = new AsyncDisposableStack()
 let server: PostgresServer
@@ -70,7 +70,7 @@ test('a paused PostgreSQL server keeps its connections and answers when it goes 
 
 test('a standby shows what its primary writes, lags when told to, and takes its place behind a proxy', async () => {
   await using standby = await startStandby(server, { name: 'standby' })
-  await using address = await openAddress(server.port)
+  await using address = await openTcpProxy(server.port)
   await using sql = connected(address.url('postgres'))
   await sql`INSERT INTO notes VALUES ('one')`
   await caughtUp(standby, server)
@@ -97,7 +97,7 @@ test('a standby shows what its primary writes, lags when told to, and takes its 
 })
 
 test('a proxy refuses connections, and passes on what it held back', async () => {
-  await using address = await openAddress(server.port)
+  await using address = await openTcpProxy(server.port)
   await using sql = connected(address.url('postgres'))
   await sql`SELECT 1`
   address.freeze()

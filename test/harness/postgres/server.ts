@@ -8,11 +8,11 @@ import { type Guard, startGuard } from './guard.ts'
 import { freePort } from './port.ts'
 import { databaseUser, postgresHome, runAsDatabaseUser } from './programs.ts'
 
-/** A superuser with a password, as a real server has one. */
+/** A superuser with a password, as on a real server. */
 const USER = 'stockroom'
 const PASSWORD = 'a secret of the tests'
 
-/** A file system in memory, where the system has one, and what has to be free in it for a server. */
+/** A file system in memory, if there is one, and the space that a server needs there. */
 const MEMORY = '/dev/shm'
 const MEMORY_FREE_BYTES = 2_147_483_648
 
@@ -20,34 +20,34 @@ const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   shared_buffers: '32MB',
-  // In the data folder, so that nothing is left of a server that was killed.
+  // In the data folder, so a killed server leaves nothing behind.
   dynamic_shared_memory_type: 'mmap',
   wal_keep_size: '128MB',
 }
 
-/** Loses what it has acknowledged when the machine loses power, which is fine for most tests, and spares them the disk. */
+/** Without fsync: faster, and a test need not survive a power failure. */
 const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB' }
 
 export interface ServerOptions {
-  /** Whether what it acknowledges is on a disk, as it is in earnest. */
+  /** Whether commits are written to a disk before they are acknowledged, as in production. */
   readonly durable?: boolean
-  /** Where its folder is made, in place of where the system keeps what is temporary. */
+  /** The parent of its folder, in place of the system's temporary folder. */
   readonly directory?: string
   /** Parameters of PostgreSQL's configuration, by name. */
   readonly settings?: Readonly<Record<string, string>>
-  /** What a server is made of, in place of an empty one: copies its data into the folder `data`. */
+  /** Fills the folder `data` of a new server, in place of `initdb`. */
   readonly data?: (data: string) => Promise<void>
 }
 
 /**
- * One real PostgreSQL server with a data folder of its own, on a free port of loopback.
+ * A real PostgreSQL server with its own data folder, on a free loopback port.
  *
- * A process stands guard over it that ends it and removes its folder when it is disposed of, or when the test process
- * ends in whatever way.
+ * A guard process stops it and removes its folder when it is disposed of, or when the test process
+ * ends, however it ends.
  */
 export class PostgresServer implements AsyncDisposable {
   readonly port: number
-  /** Where it keeps its data, its log, and what belongs to it. */
+  /** The folder with its data, log and settings. */
   readonly folder: string
   readonly #home: string
   readonly #settings: Record<string, string>
@@ -63,10 +63,10 @@ export class PostgresServer implements AsyncDisposable {
     this.#guard = startGuard(folder, join(folder, 'data/postmaster.pid'))
   }
 
-  /** Makes a server and starts it. */
+  /** Creates a server and starts it. */
   static async start({ durable = false, directory, settings = {}, data }: ServerOptions = {}): Promise<PostgresServer> {
     const folder = temporaryFolder(directory ?? (durable ? undefined : folderInMemory())).path
-    // Its user's work is in `data` alone, but it has to come by.
+    // Its user works only in `data`, but must be able to reach it.
     chmodSync(folder, 0o777)
     const server = new PostgresServer(folder, postgresHome(folder), await freePort(), {
       ...(durable ? {} : FORGETFUL),
@@ -90,12 +90,12 @@ export class PostgresServer implements AsyncDisposable {
     return urlAt(this.port, database)
   }
 
-  /** What it has logged so far. */
+  /** Its log so far. */
   log(): string {
     return readFileSync(join(this.folder, 'log'), 'utf8')
   }
 
-  /** Starts it on the port and the data that it had, and waits until it takes connections. */
+  /** Starts it on the same port and data and waits until it accepts connections. */
   async start(): Promise<void> {
     const settings = Object.entries({ ...this.#settings, port: this.port }).flatMap(([name, value]) => [
       '-c',
@@ -119,8 +119,8 @@ export class PostgresServer implements AsyncDisposable {
   }
 
   /**
-   * `fast` rolls back what runs, cuts connections and writes all to the disk; `immediate` does as little as a crash does,
-   * so that the next start recovers from the log.
+   * `fast` rolls back transactions, closes connections and writes everything to disk; `immediate` acts like a crash,
+   * so the next start recovers from the log.
    */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     this.#process?.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
@@ -132,11 +132,11 @@ export class PostgresServer implements AsyncDisposable {
     await this.start()
   }
 
-  /** Stops all its processes where they are: connections stay open, and nothing answers. */
+  /** Pauses all its processes: connections stay open, and nothing answers. */
   pause(): void {
     const server = this.#process?.pid
     if (server === undefined) throw new Error('the server does not run')
-    // It first, so that it makes no more children.
+    // The parent first, so that it starts no more children.
     process.kill(server, 'SIGSTOP')
     const children = childrenOf(server)
     for (const child of children) process.kill(child, 'SIGSTOP')
@@ -147,7 +147,7 @@ export class PostgresServer implements AsyncDisposable {
     for (const id of this.#paused.splice(0)) process.kill(id, 'SIGCONT')
   }
 
-  /** Cuts all connections of clients, as an administrator does; answers how many. */
+  /** Cuts all client connections, as an administrator does, and returns how many. */
   async cutConnections(): Promise<number> {
     const [{ count } = { count: 0 }] = await this.ask<{ count: number }>(
       (sql: SQL) => sql`
@@ -157,13 +157,13 @@ export class PostgresServer implements AsyncDisposable {
     return count
   }
 
-  /** Asks the server something over a connection of its own. */
+  /** Queries the server over a separate connection. */
   async ask<Row>(question: (sql: SQL) => PromiseLike<Row[]>): Promise<Row[]> {
     await using sql = connected(this.url())
     return await question(sql)
   }
 
-  /** Changes a parameter while it runs. */
+  /** Changes a parameter of the running server. */
   async set(name: string, value: string): Promise<void> {
     await using sql = connected(this.url())
     await sql.unsafe(`ALTER SYSTEM SET ${name} = '${value}'`)
@@ -171,7 +171,7 @@ export class PostgresServer implements AsyncDisposable {
     await until(async () => (await sql.unsafe(`SHOW ${name}`))[0][name] === value)
   }
 
-  /** What PostgreSQL puts into its lock file for whoever waits for it. */
+  /** The status in PostgreSQL's lock file, such as `ready`. */
   #status(): string {
     try {
       return readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')[7]?.trim() ?? ''
@@ -197,7 +197,7 @@ function folderInMemory(): string | undefined {
   }
 }
 
-/** The address of a database at a port of loopback, with the user and the password that each server of the tests has. */
+/** The address of a database at a loopback port, with the user and password of all test servers. */
 export function urlAt(port: number, database: string): string {
   return `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`
 }
@@ -214,7 +214,7 @@ async function initialize(home: string, folder: string, data: string): Promise<v
   ])
 }
 
-/** An empty folder that belongs to the database's user alone, as PostgreSQL wants it. */
+/** An empty folder that only the database's user may access, as PostgreSQL requires. */
 async function makeOwnFolder(path: string): Promise<void> {
   await runAsDatabaseUser(['mkdir', '-m', '700', path])
 }

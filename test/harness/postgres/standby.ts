@@ -4,13 +4,13 @@ import { runAsDatabaseUser } from './programs.ts'
 import { PostgresServer, type ServerOptions, urlAt } from './server.ts'
 
 interface StandbyOptions extends Omit<ServerOptions, 'data'> {
-  /** Its name at the primary, as `synchronous_standby_names` takes it. */
+  /** Its name for the primary's `synchronous_standby_names`. */
   readonly name: string
-  /** The port where it finds its primary, if that is not the primary's own. */
+  /** The port at which it reaches its primary, if not the primary's own. */
   readonly from?: number
 }
 
-/** Starts a hot standby: a copy of a server that runs, which follows it by streaming replication and answers reads. */
+/** Starts a hot standby: a copy of a running server that follows it by streaming replication and answers reads. */
 export async function startStandby(
   primary: PostgresServer,
   { name, from = primary.port, settings = {}, ...options }: StandbyOptions,
@@ -27,12 +27,12 @@ export async function startStandby(
   return standby
 }
 
-/** Makes a standby the primary, of a new timeline. The one that it followed must have stopped. */
+/** Promotes a standby. Its primary must have stopped. */
 export async function promote(standby: PostgresServer): Promise<void> {
   await standby.ask(sql => sql`SELECT pg_promote()`)
 }
 
-/** Lets it receive what its primary writes and show nothing of it, as one that lags. */
+/** Lets it receive its primary's writes without showing them, like a standby that lags. */
 export async function pauseReplay(standby: PostgresServer): Promise<void> {
   await standby.ask(sql => sql`SELECT pg_wal_replay_pause()`)
   await until(async () => {
@@ -45,7 +45,7 @@ export async function resumeReplay(standby: PostgresServer): Promise<void> {
   await standby.ask(sql => sql`SELECT pg_wal_replay_resume()`)
 }
 
-/** Resolves when the standby shows all that its primary has written so far. */
+/** Resolves when the standby shows everything its primary has written so far. */
 export async function caughtUp(standby: PostgresServer, primary: PostgresServer): Promise<void> {
   const [{ written } = { written: '' }] = await primary.ask<{ written: string }>(
     sql => sql`SELECT pg_current_wal_lsn()::text AS written`,
@@ -58,9 +58,9 @@ export async function caughtUp(standby: PostgresServer, primary: PostgresServer)
   })
 }
 
-/** Copies the folder while the server runs. What it writes meanwhile, the copy takes from the log of the server. */
+/** Copies the folder while the server runs. The copy takes concurrent writes from the server's log. */
 async function copyData(primary: PostgresServer, data: string): Promise<void> {
-  // One connection, since a backup belongs to that which has started it.
+  // One connection, because a backup belongs to the connection that started it.
   await using sql = connected(primary.url())
   await sql`SELECT pg_backup_start('standby', fast => true)`
   await runAsDatabaseUser(['cp', '-R', '-p', primary.data, data])

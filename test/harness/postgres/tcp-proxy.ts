@@ -2,31 +2,31 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { urlAt } from './server.ts'
 
-/** An address behind which servers come and go, as one of a cluster does. */
-export interface Address extends AsyncDisposable {
+/** A TCP proxy at a fixed address, behind which servers come and go as in a cluster. */
+export interface TcpProxy extends AsyncDisposable {
   readonly port: number
   readonly url: (database: string) => string
-  /** Sends connections that are opened from now on to another server. */
+  /** Sends new connections to another server. */
   readonly switchTo: (port: number) => void
-  /** Cuts all connections that are open. */
+  /** Cuts all open connections. */
   readonly cut: () => void
-  /** Takes no connections from now on; those that are open stay so. */
+  /** Refuses new connections; open ones stay open. */
   readonly refuse: () => Promise<void>
-  /** Takes connections again. */
+  /** Accepts connections again. */
   readonly accept: () => Promise<void>
-  /** Takes connections and bytes, and passes nothing on in either direction. */
+  /** Accepts connections and bytes, and passes nothing on in either direction. */
   readonly freeze: () => void
-  /** Passes on what was held back. */
+  /** Passes on everything held back. */
   readonly thaw: () => void
-  /** Passes on new connections alone; those from before stay silent, as when a machine was lost and replaced. */
+  /** Passes on new connections only; older ones stay silent, as when a machine is lost and replaced. */
   readonly replace: () => void
-  /** How many connections of clients were opened so far. */
+  /** How many client connections were opened so far. */
   readonly connections: () => number
 }
 
-/** Opens an address on a free port of loopback, in front of a server at another one. */
-export async function openAddress(target: number): Promise<Address> {
-  /** Connections of clients that lead nowhere yet. */
+/** Opens a proxy on a free loopback port, in front of a server at another port. */
+export async function openTcpProxy(target: number): Promise<TcpProxy> {
+  /** Client connections without a server connection yet. */
   const held = new Set<Socket>()
   const sockets = new Set<Socket>()
   let frozen = false

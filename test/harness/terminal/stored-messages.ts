@@ -11,7 +11,7 @@ interface StoredMessage {
   readonly sent_at: number
 }
 
-/** All messages of a database, as they stand in its tables. */
+/** All messages of a database, as its tables have them. */
 export function storedMessages({ databaseUrl }: TalkPlace): Promise<readonly StoredMessage[]> {
   const select = isSqlite(databaseUrl)
     ? 'SELECT room, sender, text, sent_at FROM messages'
@@ -23,7 +23,7 @@ export function storedAccounts({ databaseUrl }: TalkPlace): Promise<readonly obj
   return rowsOf(databaseUrl, 'SELECT username, password_sha256 FROM accounts')
 }
 
-/** Whether a text is anywhere in the files of a database, or in the tables of one that is on a server. */
+/** Whether a text is anywhere in an SQLite database's files or a PostgreSQL database's tables. */
 export async function isStored(text: string, { databaseUrl }: TalkPlace): Promise<boolean> {
   if (isSqlite(databaseUrl)) {
     const folder = dirname(databaseUrl.slice('sqlite:'.length))

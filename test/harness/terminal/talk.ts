@@ -13,20 +13,20 @@ export const CTRL_D = '\x04'
 export const ALT_ENTER = '\x1b\r'
 export const UP = '\x1b[A'
 
-/** Somebody at a terminal, talking. The terminal is emulated, so that what is compared is what one would see. */
+/** A user of `stockroom talk` at an emulated terminal, so tests compare what a user would see. */
 export interface Session extends AsyncDisposable {
   readonly type: (keys: string) => void
-  /** As a terminal pastes: with its marks, if the program has asked for them. */
+  /** Pastes as a terminal does: with paste markers if the program asked for them. */
   readonly paste: (text: string) => void
   readonly resize: (columns: number) => void
-  /** All rows so far, also those that have scrolled away, without the blanks at their ends. */
+  /** All rows so far, including those that scrolled away, without trailing blanks. */
   readonly screen: () => string
-  /** The bytes that came, as text. */
+  /** The received bytes, as text. */
   readonly received: () => string
-  /** Waits until the screen has the text, or matches. */
+  /** Waits until the screen contains the text or matches the pattern. */
   readonly shows: (expected: string | RegExp) => Promise<void>
   readonly processId: number
-  /** The exit status; null when a signal killed it. */
+  /** The exit status; null if a signal killed it. */
   readonly ended: Promise<number | null>
   readonly kill: (signal: 'SIGKILL' | 'SIGHUP' | 'SIGTERM') => Promise<void>
 }
@@ -36,7 +36,7 @@ interface Size {
   readonly rows?: number
 }
 
-/** Starts `stockroom` with a terminal of its own. */
+/** Starts `stockroom` with its own terminal. */
 export function startAtTerminal(
   argv: readonly string[],
   { columns = 80, rows = 60, ...surroundings }: Surroundings & Size = {},
@@ -53,7 +53,7 @@ export function startAtTerminal(
       name: 'xterm-256color',
       data: (_, bytes) => {
         received += decoder.decode(bytes, { stream: true })
-        // A copy: the runtime uses the bytes again.
+        // A copy, because the runtime reuses the buffer.
         emulator.write(bytes.slice())
       },
       exit: () => closed.resolve(),
@@ -120,7 +120,7 @@ function screenOf({ buffer }: Emulator): string {
   return rows.join('\n').trimEnd()
 }
 
-/** A database, a model server that answers as the test says, and `stockroom talk` with them. */
+/** A database, a model server that the test controls, and `stockroom talk` with them. */
 export interface TalkPlace extends AsyncDisposable {
   readonly folder: string
   readonly databaseUrl: string
@@ -129,9 +129,9 @@ export interface TalkPlace extends AsyncDisposable {
   readonly model: ModelServer
   /** At a terminal. */
   readonly sit: (options?: Surroundings & Size & { readonly flags?: readonly string[] }) => Session
-  /** The same, registered or logged in with the password `sesame`, and asked for a prompt. */
+  /** The same, after registering or logging in with the password `sesame`, at the first prompt. */
   readonly enter: (user: string, options?: Surroundings & Size) => Promise<Session>
-  /** In pipes, with these lines as the whole input. */
+  /** Runs with pipes, with these lines as the whole input. */
   readonly pipe: (lines: readonly string[], flags?: readonly string[], surroundings?: Surroundings) => Promise<Run>
 }
 
@@ -143,7 +143,7 @@ export async function talkPlace({ freshDatabase }: Engine = sqlite): Promise<Tal
   return talkPlaceOn(url, opened.move())
 }
 
-/** The same on a database that is there; what is opened goes with it. */
+/** The same on an existing database; everything in `open` is closed with it. */
 export async function talkPlaceOn(
   databaseUrl: string,
   open: AsyncDisposableStack = new AsyncDisposableStack(),
@@ -179,6 +179,6 @@ export async function talkPlaceOn(
   return place
 }
 
-/** The lines of somebody who registers, or has registered before. */
+/** The input lines that register a user or log one in. */
 export const register = (user: string) => ['R', user, PASSWORD]
 export const logIn = (user: string) => ['L', user, PASSWORD]

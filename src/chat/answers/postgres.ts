@@ -1,11 +1,11 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { IN_PROGRESS } from '../in-progress.ts'
 import type { AnswerRepository } from './repository.ts'
 import {
   type AnswerRow,
   failureOf,
   type HeartbeatRow,
   heartbeatReply,
-  IN_PROGRESS,
   type InProgressRow,
   inProgress,
   storedAnswer,

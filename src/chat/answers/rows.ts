@@ -1,8 +1,5 @@
 import type { Ending, HeartbeatReply, InProgress, StoredAnswer } from './repository.ts'
 
-/** SQL for both engines: whether an answer has not ended. */
-export const IN_PROGRESS = "state IN ('waiting', 'running')"
-
 interface StateRow {
   readonly state: 'waiting' | 'running' | Ending['state']
   readonly failure: string | null

@@ -1,11 +1,11 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
+import { IN_PROGRESS } from '../in-progress.ts'
 import type { AnswerRepository, Ending } from './repository.ts'
 import {
   type AnswerRow,
   failureOf,
   type HeartbeatRow,
   heartbeatReply,
-  IN_PROGRESS,
   type InProgressRow,
   inProgress,
   storedAnswer,

@@ -1,5 +1,5 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { IN_PROGRESS } from '../answers/rows.ts'
+import { IN_PROGRESS } from '../in-progress.ts'
 import type { PromptRepository } from './repository.ts'
 import { RECENT_MS, RECENT_UNANSWERED_MS } from './retention.ts'
 

@@ -1,7 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { cors } from 'hono/cors'
 import { finishApp } from '../server/app.ts'
-import type { RequestScope } from '../server/requests.ts'
+import type { RequestScope, ServedApp } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { addCategories } from './categories/routes.ts'
 import { addInterfaceDescription } from './openapi/routes.ts'
@@ -19,19 +19,32 @@ export interface CatalogOptions {
   readonly corsOrigins: readonly string[]
 }
 
-/** The store catalog service. It listens nowhere: `fetch` answers a request. */
-export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Catalog {
-  const catalog: Catalog = new OpenAPIHono<{ Bindings: RequestScope }>(routing())
-  if (corsOrigins.length > 0) {
+/** The store catalog service. It listens nowhere. */
+export function createCatalog({ repositories, corsOrigins }: CatalogOptions): ServedApp {
+  const app = new OpenAPIHono<{ Bindings: RequestScope }>(routing())
+  const catalog: Catalog = { app, operations: new Map() }
+  const hasCors = corsOrigins.length > 0
+  if (hasCors) {
     const exposeHeaders = ['Link', 'X-Request-Id', 'Retry-After']
-    catalog.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))
+    app.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))
   }
   addCategories(catalog, repositories.categories)
   addProducts(catalog, repositories.products)
   addReviews(catalog, repositories.reviews)
   addUsers(catalog, repositories.users, passwordHasher())
-  addInterfaceDescription(catalog)
-  addSlashRedirects(catalog)
-  finishApp(catalog, repositories.probe)
-  return catalog
+  addInterfaceDescription(app)
+  addSlashRedirects(app)
+  finishApp(app, repositories.probe)
+  return {
+    fetch: app.fetch,
+    routes: app.routes,
+    // The header that lets pages of other origins read a response is added by the app.
+    ...(!hasCors && { direct: catalog.operations }),
+    cacheControl,
+  }
+}
+
+/** Personal data may not be kept by any cache, neither a resource nor an error about it. */
+function cacheControl(route: string): string | null {
+  return route.startsWith('/users/') ? 'no-store' : null
 }

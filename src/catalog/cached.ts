@@ -1,3 +1,4 @@
+import { type Awaitable, whenThere } from '../awaitable.ts'
 import type { Change } from '../database/change.ts'
 import type { StoredResource, TableName, Values } from './storage/resource.ts'
 import { nestedObjects } from './storage/shape.ts'
@@ -21,7 +22,7 @@ export interface ChangeSource {
    * What `look` finds at a moment at which the listener knows of every commit that was acknowledged before the call; `null`
    * if that cannot be told.
    */
-  current<Result>(look: () => Result): Result | Promise<Result | null>
+  current<Result>(look: () => Result): Awaitable<Result | null>
 }
 
 interface Entry {
@@ -84,12 +85,13 @@ export class RepresentationCache {
     const get = (id: number) => this.#get(entries, id, isGood)
     return {
       ...table,
-      find: async id => {
-        if (get(id)) {
-          const found = await this.#source.current(() => get(id))
-          if (found) return found
-        }
-        return table.find(id, keep)
+      find: id => {
+        const read = () => table.find(id, keep)
+        if (!get(id)) return read()
+        return whenThere(
+          this.#source.current(() => get(id)),
+          found => found ?? read(),
+        )
       },
       page: async (scope, range) => {
         let cached: (Found | undefined)[] = []

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../awaitable.ts'
 import { BusyError } from '../busy-error.ts'
 import { ByteBudget } from '../byte-budget.ts'
 import { BODY_MAX_BYTES } from './validation/request.ts'
@@ -11,7 +12,7 @@ const LARGE_BODIES_MAX_BYTES = 67_108_864
 const bodies = new ByteBudget(LARGE_BODIES_MAX_BYTES)
 
 /** Answers a request whose body has been read. Rejects with a `BusyError` if it is large and too many such are under way. */
-export async function withinBodies(request: Request, answer: () => Promise<Response>): Promise<Response> {
+export async function withinBodies(request: Request, answer: () => Awaitable<Response>): Promise<Response> {
   const bytes = Number(request.headers.get('Content-Length') ?? BODY_MAX_BYTES)
   if (bytes <= LARGE_BODY_BYTES) return answer()
   if (bodies.isSpent) throw new BusyError('Too many large requests are under way')

@@ -1,13 +1,16 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
-import type { Context } from 'hono'
-import type { RequestScope } from '../server/requests.ts'
+import type { Awaitable } from '../awaitable.ts'
+import type { DirectRoutes, RequestScope } from '../server/requests.ts'
 import { withinBodies } from './large-bodies.ts'
 import type { ResourceName } from './storage/resource.ts'
 import { HTTPValidationError, type ValidationError } from './validation/errors.ts'
-import { type Input, readRequest } from './validation/request.ts'
+import { type Input, type Read, requestReader } from './validation/request.ts'
 
-export type Catalog = OpenAPIHono<{ Bindings: RequestScope }>
-export type CatalogContext = Context<{ Bindings: RequestScope }>
+/** The service: operations, which the runtime's router calls without a detour, and an app for all other requests. */
+export interface Catalog {
+  readonly app: OpenAPIHono<{ Bindings: RequestScope }>
+  readonly operations: DirectRoutes
+}
 
 /** One operation's contract: it validates requests, types the handler, and is what `/openapi.json` shows. */
 export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
@@ -19,8 +22,6 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly summary: string
   readonly path: Path
   readonly query: Query
-  /** Query parameters that are understood and validated, but not in the interface description. */
-  readonly undescribed?: readonly (keyof Query['shape'] & string)[]
   readonly body: Body
   /** The body of a 200. */
   readonly answer: z.ZodType
@@ -28,45 +29,51 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly absent: readonly ResourceName[]
 }
 
-export const noParameters = z.object({})
+/** What most contracts share, to be spread into them: no parameters, no body, no 404. */
+export const noInput = { path: z.object({}), query: z.object({}), body: z.undefined(), absent: [] } as const
+
+/** Query parameters that are understood and validated, but that the specified interface description does not have. */
+const UNDESCRIBED = ['after_id']
 
 /** Adds the operation to the service and to its description. The handler gets a request that fulfils the contract. */
 export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
-  catalog: Catalog,
+  { app, operations }: Catalog,
   contract: Contract<Path, Query, Body>,
-  handler: (input: Input<Path, Query, Body>, context: CatalogContext) => Promise<Response>,
+  handler: (input: Input<Path, Query, Body>, scope: RequestScope) => Awaitable<Response>,
 ): void {
-  describe(catalog, contract)
-  const hasBody = !(contract.body instanceof z.ZodUndefined)
-  catalog.on(contract.method, honoPath(contract.url), async context => {
-    const read = await readRequest(contract, context.req.param(), context.req.raw)
-    if ('errors' in read) return invalid(read.errors)
-    const answer = () => handler(read.value, context)
-    return hasBody ? withinBodies(context.req.raw, answer) : answer()
-  })
+  app.openAPIRegistry.registerPath(description(contract))
+  const read = requestReader(contract)
+  const handle = (request: Request, scope: RequestScope) => {
+    const answer = (input: Read<Input<Path, Query, Body>>) =>
+      'errors' in input ? invalid(input.errors) : handler(input.value, scope)
+    const input = read(request, scope.matched.parameters)
+    return input instanceof Promise ? input.then(later => withinBodies(request, () => answer(later))) : answer(input)
+  }
+  const route = contract.url.replaceAll(/\{(\w+)\}/g, ':$1')
+  operations.set(route, { ...operations.get(route), [contract.method.toUpperCase()]: handle })
+  app.on(contract.method, route, context => handle(context.req.raw, context.env))
 }
 
 function invalid(detail: readonly ValidationError[]): Response {
   return new Response(JSON.stringify({ detail }), { status: 422, headers: { 'Content-Type': 'application/json' } })
 }
 
-function honoPath(url: string): string {
-  return url.replaceAll(/\{(\w+)\}/g, ':$1')
-}
-
-function describe<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
-  catalog: Catalog,
-  contract: Contract<Path, Query, Body>,
-): void {
-  const undescribed: readonly string[] = contract.undescribed ?? []
-  const query = Object.entries<z.ZodType>(contract.query.shape).filter(([name]) => !undescribed.includes(name))
+function description<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>({
+  operationId,
+  method,
+  url,
+  tag,
+  summary,
+  ...contract
+}: Contract<Path, Query, Body>) {
+  const query = Object.entries<z.ZodType>(contract.query.shape).filter(([name]) => !UNDESCRIBED.includes(name))
   const missing = contract.absent.map(resource => `${resource} not found`).join(', or ')
-  catalog.openAPIRegistry.registerPath({
-    operationId: contract.operationId,
-    method: contract.method,
-    path: contract.url,
-    tags: [contract.tag],
-    summary: contract.summary,
+  return {
+    operationId,
+    method,
+    path: url,
+    tags: [tag],
+    summary,
     request: {
       params: contract.path,
       query: z.object(Object.fromEntries(query)),
@@ -84,5 +91,5 @@ function describe<Path extends z.ZodObject, Query extends z.ZodObject, Body exte
       }),
       422: { description: 'Validation Error', content: { 'application/json': { schema: HTTPValidationError } } },
     },
-  })
+  }
 }

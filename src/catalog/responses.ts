@@ -1,5 +1,6 @@
+import { type Awaitable, whenThere } from '../awaitable.ts'
 import { detailResponse } from '../server/errors.ts'
-import type { CatalogContext } from './operation.ts'
+import type { RequestScope } from '../server/requests.ts'
 import type { Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
 import type { Absent } from './storage/store.ts'
@@ -20,17 +21,19 @@ export function jsonTextResponse(json: string, headers?: Readonly<Record<string,
  * `restOf` makes the path from the id of the last item shown.
  */
 export function resourceResponse(
-  context: CatalogContext,
+  scope: RequestScope,
   name: ResourceName,
-  found: Representation | Absent | null,
+  found: Awaitable<Representation | Absent | null>,
   restOf?: (cutAfterId: number) => string,
-): Response {
-  if (!found) return notFound(name)
-  if ('absent' in found) return notFound(found.absent)
-  const { json, cutAfterId, rest, release } = found
-  const headers = cutAfterId === null || !restOf ? undefined : { Link: `<${restOf(cutAfterId)}>; rel="more"` }
-  if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonTextResponse(json, headers)
-  return streamedResponse(textsOf(json, rest), context, { headers, ended: release })
+): Awaitable<Response> {
+  return whenThere(found, representation => {
+    if (!representation) return notFound(name)
+    if ('absent' in representation) return notFound(representation.absent)
+    const { json, cutAfterId, rest, release } = representation
+    const headers = cutAfterId === null || !restOf ? undefined : { Link: `<${restOf(cutAfterId)}>; rel="more"` }
+    if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonTextResponse(json, headers)
+    return streamedResponse(textsOf(json, rest), scope, { headers, ended: release })
+  })
 }
 
 async function* textsOf(json: string, rest?: () => AsyncIterable<string>): AsyncGenerator<string> {

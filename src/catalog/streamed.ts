@@ -1,7 +1,7 @@
 import { BusyError } from '../busy-error.ts'
 import { ByteBudget } from '../byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
-import type { CatalogContext } from './operation.ts'
+import type { RequestScope } from '../server/requests.ts'
 import { CHUNK_MAX_CHARACTERS } from './storage/listing.ts'
 
 /** A reader of a long answer that takes nothing for so long is cut. */
@@ -30,14 +30,14 @@ interface StreamedResponseOptions {
  */
 export function streamedResponse(
   texts: AsyncIterable<string>,
-  context: CatalogContext,
+  { request, requestId, server }: RequestScope,
   { headers, ended }: StreamedResponseOptions,
 ): Response {
-  const { raw, method } = context.req
-  if (method === 'GET' && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
-  context.env.server.timeout(raw, READER_IDLE_SECONDS)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
+  server.timeout(request, READER_IDLE_SECONDS)
   const body = jsonStream(texts[Symbol.asyncIterator](), {
-    failed: error => logFailure(error, context.env.requestId),
+    failed: error => logFailure(error, requestId),
     ended,
   })
   return new Response(body, { headers: { 'Content-Type': 'application/json', ...headers } })

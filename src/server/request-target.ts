@@ -23,6 +23,8 @@ const NO_ROUTE: MatchedRoute = { route: '//', parameters: {} }
 
 /** Reads the target of the requests that match one route of the runtime's router. */
 export interface SentTarget {
+  /** The app's route; an empty string if none matches. */
+  readonly route: string
   readonly matched: (request: RoutedRequest) => MatchedRoute
   /** The path as the client sent it. */
   readonly loggedPath: (request: RoutedRequest) => string
@@ -40,12 +42,16 @@ export function routeTable<Handler>(paths: readonly string[], handle: (target: S
   let anyPath = ''
   for (let count = 1; count <= LOGGED_SEGMENTS_MAX; count += 1) {
     anyPath += `/:segment${count}`
-    routes[anyPath] = handle({ matched: () => NO_ROUTE, loggedPath: sentPath })
-    routes[`${anyPath}/`] = handle({ matched: () => NO_ROUTE, loggedPath: request => `${sentPath(request)}/` })
+    routes[anyPath] = handle({ route: '', matched: () => NO_ROUTE, loggedPath: sentPath })
+    routes[`${anyPath}/`] = handle({
+      route: '',
+      matched: () => NO_ROUTE,
+      loggedPath: request => `${sentPath(request)}/`,
+    })
   }
   // A path with a star belongs to middleware.
   for (const path of paths) if (!path.includes('*')) routes[path] = handle(targetOf(path))
-  return { routes, fetch: handle({ matched: () => NO_ROUTE, loggedPath: ({ url }) => parsedPath(url) }) }
+  return { routes, fetch: handle({ route: '', matched: () => NO_ROUTE, loggedPath: ({ url }) => parsedPath(url) }) }
 }
 
 /** The path of a URL. Not by `new URL`, which fails on the unparsed URLs that the runtime makes of an unusable `Host`. */
@@ -66,6 +72,7 @@ function targetOf(route: string): SentTarget {
   const last = route.slice(parts.map(({ before, name }) => `${before}:${name}`).join('').length)
   const isPlain = (parameters: PathParameters) => parts.every(({ name }) => PLAIN.test(parameters[name] ?? ''))
   return {
+    route,
     matched: request => {
       const { params = {} } = request
       if (isPlain(params)) return { route, parameters: params }

@@ -11,6 +11,8 @@ const log = getLogger(['stockroom', 'request'])
 
 /** What a handler knows about its request beyond the request itself. Apps get it as Hono's bindings. */
 export interface RequestScope {
+  /** As it was sent; a HEAD is one here. */
+  readonly request: Request
   readonly requestId: string
   readonly server: Server<undefined>
   /** What the app's handlers are found by. */
@@ -31,11 +33,18 @@ export type Fetch = (request: Request, scope: RequestScope) => Response | Promis
 /** A client's request id is used if it looks like this, because it goes into a header and the log. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:=+/@-]{1,128}$/
 
+/** Handlers by route and then by method. */
+export type DirectRoutes = Map<string, Readonly<Record<string, Fetch>>>
+
 /** An app's routes, and how to log their paths. */
 export interface ServedApp {
   readonly fetch: Fetch
   /** Requests for other paths get 404, whatever `fetch` would answer. */
   readonly routes: readonly { readonly path: string }[]
+  /** What is called in place of `fetch`, which takes twice the time of a small request. */
+  readonly direct?: DirectRoutes
+  /** The `Cache-Control` of all responses of a route; by default, handlers set it. */
+  readonly cacheControl?: (route: string) => string | null
   /** Removes secrets from a path before it is logged. By default, paths are logged unchanged. */
   readonly loggedPath?: (path: string) => string
 }
@@ -56,73 +65,92 @@ interface Shared {
 
 /** A class, so that properties that no handler reads cost nothing. */
 export class Scope implements RequestScope {
+  readonly request: Request
   readonly requestId: string
   readonly server: Server<undefined>
   readonly matched: MatchedRoute
   readonly isHead: boolean
   readonly streams: ClientStreams
-  readonly #request: Request
   readonly #trustedProxies: number
   #clientAddress: string | undefined
 
-  constructor(
-    request: RoutedRequest,
-    server: Server<undefined>,
-    { matched }: SentTarget,
-    { streams, trustedProxies }: Shared,
-  ) {
+  constructor(request: Request, server: Server<undefined>, matched: MatchedRoute, { streams, trustedProxies }: Shared) {
     const sentId = request.headers.get('X-Request-Id')
     this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
     this.server = server
-    this.matched = matched(request)
+    this.matched = matched
     this.isHead = request.method === 'HEAD'
-    this.#request = request
+    this.request = request
     this.streams = streams
     this.#trustedProxies = trustedProxies
   }
 
   get clientAddress(): string {
-    this.#clientAddress ??= clientAddress(this.#request, this.server, this.#trustedProxies)
+    this.#clientAddress ??= clientAddress(this.request, this.server, this.#trustedProxies)
     return this.#clientAddress
   }
 }
 
 /**
  * Makes handlers for the runtime's router that run the app: they assign the request id and send it back, log the request,
- * and turn errors into responses.
+ * and turn errors into responses. A response that is ready at once is not awaited, which would cost a tenth of its time.
  */
-export function requestHandlers({ fetch, loggedPath = path => path }: ServedApp, settings: RequestSettings) {
+export function requestHandlers(app: ServedApp, settings: RequestSettings) {
+  const { fetch, direct, cacheControl, loggedPath = path => path } = app
   const { accessLog, trustedProxies, allowedHosts, streamsPerAddress } = settings
   const shared = { trustedProxies, streams: new ClientStreams(streamsPerAddress) }
   const checkHost = hostCheck(allowedHosts)
-  return (target: SentTarget) =>
-    async (request: RoutedRequest, server: Server<undefined>): Promise<Response> => {
-      const started = performance.now()
-      const scope = new Scope(request, server, target, shared)
-      // Read it now: it is unknown once the client has disconnected.
-      const client = accessLog ? scope.clientAddress : undefined
-      let response: Response
-      try {
-        checkHost(request.headers.get('Host'))
-        // Handle HEAD as GET: the runtime drops the body and still sends its length (RFC 9110, 9.3.2).
-        const handled = scope.isHead ? new Request(request, { method: 'GET' }) : request
-        response = await fetch(handled, scope)
-      } catch (error) {
-        response = errorResponse(error, scope.requestId)
-      }
-      response.headers.set('X-Request-Id', scope.requestId)
+  return (target: SentTarget) => {
+    const handlers = direct?.get(target.route)
+    const caching = cacheControl?.(target.route) ?? null
+
+    const handle = (request: Request, scope: Scope): Response | Promise<Response> => {
+      checkHost(request.headers.get('Host'))
+      const handler = scope.matched.route === target.route ? handlers?.[request.method] : undefined
+      if (handler) return handler(request, scope)
+      // Handle HEAD as GET: the runtime drops the body and still sends its length (RFC 9110, 9.3.2).
+      return fetch(scope.isHead ? new Request(request, { method: 'GET' }) : request, scope)
+    }
+
+    const finished = (response: Response, { requestId }: Scope): Response => {
+      const { headers } = response
+      headers.set('X-Request-Id', requestId)
       // Keeps browsers from guessing another content type.
-      response.headers.set('X-Content-Type-Options', 'nosniff')
-      if (accessLog) {
-        log.info('{method} {path} {status}', {
-          request_id: scope.requestId,
-          client,
-          method: request.method,
-          path: loggedPath(target.loggedPath(request)),
-          status: response.status,
-          duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
-        })
-      }
+      headers.set('X-Content-Type-Options', 'nosniff')
+      if (caching !== null) headers.set('Cache-Control', caching)
       return response
     }
+
+    const run = (request: Request, scope: Scope): Response | Promise<Response> => {
+      const failed = (error: unknown) => finished(errorResponse(error, scope.requestId), scope)
+      try {
+        const response = handle(request, scope)
+        if (response instanceof Response) return finished(response, scope)
+        return response.then(later => finished(later, scope)).catch(failed)
+      } catch (error) {
+        return failed(error)
+      }
+    }
+
+    if (!accessLog) {
+      return (request: RoutedRequest, server: Server<undefined>) =>
+        run(request, new Scope(request, server, target.matched(request), shared))
+    }
+    return async (request: RoutedRequest, server: Server<undefined>) => {
+      const started = performance.now()
+      const scope = new Scope(request, server, target.matched(request), shared)
+      // Read it now: it is unknown once the client has disconnected.
+      const client = scope.clientAddress
+      const response = await run(request, scope)
+      log.info('{method} {path} {status}', {
+        request_id: scope.requestId,
+        client,
+        method: request.method,
+        path: loggedPath(target.loggedPath(request)),
+        status: response.status,
+        duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
+      })
+      return response
+    }
+  }
 }

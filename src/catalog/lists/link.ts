@@ -1,18 +1,17 @@
 import { parsedPath, queryOf } from '../../server/request-target.ts'
-import type { CatalogContext } from '../operation.ts'
 import type { PageQuery } from './page.ts'
 
 /**
  * The `Link` header (RFC 8288) to the page after this one: by `after_id` where the request used it, else by `skip`.
  * It is relative, so that no proxy can make it wrong, and keeps the request's other query parameters.
  */
-export function nextLink({ raw }: CatalogContext['req'], page: PageQuery, lastId: number): string {
+export function nextLink(url: string, page: PageQuery, lastId: number): string {
   const query =
     page.after_id === undefined
       ? new URLSearchParams({ skip: String(page.skip + page.limit), limit: String(page.limit) })
       : new URLSearchParams({ after_id: String(lastId), limit: String(page.limit) })
-  for (const [name, value] of new URLSearchParams(queryOf(raw.url))) {
+  for (const [name, value] of new URLSearchParams(queryOf(url))) {
     if (name !== 'skip' && name !== 'limit' && name !== 'after_id') query.append(name, value)
   }
-  return `<${parsedPath(raw.url)}?${query}>; rel="next"`
+  return `<${parsedPath(url)}?${query}>; rel="next"`
 }

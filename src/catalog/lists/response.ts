@@ -1,4 +1,4 @@
-import type { CatalogContext } from '../operation.ts'
+import type { RequestScope } from '../../server/requests.ts'
 import { jsonTextResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
 import type { Chunk, ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
@@ -12,7 +12,7 @@ const CHUNK_ITEMS = 200
  * Answers a list of any length in flat memory: a short one in one piece, a long one as a stream of chunks, each read when
  * the client has taken the one before. No cursor and no transaction is open while the client reads.
  */
-export async function listResponse(listing: Listing, page: PageQuery, context: CatalogContext): Promise<Response> {
+export async function listResponse(listing: Listing, page: PageQuery, scope: RequestScope): Promise<Response> {
   const range: Range = {
     afterId: page.after_id ?? 0,
     untilId: Number.MAX_SAFE_INTEGER,
@@ -27,9 +27,9 @@ export async function listResponse(listing: Listing, page: PageQuery, context: C
   // Even if an item was deleted after its id was read: a stream would be cut if the database failed meanwhile.
   const whole = !first.more || (first.isComplete && range.limit <= CHUNK_ITEMS)
   const end = whole ? first : await listing.end(range)
-  const headers = end.more && range.limit > 0 ? { Link: nextLink(context.req, page, end.lastId) } : {}
+  const headers = end.more && range.limit > 0 ? { Link: nextLink(scope.request.url, page, end.lastId) } : {}
   if (whole && isLight(first.items)) return jsonTextResponse(`[${joined(first.items)}]`, headers)
-  return streamedResponse(listTexts(chunksFrom(listing, first, end.lastId)), context, { headers })
+  return streamedResponse(listTexts(chunksFrom(listing, first, end.lastId)), scope, { headers })
 }
 
 function isLight(items: readonly ListItem[]): boolean {

@@ -1,8 +1,8 @@
 import type { Catalog } from '../operation.ts'
 
 /** The interface description, written once as JSON: OpenAPI 3.1.0 of all operations that were added so far. */
-export function interfaceDescription(catalog: Catalog): string {
-  const { openapi, info, paths, components } = catalog.getOpenAPI31Document({
+export function interfaceDescription(app: Catalog['app']): string {
+  const { openapi, info, paths, components } = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
       title: 'Store API',

@@ -13,7 +13,7 @@ const PAGE_HEADERS = {
 }
 
 /** Serves `/openapi.json` and the interactive page on it. Call it when all operations were added. */
-export function addInterfaceDescription(catalog: Catalog): void {
+export function addInterfaceDescription(app: Catalog['app']): void {
   let description: string | undefined
   const page = docsPage()
   const assets = {
@@ -22,14 +22,14 @@ export function addInterfaceDescription(catalog: Catalog): void {
     '/docs/narrow.css': asset(NARROW_STYLES, 'text/css'),
     '/docs/start.js': asset(START_SCRIPT, 'text/javascript'),
   }
-  catalog.get('/openapi.json', context => {
+  app.get('/openapi.json', context => {
     // Not at the start, of which it would take a third.
-    description ??= interfaceDescription(catalog)
+    description ??= interfaceDescription(app)
     return context.body(description, 200, { 'Content-Type': 'application/json' })
   })
-  catalog.get('/docs', context => context.html(page, 200, PAGE_HEADERS))
-  catalog.get('/redoc', context => context.redirect('/docs', 307))
+  app.get('/docs', context => context.html(page, 200, PAGE_HEADERS))
+  app.get('/redoc', context => context.redirect('/docs', 307))
   for (const [path, answer] of Object.entries(assets)) {
-    catalog.get(path, context => answer(context.req.raw))
+    app.get(path, context => answer(context.req.raw))
   }
 }

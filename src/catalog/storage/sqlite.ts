@@ -53,7 +53,7 @@ export function sqliteTable<Row extends Values>(
   }
 
   return {
-    find: async (id, keep) =>
+    find: (id, keep) =>
       database.snapshot(() => {
         const found = find(id)
         if (found) keep?.(found)

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../awaitable.ts'
 import type { Representation } from '../representation.ts'
 import type { Listing } from './listing.ts'
 import type { ResourceName, Values } from './resource.ts'
@@ -15,7 +16,7 @@ export type Update<Row extends Values> = { readonly [Column in keyof Row]?: Row[
 
 /** All that the operations on one kind of resource need. `null` is what does not exist; a write is on the disk when it resolves. */
 export interface ResourceStore<Row extends Values> {
-  find(id: number): Promise<Representation | null>
+  find(id: number): Awaitable<Representation | null>
   exists(id: number): Promise<boolean>
   list(scope?: Scope<Row>): Listing
   create(row: Row): Promise<Representation | Absent>
@@ -59,7 +60,7 @@ interface IdRange {
 /** What an engine does for one kind of resource; `resourceStore` makes the operations of it. */
 export interface ResourceTable<Row extends Values>
   extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete'> {
-  find(id: number, keep?: Keep): Promise<Found | null>
+  find(id: number, keep?: Keep): Awaitable<Found | null>
   read(page: IdPage, keep?: Keep): Promise<Read>
   /**
    * `seen` is called at the moment at which the ids are read, when listeners know of every change before it. Later that

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import type { Awaitable } from '../../awaitable.ts'
 import { refuseEncodedBody } from '../../server/encoded-body.ts'
 import { HttpError } from '../../server/errors.ts'
 import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
@@ -6,9 +7,6 @@ import { spelledInteger } from './fields.ts'
 import { readJson } from './json.ts'
 
 export const BODY_MAX_BYTES = 1_048_576
-
-/** For operations that take no body: what is sent is not read. */
-export const noBody = z.undefined()
 
 /** What an operation takes: a schema for each part of its request. */
 export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
@@ -24,20 +22,30 @@ export interface Input<Path extends z.ZodType, Query extends z.ZodType, Body ext
   readonly body: z.output<Body>
 }
 
-type Read<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
+export type Read<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
 
 /**
- * Reads path, query and body against their schemas, all three whatever is wrong with one, so that a client hears of all
- * errors at once. Throws an `HttpError` 413 for a body over the bound, 415 for an encoded one.
+ * Makes the function that reads the parts of a request against their schemas: all of them, even if one is wrong, so that a
+ * client is told of all errors at once. Without a body, the result is there at once. A body that is too long is rejected
+ * with an `HttpError` 413, an encoded one with 415.
  */
-export async function readRequest<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
+export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
-  pathParameters: Readonly<Record<string, string>>,
-  request: Request,
-): Promise<Read<Input<Path, Query, Body>>> {
-  const path = readFields(inputs.path, spelledIntegers(Object.entries(pathParameters)), 'path')
-  const query = readFields(inputs.query, queryFields(request.url), 'query')
-  const body = await readBody(inputs.body, request)
+) {
+  type Result = Read<Input<Path, Query, Body>>
+  const hasQuery = Object.keys(inputs.query.shape).length > 0
+  const hasBody = !(inputs.body instanceof z.ZodUndefined)
+  return (request: Request, pathParameters: Readonly<Record<string, string>>): Awaitable<Result> => {
+    const path = readFields(inputs.path, pathFields(pathParameters), 'path')
+    const query = readFields(inputs.query, hasQuery ? queryFields(request.url) : {}, 'query')
+    if (!hasBody) return together(path, query, readFields(inputs.body, undefined, 'body'))
+    return bodyFields(request).then(body =>
+      together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body')),
+    )
+  }
+}
+
+function together<Path, Query, Body>(path: Read<Path>, query: Read<Query>, body: Read<Body>) {
   if ('value' in path && 'value' in query && 'value' in body) {
     return { value: { path: path.value, query: query.value, body: body.value } }
   }
@@ -53,22 +61,23 @@ function readFields<Schema extends z.ZodType>(
   return read.success ? { value: read.data } : { errors: validationErrors(read.error.issues, source, fields ?? {}) }
 }
 
-/** Of a parameter that is given twice the last counts, as in FastAPI. */
-function queryFields(url: string): Record<string, unknown> {
-  const start = url.indexOf('?')
-  return start === -1 ? {} : spelledIntegers(new URLSearchParams(url.slice(start + 1)))
-}
-
-/** All parameters of path and query are integers; text that spells none stays text. */
-function spelledIntegers(parameters: Iterable<readonly [name: string, value: string]>): Record<string, unknown> {
+/** All parameters of paths and queries are integers; other text stays text, for the schema to refuse. */
+function pathFields(parameters: Readonly<Record<string, string>>): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
-  for (const [name, value] of parameters) fields[name] = spelledInteger(value)
+  for (const name in parameters) {
+    const value = parameters[name] ?? ''
+    fields[name] = spelledInteger(value.includes('%') ? decodeURIComponent(value) : value)
+  }
   return fields
 }
 
-async function readBody<Body extends z.ZodType>(schema: Body, request: Request): Promise<Read<z.output<Body>>> {
-  const body = schema instanceof z.ZodUndefined ? { value: undefined } : await bodyFields(request)
-  return 'value' in body ? readFields(schema, body.value, 'body') : body
+/** Of a parameter that is given twice the last counts, as in FastAPI. */
+function queryFields(url: string): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  const start = url.indexOf('?')
+  if (start === -1) return fields
+  for (const [name, value] of new URLSearchParams(url.slice(start + 1))) fields[name] = spelledInteger(value)
+  return fields
 }
 
 async function bodyFields(request: Request): Promise<Read<Record<string, unknown>>> {

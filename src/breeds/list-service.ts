@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 
 /** Time limit for the whole response, from the first byte sent to the last byte received. */
@@ -9,9 +8,11 @@ const RESPONSE_MAX_BYTES = 1_048_576
 const NAMES_MAX = 10_000
 const NAME_MAX_CHARACTERS = 200
 
+/** A string of a JSON text, with the colon after it if it is a key. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g
+
 /** Marks a key, see `withMarkedKeys`. */
 const MARK = '.'
-const ListResponse = z.object({ [`${MARK}message`]: z.record(z.string(), z.unknown()) })
 
 /** The list service failed. The message completes the sentence "The list service …" on the page. */
 export class ListServiceError extends Error {
@@ -112,9 +113,10 @@ async function boundedText(response: Response): Promise<string> {
 
 function namesIn(text: string): readonly string[] {
   if (!isJson(text)) throw new ListServiceError('did not answer in JSON')
-  const read = ListResponse.safeParse(JSON.parse(withMarkedKeys(text)))
-  if (!read.success) throw new ListServiceError('did not answer with a list of names')
-  const names = Object.values(read.data).flatMap(message => Object.keys(message).map(key => key.slice(MARK.length)))
+  const list: unknown = JSON.parse(withMarkedKeys(text))
+  const message = isObject(list) ? list[`${MARK}message`] : null
+  if (!isObject(message)) throw new ListServiceError('did not answer with a list of names')
+  const names = Object.keys(message).map(key => key.slice(MARK.length))
   if (names.length > NAMES_MAX) throw new ListServiceError(`answered with more than ${NAMES_MAX} names`)
   if (names.some(name => name.length > NAME_MAX_CHARACTERS)) {
     throw new ListServiceError(`answered with a name longer than ${NAME_MAX_CHARACTERS} characters`)
@@ -136,28 +138,9 @@ function isJson(text: string): boolean {
  * integers to the front. The text must be valid JSON.
  */
 function withMarkedKeys(json: string): string {
-  let marked = ''
-  let copied = 0
-  for (let quote = json.indexOf('"'); quote >= 0; ) {
-    const behind = endOfString(json, quote)
-    if (isKey(json, behind)) {
-      marked += `${json.slice(copied, quote + 1)}${MARK}`
-      copied = quote + 1
-    }
-    quote = json.indexOf('"', behind)
-  }
-  return marked + json.slice(copied)
+  return json.replace(STRING, (text, colon) => (colon === undefined ? text : `"${MARK}${text.slice(1)}`))
 }
 
-/** The index behind the string that begins at this quotation mark. */
-function endOfString(json: string, quote: number): number {
-  let index = quote + 1
-  while (json[index] !== '"') index += json[index] === '\\' ? 2 : 1
-  return index + 1
-}
-
-function isKey(json: string, behind: number): boolean {
-  let index = behind
-  while (json[index] === ' ' || json[index] === '\n' || json[index] === '\r' || json[index] === '\t') index += 1
-  return json[index] === ':'
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 import { write } from 'node:fs'
-import { configureSync, getAnsiColorFormatter, type LogRecord } from '@logtape/logtape'
+import { configureSync, getAnsiColorFormatter, type LogLevel, type LogRecord } from '@logtape/logtape'
 
 const STANDARD_ERROR = 2
 
@@ -8,10 +8,6 @@ const RETRY_MS = 20
 
 /** Limit on text that waits for standard error; beyond it, lines are dropped and counted. */
 const BACKLOG_MAX_CHARACTERS = 1_048_576
-
-/** Log levels, the most verbose first. */
-export const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Sends logs to standard error: one JSON object per line, or colored text at a terminal. */
 export function startLog(level: LogLevel): void {

@@ -5,8 +5,8 @@ import type { Table } from './database/table.ts'
 /** A part of the product. To remove it, delete its folder and its entry in `cli.ts`. */
 export interface Part {
   readonly commands: readonly Command[]
-  /** `null` for a part that stores nothing. */
-  readonly storage: Storage | null
+  /** Loads the part's storage, which only `copy` needs; `null` for a part that stores nothing. */
+  readonly storage: (() => Promise<Storage>) | null
 }
 
 /** The part's tables in the database. */

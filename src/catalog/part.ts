@@ -2,10 +2,8 @@ import type { Command } from '../command.ts'
 import { database, databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings } from '../server/settings.ts'
-import { catalogMigrations } from './migrations/index.ts'
 import { categories, products, reviews, users } from './seed/settings.ts'
 import { cacheBytes, corsOrigins, servePort } from './settings.ts'
-import { catalogTables } from './tables.ts'
 
 const serve: Command = {
   name: 'serve',
@@ -33,5 +31,5 @@ const backup: Command = {
 
 export const catalog: Part = {
   commands: [serve, seed, backup],
-  storage: { migrations: catalogMigrations, tables: catalogTables },
+  storage: async () => (await import('./tables.ts')).catalogStorage,
 }

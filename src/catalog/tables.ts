@@ -1,5 +1,7 @@
 import type { Table, ColumnType as TableColumnType } from '../database/table.ts'
+import type { Storage } from '../part.ts'
 import { CATEGORIES } from './categories/stored.ts'
+import { catalogMigrations } from './migrations/index.ts'
 import { PRODUCTS } from './products/stored.ts'
 import { REVIEWS } from './reviews/stored.ts'
 import type { ColumnType, StoredResource, Values } from './storage/resource.ts'
@@ -13,13 +15,10 @@ const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
   number: 'number',
 }
 
-/** The resources' tables, as `copy` moves them. */
-export const catalogTables: readonly Table[] = [
-  tableOf(CATEGORIES),
-  tableOf(PRODUCTS),
-  tableOf(USERS),
-  tableOf(REVIEWS),
-]
+export const catalogStorage: Storage = {
+  migrations: catalogMigrations,
+  tables: [tableOf(CATEGORIES), tableOf(PRODUCTS), tableOf(USERS), tableOf(REVIEWS)],
+}
 
 function tableOf<Row extends Values>({ table, columns }: StoredResource<Row>): Table {
   const types = Object.entries<ColumnType>(columns).map(([name, type]) => [name, TABLE_TYPE[type]] as const)

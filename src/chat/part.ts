@@ -2,9 +2,7 @@ import { databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, streamSettings } from '../server/settings.ts'
-import { chatMigrations } from './migrations/index.ts'
 import { boundSettings, chatPort } from './settings.ts'
-import { chatTables } from './tables.ts'
 
 export const chat: Part = {
   commands: [
@@ -26,5 +24,5 @@ export const chat: Part = {
       run: async line => (await import('./serve.ts')).serveChat(line),
     },
   ],
-  storage: { migrations: chatMigrations, tables: chatTables },
+  storage: async () => (await import('./tables.ts')).chatStorage,
 }

@@ -2,7 +2,7 @@ import type { Command } from '../command.ts'
 import type { Storage } from '../part.ts'
 
 /** The command that copies the tables of these parts. */
-export function copyCommand(storages: readonly Storage[]): Command {
+export function copyCommand(storages: readonly (() => Promise<Storage>)[]): Command {
   return {
     name: 'copy',
     operands: 'FROM TO',
@@ -11,6 +11,6 @@ export function copyCommand(storages: readonly Storage[]): Command {
     note: `FROM and TO are written like DATABASE_URL: sqlite:PATH, or postgres://user:password@host:5432/database. If a
 PostgreSQL address has no password, it is read from DATABASE_PASSWORD or from the file that DATABASE_PASSWORD_FILE
 names. Servers may go on using FROM; changes that they make after the copy has begun are not copied.`,
-    run: async line => (await import('./copy.ts')).copy(line, storages),
+    run: async line => (await import('./copy.ts')).copy(line, await Promise.all(storages.map(load => load()))),
   }
 }

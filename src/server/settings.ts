@@ -1,11 +1,13 @@
 import { isIP } from 'node:net'
 import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
-import { LOG_LEVELS, type LogLevel } from '../log.ts'
 import { SettingError } from '../operator-error.ts'
 
 const PORT_MAX = 65_535
 const TRUSTED_PROXIES_MAX = 100
 const MANY = 1_000_000
+
+/** The most verbose first. */
+const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
 export const host: Setting<string> = {
   variable: 'HOST',
@@ -42,7 +44,7 @@ const accessLog: Setting<boolean> = {
   },
 }
 
-export const logLevel: Setting<LogLevel> = {
+export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
   variable: 'LOG_LEVEL',
   flag: 'log-level',
   placeholder: 'LEVEL',

@@ -1,9 +1,7 @@
 import { databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
-import { talkMigrations } from './migrations/index.ts'
 import { exportFile, forget, json, last, search } from './settings.ts'
-import { talkTables } from './tables.ts'
 
 export const talk: Part = {
   commands: [
@@ -21,5 +19,5 @@ ${CREDENTIALS_NOTE}`,
       run: async line => (await import('./talk.ts')).talk(line),
     },
   ],
-  storage: { migrations: talkMigrations, tables: talkTables },
+  storage: async () => (await import('./tables.ts')).talkStorage,
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { Glob } from 'bun'
+import { Glob, Transpiler } from 'bun'
 
 /** The rules of `docs/architecture.md` about who imports whom. */
 
@@ -71,6 +71,32 @@ test('only the database folder imports the drivers of the engines', () => {
   expect(drivers.length).toBeGreaterThan(1)
   expect(drivers.map(({ file }) => file).filter(file => !/^database\/(sqlite|postgres)\//.test(file))).toEqual([])
 })
+
+test('no command loads a package before it runs', () => {
+  expect(packagesLoadedBy('cli.ts')).toEqual([])
+})
+
+test('a command starts without the packages that only some of its work needs', () => {
+  expect(packagesLoadedBy('catalog/serve.ts')).toEqual(['@hono/zod-openapi', '@logtape/logtape', 'hono'])
+  expect(packagesLoadedBy('breeds/serve.ts')).toEqual(['@logtape/logtape', 'hono', 'htmx-ext-sse', 'htmx.org'])
+  expect(packagesLoadedBy('talk/talk.ts')).toEqual(['@logtape/logtape', 'markdown-it'])
+})
+
+/** The packages that a file imports, itself or by way of others, except by `import()`. */
+function packagesLoadedBy(start: string): string[] {
+  const files = new Set([start])
+  const packages = new Set<string>()
+  for (const file of files) {
+    if (!/\.tsx?$/.test(file)) continue
+    const transpiler = new Transpiler({ loader: file.endsWith('x') ? 'tsx' : 'ts' })
+    for (const { path, kind } of transpiler.scanImports(readFileSync(join(SOURCE, file)))) {
+      if (kind !== 'import-statement' || /^(node|bun):|^bun$/.test(path)) continue
+      if (path.startsWith('.')) files.add(join(dirname(file), path))
+      else packages.add(/^(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
+    }
+  }
+  return [...packages].toSorted()
+}
 
 /** The folders that contain folders or files, '' for `src` itself. */
 function foldersAbove(files: readonly string[]): Set<string> {

@@ -1,7 +1,7 @@
 import type { ReadStream, WriteStream } from 'node:tty'
 import { wrapAnsi } from 'bun'
 import { type AnswerLayout, MarkdownLayout, PlainLayout } from './answer-layout.ts'
-import { type Highlighter, openHighlighter } from './highlighter.ts'
+import type { Highlighter } from './highlighter.ts'
 import type { Input, Question } from './input.ts'
 import { Keyboard, NEXT_LINE } from './keyboard.ts'
 import { Pipe } from './pipe.ts'
@@ -184,7 +184,7 @@ export class Terminal implements Disposable {
     // An answer keeps its initial width, because the lines already drawn cannot change.
     const width = stream.columns
     if (appearance === 'wrapped') return new PlainLayout(width)
-    this.#highlighter ??= openHighlighter()
+    this.#highlighter ??= import('./highlighter.ts').then(({ openHighlighter }) => openHighlighter())
     return new MarkdownLayout(width, await this.#highlighter)
   }
 

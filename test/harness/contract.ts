@@ -17,6 +17,11 @@ export function onEachEngine(subject: string, tests: (api: Client) => void): voi
   describe(`${subject}, on ${sqlite.name} without a cache`, () => onService(sqlite, WITHOUT_CACHE, tests))
 }
 
+/** Runs tests against SQLite only, for features that do not touch the database. */
+export function onOneEngine(subject: string, tests: (api: Client) => void): void {
+  describe(subject, () => onService(sqlite, [], tests))
+}
+
 function onService(engine: Engine, flags: readonly string[], tests: (api: Client) => void): void {
   const open = new AsyncDisposableStack()
   let address = ''

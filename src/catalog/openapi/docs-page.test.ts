@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core'
 import { z } from 'zod'
 import { openBrowser, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
 import type { Client } from '../../../test/harness/client.ts'
-import { onEachEngine } from '../../../test/harness/contract.ts'
+import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
@@ -17,7 +17,7 @@ const Description = z.object({
   paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))),
 })
 
-onEachEngine('the /docs page', api => {
+onOneEngine('the /docs page', api => {
   let browser: TestBrowser
   beforeAll(async () => {
     browser = await openBrowser()

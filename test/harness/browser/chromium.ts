@@ -1,3 +1,5 @@
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import chromiumPackage from '@sparticuz/chromium'
 import { spawnSync } from 'bun'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
@@ -32,12 +34,15 @@ const FLAGS = [
   `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
 ]
 
+/** A folder for the unpacked browser, shared by all test files of a run: it is 200 MB and takes a second to unpack. */
+export const SHARED_BROWSER_VARIABLE = 'STOCKROOM_TEST_BROWSER'
+
 /** Opens the packaged Chromium without a window. */
 export async function openBrowser(): Promise<TestBrowser> {
   const open = new AsyncDisposableStack()
   try {
     const folder = open.use(temporaryFolder())
-    const executablePath = unpack(folder.path)
+    const executablePath = unpacked(folder.path)
     const browser = open.adopt(
       await chromium.launch({ executablePath, args: FLAGS, env: { ...process.env, HOME: folder.path } }),
       launched => launched.close(),
@@ -53,6 +58,25 @@ export async function openBrowser(): Promise<TestBrowser> {
     await open.disposeAsync()
     throw error
   }
+}
+
+/** The path of the browser. The first test file of a run unpacks it for the others; a file that runs alone unpacks it into `folder`. */
+function unpacked(folder: string): string {
+  const shared = process.env[SHARED_BROWSER_VARIABLE]
+  if (shared === undefined) return unpack(folder)
+  const complete = join(shared, 'complete')
+  if (!existsSync(complete)) {
+    const own = mkdtempSync(join(shared, 'incomplete-'))
+    unpack(own)
+    try {
+      renameSync(own, complete)
+    } catch (error) {
+      // Another test file may have been faster.
+      if (!existsSync(complete)) throw error
+      rmSync(own, { recursive: true })
+    }
+  }
+  return join(complete, 'chromium')
 }
 
 /**

@@ -3,6 +3,8 @@ import { median } from './statistics.ts'
 import type { Table } from './table.ts'
 
 export interface Measurement extends Figures {
+  /** The rate of what was sent meanwhile over other connections. */
+  readonly meanwhilePerSecond: number | null
   /** The server's CPU time per request: unlike the rate, it hardly depends on how busy the machine is. */
   readonly processorMicroseconds: number | null
   /** The CPU time per request of the database's own processes. */
@@ -28,7 +30,9 @@ export interface Comparison {
  */
 export function comparisonTable({ title, subject, peers, others, rounds }: Comparison): Table {
   const rate = (round: Round, server: string) => measurementOf(round, server).requestsPerSecond
-  const hasDatabase = rounds.some(round => measurementOf(round, subject).databaseMicroseconds !== null)
+  const known = (figure: 'databaseMicroseconds' | 'meanwhilePerSecond') =>
+    rounds.some(round => measurementOf(round, subject)[figure] !== null)
+  const [hasDatabase, hasMeanwhile] = [known('databaseMicroseconds'), known('meanwhilePerSecond')]
   const rows = [subject, ...peers, ...others].map(server => {
     const rates = rounds.map(round => rate(round, server))
     const ratios = rounds.map(round => rate(round, subject) / rate(round, server))
@@ -36,6 +40,10 @@ export function comparisonTable({ title, subject, peers, others, rounds }: Compa
       server,
       whole(median(rates)),
       `${whole(Math.min(...rates))}–${whole(Math.max(...rates))}`,
+      ...(hasMeanwhile
+        ? [whole(median(rounds.map(round => measurementOf(round, server).meanwhilePerSecond ?? 0)))]
+        : []),
+      median(rounds.map(round => measurementOf(round, server).p50Milliseconds)).toFixed(2),
       median(rounds.map(round => measurementOf(round, server).p99Milliseconds)).toFixed(2),
       processorTime(rounds.map(round => measurementOf(round, server).processorMicroseconds)),
       ...(hasDatabase ? [processorTime(rounds.map(round => measurementOf(round, server).databaseMicroseconds))] : []),
@@ -43,7 +51,11 @@ export function comparisonTable({ title, subject, peers, others, rounds }: Compa
     ]
   })
   const database = hasDatabase ? ['database CPU µs'] : []
-  const columns = ['server', 'requests/s', 'min–max', 'p99 ms', 'CPU µs', ...database, `${subject} to it`]
+  const meanwhile = hasMeanwhile ? ['meanwhile/s'] : []
+  const columns = [
+    ...['server', 'requests/s', 'min–max', ...meanwhile, 'p50 ms', 'p99 ms', 'CPU µs', ...database],
+    `${subject} to it`,
+  ]
   if (peers.length === 0) return { title, columns, rows, note: '' }
   const ratios = rounds.map(round => rate(round, subject) / Math.max(...peers.map(peer => rate(round, peer))))
   return { title, columns, rows, note: `${subject} to the best peer of each round: ${ratioRange(ratios)}` }

@@ -1,11 +1,22 @@
--- The requests that wrk sends. Arguments: method, a file with one path per line, a file with one body per line (may be empty), a seed.
--- Each request combines a random path with a random body.
+-- The requests that wrk sends. Arguments: a seed; "random" or "once"; how many requests to skip; then for each kind of request its
+-- method, its share in percent, a file with one path per line, and a file with one body per line (may be empty).
+-- A random request combines a random path with a random body. With "once", the paths of the only kind come in their order.
 
-local heads, bodies = {}, {}
+local kinds, once, position = {}, false, 0
 
 function init(args)
-  local method, paths_file, bodies_file, seed = args[1], args[2], args[3], tonumber(args[4])
-  math.randomseed(seed)
+  math.randomseed(tonumber(args[1]))
+  once, position = args[2] == 'once', tonumber(args[3])
+  local limit = 0
+  for first = 4, #args, 4 do
+    limit = limit + tonumber(args[first + 1])
+    kinds[#kinds + 1] = requests_of(args[first], args[first + 2], args[first + 3])
+    kinds[#kinds].limit = limit
+  end
+end
+
+function requests_of(method, paths_file, bodies_file)
+  local heads, bodies = {}, {}
   for body in io.lines(bodies_file) do
     bodies[#bodies + 1] = body
   end
@@ -13,27 +24,44 @@ function init(args)
   for _, body in ipairs(bodies) do
     assert(#body == #bodies[1], 'all bodies must be of one length')
   end
+  local headers = {}
+  for name, value in pairs(wrk.headers) do
+    headers[name] = value
+  end
   if #bodies == 0 then
     bodies[1] = ''
   else
-    wrk.headers['Content-Type'] = 'application/json'
+    headers['Content-Type'] = 'application/json'
   end
   for path in io.lines(paths_file) do
     local body = bodies[1]
-    local request = wrk.format(method, path, wrk.headers, body ~= '' and body or nil)
+    local request = wrk.format(method, path, headers, body ~= '' and body or nil)
     heads[#heads + 1] = request:sub(1, #request - #body)
   end
+  return { heads = heads, bodies = bodies }
 end
 
 function request()
-  return heads[math.random(#heads)] .. bodies[math.random(#bodies)]
+  if once then
+    position = position + 1
+    return kinds[1].heads[(position - 1) % #kinds[1].heads + 1]
+  end
+  local kind = kinds[1]
+  if #kinds > 1 then
+    local drawn, index = math.random(100), 1
+    while drawn > kinds[index].limit do
+      index = index + 1
+    end
+    kind = kinds[index]
+  end
+  return kind.heads[math.random(#kind.heads)] .. kind.bodies[math.random(#kind.bodies)]
 end
 
 -- Prints one line for the harness. wrk counts every status above 399 as an error.
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    'FIGURES {"requests":%d,"microseconds":%d,"p99Microseconds":%d,"refused":%d,"broken":%d}\n',
-    summary.requests, summary.duration, latency:percentile(99),
+    'FIGURES {"requests":%d,"microseconds":%d,"p50Microseconds":%d,"p99Microseconds":%d,"refused":%d,"broken":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
     errors.status, errors.connect + errors.read + errors.write + errors.timeout))
 end

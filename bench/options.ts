@@ -5,6 +5,8 @@ import { errorMessage } from '../src/error-message.ts'
 export interface BenchOptions {
   readonly connections: number
   readonly seconds: number
+  /** For each freshly started server. */
+  readonly warmUpSeconds: number
   readonly rounds: number
   /** Names of workloads; all if empty. */
   readonly only: readonly string[]
@@ -16,6 +18,8 @@ export interface BenchOptions {
 export interface PeersOptions extends BenchOptions {
   /** Names of servers besides the service; all if empty. */
   readonly peers: readonly string[]
+  /** Whether to print nothing but the table of all workloads. */
+  readonly quick: boolean
 }
 
 export interface VersionsOptions extends BenchOptions {
@@ -38,27 +42,39 @@ const COMMON = {
   help: { type: 'boolean', default: false },
 } as const
 
+const WARM_UP_SECONDS = 2
+const QUICK_WARM_UP_SECONDS = 1
+
 const COMMON_HELP = `  --connections N   number of connections (32)
   --directory PATH  folder for the temporary databases; its disk limits the rate of durable writes
   --markdown        print tables as Markdown
   --help            print this text
 `
 
-/** `only` lists the names that `--only` accepts. Prints help and returns null if `--help` was given. */
-export function readPeersOptions(bench: string, only: readonly string[]): PeersOptions | null {
+export interface PeersDefaults {
+  /** The names that `--only` accepts. */
+  readonly only: readonly string[]
+  /** The servers to compare with if `--quick` is given. */
+  readonly quickPeers: readonly string[]
+}
+
+/** Prints help and returns null if `--help` was given. */
+export function readPeersOptions(bench: string, { only, quickPeers }: PeersDefaults): PeersOptions | null {
   const { values } = parsed(() =>
     parseArgs({
       options: {
         ...COMMON,
-        seconds: { type: 'string', default: '4' },
-        rounds: { type: 'string', default: '3' },
-        peers: { type: 'string', default: '' },
+        quick: { type: 'boolean', default: false },
+        seconds: { type: 'string' },
+        rounds: { type: 'string' },
+        peers: { type: 'string' },
       },
     }),
   )
   if (values.help) {
     process.stdout.write(`Usage: npm run bench -- ${bench} [OPTION ...]
 
+  --quick           one round of 2 seconds with ${quickPeers.join(', ')}: one table in five minutes
   --seconds N       seconds to drive each server in each round (4)
   --rounds N        number of rounds (3)
   --only NAMES      some of ${only.join(',')}
@@ -66,7 +82,9 @@ export function readPeersOptions(bench: string, only: readonly string[]): PeersO
 ${COMMON_HELP}`)
     return null
   }
-  return { ...common(values), peers: names(values.peers) }
+  const { quick, seconds = quick ? '2' : '4', rounds = quick ? '1' : '3' } = values
+  const peers = values.peers ?? (quick ? quickPeers.join(',') : '')
+  return { ...common({ ...values, seconds, rounds }), peers: names(peers), quick }
 }
 
 /** `parts` lists all benches. Prints help and returns null if `--help` was given. */
@@ -87,14 +105,14 @@ export function readVersionsOptions(parts: readonly string[], only: readonly str
     process.stdout.write(`Usage: npm run bench -- [${parts.join('] [')}] --against REVISION [OPTION ...]
 
   --against REVISION  the version to compare with, in the named benches or in all of them
-  --quick           two rounds of 3 seconds: about five minutes for everything
+  --quick           one round of 4 turns: about five minutes for everything
   --seconds N       turns of each version in each round, of a second or an answer each (8)
   --rounds N        number of rounds; each restarts both versions (5)
   --only NAMES      some of ${only.join(',')}
 ${COMMON_HELP}`)
     return null
   }
-  const { seconds = values.quick ? '3' : '8', rounds = values.quick ? '2' : '5' } = values
+  const { seconds = values.quick ? '4' : '8', rounds = values.quick ? '1' : '5' } = values
   return { ...common({ ...values, seconds, rounds }), parts: positionals, revision: values.against }
 }
 
@@ -119,6 +137,7 @@ function parsed<Values>(parse: () => Values): Values {
 }
 
 interface CommonValues {
+  readonly quick: boolean
   readonly connections: string
   readonly seconds: string
   readonly rounds: string
@@ -127,10 +146,11 @@ interface CommonValues {
   readonly markdown: boolean
 }
 
-function common({ connections, seconds, rounds, only, directory, markdown }: CommonValues): BenchOptions {
+function common({ quick, connections, seconds, rounds, only, directory, markdown }: CommonValues): BenchOptions {
   return {
     connections: positive('connections', connections),
     seconds: positive('seconds', seconds),
+    warmUpSeconds: quick ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS,
     rounds: positive('rounds', rounds),
     only: names(only),
     directory,

@@ -1,17 +1,18 @@
 /**
- * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` runs one. `--against REVISION` compares this version
- * with that one instead.
+ * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` runs one, `--quick` alone the catalog.
+ * `--against REVISION` compares this version with that one instead.
  */
 const PARTS = ['catalog', 'postgres', 'markdown', 'chat', 'hostile']
 
 const words = process.argv.slice(2)
-const [part, ...options] = words
+const [part, ...options] = words[0] === '--quick' ? ['catalog', ...words] : words
 if (words.some(word => word.startsWith('--against'))) {
   process.exitCode = run('versions', words)
 } else {
   const chosen = part === undefined ? PARTS : PARTS.filter(name => name === part)
   if (chosen.length === 0) {
     console.error(`Usage: npm run bench -- [${PARTS.join(' | ')} [OPTION ...]]
+       npm run bench -- --quick [OPTION ...]
        npm run bench -- [${PARTS.join('] [')}] --against REVISION [OPTION ...]`)
     process.exitCode = 2
   }

@@ -2,7 +2,7 @@ import { startServer } from '../server-process.ts'
 import { type Answer, answersOf, ask, samplesOf } from './answers.ts'
 import type { Bench } from './bench.ts'
 import { type Contestant, SERVICE } from './servers.ts'
-import type { CannedAnswer } from './workloads.ts'
+import { type CannedAnswers, kindsOf } from './workloads.ts'
 
 /** Longer values are cut in error messages. */
 const SHOWN_MAX_CHARACTERS = 80
@@ -23,23 +23,31 @@ export async function proveAgreement(bench: Bench, peer: Contestant, expected: r
 export async function proveCeiling(
   { workloads, interrupted }: Bench,
   ceiling: Contestant,
-  canned: readonly CannedAnswer[],
+  canned: CannedAnswers,
 ): Promise<void> {
-  await using server = await startServer(ceiling.on(''), interrupted)
-  for (const [index, workload] of workloads.entries()) {
-    for (const question of samplesOf(workload)) {
-      const { text } = await ask(server.address, question)
-      if (text === canned[index]?.body) continue
-      throw new Error(`${ceiling.name} answers ${question.method} ${question.path} with the wrong bytes`)
+  for (const workload of workloads) {
+    await using server = await startServer(ceiling.on('', workload), interrupted)
+    for (const [index, kind] of kindsOf(workload).entries()) {
+      for (const question of samplesOf(kind)) {
+        const { text } = await ask(server.address, question)
+        if (text === canned[workload.name]?.[index]?.body) continue
+        throw new Error(`${ceiling.name} answers ${question.method} ${question.path} with the wrong bytes`)
+      }
     }
   }
 }
 
-/** The answers of a server on a fresh copy of the database. */
-export async function answersFrom({ database, workloads, interrupted }: Bench, server: Contestant): Promise<Answer[]> {
-  await using copy = await database.copy()
-  await using running = await startServer(server.on(copy.address), interrupted)
-  return await answersOf(running.address, workloads)
+/** The answers of a server on fresh copies of the databases. */
+export async function answersFrom({ seeded, workloads, interrupted }: Bench, server: Contestant): Promise<Answer[]> {
+  const answers: Answer[] = []
+  for (const rows of new Set(workloads.map(workload => workload.rows))) {
+    const database = await seeded(rows)
+    await using copy = await database.copy()
+    await using running = await startServer(server.on(copy.address), interrupted)
+    const over = workloads.filter(workload => workload.rows === rows)
+    answers.push(...(await answersOf(running.address, over)))
+  }
+  return answers
 }
 
 function differenceOf(expected: Answer, actual: Answer): string | null {

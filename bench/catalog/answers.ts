@@ -1,6 +1,6 @@
-import type { CannedAnswer, Workload } from './workloads.ts'
+import { type CannedAnswer, type CatalogRequests, kindsOf, type Workload } from './workloads.ts'
 
-/** The number of requests of a workload to compare, spread evenly over all of them. */
+/** The number of requests of each kind to compare, spread evenly over all of them. */
 const SAMPLES = 25
 
 export interface Question {
@@ -13,6 +13,8 @@ export interface Answer {
   readonly question: Question
   /** The name of the workload, if it is a sample of one. */
   readonly workload?: string
+  /** Its kind of request, if it is a sample of one. */
+  readonly kind?: CatalogRequests
   readonly status: number
   readonly isJson: boolean
   readonly text: string
@@ -23,15 +25,28 @@ export interface Answer {
  * ones only the status is compared, because each framework words its errors differently.
  */
 const BOUNDS: Readonly<Record<string, readonly Question[]>> = {
-  list: [
+  product: [
+    { method: 'GET', path: '/products/999999999' },
+    { method: 'GET', path: '/products/seven' },
+  ],
+  review: [
+    { method: 'GET', path: '/reviews/999999999' },
+    { method: 'GET', path: '/reviews/seven' },
+  ],
+  category: [
+    { method: 'GET', path: '/categories/999999999' },
+    { method: 'GET', path: '/categories/seven' },
+  ],
+  'list-100': [
     { method: 'GET', path: '/products/' },
     { method: 'GET', path: '/products/?limit=0' },
     { method: 'GET', path: '/products/?skip=1000000' },
     { method: 'GET', path: '/products/?limit=-1' },
   ],
-  product: [
-    { method: 'GET', path: '/products/999999999' },
-    { method: 'GET', path: '/products/seven' },
+  categories: [
+    { method: 'GET', path: '/categories/?limit=3' },
+    { method: 'GET', path: '/categories/?skip=1000000' },
+    { method: 'GET', path: '/categories/?limit=-1' },
   ],
   reviews: [{ method: 'GET', path: '/reviews/products/999999999' }],
   create: [
@@ -43,6 +58,13 @@ const BOUNDS: Readonly<Record<string, readonly Question[]>> = {
     { method: 'PUT', path: '/products/999999999', body: '{"name":"nothing","description":"","price":1}' },
     { method: 'PUT', path: '/products/1', body: `{"name":"${'x'.repeat(51)}","description":"","price":1}` },
   ],
+  'create-review': [
+    { method: 'POST', path: '/reviews/', body: '{"product_id":999999999,"user_id":1,"rating":5,"comment":""}' },
+    { method: 'POST', path: '/reviews/', body: '{"product_id":1,"user_id":999999999,"rating":5,"comment":""}' },
+    { method: 'POST', path: '/reviews/', body: '{"product_id":1,"user_id":1,"rating":6,"comment":""}' },
+    { method: 'POST', path: '/reviews/', body: '{"product_id":1,"user_id":1,"rating":1.5,"comment":""}' },
+    { method: 'POST', path: '/reviews/', body: '{"product_id":1,"user_id":1,"rating":5}' },
+  ],
 }
 
 /**
@@ -52,11 +74,14 @@ const BOUNDS: Readonly<Record<string, readonly Question[]>> = {
 export async function answersOf(address: string, workloads: readonly Workload[]): Promise<Answer[]> {
   const answers: Answer[] = []
   for (const workload of workloads) {
-    for (const question of samplesOf(workload)) {
-      const answer = await askSuccessfully(address, question)
-      answers.push({ ...answer, workload: workload.name })
-      if (question.method === 'GET') continue
-      answers.push(await askSuccessfully(address, { method: 'GET', path: `/products/${idIn(answer)}` }))
+    for (const kind of kindsOf(workload)) {
+      for (const question of samplesOf(kind)) {
+        const answer = await askSuccessfully(address, question)
+        answers.push({ ...answer, workload: workload.name, kind })
+        if (question.method === 'GET') continue
+        const [, collection] = question.path.split('/')
+        answers.push(await askSuccessfully(address, { method: 'GET', path: `/${collection}/${idIn(answer)}` }))
+      }
     }
   }
   for (const { name } of workloads) {
@@ -65,17 +90,17 @@ export async function answersOf(address: string, workloads: readonly Workload[])
   return answers
 }
 
-/** The answer of median length, as a typical one of the workload. */
-export function typicalAnswer({ name, method, route }: Workload, answers: readonly Answer[]): CannedAnswer {
+/** The answer of median length, as a typical one of its kind. */
+export function typicalAnswer({ name }: Workload, kind: CatalogRequests, answers: readonly Answer[]): CannedAnswer {
   const byLength = answers
-    .filter(answer => answer.workload === name)
+    .filter(answer => answer.workload === name && answer.kind === kind)
     .toSorted((left, right) => left.text.length - right.text.length)
   const typical = byLength[Math.floor(byLength.length / 2)]
   if (!typical) throw new Error(`nothing answered ${name}`)
-  return { method, route, body: typical.text }
+  return { method: kind.method, route: kind.route, body: typical.text }
 }
 
-export function samplesOf({ method, paths, bodies }: Workload): Question[] {
+export function samplesOf({ method, paths, bodies }: CatalogRequests): Question[] {
   const amount = Math.min(SAMPLES, Math.max(paths.length, bodies.length))
   return Array.from({ length: amount }, (_, index) => {
     const path = paths[Math.floor((index * paths.length) / amount)] ?? ''

@@ -1,10 +1,12 @@
+import type { Rows } from './seed.ts'
 import type { Workload } from './workloads.ts'
 
 /** Shared by all measurements of a bench. */
 export interface Bench {
   /** A temporary folder, deleted at the end. */
   readonly directory: string
-  readonly database: SeededDatabase
+  /** The database with so many rows, seeded when it is first asked for. */
+  readonly seeded: (rows: Rows) => Promise<SeededDatabase>
   readonly workloads: readonly Workload[]
   /** Aborted by Ctrl-C. Pass it to every program that the bench starts. */
   readonly interrupted: AbortSignal
@@ -12,7 +14,6 @@ export interface Bench {
 
 /** The database that all servers start from. */
 export interface SeededDatabase {
-  readonly productIds: readonly number[]
   /** Makes a copy for one server to change. */
   readonly copy: () => Promise<DatabaseCopy>
 }
@@ -21,8 +22,8 @@ export interface SeededDatabase {
 export interface DatabaseCopy extends AsyncDisposable {
   /** Its address, in the form of DATABASE_URL. */
   readonly address: string
-  /** Counts the stored products after the server has stopped, to detect lost writes. */
-  readonly countProducts: () => Promise<number>
+  /** Counts stored rows after the server has stopped, to detect lost writes. */
+  readonly count: (table: 'products' | 'reviews') => Promise<number>
   /** The CPU time of the database's own processes so far; null for an embedded engine. */
   readonly processorSeconds: () => number | null
 }

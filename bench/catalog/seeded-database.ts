@@ -2,30 +2,40 @@ import { Database } from 'bun:sqlite'
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Version } from '../stockroom.ts'
-import type { SeededDatabase } from './bench.ts'
-import { seed } from './seed.ts'
+import type { Bench, SeededDatabase } from './bench.ts'
+import { type Rows, seed } from './seed.ts'
 
-export async function seedDatabase(
+/** SQLite databases that a version has seeded, each when it is first asked for. */
+export function seededDatabases(version: Version, directory: string, interrupted: AbortSignal): Bench['seeded'] {
+  const databases = new Map<Rows, Promise<SeededDatabase>>()
+  return rows => {
+    const database = databases.get(rows) ?? seedDatabase(version, directory, rows, interrupted)
+    databases.set(rows, database)
+    return database
+  }
+}
+
+async function seedDatabase(
   version: Version,
   directory: string,
+  rows: Rows,
   interrupted: AbortSignal,
 ): Promise<SeededDatabase> {
-  const file = join(directory, `${version.name}.db`)
-  await seed(version, `sqlite:${file}`, interrupted)
+  const name = `${version.name}-${rows.products}`
+  const file = join(directory, `${name}.db`)
+  await seed(version, `sqlite:${file}`, rows, interrupted)
 
   using database = new Database(file, { readwrite: true, strict: true })
   // Move the write-ahead log into the file, so that a copy of the file is a copy of the database.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)')
-  const rows = database.query<{ id: number }, []>('SELECT id FROM products ORDER BY id').all()
   let copies = 0
   return {
-    productIds: rows.map(row => row.id),
     copy: async () => {
-      const copied = join(directory, `${version.name}-copy-${++copies}.db`)
+      const copied = join(directory, `${name}-copy-${++copies}.db`)
       await copyFile(file, copied)
       return {
         address: `sqlite:${copied}`,
-        countProducts: async () => countProducts(copied),
+        count: async table => countRows(copied, table),
         processorSeconds: () => null,
         [Symbol.asyncDispose]: () => removeDatabase(copied),
       }
@@ -33,9 +43,9 @@ export async function seedDatabase(
   }
 }
 
-function countProducts(file: string): number {
+function countRows(file: string, table: 'products' | 'reviews'): number {
   using database = new Database(file, { readwrite: true, strict: true })
-  return database.query<{ products: number }, []>('SELECT count(*) AS products FROM products').get()?.products ?? 0
+  return database.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM ${table}`).get()?.rows ?? 0
 }
 
 async function removeDatabase(file: string): Promise<void> {

@@ -1,9 +1,17 @@
 import { join } from 'node:path'
+import { onServerCore } from '../cores.ts'
 import type { ServerCommand } from '../server-process.ts'
 import { commandOf, type Version, WORKING_TREE } from '../stockroom.ts'
+import type { Workload } from './workloads.ts'
 
 const ANY_PORT = ['--host', '127.0.0.1', '--port', '0']
 const PEERS = join(import.meta.dir, 'peers')
+
+export const CEILING = 'runtime-ceiling'
+export const NATIVE = 'native-go-fasthttp'
+
+/** The fastest of the peers, for a quick look. */
+export const BEST_PEER = 'elysia-bun-sqlite'
 
 export const BENCH = join(import.meta.dir, '..')
 
@@ -12,20 +20,37 @@ export const NODE = join(BENCH, 'node_modules', '.bin', 'node')
 
 export interface Contestant {
   readonly name: string
-  readonly kind: 'service' | 'peer' | 'ceiling'
-  /** The command that starts it on a database of its own. */
-  readonly on: (databaseAddress: string) => ServerCommand
+  readonly kind: 'service' | 'peer' | 'native' | 'ceiling'
+  /** The command that starts it on a database of its own. The ceiling needs to know the workload, whose answers it repeats. */
+  readonly on: (databaseAddress: string, workload?: Workload) => ServerCommand
 }
 
 export const SERVICE = service(WORKING_TREE)
 
-export function peersAndCeiling(answersFile: string): Contestant[] {
+export function peersAndCeiling(answersFile: string, native: readonly Contestant[]): Contestant[] {
   return [
-    peer('fastify-node-sqlite', NODE),
-    peer('express-better-sqlite3', NODE),
-    peer('elysia-bun-sqlite', process.execPath),
-    { ...peer('runtime-ceiling', process.execPath, { ANSWERS: answersFile }), kind: 'ceiling' },
+    typeScriptPeer('fastify-node-sqlite', NODE),
+    typeScriptPeer('express-better-sqlite3', NODE),
+    typeScriptPeer(BEST_PEER, process.execPath),
+    ...native,
+    {
+      name: CEILING,
+      kind: 'ceiling',
+      on: (address, workload) =>
+        typeScriptPeer(CEILING, process.execPath, { ANSWERS: answersFile, WORKLOAD: workload?.name ?? '' }).on(address),
+    },
   ]
+}
+
+/** The contestant on the core that servers have for themselves. */
+export function pinned(contestant: Contestant): Contestant {
+  return {
+    ...contestant,
+    on: (databaseAddress, workload) => {
+      const server = contestant.on(databaseAddress, workload)
+      return { ...server, command: onServerCore(server.command) }
+    },
+  }
 }
 
 export function service(version: Version): Contestant {
@@ -41,13 +66,17 @@ export function service(version: Version): Contestant {
   }
 }
 
-function peer(name: string, runtime: string, environment: Record<string, string> = {}): Contestant {
+function typeScriptPeer(name: string, runtime: string, environment: Record<string, string> = {}): Contestant {
+  return peer(name, [runtime, join(PEERS, `${name}.ts`)], environment)
+}
+
+export function peer(name: string, command: readonly string[], environment: Record<string, string> = {}): Contestant {
   return {
     name,
     kind: 'peer',
     on: databaseAddress => ({
       name,
-      command: [runtime, join(PEERS, `${name}.ts`)],
+      command,
       directory: BENCH,
       environment: {
         NODE_ENV: 'production',

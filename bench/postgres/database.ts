@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connected } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
-import type { SeededDatabase } from '../catalog/bench.ts'
-import { seed } from '../catalog/seed.ts'
+import type { Bench, SeededDatabase } from '../catalog/bench.ts'
+import { type Rows, seed } from '../catalog/seed.ts'
 import { processorSecondsOfFamily } from '../server-process.ts'
 import type { Version } from '../stockroom.ts'
 
@@ -24,8 +24,8 @@ export interface DatabaseServer extends AsyncDisposable {
   readonly version: string
   /** The folder of its data. */
   readonly directory: string
-  /** Makes a database that this version of Stockroom has seeded. */
-  readonly seeded: (version: Version, interrupted: AbortSignal) => Promise<SeededDatabase>
+  /** Databases that this version of Stockroom has seeded, each when it is first asked for. */
+  readonly seeded: (version: Version, interrupted: AbortSignal) => Bench['seeded']
 }
 
 export async function startDatabase(directory: string | undefined): Promise<DatabaseServer> {
@@ -38,28 +38,38 @@ export async function startDatabase(directory: string | undefined): Promise<Data
   return {
     version: about?.version ?? 'unknown',
     directory: server.folder,
-    seeded: (version, interrupted) => seededOn(server, version, interrupted),
+    seeded: (version, interrupted) => {
+      const databases = new Map<Rows, Promise<SeededDatabase>>()
+      return rows => {
+        const database = databases.get(rows) ?? seededOn(server, version, rows, interrupted)
+        databases.set(rows, database)
+        return database
+      }
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
-async function seededOn(server: PostgresServer, version: Version, interrupted: AbortSignal): Promise<SeededDatabase> {
-  const template = `seeded_${version.name}`
+async function seededOn(
+  server: PostgresServer,
+  version: Version,
+  rows: Rows,
+  interrupted: AbortSignal,
+): Promise<SeededDatabase> {
+  const template = `seeded_${version.name}_${rows.products}`
   await execute(server.url(), `CREATE DATABASE ${template}`)
-  await seed(version, server.url(template), interrupted)
+  await seed(version, server.url(template), rows, interrupted)
   await execute(server.url(template), 'VACUUM (FREEZE, ANALYZE)')
-  const productIds = await ids(server.url(template))
   const processId = Number(readFileSync(join(server.data, 'postmaster.pid'), 'utf8').split('\n')[0])
   let copies = 0
   return {
-    productIds,
     copy: async () => {
       copies += 1
       const name = `${template}_${copies}`
       await execute(server.url(), `CREATE DATABASE ${name} TEMPLATE ${template}`)
       return {
         address: server.url(name),
-        countProducts: async () => (await ids(server.url(name))).length,
+        count: table => countRows(server.url(name), table),
         processorSeconds: () => processorSecondsOfFamily(processId),
         [Symbol.asyncDispose]: () => execute(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
       }
@@ -72,8 +82,8 @@ async function execute(url: string, statement: string): Promise<void> {
   await sql.unsafe(statement)
 }
 
-async function ids(url: string): Promise<number[]> {
+async function countRows(url: string, table: 'products' | 'reviews'): Promise<number> {
   await using sql = connected(url)
-  const rows: { id: number }[] = await sql`SELECT id::float8 AS id FROM products ORDER BY id`
-  return rows.map(row => row.id)
+  const [counted]: { rows: number }[] = await sql`SELECT count(*)::float8 AS rows FROM ${sql(table)}`
+  return counted?.rows ?? 0
 }

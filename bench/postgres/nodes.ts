@@ -1,15 +1,14 @@
 import { cpus } from 'node:os'
 import type { Bench } from '../catalog/bench.ts'
+import type { MeasuredPressure } from '../catalog/measurement.ts'
 import { SERVICE } from '../catalog/servers.ts'
-import type { Workload } from '../catalog/workloads.ts'
-import { drive, type Pressure, prepareLoad } from '../load-generator.ts'
+import { createdBy, type Workload } from '../catalog/workloads.ts'
+import { drive, prepareLoad } from '../load-generator.ts'
 import { type RunningServer, startServer } from '../server-process.ts'
 import { median } from '../statistics.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Table } from '../table.ts'
 import { limitProcess } from './limit.ts'
-
-const WARM_UP_SECONDS = 2
 
 /** The number of nodes on one database, and the share of a core that each may use. */
 interface Arrangement {
@@ -43,7 +42,7 @@ interface NodesMeasurement {
 export type NodesRound = ReadonlyMap<string, ReadonlyMap<string, NodesMeasurement>>
 
 /** Drives each arrangement with each workload: all nodes at once, each over the same number of connections. */
-export async function measureNodes(bench: Bench, pressure: Pressure): Promise<NodesRound> {
+export async function measureNodes(bench: Bench, pressure: MeasuredPressure): Promise<NodesRound> {
   const round = new Map<string, Map<string, NodesMeasurement>>()
   for (const workload of bench.workloads) {
     const measurements = new Map<string, NodesMeasurement>()
@@ -90,13 +89,13 @@ export function nodesTable(workload: string, title: string, rounds: readonly Nod
 }
 
 async function measure(
-  { directory, database, interrupted }: Bench,
+  { directory, seeded, interrupted }: Bench,
   workload: Workload,
   { nodes, share }: Arrangement,
-  pressure: Pressure,
+  pressure: MeasuredPressure,
 ): Promise<NodesMeasurement> {
   const load = await prepareLoad(directory, workload)
-  await using copy = await database.copy()
+  await using copy = await (await seeded(workload.rows)).copy()
   await using running = new AsyncDisposableStack()
   const servers: RunningServer[] = []
   for (let node = 0; node < nodes; node++) {
@@ -108,7 +107,7 @@ async function measure(
         drive(address, load, { ...pressure, seconds, seed: nodes * seed + node }, interrupted),
       ),
     )
-  const warmUp = await driveAll(WARM_UP_SECONDS, 0)
+  const warmUp = await driveAll(pressure.warmUpSeconds, 0)
   using limits = new DisposableStack()
   if (share < 1) for (const { processId } of servers) limits.use(limitProcess(processId, share))
 
@@ -129,9 +128,10 @@ async function measure(
   }
   limits.dispose()
 
-  if (workload.method === 'POST') {
+  const table = createdBy(workload)
+  if (table !== null) {
     const answered = [...warmUp, ...figures].reduce((sum, { requests }) => sum + requests, 0)
-    const stored = (await copy.countProducts()) - database.productIds.length
+    const stored = (await copy.count(table)) - workload.rows[table]
     if (stored < answered) throw new Error(`${nodes} nodes answered ${answered} creates, but stored ${stored}`)
   }
   return measurement

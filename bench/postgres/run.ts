@@ -3,7 +3,7 @@ import { answersFrom, proveAgreement } from '../catalog/agreement.ts'
 import type { Bench } from '../catalog/bench.ts'
 import { measureRound } from '../catalog/measurement.ts'
 import { SERVICE } from '../catalog/servers.ts'
-import { workloadsOver } from '../catalog/workloads.ts'
+import { WORKLOADS } from '../catalog/workloads.ts'
 import { installPeers, runBench, temporaryFolder } from '../command.ts'
 import { comparisonTable, type Round } from '../comparison.ts'
 import { machineLine, runtimes } from '../machine.ts'
@@ -14,14 +14,18 @@ import { startDatabase } from './database.ts'
 import { measureNodes, type NodesRound, nodesTable } from './nodes.ts'
 import { peers } from './servers.ts'
 
-const WORKLOADS = ['product', 'list', 'create']
+/** What the peers can do. */
+const COMPARED = WORKLOADS.filter(({ name }) => ['product', 'list-100', 'create'].includes(name))
 
 /** The comparison of one node with two, which `--only` selects as well. */
 const NODES = 'nodes'
 
-const PARTS = [...WORKLOADS, NODES]
+const PARTS = [...COMPARED.map(({ name }) => name), NODES]
 
-process.exitCode = await runBench(() => readPeersOptions('postgres', PARTS), run)
+process.exitCode = await runBench(
+  () => readPeersOptions('postgres', { only: PARTS, quickPeers: ['fastify-postgres-js'] }),
+  run,
+)
 
 async function run(options: PeersOptions, interrupted: AbortSignal): Promise<void> {
   await installPeers(interrupted)
@@ -32,10 +36,8 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
   const others = chosen(peers, options.peers)
   await using folder = await temporaryFolder(options.directory ?? tmpdir())
   await using server = await startDatabase(options.directory)
-  const database = await server.seeded(WORKING_TREE, interrupted)
-  const all = workloadsOver(database.productIds).filter(({ name }) => WORKLOADS.includes(name))
-  const workloads = all.filter(({ name }) => parts.includes(name))
-  const bench = { directory: folder.path, database, workloads, interrupted }
+  const workloads = COMPARED.filter(({ name }) => parts.includes(name))
+  const bench = { directory: folder.path, seeded: server.seeded(WORKING_TREE, interrupted), workloads, interrupted }
 
   if (workloads.length > 0) await prove(bench, others)
 
@@ -43,9 +45,10 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
   const nodes: NodesRound[] = []
   for (let round = 1; round <= options.rounds; round++) {
     console.error(`round ${round} of ${options.rounds}`)
-    const pressure = { ...options, seed: round }
+    // PostgreSQL needs the cores more than the load generator does.
+    const pressure = { ...options, seed: round, pinned: false }
     rounds.push(await measureRound(bench, [SERVICE, ...others], pressure))
-    if (parts.includes(NODES)) nodes.push(await measureNodes({ ...bench, workloads: all }, pressure))
+    if (parts.includes(NODES)) nodes.push(await measureNodes({ ...bench, workloads: COMPARED }, pressure))
   }
 
   const { connections, seconds } = options
@@ -62,7 +65,7 @@ async function run(options: PeersOptions, interrupted: AbortSignal): Promise<voi
     }
     console.log(`\n${renderTable(comparisonTable(comparison), style)}`)
   }
-  for (const { name, title } of nodes.length > 0 ? all : []) {
+  for (const { name, title } of nodes.length > 0 ? COMPARED : []) {
     console.log(`\n${renderTable(nodesTable(name, title, nodes), style)}`)
   }
 }

@@ -1,20 +1,18 @@
-import type { SeededDatabase } from '../catalog/bench.ts'
-import { driveMeasured, warmUp } from '../catalog/measurement.ts'
-import { service } from '../catalog/servers.ts'
+import type { Bench } from '../catalog/bench.ts'
+import { driver, type PreparedWorkload, prepareWorkload } from '../catalog/measurement.ts'
+import { pinned, service } from '../catalog/servers.ts'
 import type { Workload } from '../catalog/workloads.ts'
 import type { Measurement } from '../comparison.ts'
-import { type PreparedLoad, prepareLoad } from '../load-generator.ts'
-import type { BenchOptions } from '../options.ts'
+import type { VersionsOptions } from '../options.ts'
 import { startServer } from '../server-process.ts'
 import type { Version } from '../stockroom.ts'
 import { type Cost, inTurn, type Pair, type Row } from './turns.ts'
 
 const TURN_SECONDS = 1
 
-/** A version, and the database that it has seeded. */
-export interface Side {
+/** A version, and the databases that it has seeded. */
+export interface Side extends Pick<Bench, 'seeded'> {
   readonly version: Version
-  readonly database: SeededDatabase
 }
 
 /** Adds a row for the CPU time of PostgreSQL's own processes. */
@@ -23,13 +21,13 @@ export async function compareWorkload(
   sides: Pair<Side>,
   workload: Workload,
   directory: string,
-  options: BenchOptions,
+  options: VersionsOptions,
   interrupted: AbortSignal,
 ): Promise<Row[]> {
-  const load = await prepareLoad(directory, workload)
+  const prepared = await prepareWorkload(directory, workload)
   const turns: Pair<Measurement>[] = []
   for (let round = 1; round <= options.rounds; round++) {
-    turns.push(...(await compareOnce(sides, load, round, options, interrupted)))
+    turns.push(...(await compareOnce(sides, prepared, round, options, interrupted)))
   }
   const name = `${engine} ${workload.name}`
   const inDatabase = turns.map(([before, now]) => [costOfDatabase(before), costOfDatabase(now)] as const)
@@ -40,23 +38,25 @@ export async function compareWorkload(
 /** Starts both versions, then drives them in turn. */
 async function compareOnce(
   [before, now]: Pair<Side>,
-  load: PreparedLoad,
+  prepared: PreparedWorkload,
   round: number,
-  { connections, seconds }: BenchOptions,
+  { connections, seconds, warmUpSeconds }: VersionsOptions,
   interrupted: AbortSignal,
 ): Promise<Pair<Measurement>[]> {
   await using stack = new AsyncDisposableStack()
-  const start = async ({ version, database }: Side) => {
-    const copy = stack.use(await database.copy())
-    const running = stack.use(await startServer(service(version).on(copy.address), interrupted))
-    await warmUp(running, load, { connections, seconds, seed: 0 }, interrupted)
-    return { running, copy }
+  const { rows, secondsMax } = prepared.workload
+  const start = async ({ version, seeded }: Side) => {
+    const copy = stack.use(await (await seeded(rows)).copy())
+    const contestant = pinned(service(version))
+    const running = stack.use(await startServer(contestant.on(copy.address), interrupted))
+    const measured = driver(running, copy, prepared, interrupted)
+    await measured({ connections, seconds: warmUpSeconds, seed: 0, pinned: true })
+    return measured
   }
   const started = [await start(before), await start(now)] as const
-  return await inTurn(started, seconds, ({ running, copy }, turn) => {
-    const pressure = { connections, seconds: TURN_SECONDS, seed: round * seconds + turn }
-    return driveMeasured(running, copy, load, pressure, interrupted)
-  })
+  return await inTurn(started, Math.min(seconds, secondsMax ?? seconds), (measured, turn) =>
+    measured({ connections, seconds: TURN_SECONDS, seed: round * seconds + turn, pinned: true }),
+  )
 }
 
 function costOfDatabase({ databaseMicroseconds }: Measurement): Cost {

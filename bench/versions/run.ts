@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
-import { seedDatabase } from '../catalog/seeded-database.ts'
-import { WORKLOADS, workloadsOver } from '../catalog/workloads.ts'
+import { seededDatabases } from '../catalog/seeded-database.ts'
+import { WORKLOADS, type Workload } from '../catalog/workloads.ts'
 import { runBench, temporaryFolder } from '../command.ts'
 import { machineLine } from '../machine.ts'
 import { chosen, readVersionsOptions, type VersionsOptions } from '../options.ts'
@@ -28,17 +28,21 @@ const PARTS: readonly { readonly name: string; readonly measure: Measure }[] = [
   { name: 'postgres', measure: compareOnPostgres },
 ]
 
+/** The others would tell little more of an engine that does most of the work. */
+const ON_POSTGRES = ['product', 'list-100', 'reviews', 'create', 'update']
+
 process.exitCode = await runBench(
   () =>
     readVersionsOptions(
       PARTS.map(({ name }) => name),
-      WORKLOADS,
+      WORKLOADS.map(({ name }) => name),
     ),
   run,
 )
 
 async function run(options: VersionsOptions, interrupted: AbortSignal): Promise<void> {
   const parts = chosen(PARTS, options.parts)
+  chosen(WORKLOADS, options.only)
   const commit = await commitOf(options.revision, interrupted)
   await using folder = await temporaryFolder(options.directory ?? tmpdir())
   const versions = [await checkOut(commit, folder.path, interrupted), { ...WORKING_TREE, name: 'now' }] as const
@@ -55,27 +59,36 @@ async function run(options: VersionsOptions, interrupted: AbortSignal): Promise<
 }
 
 async function compareOnSqlite(...[versions, folder, options, interrupted]: Parameters<Measure>): Promise<Row[]> {
-  const side = async (version: Version) => ({ version, database: await seedDatabase(version, folder, interrupted) })
+  const side = (version: Version) => ({ version, seeded: seededDatabases(version, folder, interrupted) })
   const [before, now] = versions
-  return await compareCatalog('SQLite', [await side(before), await side(now)], folder, options, interrupted)
+  return await compareCatalog('SQLite', [side(before), side(now)], WORKLOADS, folder, options, interrupted)
 }
 
 async function compareOnPostgres(...[versions, folder, options, interrupted]: Parameters<Measure>): Promise<Row[]> {
   await using server = await startDatabase(options.directory)
-  const side = async (version: Version) => ({ version, database: await server.seeded(version, interrupted) })
+  const side = async (version: Version) => ({ version, seeded: server.seeded(version, interrupted) })
   const [before, now] = versions
-  return await compareCatalog('PostgreSQL', [await side(before), await side(now)], folder, options, interrupted)
+  const workloads = WORKLOADS.filter(({ name }) => ON_POSTGRES.includes(name))
+  return await compareCatalog(
+    'PostgreSQL',
+    [await side(before), await side(now)],
+    workloads,
+    folder,
+    options,
+    interrupted,
+  )
 }
 
 async function compareCatalog(
   engine: string,
   sides: Pair<Side>,
+  workloads: readonly Workload[],
   folder: string,
   options: VersionsOptions,
   interrupted: AbortSignal,
 ): Promise<Row[]> {
   const rows: Row[] = []
-  for (const workload of chosen(workloadsOver(sides[0].database.productIds), options.only)) {
+  for (const workload of workloads.filter(({ name }) => options.only.length === 0 || options.only.includes(name))) {
     console.error(`measuring ${workload.name} on ${engine}`)
     rows.push(...(await compareWorkload(engine, sides, workload, folder, options, interrupted)))
   }

@@ -2,20 +2,31 @@
 import { Database } from 'bun:sqlite'
 import { Elysia, status, t } from 'elysia'
 import {
+  type CategorizedProductRow,
+  type CategoryRow,
+  createdReview,
+  embedProducts,
   embedReviews,
   embedUserAndProduct,
   INSERT_PRODUCT,
+  INSERT_REVIEW,
   LIMIT_DEFAULT,
   PRAGMAS,
   type ProductRow,
   type ReviewRow,
   type ReviewWithUserRow,
+  SELECT_CATEGORIES,
+  SELECT_CATEGORY_AS_JSON,
   SELECT_PRODUCT,
   SELECT_PRODUCT_AS_JSON,
   SELECT_PRODUCTS,
+  SELECT_PRODUCTS_OF_PAGE,
+  SELECT_REVIEW_AS_JSON,
   SELECT_REVIEWS_OF_PAGE,
   SELECT_REVIEWS_WITH_USERS,
+  SELECT_USER,
   UPDATE_PRODUCT,
+  type UserRow,
 } from './statements.ts'
 
 const database = new Database(process.env.DATABASE ?? '')
@@ -26,6 +37,12 @@ const selectProductAsJson = database.prepare<{ json: string }, [number]>(SELECT_
 const selectProducts = database.prepare<ProductRow, [number, number]>(SELECT_PRODUCTS)
 const selectReviewsOfPage = database.prepare<ReviewRow, [number, number]>(SELECT_REVIEWS_OF_PAGE)
 const selectReviewsWithUsers = database.prepare<ReviewWithUserRow, [number, number, number]>(SELECT_REVIEWS_WITH_USERS)
+const selectReviewAsJson = database.prepare<{ json: string }, [number]>(SELECT_REVIEW_AS_JSON)
+const selectCategoryAsJson = database.prepare<{ json: string }, [number]>(SELECT_CATEGORY_AS_JSON)
+const selectCategories = database.prepare<CategoryRow, [number, number]>(SELECT_CATEGORIES)
+const selectProductsOfPage = database.prepare<CategorizedProductRow, [number, number]>(SELECT_PRODUCTS_OF_PAGE)
+const selectUser = database.prepare<UserRow, [number]>(SELECT_USER)
+const insertReview = database.prepare<never, [number, number, number, string]>(INSERT_REVIEW)
 const insertProduct = database.prepare<never, [string, string, number]>(INSERT_PRODUCT)
 const updateProduct = database.prepare<never, [string, string, number, number]>(UPDATE_PRODUCT)
 
@@ -35,13 +52,19 @@ const body = t.Object({
   description: t.String(),
   price: t.Number({ exclusiveMinimum: 0 }),
 })
+const reviewBody = t.Object({
+  product_id: t.Integer(),
+  user_id: t.Integer(),
+  rating: t.Integer({ minimum: 1, maximum: 5 }),
+  comment: t.String(),
+})
 const params = t.Object({ id: t.Integer() })
 const query = t.Object({
   skip: t.Integer({ minimum: 0, default: 0 }),
   limit: t.Integer({ minimum: 0, default: LIMIT_DEFAULT }),
 })
 const JSON_TYPE = { headers: { 'content-type': 'application/json' } }
-const notFound = () => status(404, { detail: 'Product not found' })
+const notFound = () => status(404, { detail: 'Not found' })
 
 // Elysia recommends `precompile` for benchmarks.
 const app = new Elysia({ precompile: true })
@@ -87,6 +110,43 @@ const app = new Elysia({ precompile: true })
       return row ? new Response(row.json, JSON_TYPE) : notFound()
     },
     { params, body },
+  )
+  .get(
+    '/reviews/:id',
+    ({ params: { id } }) => {
+      const row = selectReviewAsJson.get(id)
+      return row ? new Response(row.json, JSON_TYPE) : notFound()
+    },
+    { params },
+  )
+  .post(
+    '/reviews/',
+    ({ body }) => {
+      const product = selectProduct.get(body.product_id)
+      const user = selectUser.get(body.user_id)
+      if (!product || !user) return notFound()
+      const { lastInsertRowid } = insertReview.run(product.id, user.id, body.rating, body.comment)
+      return createdReview(Number(lastInsertRowid), body, user, product)
+    },
+    { body: reviewBody },
+  )
+  .get(
+    '/categories/',
+    ({ query: { skip, limit } }) => {
+      const categories = selectCategories.all(skip, limit)
+      const first = categories[0]
+      const last = categories.at(-1)
+      return embedProducts(categories, first && last ? selectProductsOfPage.all(first.id, last.id) : [])
+    },
+    { query },
+  )
+  .get(
+    '/categories/:id',
+    ({ params: { id } }) => {
+      const row = selectCategoryAsJson.get(id)
+      return row ? new Response(row.json, JSON_TYPE) : notFound()
+    },
+    { params },
   )
   .listen({ hostname: '127.0.0.1', port: Number(process.env.PORT ?? 0) })
 

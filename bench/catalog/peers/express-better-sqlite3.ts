@@ -4,20 +4,31 @@ import Database from 'better-sqlite3'
 import express, { type NextFunction, type Request, type Response } from 'express'
 import { z } from 'zod'
 import {
+  type CategorizedProductRow,
+  type CategoryRow,
+  createdReview,
+  embedProducts,
   embedReviews,
   embedUserAndProduct,
   INSERT_PRODUCT,
+  INSERT_REVIEW,
   LIMIT_DEFAULT,
   PRAGMAS,
   type ProductRow,
   type ReviewRow,
   type ReviewWithUserRow,
+  SELECT_CATEGORIES,
+  SELECT_CATEGORY_AS_JSON,
   SELECT_PRODUCT,
   SELECT_PRODUCT_AS_JSON,
   SELECT_PRODUCTS,
+  SELECT_PRODUCTS_OF_PAGE,
+  SELECT_REVIEW_AS_JSON,
   SELECT_REVIEWS_OF_PAGE,
   SELECT_REVIEWS_WITH_USERS,
+  SELECT_USER,
   UPDATE_PRODUCT,
+  type UserRow,
 } from './statements.ts'
 
 const database = new Database(process.env.DATABASE ?? '')
@@ -28,6 +39,12 @@ const selectProductAsJson = database.prepare<[number], string>(SELECT_PRODUCT_AS
 const selectProducts = database.prepare<[number, number], ProductRow>(SELECT_PRODUCTS)
 const selectReviewsOfPage = database.prepare<[number, number], ReviewRow>(SELECT_REVIEWS_OF_PAGE)
 const selectReviewsWithUsers = database.prepare<[number, number, number], ReviewWithUserRow>(SELECT_REVIEWS_WITH_USERS)
+const selectReviewAsJson = database.prepare<[number], string>(SELECT_REVIEW_AS_JSON).pluck()
+const selectCategoryAsJson = database.prepare<[number], string>(SELECT_CATEGORY_AS_JSON).pluck()
+const selectCategories = database.prepare<[number, number], CategoryRow>(SELECT_CATEGORIES)
+const selectProductsOfPage = database.prepare<[number, number], CategorizedProductRow>(SELECT_PRODUCTS_OF_PAGE)
+const selectUser = database.prepare<[number], UserRow>(SELECT_USER)
+const insertReview = database.prepare<[number, number, number, string]>(INSERT_REVIEW)
 const insertProduct = database.prepare<[string, string, number]>(INSERT_PRODUCT)
 const updateProduct = database.prepare<[string, string, number, number]>(UPDATE_PRODUCT)
 
@@ -35,6 +52,12 @@ const ProductCreate = z.object({
   name: z.string().min(3).max(50),
   description: z.string(),
   price: z.number().positive(),
+})
+const ReviewCreate = z.object({
+  product_id: z.number().int(),
+  user_id: z.number().int(),
+  rating: z.number().int().min(1).max(5),
+  comment: z.string(),
 })
 const Path = z.object({ id: z.coerce.number().int() })
 const Page = z.object({
@@ -85,13 +108,42 @@ app.put('/products/:id', json, (request, response) => {
   response.type('json').send(product)
 })
 
+app.get('/reviews/:id', (request, response) => {
+  const review = selectReviewAsJson.get(Path.parse(request.params).id)
+  if (!review) return notFound(response)
+  response.type('json').send(review)
+})
+
+app.post('/reviews/', json, (request, response) => {
+  const created = ReviewCreate.parse(request.body)
+  const product = selectProduct.get(created.product_id)
+  const user = selectUser.get(created.user_id)
+  if (!product || !user) return notFound(response)
+  const { lastInsertRowid } = insertReview.run(product.id, user.id, created.rating, created.comment)
+  response.json(createdReview(Number(lastInsertRowid), created, user, product))
+})
+
+app.get('/categories/', (request, response) => {
+  const { skip, limit } = Page.parse(request.query)
+  const categories = selectCategories.all(skip, limit)
+  const first = categories[0]
+  const last = categories.at(-1)
+  response.json(embedProducts(categories, first && last ? selectProductsOfPage.all(first.id, last.id) : []))
+})
+
+app.get('/categories/:id', (request, response) => {
+  const category = selectCategoryAsJson.get(Path.parse(request.params).id)
+  if (!category) return notFound(response)
+  response.type('json').send(category)
+})
+
 app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
   if (error instanceof z.ZodError) response.status(422).json({ detail: error.issues })
   else response.status(500).json({ detail: 'Internal Server Error' })
 })
 
 function notFound(response: Response) {
-  response.status(404).json({ detail: 'Product not found' })
+  response.status(404).json({ detail: 'Not found' })
 }
 
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {

@@ -2,20 +2,32 @@
 import { DatabaseSync } from 'node:sqlite'
 import Fastify from 'fastify'
 import {
+  type CategorizedProductRow,
+  type CategoryRow,
+  createdReview,
+  embedProducts,
   embedReviews,
   embedUserAndProduct,
   INSERT_PRODUCT,
+  INSERT_REVIEW,
   LIMIT_DEFAULT,
   PRAGMAS,
   type ProductRow,
+  type ReviewCreate,
   type ReviewRow,
   type ReviewWithUserRow,
+  SELECT_CATEGORIES,
+  SELECT_CATEGORY_AS_JSON,
   SELECT_PRODUCT,
   SELECT_PRODUCT_AS_JSON,
   SELECT_PRODUCTS,
+  SELECT_PRODUCTS_OF_PAGE,
+  SELECT_REVIEW_AS_JSON,
   SELECT_REVIEWS_OF_PAGE,
   SELECT_REVIEWS_WITH_USERS,
+  SELECT_USER,
   UPDATE_PRODUCT,
+  type UserRow,
 } from './statements.ts'
 
 const database = new DatabaseSync(process.env.DATABASE ?? '')
@@ -23,6 +35,9 @@ for (const pragma of PRAGMAS) database.exec(pragma)
 
 type ProductColumns = [id: number, name: string, description: string, price: number]
 type ReviewColumns = [id: number, productId: number, userId: number, rating: number, comment: string]
+type CategoryColumns = [id: number, name: string, description: string]
+type CategorizedColumns = [id: number, categoryId: number, name: string, description: string, price: number]
+type UserColumns = [id: number, name: string, avatar: string]
 type ReviewWithUserColumns = [id: number, userId: number, rating: number, comment: string, name: string, avatar: string]
 
 const selectProduct = prepare<ProductColumns>(SELECT_PRODUCT)
@@ -30,6 +45,12 @@ const selectProductAsJson = prepare<[json: string]>(SELECT_PRODUCT_AS_JSON)
 const selectProducts = prepare<ProductColumns>(SELECT_PRODUCTS)
 const selectReviewsOfPage = prepare<ReviewColumns>(SELECT_REVIEWS_OF_PAGE)
 const selectReviewsWithUsers = prepare<ReviewWithUserColumns>(SELECT_REVIEWS_WITH_USERS)
+const selectReviewAsJson = prepare<[json: string]>(SELECT_REVIEW_AS_JSON)
+const selectCategoryAsJson = prepare<[json: string]>(SELECT_CATEGORY_AS_JSON)
+const selectCategories = prepare<CategoryColumns>(SELECT_CATEGORIES)
+const selectProductsOfPage = prepare<CategorizedColumns>(SELECT_PRODUCTS_OF_PAGE)
+const selectUser = prepare<UserColumns>(SELECT_USER)
+const insertReview = database.prepare(INSERT_REVIEW)
 const insertProduct = database.prepare(INSERT_PRODUCT)
 const updateProduct = database.prepare(UPDATE_PRODUCT)
 
@@ -59,6 +80,18 @@ function reviewRow([id, product_id, user_id, rating, comment]: ReviewColumns): R
 
 function reviewWithUserRow([id, user_id, rating, comment, name, avatar]: ReviewWithUserColumns): ReviewWithUserRow {
   return { id, user_id, rating, comment, user_name: name, user_avatar: avatar }
+}
+
+function categoryRow([id, name, description]: CategoryColumns): CategoryRow {
+  return { id, name, description }
+}
+
+function categorizedProductRow([id, category_id, name, description, price]: CategorizedColumns): CategorizedProductRow {
+  return { id, category_id, name, description, price }
+}
+
+function userRow([id, name, avatar]: UserColumns): UserRow {
+  return { id, name, avatar }
 }
 
 interface Path {
@@ -92,7 +125,17 @@ const body = {
     price: { type: 'number', exclusiveMinimum: 0 },
   },
 }
-const NOT_FOUND = { detail: 'Product not found' }
+const reviewBody = {
+  type: 'object',
+  required: ['product_id', 'user_id', 'rating', 'comment'],
+  properties: {
+    product_id: { type: 'integer' },
+    user_id: { type: 'integer' },
+    rating: { type: 'integer', minimum: 1, maximum: 5 },
+    comment: { type: 'string' },
+  },
+}
+const NOT_FOUND = { detail: 'Not found' }
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 const app = Fastify({ logger: false })
@@ -140,6 +183,36 @@ app.put<{ Params: Path; Body: ProductCreate }>('/products/:id', { schema: { para
   const { name, description, price } = request.body
   updateProduct.run(name, description, price, id)
   const row = selectProductAsJson.get(id)
+  if (!row) return reply.code(404).send(NOT_FOUND)
+  reply.type(JSON_TYPE).send(row[0])
+})
+
+app.get<{ Params: Path }>('/reviews/:id', { schema: { params } }, (request, reply) => {
+  const row = selectReviewAsJson.get(request.params.id)
+  if (!row) return reply.code(404).send(NOT_FOUND)
+  reply.type(JSON_TYPE).send(row[0])
+})
+
+app.post<{ Body: ReviewCreate }>('/reviews/', { schema: { body: reviewBody } }, (request, reply) => {
+  const { product_id, user_id, rating, comment } = request.body
+  const product = selectProduct.get(product_id)
+  const user = selectUser.get(user_id)
+  if (!product || !user) return reply.code(404).send(NOT_FOUND)
+  const { lastInsertRowid } = insertReview.run(product_id, user_id, rating, comment)
+  reply.send(createdReview(Number(lastInsertRowid), request.body, userRow(user), productRow(product)))
+})
+
+app.get<{ Querystring: Page }>('/categories/', { schema: { querystring } }, (request, reply) => {
+  const { skip, limit } = request.query
+  const categories = selectCategories.all(skip, limit).map(categoryRow)
+  const first = categories[0]
+  const last = categories.at(-1)
+  const products = first && last ? selectProductsOfPage.all(first.id, last.id).map(categorizedProductRow) : []
+  reply.send(embedProducts(categories, products))
+})
+
+app.get<{ Params: Path }>('/categories/:id', { schema: { params } }, (request, reply) => {
+  const row = selectCategoryAsJson.get(request.params.id)
   if (!row) return reply.code(404).send(NOT_FOUND)
   reply.type(JSON_TYPE).send(row[0])
 })

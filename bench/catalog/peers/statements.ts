@@ -34,6 +34,34 @@ export interface Review extends ReviewRow {
   product: ProductRow
 }
 
+export interface UserRow {
+  id: number
+  name: string
+  avatar: string
+}
+
+export interface CategoryRow {
+  id: number
+  name: string
+  description: string
+}
+
+/** A product with the category that it is in. */
+export interface CategorizedProductRow extends ProductRow {
+  category_id: number
+}
+
+export interface Category extends CategoryRow {
+  products: ProductRow[]
+}
+
+export interface ReviewCreate {
+  product_id: number
+  user_id: number
+  rating: number
+  comment: string
+}
+
 export const EMBEDDED_MAX = 100
 export const LIMIT_DEFAULT = 100
 
@@ -85,6 +113,42 @@ export const SELECT_REVIEWS_WITH_USERS = `
   FROM reviews JOIN users ON users.id = user_id
   WHERE product_id = ? ORDER BY reviews.id LIMIT ? OFFSET ?`
 
+/** A whole review as JSON text from SQLite. */
+export const SELECT_REVIEW_AS_JSON = `
+  SELECT json_object(
+    'id', review.id, 'product_id', product_id, 'user_id', user_id, 'rating', rating, 'comment', comment,
+    'user', json_object('id', user.id, 'name', user.name, 'avatar', user.avatar),
+    'product', json_object(
+      'id', product.id, 'name', product.name, 'description', product.description, 'price', product.price)) AS json
+  FROM reviews AS review JOIN users AS user ON user.id = user_id JOIN products AS product ON product.id = product_id
+  WHERE review.id = ?`
+
+/** A whole category as JSON text from SQLite. */
+export const SELECT_CATEGORY_AS_JSON = `
+  SELECT json_object(
+    'id', category.id, 'name', category.name, 'description', category.description,
+    'products', json((
+      SELECT json_group_array(json_object('id', id, 'name', name, 'description', description, 'price', price))
+      FROM (SELECT * FROM products WHERE category_id = category.id ORDER BY id LIMIT ${EMBEDDED_MAX})
+    ))) AS json
+  FROM categories AS category WHERE id = ?`
+
+/** Parameters: skip, limit. */
+export const SELECT_CATEGORIES = `
+  SELECT id, name, description FROM categories
+  WHERE id >= (SELECT id FROM categories ORDER BY id LIMIT 1 OFFSET ?)
+  ORDER BY id LIMIT ?`
+
+/** Parameters: first and last id of a page of categories. Not `BETWEEN`, so that SQLite sees that the partial index applies. */
+export const SELECT_PRODUCTS_OF_PAGE = `
+  SELECT id, category_id, name, description, price FROM products
+  WHERE category_id >= ? AND category_id <= ? ORDER BY category_id, id`
+
+export const SELECT_USER = 'SELECT id, name, avatar FROM users WHERE id = ?'
+
+/** Parameters: product, user, rating, comment. */
+export const INSERT_REVIEW = 'INSERT INTO reviews (product_id, user_id, rating, comment) VALUES (?, ?, ?, ?)'
+
 /** Parameters: name, description, price. */
 export const INSERT_PRODUCT = 'INSERT INTO products (name, description, price) VALUES (?, ?, ?)'
 
@@ -101,6 +165,25 @@ export function embedReviews(products: ProductRow[], reviews: ReviewRow[]): Prod
     }
     return product
   })
+}
+
+/** Adds the products of a page to its categories; both are ordered by category id. */
+export function embedProducts(categories: CategoryRow[], products: CategorizedProductRow[]): Category[] {
+  let next = 0
+  return categories.map(({ id, name, description }) => {
+    const category: Category = { id, name, description, products: [] }
+    for (let product = products[next]; product?.category_id === id; product = products[++next]) {
+      if (category.products.length === EMBEDDED_MAX) continue
+      const { id, name, description, price } = product
+      category.products.push({ id, name, description, price })
+    }
+    return category
+  })
+}
+
+export function createdReview(id: number, created: ReviewCreate, user: UserRow, product: ProductRow): Review {
+  const { product_id, user_id, rating, comment } = created
+  return { id, product_id, user_id, rating, comment, user, product }
 }
 
 export function embedUserAndProduct(reviews: ReviewWithUserRow[], product: ProductRow): Review[] {

@@ -7,9 +7,11 @@ import { eventStream } from '../server/event-stream.ts'
 import type { App, RequestScope } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { ListService } from './list-service.ts'
-import { OWN_LIST, OWN_LIST_PATH } from './own-list.ts'
+import ownList from './own-list.json'
 import { breedsPage, FILES } from './page.tsx'
 import { breedEvents } from './stream.tsx'
+
+const OWN_LIST_PATH = '/breeds/list'
 
 export interface BreedsOptions {
   /** Address of the list service; `null` for the app's own list. */
@@ -33,7 +35,7 @@ export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): A
     }
     return eventStream(req.raw, env, signal => breedEvents({ ...options, signal }), clock)
   })
-  breeds.get(OWN_LIST_PATH, context => context.body(OWN_LIST, 200, { 'Content-Type': 'application/json' }))
+  breeds.get(OWN_LIST_PATH, context => context.json(ownList))
   addStaticFiles(breeds, FILES)
   finishApp(breeds)
   return breeds

@@ -3,6 +3,7 @@ import type { CategoryRow } from '../categories/stored.ts'
 import type { ProductRow } from '../products/stored.ts'
 import type { ReviewRow } from '../reviews/stored.ts'
 import type { UserRow } from '../users/stored.ts'
+import COMMENTS from './comments.json'
 
 export interface SampleSizes {
   readonly categories: number
@@ -35,37 +36,6 @@ const RATINGS = [
   { value: 3, weight: 14 },
   { value: 4, weight: 32 },
   { value: 5, weight: 43 },
-]
-
-const VERDICTS: Readonly<Record<number, readonly string[]>> = {
-  1: ['Broke within a week.', 'Not what the picture shows.', 'I sent it back.', 'A waste of money.'],
-  2: [
-    'Looks good, feels cheap.',
-    'It does its job, barely.',
-    'I expected more for the price.',
-    'Smaller than I thought.',
-  ],
-  3: ['Does what it should.', 'Neither good nor bad.', 'Fine for the price.', 'Good, but the colour is off.'],
-  4: [
-    'Well made and handy.',
-    'Very good, with one small scratch.',
-    'I would buy it again.',
-    'Better than the last one.',
-  ],
-  5: ['Exactly what I was looking for!', 'I love it.', 'Could not be happier.', 'The best I have had so far.'],
-}
-
-const CIRCUMSTANCES = [
-  'It came after two days.',
-  'The parcel took a week.',
-  'Well packed, too.',
-  'My daughter uses it every day.',
-  'I bought it as a gift.',
-  'Got a second one for the office.',
-  'Assembly took ten minutes.',
-  'The manual could be clearer.',
-  'We have had it for three months now.',
-  'Cleaning it is easy.',
 ]
 
 /** A believable catalog, made up row by row as it is read. */
@@ -132,12 +102,12 @@ function* reviews(sizes: SampleSizes, productIds: readonly number[], userIds: re
   const faker = generator(4)
   for (let place = 0; place < sizes.reviews; place += 1) {
     const rating = faker.helpers.weightedArrayElement(RATINGS)
-    const verdict = faker.helpers.arrayElement(VERDICTS[rating] ?? [])
+    const verdict = faker.helpers.arrayElement(COMMENTS.verdicts[rating - 1] ?? [])
     yield {
       product_id: productIds[Math.floor(sizes.products * faker.number.float() ** POPULARITY)] ?? 0,
       user_id: userIds[faker.number.int(sizes.users - 1)] ?? 0,
       rating,
-      comment: `${verdict} ${faker.helpers.arrayElement(CIRCUMSTANCES)}`,
+      comment: `${verdict} ${faker.helpers.arrayElement(COMMENTS.circumstances)}`,
     }
   }
 }

@@ -4,8 +4,8 @@ import { OperatorError } from '../../operator-error.ts'
 /** Lock timeout while opening and migrating. */
 const OPEN_BUSY_MS = 10_000
 
-/** Lock timeout of a statement, which blocks the event loop. Writes wait longer, without blocking it. */
-const STATEMENT_BUSY_MS = 50
+/** Lock timeout of a read, which blocks the event loop. */
+const READ_BUSY_MS = 50
 
 /** Identifies our files by SQLite's `application_id`, in the file's header: "Stoc". */
 export const APPLICATION_ID = 0x53_74_6f_63
@@ -39,9 +39,19 @@ export function connect(path: string): Database {
   return connection
 }
 
-/** Call it after the migrations, because from then on a waiting statement delays every request. */
-export function shortenLockTimeout(connection: Database): void {
-  connection.run(`PRAGMA busy_timeout = ${STATEMENT_BUSY_MS}`)
+/** Call it after the migrations: from then on a statement whose lock is taken fails at once, so that no request waits for it. */
+export function failOnTakenLocks(connection: Database): void {
+  connection.run('PRAGMA busy_timeout = 0')
+}
+
+/** Runs `work`, whose statements wait for locks. Blocks the event loop. */
+export function waitingForLocks<Result>(connection: Database, work: () => Result): Result {
+  connection.run(`PRAGMA busy_timeout = ${READ_BUSY_MS}`)
+  try {
+    return work()
+  } finally {
+    failOnTakenLocks(connection)
+  }
 }
 
 export function prepared<Parameters extends Parameter[], Row>(

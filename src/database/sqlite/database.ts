@@ -5,7 +5,7 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import { WriteTrial } from '../write-trial.ts'
 import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
-import { connect, type Parameter, type Prepared, prepared } from './connection.ts'
+import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 
@@ -182,7 +182,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#endSnapshot()
     try {
       // While another process reads, the log stays until the last one closes the file.
-      this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      waitingForLocks(this.#connection, () => this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)'))
     } catch (error) {
       // On a full disk the log stays, and the next start uses it.
       if (!(translated(error) instanceof DatabaseUnavailableError)) throw error
@@ -203,10 +203,21 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#reading = true
     setImmediate(() => this.#endSnapshot())
     // The first statement takes the snapshot. `data_version` counts the commits of other connections only.
-    const version = this.#dataVersion.get()?.data_version ?? 0
+    const version = this.#readDataVersion()
     if (version !== this.#seenVersion) this.#changed('unknown')
     this.#seenVersion = version
     this.#areListenersCurrent = true
+  }
+
+  #readDataVersion(): number {
+    const read = () => this.#dataVersion.get()?.data_version ?? 0
+    try {
+      return read()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      // Another process was killed amid a commit, and a third one is restoring the file that connections share.
+      return waitingForLocks(this.#connection, read)
+    }
   }
 
   /** Rewrites `user_version`, a header field that SQLite leaves to programs, with its current value. */

@@ -6,7 +6,7 @@ import { isBusy, isDamage } from './failure.ts'
 
 /** How long a write waits for the lock of another process before it fails, and how often it retries. */
 export const WRITE_WAIT_MAX_MS = 10_000
-export const WRITE_RETRY_MS = 5
+export const WRITE_RETRY_MS = 1
 
 /** Limit on waiting writes; further ones are rejected. */
 const WRITES_WAITING_MAX = 8_192

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { getLogger } from '@logtape/logtape'
 import type { Migrations } from '../migrations.ts'
-import { connect, shortenLockTimeout } from './connection.ts'
+import { connect, failOnTakenLocks } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
 import { unusable } from './failure.ts'
 import { migrate } from './migrate.ts'
@@ -21,7 +21,7 @@ export function openSqlite(path: string, migrations: readonly Migrations[]): Sql
     createFile(path)
     const connection = connect(path)
     migrate(connection, migrations, path)
-    shortenLockTimeout(connection)
+    failOnTakenLocks(connection)
     warnOfOtherUsers(path)
     return new SqliteDatabase(path, connection)
   } catch (error) {

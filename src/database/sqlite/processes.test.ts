@@ -15,6 +15,11 @@ const WRITES_OF_A_CLIENT = 25
 /** How many reads put a resource into the cache. */
 const READS = 3
 
+/** If a waiting write blocked the event loop for 50 ms at a time, most of these reads would take nearly as long. */
+const READS_WHILE_LOCKED = 40
+const READ_PAUSE_MS = 10
+const READ_MEDIAN_MAX_MS = 20
+
 const FLAGS = ['--access-log', 'off']
 
 describe('two processes that serve one database', () => {
@@ -172,6 +177,28 @@ test('a service goes on reading while another process holds the write lock, and 
   database.run('COMMIT')
   expect(new Set(await writes).size).toBe(10)
   expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: 99 })
+})
+
+test('writes that wait for the lock of another process do not make reads wait', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  using database = new Database(file)
+  database.run('BEGIN IMMEDIATE')
+  const write = api.create('/products/', sample.product)
+  const durations: number[] = []
+  while (durations.length < READS_WHILE_LOCKED) {
+    const started = performance.now()
+    expect((await api.get(`/products/${id}`)).status).toBe(200)
+    durations.push(performance.now() - started)
+    await Bun.sleep(READ_PAUSE_MS)
+  }
+  database.run('COMMIT')
+  expect(await write).toBe(id + 1)
+  const median = durations.toSorted((one, next) => one - next)[READS_WHILE_LOCKED / 2]
+  expect(median).toBeLessThan(READ_MEDIAN_MAX_MS)
 })
 
 async function readOften(api: Client, paths: readonly string[]): Promise<void> {

@@ -40,11 +40,14 @@ export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Se
     routes: app.routes,
     // The header that lets pages of other origins read a response is added by the app.
     ...(!hasCors && { direct: catalog.operations }),
-    cacheControl,
+    cacheControl: route => (catalog.operations.has(route) ? cacheControl(route) : null),
   }
 }
 
-/** Personal data may not be kept by any cache, neither a resource nor an error about it. */
-function cacheControl(route: string): string | null {
-  return route.startsWith('/users/') ? 'no-store' : null
+/**
+ * Personal data may not be kept by any cache, neither a resource nor an error about it. All else of the catalog may be kept
+ * if it is revalidated before each use.
+ */
+function cacheControl(route: string): string {
+  return route.startsWith('/users/') ? 'no-store' : 'no-cache'
 }

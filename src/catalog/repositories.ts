@@ -1,5 +1,5 @@
 import type { StoreDatabase } from '../database/open.ts'
-import { RepresentationCache } from './cached.ts'
+import { RepresentationCache } from './cache/cached.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'

@@ -8,4 +8,11 @@ export interface Representation {
   readonly rest?: () => AsyncIterable<string>
   /** Of one that is held in memory: to be called when nobody reads on. */
   readonly release?: () => void
+  /** Of one that is in the cache. */
+  readonly kept?: Kept
+}
+
+/** What was made of a response body, to be kept for as long as the body stays as it is. */
+export interface Kept {
+  tag?: string
 }

@@ -1,7 +1,8 @@
 import { type Awaitable, whenThere } from '../awaitable.ts'
 import { detailResponse } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
-import type { Representation } from './representation.ts'
+import { entityTag, matches } from './entity-tag.ts'
+import type { Kept, Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
 import type { Absent } from './storage/store.ts'
 import { streamedResponse } from './streamed.ts'
@@ -9,11 +10,25 @@ import { streamedResponse } from './streamed.ts'
 /** A longer response is streamed, so that the memory it holds for a slow reader is counted. */
 export const WHOLE_MAX_CHARACTERS = 262_144
 
-const JSON_HEADERS = { 'Content-Type': 'application/json' }
+/** A response body that is JSON already. */
+interface JsonBody {
+  readonly json: string
+  /** The `Link` header. */
+  readonly link: string | undefined
+  readonly kept: Kept | undefined
+}
 
-/** A response whose body is JSON already. */
-export function jsonTextResponse(json: string, headers?: Readonly<Record<string, string>>): Response {
-  return new Response(json, { headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS })
+/** A read gets an `ETag`, or 304 without a body if the client has what it would get (RFC 9110, 13.1.2). */
+export function jsonResponse({ request }: RequestScope, { json, link, kept }: JsonBody): Response {
+  const headers: Record<string, string> = { 'Content-Type': 'application/json' }
+  if (link !== undefined) headers.Link = link
+  if (request.method !== 'GET' && request.method !== 'HEAD') return new Response(json, { headers })
+  const tag = kept?.tag ?? entityTag(json, link !== undefined)
+  if (kept) kept.tag = tag
+  headers.ETag = tag
+  const known = request.headers.get('If-None-Match')
+  if (known !== null && matches(known, tag)) return new Response(null, { status: 304, headers })
+  return new Response(json, { headers })
 }
 
 /**
@@ -29,10 +44,10 @@ export function resourceResponse(
   return whenThere(found, representation => {
     if (!representation) return notFound(name)
     if ('absent' in representation) return notFound(representation.absent)
-    const { json, cutAfterId, rest, release } = representation
-    const headers = cutAfterId === null || !restOf ? undefined : { Link: `<${restOf(cutAfterId)}>; rel="more"` }
-    if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonTextResponse(json, headers)
-    return streamedResponse(textsOf(json, rest), scope, { headers, ended: release })
+    const { json, cutAfterId, kept, rest, release } = representation
+    const link = cutAfterId === null || !restOf ? undefined : `<${restOf(cutAfterId)}>; rel="more"`
+    if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept })
+    return streamedResponse(textsOf(json, rest), scope, { link, ended: release })
   })
 }
 

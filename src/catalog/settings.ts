@@ -6,7 +6,7 @@ const CACHE_MAX_BYTES = 1_099_511_627_776
 
 export const servePort = port(8000)
 
-/** Bounds the cache of representations; see `cached.ts`. */
+/** Bounds the cache of representations; see `cache/cached.ts`. */
 export const cacheBytes: Setting<number> = {
   variable: 'CACHE_BYTES',
   flag: 'cache-bytes',

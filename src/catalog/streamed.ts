@@ -19,7 +19,8 @@ const pieces = new ByteBudget(PIECES_MAX_BYTES)
 let lastTurn = Promise.resolve()
 
 interface StreamedResponseOptions {
-  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** The `Link` header. */
+  readonly link?: string | undefined
   /** Called when nobody reads on, however it has ended. */
   readonly ended?: (() => void) | undefined
 }
@@ -31,7 +32,7 @@ interface StreamedResponseOptions {
 export function streamedResponse(
   texts: AsyncIterable<string>,
   { request, requestId, server }: RequestScope,
-  { headers, ended }: StreamedResponseOptions,
+  { link, ended }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
@@ -40,7 +41,9 @@ export function streamedResponse(
     failed: error => logFailure(error, requestId),
     ended,
   })
-  return new Response(body, { headers: { 'Content-Type': 'application/json', ...headers } })
+  return new Response(body, {
+    headers: { 'Content-Type': 'application/json', ...(link !== undefined && { Link: link }) },
+  })
 }
 
 /** A piece may take some milliseconds. Each is read in a turn of its own, so that other requests get theirs in between. */

@@ -1,6 +1,7 @@
+import { type Awaitable, whenThere } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import { jsonTextResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
-import type { Chunk, ListItem, Listing, Range } from '../storage/listing.ts'
+import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
+import type { Chunk, ListEnd, ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
 import { nextLink } from './link.ts'
 import type { PageQuery } from './page.ts'
@@ -12,24 +13,29 @@ const CHUNK_ITEMS = 200
  * Answers a list of any length in flat memory: a short one in one piece, a long one as a stream of chunks, each read when
  * the client has taken the one before. No cursor and no transaction is open while the client reads.
  */
-export async function listResponse(listing: Listing, page: PageQuery, scope: RequestScope): Promise<Response> {
+export function listResponse(listing: Listing, page: PageQuery, scope: RequestScope): Awaitable<Response> {
   const range: Range = {
     afterId: page.after_id ?? 0,
     untilId: Number.MAX_SAFE_INTEGER,
     skip: page.skip,
     limit: page.limit,
   }
-  const first = await listing.read({ ...range, limit: Math.min(range.limit, CHUNK_ITEMS) })
-  if (first.items.length === 0) {
-    const absent = await listing.absentParent()
-    if (absent) return notFound(absent)
-  }
-  // Even if an item was deleted after its id was read: a stream would be cut if the database failed meanwhile.
-  const whole = !first.more || (first.isComplete && range.limit <= CHUNK_ITEMS)
-  const end = whole ? first : await listing.end(range)
-  const headers = end.more && range.limit > 0 ? { Link: nextLink(scope.request.url, page, end.lastId) } : {}
-  if (whole && isLight(first.items)) return jsonTextResponse(`[${joined(first.items)}]`, headers)
-  return streamedResponse(listTexts(chunksFrom(listing, first, end.lastId)), scope, { headers })
+  return whenThere(listing.read({ ...range, limit: Math.min(range.limit, CHUNK_ITEMS) }), first => {
+    const { items, more, isComplete, lastId, kept } = first
+    const linkTo = (end: ListEnd) =>
+      end.more && range.limit > 0 ? nextLink(scope.request.url, page, end.lastId) : undefined
+    const streamed = (end: ListEnd) =>
+      streamedResponse(listTexts(chunksFrom(listing, first, end.lastId)), scope, { link: linkTo(end) })
+    const response = () => {
+      // Even if an item was deleted after its id was read: a stream would be cut if the database failed meanwhile.
+      const isWhole = !more || (isComplete && range.limit <= CHUNK_ITEMS)
+      if (!isWhole) return listing.end(range).then(streamed)
+      if (!isLight(items)) return streamed({ more, lastId })
+      return jsonResponse(scope, { json: `[${joined(items)}]`, link: linkTo({ more, lastId }), kept })
+    }
+    if (items.length > 0) return response()
+    return listing.absentParent().then(absent => (absent ? notFound(absent) : response()))
+  })
 }
 
 function isLight(items: readonly ListItem[]): boolean {

@@ -6,9 +6,10 @@ export type References = Readonly<Record<string, number | null>>
 
 /**
  * The one rule of what a write changes, for every engine: the row itself; for each row that it refers to now or referred to
- * before, the set of rows that refer to that one; and if it is deleted, the same for all rows that are deleted with it.
+ * before, the set of rows that refer to that one; if it is created or deleted, which rows its table has; and if it is deleted,
+ * the same for all rows that are deleted with it.
  *
- * A representation shows rows and sets of referring rows, so it stays as it is until one of those changes (`cached.ts`).
+ * A representation shows rows and sets of referring rows, so it stays as it is until one of those changes (`cache/`).
  * `before` and `after` are the references of the row; `null` if it is not there.
  */
 export function changesOf<Row extends Values>(
@@ -24,9 +25,13 @@ export function changesOf<Row extends Values>(
     if (owner !== null) changes.push({ table: owners, id: owner, part: 'referring rows' })
     if (newOwner !== null && newOwner !== owner) changes.push({ table: owners, id: newOwner, part: 'referring rows' })
   }
-  if (after === null && array?.onDelete === 'cascade') {
+  if (before === null || after === null) changes.push({ table, id: 'any', part: 'all rows' })
+  if (after === null && array) {
     changes.push({ table, id, part: 'referring rows' })
-    for (const others of array.alsoShownBy) changes.push({ table: others, id: 'any', part: 'referring rows' })
+    if (array.onDelete === 'cascade') {
+      changes.push({ table: array.table, id: 'any', part: 'all rows' })
+      for (const others of array.alsoShownBy) changes.push({ table: others, id: 'any', part: 'referring rows' })
+    }
   }
   return changes
 }

@@ -1,3 +1,5 @@
+import type { Awaitable } from '../../awaitable.ts'
+import type { Kept } from '../representation.ts'
 import type { ResourceName } from './resource.ts'
 
 /**
@@ -35,10 +37,12 @@ export interface Chunk<Item> {
   readonly isComplete: boolean
   /** The id of the last item that was looked for, even if it was deleted meanwhile; 0 if there was none. */
   readonly lastId: number
+  /** If the cache has all of it. */
+  readonly kept?: Kept | undefined
 }
 
 /** Where a list of a given length ends. */
-interface ListEnd {
+export interface ListEnd {
   /** The id of its last item; 0 when it has none. */
   readonly lastId: number
   /** Whether the listing goes on after it. */
@@ -47,7 +51,7 @@ interface ListEnd {
 
 /** All items of a collection, or of a part of it such as one product's reviews, to be read in pieces. */
 export interface Listing {
-  read(range: Range): Promise<Chunk<ListItem>>
+  read(range: Range): Awaitable<Chunk<ListItem>>
   /** Finds the end of a list of up to `limit` items without reading them. */
   end(range: Range): Promise<ListEnd>
   /** Of a listing in which nothing was found: the parent that does not exist, which is why; else null. */

@@ -1,4 +1,5 @@
-import type { Listing, Range } from './listing.ts'
+import { type Awaitable, whenThere } from '../../awaitable.ts'
+import type { Chunk, Listing, Range } from './listing.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { Found, ResourceStore, ResourceTable, Scope } from './store.ts'
 
@@ -29,23 +30,23 @@ export function resourceStore<Row extends Values>(
 }
 
 function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row>): Pick<Listing, 'read' | 'end'> {
-  const read = async ({ afterId, untilId, skip, limit }: Range) => {
-    const page = await table.page(scope, { afterId, skip, limit: limit + 1 })
-    const { ids, cached } = page
-    const follows = untilId === Number.MAX_SAFE_INTEGER ? ids.length : ids.filter(id => id <= untilId).length
-    const end = Math.min(follows, limit)
-    let start = 0
-    let items: readonly Found[] = []
-    // If all that was looked for has been deleted meanwhile, the list goes on with what follows.
-    while (items.length === 0 && start < end) {
-      const isWhole = start === 0 && end === ids.length
-      const wanted = isWhole ? page : { ids: ids.slice(start, end), cached: cached.slice(start, end) }
-      const { found, count } = await table.read(wanted)
-      items = found
-      start += count
-    }
-    return { items, more: start < end || follows > limit, isComplete: start === end, lastId: ids[start - 1] ?? 0 }
-  }
+  const read = ({ afterId, untilId, skip, limit }: Range) =>
+    whenThere(table.page(scope, { afterId, skip, limit: limit + 1 }), page => {
+      const { ids, cached, kept } = page
+      const follows = untilId === Number.MAX_SAFE_INTEGER ? ids.length : ids.filter(id => id <= untilId).length
+      const end = Math.min(follows, limit)
+      const chunk = (items: readonly Found[], start: number): Awaitable<Chunk<Found>> => {
+        // If all that was looked for has been deleted meanwhile, the list goes on with what follows.
+        if (items.length > 0 || start >= end) {
+          const isComplete = start === end
+          return { items, more: !isComplete || follows > limit, isComplete, lastId: ids[start - 1] ?? 0, kept }
+        }
+        const isWhole = start === 0 && end === ids.length
+        const wanted = isWhole ? page : { ids: ids.slice(start, end), cached: cached.slice(start, end) }
+        return whenThere(table.read(wanted), ({ found, count }) => chunk(found, start + count))
+      }
+      return chunk([], 0)
+    })
 
   const end = async ({ afterId, skip, limit }: Range) => {
     // Of a list without a limit, every id would be passed over to find that none follows.

@@ -1,7 +1,7 @@
 /** A nested array shows its first items by id, at most this many; the whole collection has a list of its own. */
 export const NESTED_MAX = 100
 
-export type TableName = 'categories' | 'products' | 'users' | 'reviews'
+type TableName = 'categories' | 'products' | 'users' | 'reviews'
 
 /** As a 404 names it. */
 export type ResourceName = 'Category' | 'Product' | 'User' | 'Review'

@@ -59,7 +59,7 @@ export function sqliteTable<Row extends Values>(
         if (found) keep?.(found)
         return found
       }),
-    read: async ({ ids }, keep) =>
+    read: ({ ids }, keep) =>
       database.snapshot(() => {
         const found: Found[] = []
         let count = 0
@@ -75,7 +75,7 @@ export function sqliteTable<Row extends Values>(
         }
         return { found, count }
       }),
-    page: async (scope, { afterId, skip, limit }, seen) => {
+    page: (scope, { afterId, skip, limit }, seen) => {
       const { selectIds, parameters } = lists(scope)
       parameters.push(afterId, limit, skip)
       return database.snapshot(() => {

@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../awaitable.ts'
-import type { Representation } from '../representation.ts'
+import type { Kept, Representation } from '../representation.ts'
 import type { Listing } from './listing.ts'
 import type { ResourceName, Values } from './resource.ts'
 
@@ -48,10 +48,12 @@ export interface IdPage {
   readonly ids: readonly number[]
   /** Of each id in turn: the resource, if the cache had it when the ids were read. Empty without a cache. */
   readonly cached: readonly (Found | undefined)[]
+  /** If it is in the cache with all its resources. */
+  readonly kept?: Kept
 }
 
 /** Ids of a list that follow the item `afterId`. */
-interface IdRange {
+export interface IdRange {
   readonly afterId: number
   readonly skip: number
   readonly limit: number
@@ -61,12 +63,12 @@ interface IdRange {
 export interface ResourceTable<Row extends Values>
   extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete'> {
   find(id: number, keep?: Keep): Awaitable<Found | null>
-  read(page: IdPage, keep?: Keep): Promise<Read>
+  read(page: IdPage, keep?: Keep): Awaitable<Read>
   /**
    * `seen` is called at the moment at which the ids are read, when listeners know of every change before it. Later that
    * would not be sure: the answer to an older statement may come in between.
    */
-  page(scope: Scope<Row>, range: IdRange, seen?: (ids: readonly number[]) => void): Promise<IdPage>
+  page(scope: Scope<Row>, range: IdRange, seen?: (ids: readonly number[]) => void): Awaitable<IdPage>
   /** The highest id of a list; 0 for an empty one. */
   lastId(scope: Scope<Row>): Promise<number>
   /** Resolves when a stream may go on reading up to a last id that was found before. */

@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { idOf, listOf, priceOf } from '../../test/harness/catalog/resources.ts'
-import { type Client, client } from '../../test/harness/client.ts'
-import { sample } from '../../test/harness/samples.ts'
-import { startService } from '../../test/harness/service.ts'
-import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { idOf, listOf, priceOf } from '../../../test/harness/catalog/resources.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(60_000)
 

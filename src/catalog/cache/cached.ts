@@ -1,0 +1,202 @@
+import { type Awaitable, whenThere } from '../../awaitable.ts'
+import type { Change } from '../../database/change.ts'
+import type { StoredResource, Values } from '../storage/resource.ts'
+import { nestedObjects } from '../storage/shape.ts'
+import type { Found, IdPage, IdRange, Read, ResourceTable, Scope } from '../storage/store.ts'
+import { Generations } from './generations.ts'
+import { ChangeVersions, type Versions } from './versions.ts'
+
+/** A longer representation is read each time: it would take the place of many others. */
+const REPRESENTATION_MAX_CHARACTERS = 65_536
+
+/** What an entry takes beside its text, about; and the bytes that a character takes at most, with all compressed forms. */
+const ENTRY_BYTES = 300
+const CHARACTER_BYTES = 4
+
+/** What a page of a list takes beside its items, about, and for each of their ids. */
+const PAGE_BYTES = 400
+const PAGE_ID_BYTES = 24
+
+/** Where the cache hears of changes; each database is one. */
+export interface ChangeSource {
+  /** `unknown` stands for commits that do not say what they changed. */
+  onChange(listener: (changes: readonly Change[] | 'unknown') => void): void
+  /**
+   * What `look` finds at a moment at which the listener knows of every commit that was acknowledged before the call; `null`
+   * if that cannot be told.
+   */
+  current<Result>(look: () => Result): Awaitable<Result | null>
+}
+
+interface Entry {
+  readonly found: Found
+  /** The count of commits when this was read. */
+  readonly version: number
+  readonly bytes: number
+}
+
+interface Page {
+  /** The count of commits when the ids were read. */
+  readonly version: number
+  /** The count of commits when all items were last found to be good; −1 if they never were. */
+  goodAt: number
+  page: IdPage
+  readonly bytes: number
+}
+
+/** Finds the resources of one kind that are in the cache and good. */
+type Get = (id: number) => Found | undefined
+
+/**
+ * Representations and the ids of pages in memory, at most `maxBytes` for all resources together.
+ *
+ * The rule: a representation is made of rows, and of sets of rows that refer to a row; a page is made of the set of rows that
+ * it lists. Each of those has a version: the count of commits when it last changed. What was read is good while none of its
+ * parts has a higher version. So a write invalidates what shows it, and nothing else. A commit that does not say what
+ * it changed clears the cache.
+ */
+export class RepresentationCache {
+  readonly #source: ChangeSource
+  readonly #kept: Generations
+  readonly #versions = new ChangeVersions()
+
+  constructor(source: ChangeSource, maxBytes: number) {
+    this.#source = source
+    this.#kept = new Generations(maxBytes)
+    source.onChange(changes => {
+      if (changes !== 'unknown' && this.#versions.note(changes)) return
+      this.#versions.clear()
+      this.#kept.clear()
+    })
+  }
+
+  /** The same table, with its reads cached. */
+  cached<Row extends Values>(resource: StoredResource<Row>, table: ResourceTable<Row>): ResourceTable<Row> {
+    const entries = this.#kept.shelf<number, Entry>()
+    const isGood = this.#goodness(resource)
+    const get: Get = id => {
+      const entry = entries.get(id)
+      return entry && isGood(entry) ? entry.found : undefined
+    }
+    // Called in the moment in which it was read, when all changes up to then are known.
+    const keep = (found: Found) => {
+      const { json, rest } = found
+      if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
+      const bytes = ENTRY_BYTES + CHARACTER_BYTES * json.length
+      entries.set(found.id, { found: { ...found, kept: {} }, version: this.#versions.latest, bytes })
+    }
+    return {
+      ...table,
+      find: id => {
+        const read = () => table.find(id, keep)
+        if (!get(id)) return read()
+        return whenThere(
+          this.#source.current(() => get(id)),
+          found => found ?? read(),
+        )
+      },
+      page: this.#pages(resource, table, get),
+      read: page => {
+        const found: Found[] = []
+        for (const one of page.cached) if (one) found.push(one)
+        if (found.length === page.ids.length) return { found, count: found.length }
+        if (found.length === 0) return table.read(page, keep)
+        const missing = page.ids.filter((_, place) => !page.cached[place])
+        return whenThere(table.read({ ids: missing, cached: [] }, keep), read => merged(page, missing, read))
+      },
+    }
+  }
+
+  /** Reads the ids of pages, and knows them until a row of that list is created or deleted. */
+  #pages<Row extends Values>(
+    resource: StoredResource<Row>,
+    table: ResourceTable<Row>,
+    get: Get,
+  ): ResourceTable<Row>['page'] {
+    const pages = this.#kept.shelf<string, Page>()
+    const setVersion = this.#setVersion(resource)
+    const lookUp = (key: string, scope: Scope<Row>): IdPage | null => {
+      const known = pages.get(key)
+      if (!known || setVersion(scope) > known.version) return null
+      const { latest } = this.#versions
+      if (known.goodAt === latest) return known.page
+      const { ids, cached } = known.page
+      const now = ids.map(get)
+      if (known.goodAt === -1 || now.some((found, place) => found !== cached[place])) {
+        known.page = { ids, cached: now, kept: {} }
+      }
+      known.goodAt = now.includes(undefined) ? -1 : latest
+      return known.page
+    }
+    return (scope, range) => {
+      const key = keyOf(scope, range)
+      const read = () => {
+        let seen: IdPage | undefined
+        const read = table.page(scope, range, ids => {
+          seen = { ids, cached: ids.map(get) }
+          const bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length
+          pages.set(key, { version: this.#versions.latest, goodAt: -1, page: seen, bytes })
+        })
+        return whenThere(read, page => seen ?? page)
+      }
+      if (!pages.get(key)) return read()
+      return whenThere(
+        this.#source.current(() => lookUp(key, scope)),
+        page => page ?? read(),
+      )
+    }
+  }
+
+  /** Whether an entry of this resource is good: each of its parts is as old as the entry, or older. */
+  #goodness<Row extends Values>(resource: StoredResource<Row>): (entry: Entry) => boolean {
+    const row = this.#versions.of(resource.table, 'row')
+    const referring = resource.array && this.#versions.of(resource.table, 'referring rows')
+    const nested = nestedObjects(resource).map(({ table }) => this.#versions.of(table, 'row'))
+    return ({ version, found: { id, nestedIds } }) => {
+      // Most of the time nothing at all has changed since it was read.
+      if (version === this.#versions.latest) return true
+      if (row.of(id) > version || (referring && referring.of(id) > version)) return false
+      for (let place = 0; place < nested.length; place += 1) {
+        if ((nested[place]?.of(nestedIds[place] ?? 0) ?? 0) > version) return false
+      }
+      return true
+    }
+  }
+
+  /** When the set of rows of a list last changed, or a larger set that it is part of. */
+  #setVersion<Row extends Values>({ table, references }: StoredResource<Row>): (scope: Scope<Row>) => number {
+    const all = this.#versions.of(table, 'all rows')
+    const referring: [column: keyof Row, versions: Versions][] = references.map(({ column, table: owners }) => [
+      column,
+      this.#versions.of(owners, 'referring rows'),
+    ])
+    return scope => {
+      for (const [column, versions] of referring) {
+        const id = scope[column]
+        if (id !== undefined) return versions.of(id)
+      }
+      return all.any
+    }
+  }
+}
+
+function keyOf<Row extends Values>(scope: Scope<Row>, { afterId, skip, limit }: IdRange): string {
+  let key = `${afterId} ${skip} ${limit}`
+  for (const column in scope) key += ` ${column} ${scope[column]}`
+  return key
+}
+
+/** The resources of a page, of which some were cached and the missing ones were read. */
+function merged({ ids, cached }: IdPage, missing: readonly number[], read: Read): Read {
+  const firstLeftOut = missing[read.count]
+  const count = firstLeftOut === undefined ? ids.length : ids.indexOf(firstLeftOut)
+  const found: Found[] = []
+  let next = 0
+  for (let place = 0; place < count; place += 1) {
+    const one = cached[place] ?? read.found[next]
+    if (one === undefined || one.id !== ids[place]) continue
+    found.push(one)
+    if (one === read.found[next]) next += 1
+  }
+  return { found, count }
+}

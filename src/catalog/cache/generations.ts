@@ -1,0 +1,73 @@
+/** Something that is kept, and about how many bytes of memory it takes. */
+interface Sized {
+  readonly bytes: number
+}
+
+/** Values of one kind, by key, in two generations. */
+export class Shelf<Key, Value extends Sized> {
+  readonly #count: (bytes: number) => void
+  #recent = new Map<Key, Value>()
+  #older = new Map<Key, Value>()
+
+  constructor(count: (bytes: number) => void) {
+    this.#count = count
+  }
+
+  /** Moves what it finds to the recent generation. */
+  get(key: Key): Value | undefined {
+    const recent = this.#recent.get(key)
+    if (recent) return recent
+    const older = this.#older.get(key)
+    if (older) this.set(key, older)
+    return older
+  }
+
+  set(key: Key, value: Value): void {
+    const replaced = this.#recent.get(key)?.bytes ?? 0
+    this.#recent.set(key, value)
+    this.#count(value.bytes - replaced)
+  }
+
+  /** Begins a generation; the one before the last is forgotten. */
+  turn(): void {
+    this.#older = this.#recent
+    this.#recent = new Map()
+  }
+
+  clear(): void {
+    this.#older = new Map()
+    this.#recent = new Map()
+  }
+}
+
+/**
+ * Keeps at most `maxBytes` on all its shelves together. When the recent generation has taken half of that, it becomes the
+ * older one, whose values are dropped unless they are asked for again. A list in order of use costs nearly twice the time.
+ */
+export class Generations {
+  readonly #generationBytes: number
+  readonly #shelves: { turn(): void; clear(): void }[] = []
+  #recentBytes = 0
+
+  constructor(maxBytes: number) {
+    this.#generationBytes = maxBytes / 2
+  }
+
+  shelf<Key, Value extends Sized>(): Shelf<Key, Value> {
+    const shelf = new Shelf<Key, Value>(bytes => this.#count(bytes))
+    this.#shelves.push(shelf)
+    return shelf
+  }
+
+  clear(): void {
+    this.#recentBytes = 0
+    for (const shelf of this.#shelves) shelf.clear()
+  }
+
+  #count(bytes: number): void {
+    this.#recentBytes += bytes
+    if (this.#recentBytes < this.#generationBytes) return
+    this.#recentBytes = 0
+    for (const shelf of this.#shelves) shelf.turn()
+  }
+}

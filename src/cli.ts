@@ -17,7 +17,7 @@ const STORAGES = PARTS.flatMap(({ storage }) => storage ?? [])
 
 const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), copyCommand(STORAGES), licenses]
 
-// Whoever reads the output may leave when they have seen enough, as `head` does. What runs goes on.
+// The reader of the output may close it early, as `head` does. The command goes on.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

@@ -15,11 +15,11 @@ import { addUsers } from './users/routes.ts'
 
 export interface CatalogOptions {
   readonly repositories: Repositories
-  /** Web origins whose pages may call the service; none when empty. */
+  /** Web origins whose pages may call the service; if empty, none may. */
   readonly corsOrigins: readonly string[]
 }
 
-/** The store catalog service. It listens nowhere. */
+/** The store catalog service. It opens no port. */
 export function createCatalog({ repositories, corsOrigins }: CatalogOptions): ServedApp {
   const app = new OpenAPIHono<{ Bindings: RequestScope }>(routing())
   const catalog: Catalog = { app, operations: new Map() }

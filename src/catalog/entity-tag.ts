@@ -1,6 +1,6 @@
 /**
- * The strong `ETag` of a body, and of whether a `Link` header belongs to it: the same on every node, and after a restart. A
- * hash of 64 bits is enough to tell versions of one resource apart; it protects nothing.
+ * The strong `ETag` of a body and its `Link` header. It is the same on every node and after a restart. A hash of 64 bits is
+ * enough to distinguish versions of one resource; it protects nothing.
  */
 export function entityTag(body: string, hasLink: boolean): string {
   return `"${Bun.hash(body, hasLink ? 1 : 0).toString(36)}"`

@@ -6,12 +6,12 @@ import { BODY_MAX_BYTES } from './validation/request.ts'
 /** Smaller bodies are bounded by the number of requests that may wait. */
 const LARGE_BODY_BYTES = 65_536
 
-/** Large bodies of requests that are under way: queued for a commit, a statement or a hash. */
+/** Limit on the large bodies of all requests in progress, which may be queued for a commit, a statement or a hash. */
 const LARGE_BODIES_MAX_BYTES = 67_108_864
 
 const bodies = new ByteBudget(LARGE_BODIES_MAX_BYTES)
 
-/** Answers a request whose body has been read. Rejects with a `BusyError` if it is large and too many such are under way. */
+/** Answers a request whose body has been read. Rejects with a `BusyError` if it is large and the limit is reached. */
 export async function withinBodies(request: Request, answer: () => Awaitable<Response>): Promise<Response> {
   const bytes = Number(request.headers.get('Content-Length') ?? BODY_MAX_BYTES)
   if (bytes <= LARGE_BODY_BYTES) return answer()

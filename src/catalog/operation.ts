@@ -6,17 +6,17 @@ import type { ResourceName } from './storage/resource.ts'
 import { HTTPValidationError, type ValidationError } from './validation/errors.ts'
 import { type Input, type Read, requestReader } from './validation/request.ts'
 
-/** The service: operations, which the runtime's router calls without a detour, and an app for all other requests. */
+/** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
 export interface Catalog {
   readonly app: OpenAPIHono<{ Bindings: RequestScope }>
   readonly operations: DirectRoutes
 }
 
-/** One operation's contract: it validates requests, types the handler, and is what `/openapi.json` shows. */
+/** One operation's contract. It validates requests, types the handler, and appears in `/openapi.json`. */
 export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly operationId: string
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** As the specification writes it, with `{name}` for a parameter and the final slash of a collection. */
+  /** As in the specification, with `{name}` for a parameter and a final slash for a collection. */
   readonly url: string
   readonly tag: string
   readonly summary: string
@@ -29,10 +29,10 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly absent: readonly ResourceName[]
 }
 
-/** What most contracts share, to be spread into them: no parameters, no body, no 404. */
+/** Defaults to spread into a contract: no parameters, no body, no 404. */
 export const noInput = { path: z.object({}), query: z.object({}), body: z.undefined(), absent: [] } as const
 
-/** Query parameters that are understood and validated, but that the specified interface description does not have. */
+/** Query parameters that are supported, but that the specified interface description does not have. */
 const UNDESCRIBED = ['after_id']
 
 /** Adds the operation to the service and to its description. The handler gets a request that fulfils the contract. */

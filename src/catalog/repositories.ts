@@ -10,19 +10,19 @@ import { sqliteTable } from './storage/sqlite.ts'
 import type { ResourceStore, ResourceTable } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
 
-/** Where the catalog's resources are stored. */
+/** The storage of the catalog's resources, for either engine. */
 export interface Repositories {
   readonly categories: ResourceStore<CategoryRow>
   readonly products: ResourceStore<ProductRow>
   readonly reviews: ResourceStore<ReviewRow>
   readonly users: ResourceStore<UserRow>
-  /** Whether there is nothing to show: no category, product or user. */
+  /** Whether there is no category, product or user. */
   readonly isEmpty: () => Promise<boolean>
-  /** Rejects with a `DatabaseUnavailableError` unless reads and writes can be done. */
+  /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
   readonly probe: () => Promise<void>
 }
 
-/** `cacheBytes` bounds the representations that are kept in memory; 0 keeps none. */
+/** `cacheBytes` limits the cache; 0 switches it off. */
 export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Repositories {
   const changes = database.engine === 'sqlite' ? database : database.changes
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, cacheBytes) : null

@@ -1,18 +1,18 @@
 /** One resource as a response body. */
 export interface Representation {
-  /** All of it as JSON; of a heavy one, as much of its beginning as is held in memory at once. */
+  /** The resource as JSON; for a heavy one, only the beginning. */
   readonly json: string
-  /** If the embedded array was cut: the id of its last item. `null` if it is whole, or there is none. */
+  /** The id of the last item if the nested array was cut; `null` if it is complete, or if there is none. */
   readonly cutAfterId: number | null
-  /** Of a heavy one: reads what follows, piece by piece. */
+  /** For a heavy resource: reads the rest, piece by piece. */
   readonly rest?: () => AsyncIterable<string>
-  /** Of one that is held in memory: to be called when nobody reads on. */
+  /** For a resource that is held in memory: call it when nobody reads any further. */
   readonly release?: () => void
-  /** Of one that is in the cache. */
+  /** For a cached resource. */
   readonly kept?: Kept
 }
 
-/** What was made of a response body, to be kept for as long as the body stays as it is. */
+/** Values derived from a response body, cached as long as the body does not change. */
 export interface Kept {
   tag?: string
 }

@@ -7,10 +7,10 @@ import type { ResourceName } from './storage/resource.ts'
 import type { Absent } from './storage/store.ts'
 import { streamedResponse } from './streamed.ts'
 
-/** A longer response is streamed, so that the memory it holds for a slow reader is counted. */
+/** Longer responses are streamed, so that their memory counts while a slow client reads. */
 export const WHOLE_MAX_CHARACTERS = 262_144
 
-/** A response body that is JSON already. */
+/** A response body in JSON. */
 interface JsonBody {
   readonly json: string
   /** The `Link` header. */
@@ -18,7 +18,7 @@ interface JsonBody {
   readonly kept: Kept | undefined
 }
 
-/** A read gets an `ETag`, or 304 without a body if the client has what it would get (RFC 9110, 13.1.2). */
+/** Reads get an `ETag`, or a 304 without a body if the client already has the same (RFC 9110, 13.1.2). */
 export function jsonResponse({ request }: RequestScope, { json, link, kept }: JsonBody): Response {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' }
   if (link !== undefined) headers.Link = link
@@ -32,7 +32,7 @@ export function jsonResponse({ request }: RequestScope, { json, link, kept }: Js
 }
 
 /**
- * One resource, or the 404 that names what is absent. If its array was cut, the `Link` header leads to the rest (RFC 8288):
+ * One resource, or a 404 that names the missing one. If its array was cut, the `Link` header leads to the rest (RFC 8288):
  * `restOf` makes the path from the id of the last item shown.
  */
 export function resourceResponse(

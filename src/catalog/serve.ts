@@ -9,7 +9,7 @@ import { repositoriesOf } from './repositories.ts'
 import { cacheBytes, corsOrigins, servePort } from './settings.ts'
 
 export async function serve(line: CommandLine): Promise<void> {
-  // Read every setting first, so that a wrong one stops the program before it has touched anything.
+  // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
     level: line.value(logLevel),
     database: readDatabaseSettings(line),
@@ -25,7 +25,7 @@ export async function serve(line: CommandLine): Promise<void> {
   await using server = listen({ app: catalog, ...settings.server })
   process.stdout.write(`stockroom serves the store catalog at ${server.address}, its documentation at /docs\n`)
   await Promise.race([database.ready, stopped])
-  // If the database is gone again by now, its next user is told.
+  // If the database has become unavailable again, requests report it.
   if (await repositories.isEmpty().catch(() => false)) {
     process.stdout.write('The catalog is empty: `npx stockroom seed` fills it with sample data\n')
   }

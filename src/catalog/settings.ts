@@ -6,13 +6,13 @@ const CACHE_MAX_BYTES = 1_099_511_627_776
 
 export const servePort = port(8000)
 
-/** Bounds the cache of representations; see `cache/cached.ts`. */
+/** Size limit of the cache; see `cache/cached.ts`. */
 export const cacheBytes: Setting<number> = {
   variable: 'CACHE_BYTES',
   flag: 'cache-bytes',
   placeholder: 'N',
   fallback: '67108864',
-  meaning: 'memory for responses that are kept until their data changes; 0 keeps none',
+  meaning: 'memory for cached responses, in bytes; 0 switches the cache off',
   parse: text => wholeNumber(text, 0, CACHE_MAX_BYTES),
 }
 
@@ -21,7 +21,7 @@ export const corsOrigins: Setting<string[]> = {
   flag: 'cors-origins',
   placeholder: 'ORIGINS',
   fallback: '',
-  meaning: 'web origins whose pages may call the service, with commas between; * for any; none by default',
+  meaning: 'web origins whose pages may call the service, separated by commas; * for any; none by default',
   parse: text =>
     text
       .split(',')

@@ -4,30 +4,30 @@ import { logFailure } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
 import { CHUNK_MAX_CHARACTERS } from './storage/listing.ts'
 
-/** A reader of a long answer that takes nothing for so long is cut. */
+/** A client that reads nothing for this long is cut off. */
 const READER_IDLE_SECONDS = 60
 
-/** Pieces of all streamed answers that are being read, or wait for their clients to take them. */
+/** Limit on the pieces of all streamed responses that are being read from the database or wait for their clients. */
 const PIECES_MAX_BYTES = 134_217_728
 
-/** What a piece counts before it has been read: the text of a chunk, and one item more. */
+/** The size that counts for a piece before it has been read: the text of a chunk and one more item. */
 const PIECE_BYTES = 2 * CHUNK_MAX_CHARACTERS
 
 const pieces = new ByteBudget(PIECES_MAX_BYTES)
 
-/** Resolves in the turn of the event loop in which the last piece may be read. */
+/** Resolves in the event-loop turn in which the last piece may be read. */
 let lastTurn = Promise.resolve()
 
 interface StreamedResponseOptions {
   /** The `Link` header. */
   readonly link?: string | undefined
-  /** Called when nobody reads on, however it has ended. */
+  /** Called when nobody reads any further, however the response has ended. */
   readonly ended?: (() => void) | undefined
 }
 
 /**
- * Sends JSON text in pieces, each read when the client has taken the one before. All such answers share one budget of memory:
- * when slow clients have spent it, reads are turned away with a `BusyError`, and the answer to a write waits.
+ * Sends JSON text in pieces, each read when the client has taken the one before. All such responses share one memory budget.
+ * When slow clients have used it up, reads are rejected with a `BusyError`, and the response to a write waits.
  */
 export function streamedResponse(
   texts: AsyncIterable<string>,
@@ -46,7 +46,7 @@ export function streamedResponse(
   })
 }
 
-/** A piece may take some milliseconds. Each is read in a turn of its own, so that other requests get theirs in between. */
+/** Reading a piece may take some milliseconds, so each gets a turn of its own and other requests run in between. */
 function ownTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise<void>(resolve => setImmediate(resolve)))
   return lastTurn
@@ -66,7 +66,7 @@ function jsonStream(texts: AsyncIterator<string>, { failed, ended }: StreamEnds)
     pieces.release(held)
     held = 0
   }
-  /** The first piece has been read before, so it is only counted. */
+  /** The first piece has already been read, so it only counts. */
   const next = async () => {
     release()
     if (isFirst) pieces.hold(PIECE_BYTES)
@@ -98,7 +98,7 @@ function jsonStream(texts: AsyncIterator<string>, { failed, ended }: StreamEnds)
           ended?.()
           if (hasLeft) return
           failed(error)
-          // Without the error, which the runtime would print. The connection is cut, so nobody takes this for the whole.
+          // Without the error, which the runtime would print. The connection is cut off, so nobody mistakes this for all of it.
           controller.error()
         }
       },

@@ -25,7 +25,7 @@ const GRAMMARS = {
 } satisfies Record<string, () => Promise<{ default: LanguageRegistration[] }>>
 
 /**
- * Names for languages beside those that the grammars bring along. TypeScript's grammar also highlights JavaScript, which
+ * Further names for languages; the grammars bring the common ones along. TypeScript's grammar also highlights JavaScript, which
  * saves 0.1 s of compiling a second one.
  */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {

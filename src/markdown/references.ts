@@ -15,7 +15,7 @@ export class References {
   #before = new Map<string, Definition>()
   #lookups = new Set<string>()
 
-  /** What the parser sees: an object with definitions by label. */
+  /** The definitions by label, as the parser expects them. */
   readonly definitions: Definitions = new Proxy<Definitions>(
     {},
     {

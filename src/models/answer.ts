@@ -146,8 +146,8 @@ function pauseBeforeRetry(failure: AnswerError, cause: unknown, retries: number)
 }
 
 /**
- * A time limit that can be set anew. The AI SDK's own `timeout` does not do: `firstChunkMs` starts with the response
- * headers and anew with each call, and `chunkMs` also counts the time that our reader takes.
+ * A time limit that can be restarted. The AI SDK's own `timeout` does not suffice: `firstChunkMs` starts with the response
+ * headers, and again with each call, and `chunkMs` also counts the time that our reader takes.
  */
 interface Watchdog {
   /** Aborted with the error from `expect` when the time is up. */

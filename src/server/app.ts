@@ -7,7 +7,7 @@ import type { App } from './requests.ts'
 export type Probe = () => Promise<void>
 
 /**
- * Adds what every server answers beside its own routes: `/healthz` (also `/health`) while the process is alive, `/readyz`
+ * Adds the routes that every server has: `/healthz` (also `/health`) while the process is alive, `/readyz`
  * while the probe passes, and JSON answers for unknown paths, wrong methods and errors. Call it after adding all routes.
  */
 export function finishApp(app: App, probe?: Probe): void {

@@ -11,7 +11,7 @@ export interface RoutedRequest extends Request {
   readonly params?: PathParameters
 }
 
-/** A route of an app, as it was added there. */
+/** A route as it was added to the app. */
 export interface MatchedRoute {
   readonly route: string
   /** Percent-encoded. */

@@ -9,13 +9,13 @@ import type { MatchedRoute, RoutedRequest, SentTarget } from './request-target.t
 
 const log = getLogger(['stockroom', 'request'])
 
-/** What a handler knows about its request beyond the request itself. Apps get it as Hono's bindings. */
+/** What a handler may need in addition to the request itself. Apps get it as Hono's bindings. */
 export interface RequestScope {
-  /** As it was sent; a HEAD is one here. */
+  /** The request as it was sent, also if it is a HEAD. */
   readonly request: Request
   readonly requestId: string
   readonly server: Server<undefined>
-  /** What the app's handlers are found by. */
+  /** The route whose handlers answer the request. */
   readonly matched: MatchedRoute
   /** Looked up on first use. Read it before the first `await`, while the client is still connected. */
   readonly clientAddress: string
@@ -25,7 +25,7 @@ export interface RequestScope {
   readonly streams: ClientStreams
 }
 
-/** A server's routes: an app that listens nowhere. */
+/** A server's routes. An app opens no port. */
 export type App = Hono<{ Bindings: RequestScope }>
 
 export type Fetch = (request: Request, scope: RequestScope) => Response | Promise<Response>
@@ -41,7 +41,7 @@ export interface ServedApp {
   readonly fetch: Fetch
   /** Requests for other paths get 404, whatever `fetch` would answer. */
   readonly routes: readonly { readonly path: string }[]
-  /** What is called in place of `fetch`, which takes twice the time of a small request. */
+  /** Handlers to call instead of `fetch`, which takes twice the time of a small request. */
   readonly direct?: DirectRoutes
   /** The `Cache-Control` of all responses of a route; by default, handlers set it. */
   readonly cacheControl?: (route: string) => string | null

@@ -6,53 +6,53 @@ import type { Found, IdPage, IdRange, Read, ResourceTable, Scope } from '../stor
 import { Generations } from './generations.ts'
 import { ChangeVersions, type Versions } from './versions.ts'
 
-/** A longer representation is read each time: it would take the place of many others. */
+/** Longer representations are not cached, because each would displace many others. */
 const REPRESENTATION_MAX_CHARACTERS = 65_536
 
-/** What an entry takes beside its text, about; and the bytes that a character takes at most, with all compressed forms. */
+/** Approximate overhead of an entry, and the most that a character takes, including compressed forms. */
 const ENTRY_BYTES = 300
 const CHARACTER_BYTES = 4
 
-/** What a page of a list takes beside its items, about, and for each of their ids. */
+/** Approximate overhead of a cached page of a list, and the size of each id in it. */
 const PAGE_BYTES = 400
 const PAGE_ID_BYTES = 24
 
-/** Where the cache hears of changes; each database is one. */
+/** Tells the cache about changes. Each database is one. */
 export interface ChangeSource {
   /** `unknown` stands for commits that do not say what they changed. */
   onChange(listener: (changes: readonly Change[] | 'unknown') => void): void
   /**
-   * What `look` finds at a moment at which the listener knows of every commit that was acknowledged before the call; `null`
-   * if that cannot be told.
+   * Tells the listener of every commit that was acknowledged before this call, then returns the result of `look`; `null` if
+   * the database cannot know.
    */
   current<Result>(look: () => Result): Awaitable<Result | null>
 }
 
 interface Entry {
   readonly found: Found
-  /** The count of commits when this was read. */
+  /** Number of commits so far when it was read. */
   readonly version: number
   readonly bytes: number
 }
 
 interface Page {
-  /** The count of commits when the ids were read. */
+  /** Number of commits so far when the ids were read. */
   readonly version: number
-  /** The count of commits when all items were last found to be good; −1 if they never were. */
+  /** Number of commits so far when all items were last found to be current; −1 if they never were. */
   goodAt: number
   page: IdPage
   readonly bytes: number
 }
 
-/** Finds the resources of one kind that are in the cache and good. */
+/** Finds a resource of one kind if it is cached and current. */
 type Get = (id: number) => Found | undefined
 
 /**
- * Representations and the ids of pages in memory, at most `maxBytes` for all resources together.
+ * Caches representations and the ids of pages, at most `maxBytes` for all resources together.
  *
- * The rule: a representation is made of rows, and of sets of rows that refer to a row; a page is made of the set of rows that
- * it lists. Each of those has a version: the count of commits when it last changed. What was read is good while none of its
- * parts has a higher version. So a write invalidates what shows it, and nothing else. A commit that does not say what
+ * A representation is made of rows, and of sets of rows that refer to a row; a page is made of the set of rows that it lists.
+ * Each of these has a version: the number of commits when it last changed. A cached value is current while none of its parts
+ * has a higher version than itself. So a write invalidates exactly the values that show it. A commit that does not say what
  * it changed clears the cache.
  */
 export class RepresentationCache {
@@ -78,7 +78,7 @@ export class RepresentationCache {
       const entry = entries.get(id)
       return entry && isGood(entry) ? entry.found : undefined
     }
-    // Called in the moment in which it was read, when all changes up to then are known.
+    // Called at the moment of the read, when all changes up to then are known.
     const keep = (found: Found) => {
       const { json, rest } = found
       if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
@@ -107,7 +107,7 @@ export class RepresentationCache {
     }
   }
 
-  /** Reads the ids of pages, and knows them until a row of that list is created or deleted. */
+  /** Reads the ids of pages, and caches them until a row of that list is created or deleted. */
   #pages<Row extends Values>(
     resource: StoredResource<Row>,
     table: ResourceTable<Row>,
@@ -147,13 +147,13 @@ export class RepresentationCache {
     }
   }
 
-  /** Whether an entry of this resource is good: each of its parts is as old as the entry, or older. */
+  /** Makes the check whether an entry is current: none of its parts has changed since it was read. */
   #goodness<Row extends Values>(resource: StoredResource<Row>): (entry: Entry) => boolean {
     const row = this.#versions.of(resource.table, 'row')
     const referring = resource.array && this.#versions.of(resource.table, 'referring rows')
     const nested = nestedObjects(resource).map(({ table }) => this.#versions.of(table, 'row'))
     return ({ version, found: { id, nestedIds } }) => {
-      // Most of the time nothing at all has changed since it was read.
+      // Usually nothing at all has changed since it was read.
       if (version === this.#versions.latest) return true
       if (row.of(id) > version || (referring && referring.of(id) > version)) return false
       for (let place = 0; place < nested.length; place += 1) {
@@ -163,7 +163,7 @@ export class RepresentationCache {
     }
   }
 
-  /** When the set of rows of a list last changed, or a larger set that it is part of. */
+  /** The version of the set of rows in a list, or of a larger set that contains it. */
   #setVersion<Row extends Values>({ table, references }: StoredResource<Row>): (scope: Scope<Row>) => number {
     const all = this.#versions.of(table, 'all rows')
     const referring: [column: keyof Row, versions: Versions][] = references.map(({ column, table: owners }) => [
@@ -186,7 +186,7 @@ function keyOf<Row extends Values>(scope: Scope<Row>, { afterId, skip, limit }: 
   return key
 }
 
-/** The resources of a page, of which some were cached and the missing ones were read. */
+/** Merges the cached resources of a page with those that were read. */
 function merged({ ids, cached }: IdPage, missing: readonly number[], read: Read): Read {
   const firstLeftOut = missing[read.count]
   const count = firstLeftOut === undefined ? ids.length : ids.indexOf(firstLeftOut)

@@ -1,4 +1,4 @@
-/** Something that is kept, and about how many bytes of memory it takes. */
+/** A cached value and its approximate size in memory. */
 interface Sized {
   readonly bytes: number
 }
@@ -13,7 +13,7 @@ export class Shelf<Key, Value extends Sized> {
     this.#count = count
   }
 
-  /** Moves what it finds to the recent generation. */
+  /** Moves the value to the recent generation. */
   get(key: Key): Value | undefined {
     const recent = this.#recent.get(key)
     if (recent) return recent
@@ -28,7 +28,7 @@ export class Shelf<Key, Value extends Sized> {
     this.#count(value.bytes - replaced)
   }
 
-  /** Begins a generation; the one before the last is forgotten. */
+  /** Begins a new generation and drops the older one. */
   turn(): void {
     this.#older = this.#recent
     this.#recent = new Map()
@@ -41,8 +41,8 @@ export class Shelf<Key, Value extends Sized> {
 }
 
 /**
- * Keeps at most `maxBytes` on all its shelves together. When the recent generation has taken half of that, it becomes the
- * older one, whose values are dropped unless they are asked for again. A list in order of use costs nearly twice the time.
+ * Limits all its shelves together to `maxBytes`. When the recent generation has grown to half of that, it becomes the older
+ * one, whose values are dropped unless they are read again. A list in order of use would take nearly twice the time.
  */
 export class Generations {
   readonly #generationBytes: number

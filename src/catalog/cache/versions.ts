@@ -1,9 +1,9 @@
 import type { Change } from '../../database/change.ts'
 
-/** Changed things that are known one by one. When there are more, the cache starts again. */
+/** Limit on rows and sets whose versions are known one by one. Beyond it, the cache is cleared. */
 const CHANGED_MAX = 100_000
 
-/** When rows of a table, or sets of rows, last changed. */
+/** The versions of a table's rows, or of sets of rows. */
 export class Versions {
   readonly byId = new Map<number, number>()
   any = 0
@@ -14,11 +14,11 @@ export class Versions {
   }
 }
 
-/** The version of each thing that a write can change: the count of commits when it last changed. */
+/** The version of everything that a write can change: the number of commits when it last changed. */
 export class ChangeVersions {
   readonly #versions = new Map<string, Versions>()
   #changedThings = 0
-  /** The count of commits so far. */
+  /** Number of commits so far. */
   latest = 0
 
   of(table: string, part: Change['part']): Versions {
@@ -28,7 +28,7 @@ export class ChangeVersions {
     return known
   }
 
-  /** Notes a commit. Returns false if so much has changed that it is no longer known what. */
+  /** Records a commit. Returns false if too much has changed to be recorded. */
   note(changes: readonly Change[]): boolean {
     if (changes.length === 0) return true
     this.latest += 1
@@ -43,7 +43,7 @@ export class ChangeVersions {
     return this.#changedThings <= CHANGED_MAX
   }
 
-  /** Everything that was read before must be forgotten, so the versions may be, too. */
+  /** Forgets all versions. The caller must drop every cached value too. */
   clear(): void {
     this.latest += 1
     this.#changedThings = 0

@@ -13,7 +13,7 @@ import type { CategoryRow } from './stored.ts'
 
 const CategoryPath = z.object({ category_id: integer() })
 
-/** What the contracts of this resource share. */
+/** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Categories' }
 
 export function addCategories(catalog: Catalog, categories: ResourceStore<CategoryRow>): void {
@@ -92,7 +92,7 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
   )
 }
 
-/** The list of a category's products takes no `skip`, so the link to the rest goes on after the last id shown. */
+/** The list of a category's products has no `skip`, so the link to the rest continues after the last id shown. */
 function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | null>) {
   return resourceResponse(scope, 'Category', found, lastId => `/products/${id}/products?after_id=${lastId}`)
 }

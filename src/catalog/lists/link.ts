@@ -2,8 +2,8 @@ import { parsedPath, queryOf } from '../../server/request-target.ts'
 import type { PageQuery } from './page.ts'
 
 /**
- * The `Link` header (RFC 8288) to the page after this one: by `after_id` where the request used it, else by `skip`.
- * It is relative, so that no proxy can make it wrong, and keeps the request's other query parameters.
+ * The `Link` header (RFC 8288) to the next page: by `after_id` if the request used it, else by `skip`. It is relative, so no
+ * proxy can make it wrong, and keeps the request's other query parameters.
  */
 export function nextLink(url: string, page: PageQuery, lastId: number): string {
   const query =

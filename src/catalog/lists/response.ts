@@ -6,11 +6,11 @@ import { streamedResponse } from '../streamed.ts'
 import { nextLink } from './link.ts'
 import type { PageQuery } from './page.ts'
 
-/** Items that are read at once, and the longest list that is answered in one piece. */
+/** Number of items read at once, and of the longest list that is sent in one piece. */
 const CHUNK_ITEMS = 200
 
 /**
- * Answers a list of any length in flat memory: a short one in one piece, a long one as a stream of chunks, each read when
+ * Answers a list of any length in constant memory: a short one in one piece, a long one as a stream of chunks, each read when
  * the client has taken the one before. No cursor and no transaction is open while the client reads.
  */
 export function listResponse(listing: Listing, page: PageQuery, scope: RequestScope): Awaitable<Response> {
@@ -27,7 +27,7 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
     const streamed = (end: ListEnd) =>
       streamedResponse(listTexts(chunksFrom(listing, first, end.lastId)), scope, { link: linkTo(end) })
     const response = () => {
-      // Even if an item was deleted after its id was read: a stream would be cut if the database failed meanwhile.
+      // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = !more || (isComplete && range.limit <= CHUNK_ITEMS)
       if (!isWhole) return listing.end(range).then(streamed)
       if (!isLight(items)) return streamed({ more, lastId })

@@ -1,5 +1,5 @@
 import type { Migrations } from '../../database/migrations.ts'
-// Imported as text, because the compiled program has no folder to scan.
+// Imported as text, because the compiled program has no folder to read them from.
 import postgres from './postgres/0001_catalog.sql' with { type: 'text' }
 import postgresCreationLocks from './postgres/0004_catalog_creation_locks.sql' with { type: 'text' }
 import sqlite from './sqlite/0001_catalog.sql' with { type: 'text' }

@@ -1,6 +1,6 @@
 import type { NestedColumns } from '../storage/resource.ts'
 
-/** The columns that the shapes in `schema.ts` show, beside the id and in the order of a response. */
+/** The columns of the shapes in `schema.ts`, in the order of a response, without the id. */
 
 export const PRODUCT_COLUMNS: NestedColumns = { name: 'text', description: 'long text', price: 'number' }
 

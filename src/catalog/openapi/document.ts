@@ -1,6 +1,6 @@
 import type { Catalog } from '../operation.ts'
 
-/** The interface description, written once as JSON: OpenAPI 3.1.0 of all operations that were added so far. */
+/** The interface description as JSON: OpenAPI 3.1.0 with all operations that were added so far. */
 export function interfaceDescription(app: Catalog['app']): string {
   const { openapi, info, paths, components } = app.getOpenAPI31Document({
     openapi: '3.1.0',

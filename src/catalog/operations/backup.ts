@@ -13,13 +13,13 @@ export async function backup(line: CommandLine): Promise<void> {
   const address = line.value(database)
   if (address.engine !== 'sqlite') throw new SettingError('backup works on SQLite only; for PostgreSQL use pg_dump')
   const { path } = address
-  if (existsSync(file)) throw new OperatorError(`${file} is there already; a backup overwrites nothing`)
+  if (existsSync(file)) throw new OperatorError(`${file} already exists; a backup overwrites nothing`)
   await using store = openExistingSqlite(path, [catalogMigrations])
   writeCopy(store, file)
   process.stdout.write(`${file} holds the database as it was when the copy began\n`)
 }
 
-/** Under another name until it is whole and on the disk: what has the name FILE is always a complete backup. */
+/** Writes under another name until the copy is complete and on the disk, so a file named FILE is always a complete backup. */
 function writeCopy(store: SqliteDatabase, file: string): void {
   const partial = `${file}.${crypto.randomUUID()}.partial`
   try {
@@ -36,12 +36,12 @@ function writeCopy(store: SqliteDatabase, file: string): void {
   }
 }
 
-/** Renaming would overwrite what another backup has made meanwhile; a second name for the same file does not. */
+/** Uses a hard link, because renaming would overwrite a file that another backup has just made. */
 function giveName(partial: string, file: string): void {
   try {
     linkSync(partial, file)
   } catch (error) {
-    // Some file systems, as those of memory sticks, know one name for a file.
+    // Some file systems, such as those of memory sticks, have no hard links.
     if (existsSync(file)) throw error
     renameSync(partial, file)
   }

@@ -15,7 +15,7 @@ import type { ProductRow } from './stored.ts'
 const ProductPath = z.object({ product_id: integer() })
 const CategoryPath = z.object({ category_id: integer() })
 
-/** What the contracts of this resource share. */
+/** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Products' }
 
 export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow>): void {

@@ -13,7 +13,7 @@ const ProductPath = z.object({ product_id: integer() })
 const UserPath = z.object({ user_id: integer() })
 const ProductAndUserPath = z.object({ product_id: integer(), user_id: integer() })
 
-/** What the contracts of this resource share. */
+/** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Reviews' }
 
 export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>): void {

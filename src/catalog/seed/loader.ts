@@ -1,17 +1,17 @@
 import type { StoredResource, Values } from '../storage/resource.ts'
 
-/** Inserts rows, and resolves to their ids in the same order. `inserted` is called now and then with the count so far. */
+/** Inserts rows, and resolves to their ids in the same order. Reports the number so far to `inserted`, now and then. */
 type Insert = <Row extends Values>(
   resource: StoredResource<Row>,
   rows: Iterable<Row>,
   inserted: (count: number) => void,
 ) => Promise<number[]>
 
-/** How an engine takes in a whole catalog at once. */
+/** Loads a whole catalog at once, on either engine. */
 export interface CatalogLoader {
   /**
-   * Does `work` in one transaction on an empty catalog: all that it inserts is there afterwards, or nothing. Resolves to
-   * false if the catalog is not empty, and then leaves it as it is.
+   * Runs `work` in one transaction on an empty catalog, so all its rows are inserted or none. Resolves to false, and changes
+   * nothing, if the catalog is not empty.
    */
   load(work: (insert: Insert) => Promise<void>): Promise<boolean>
 }

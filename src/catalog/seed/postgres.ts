@@ -2,14 +2,14 @@ import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { LOCK_ALL, plainInsertion } from '../storage/postgres-creation.ts'
 import { ANYTHING, type CatalogLoader } from './loader.ts'
 
-/** Rows of one statement. */
+/** Number of rows per statement. */
 const BATCH_ROWS = 5_000
 
 export function postgresLoader(database: PostgresDatabase): CatalogLoader {
   return {
     load: work =>
       database.bulk(async query => {
-        // Ids become visible in their order, so nobody else creates anything until the commit; a second seed waits here.
+        // Ids must become visible in their order, so nothing else is created until the commit. A second seed waits here.
         await query(LOCK_ALL)
         if ((await query(ANYTHING)).length > 0) return false
         await work(async (resource, rows, inserted) => {

@@ -12,7 +12,7 @@ export interface SampleSizes {
   readonly reviews: number
 }
 
-/** A catalog to be loaded. Its rows refer to the ids that the rows before them were given, in their order. */
+/** A catalog to load. Its rows refer to earlier ones by the ids that those were given. */
 export interface SampleCatalog {
   readonly sizes: SampleSizes
   readonly categories: () => Iterable<CategoryRow>
@@ -26,10 +26,10 @@ const SEED = 20_250_101
 
 const NAME_MAX_CHARACTERS = 50
 
-/** A few things sell well, so they have most of the reviews. */
+/** Exponent that gives a few products most of the reviews. */
 const POPULARITY = 2
 
-/** From one to five stars, how often each is given. */
+/** Ratings of one to five stars, weighted by how often they are given. */
 const RATINGS = [
   { value: 1, weight: 5 },
   { value: 2, weight: 6 },
@@ -38,7 +38,7 @@ const RATINGS = [
   { value: 5, weight: 43 },
 ]
 
-/** A believable catalog, made up row by row as it is read. */
+/** A believable catalog, generated row by row. */
 export function sampleCatalog(sizes: SampleSizes, passwordHash: string): SampleCatalog {
   return {
     sizes,
@@ -54,7 +54,7 @@ function* categories(sizes: SampleSizes): Iterable<CategoryRow> {
   const names = new Set<string>()
   while (names.size < sizes.categories) {
     const department = faker.commerce.department()
-    // There are some twenty departments; after those, each needs a word more, and then, before words run out, a number.
+    // There are about twenty departments. Further names get an adjective and, before those run out, a number.
     const qualified = names.size < 20 ? department : `${faker.commerce.productAdjective()} ${department}`
     const name = names.size < 300 ? qualified : `${department} ${names.size + 1}`
     if (names.has(name)) continue
@@ -112,7 +112,7 @@ function* reviews(sizes: SampleSizes, productIds: readonly number[], userIds: re
   }
 }
 
-/** Each kind of row has a sequence of its own, so that the size of one does not change the others. */
+/** Each kind of row has its own random sequence, so that the number of one does not change the others. */
 function generator(kind: number): Faker {
   const faker = new Faker({ locale: [en, base] })
   faker.seed(SEED + kind)
@@ -126,7 +126,7 @@ function plainLetters(name: string): string {
     .toLowerCase()
 }
 
-/** A picture that needs no other server: a coloured square with initials. */
+/** A picture that needs no other server: a colored square with initials. */
 function avatar(initials: string, hue: number): string {
   return `data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'><rect width='8' height='8' fill='hsl(${hue} 50%25 40%25)'/><text x='4' y='5.2' font-size='3.6' text-anchor='middle' fill='white'>${initials}</text></svg>`
 }

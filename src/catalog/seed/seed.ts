@@ -26,7 +26,7 @@ export async function seed(line: CommandLine): Promise<void> {
   }
   await using store = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
   await store.ready
-  // One password that nobody knows, since to hash one for each of many users would take hours.
+  // One password that nobody knows, because hashing one for each of many users would take hours.
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()
   const loader = store.engine === 'sqlite' ? sqliteLoader(store) : postgresLoader(store)

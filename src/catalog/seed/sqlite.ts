@@ -2,7 +2,7 @@ import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { ANYTHING, type CatalogLoader } from './loader.ts'
 
-/** Rows between two reports of progress. */
+/** Number of rows between two progress reports. */
 const REPORT_ROWS = 10_000
 
 export function sqliteLoader(database: SqliteDatabase): CatalogLoader {

@@ -1,16 +1,16 @@
 import type { Change } from '../../database/change.ts'
 import type { StoredResource, Values } from './resource.ts'
 
-/** The ids that a row refers to, by column. */
+/** The ids that a row references, by column. */
 export type References = Readonly<Record<string, number | null>>
 
 /**
- * The one rule of what a write changes, for every engine: the row itself; for each row that it refers to now or referred to
- * before, the set of rows that refer to that one; if it is created or deleted, which rows its table has; and if it is deleted,
- * the same for all rows that are deleted with it.
+ * The one rule for what a write changes, on every engine: the row itself; for each row that it references or referenced
+ * before, the set of rows that refer to that one; if it is created or deleted, the set of the table's rows; and if it is
+ * deleted, the same for all rows that are deleted with it.
  *
- * A representation shows rows and sets of referring rows, so it stays as it is until one of those changes (`cache/`).
- * `before` and `after` are the references of the row; `null` if it is not there.
+ * A representation shows rows and sets of referring rows, so it stays the same until one of these changes (`cache/`).
+ * `before` and `after` are the references of the row; `null` if the row does not exist.
  */
 export function changesOf<Row extends Values>(
   { table, references, array }: StoredResource<Row>,

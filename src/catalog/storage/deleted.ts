@@ -2,18 +2,18 @@ import { BusyError } from '../../busy-error.ts'
 import { ByteBudget } from '../../byte-budget.ts'
 import type { Representation } from '../representation.ts'
 
-/** Heavy resources that were deleted, held for their clients. While more is held, no further one is deleted. */
+/** Limit on deleted heavy resources held for their clients. Beyond it, no further one is deleted. */
 const HELD_MAX_BYTES = 67_108_864
 
-/** How long a client may take to read what it has deleted. */
+/** Time limit for a client to read the resource that it has deleted. */
 const HELD_MAX_MS = 60_000
 
 const deleted = new ByteBudget(HELD_MAX_BYTES)
 
 /**
- * Deletes a heavy resource and resolves to what it was. Its content is held in memory, as it is gone when it is answered.
- * `transaction` reads the resource, gives it to `hold`, deletes it and commits. Rejects with a `BusyError`, and deletes
- * nothing, while too much is held already.
+ * Deletes a heavy resource and resolves to its last representation, which is held in memory, because it can no longer be read
+ * when the response is sent. `transaction` reads the resource, passes it to `hold`, deletes it and commits. Rejects with a
+ * `BusyError`, and deletes nothing, while too much is held already.
  */
 export async function deleteHeavy(
   transaction: (hold: (found: Representation) => Promise<Representation>) => Promise<Representation | null>,
@@ -25,7 +25,7 @@ export async function deleteHeavy(
       held.release()
       for await (const text of rest?.() ?? []) {
         held.add(text)
-        // Other requests get their turn in between.
+        // Other requests run in between.
         await new Promise<void>(resolve => setImmediate(resolve))
       }
       return { ...beginning, rest: () => held.taken(), release: () => held.release() }
@@ -51,12 +51,12 @@ class HeldTexts {
     deleted.hold(bytes.length)
   }
 
-  /** Gives up each as it is taken. */
+  /** Releases each text as it is taken. */
   async *taken(): AsyncGenerator<string> {
     for (let bytes = this.#texts.shift(); bytes; bytes = this.#texts.shift()) {
       deleted.release(bytes.length)
       yield bytes.toString()
-      if (this.#isOver) throw new Error(`a client took more than ${HELD_MAX_MS / 1_000} s to read what it has deleted`)
+      if (this.#isOver) throw new Error(`a client took more than ${HELD_MAX_MS / 1_000} s to read the deleted resource`)
     }
     this.release()
   }

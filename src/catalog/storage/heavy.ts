@@ -2,26 +2,26 @@ import type { Representation } from '../representation.ts'
 import type { ListItem } from './listing.ts'
 import { NESTED_MAX } from './resource.ts'
 
-/** Text of a heavy array that is read at a time, unless one item alone has more. */
+/** Length limit of the items read at a time, unless a single one is longer. */
 export const PIECE_CHARACTERS = 262_144
 
 /** Reads the items of an array that follow the item `afterId`: at most `limit`, or fewer if they are heavy. */
 export type ReadItems = (afterId: number, limit: number) => Promise<readonly ListItem[]>
 
-/** A resource whose array is too heavy to be held in memory whole. */
+/** A resource whose array is too long to be held in memory as a whole. */
 interface HeavyResource {
-  /** As JSON, with an empty array as its last member. */
+  /** The resource as JSON, with an empty array as its last member. */
   readonly emptyJson: string
-  /** The ids of all the items that it shows. */
+  /** The ids of all items that it shows. */
   readonly ids: readonly number[]
-  /** The first of them. */
+  /** The first items. */
   readonly items: readonly ListItem[]
   readonly cutAfterId: number | null
 }
 
 /**
- * Sends a heavy resource as a long list is sent: the items that were read first, then the others in pieces, each read when
- * the client has taken the one before. Items that are deleted meanwhile are missing.
+ * Represents a heavy resource like a long list: first the items that have been read, then the others in pieces, each read
+ * when the client has taken the one before. Items that are deleted in the meantime are missing.
  */
 export function heavyRepresentation(
   { emptyJson, ids, items, cutAfterId }: HeavyResource,

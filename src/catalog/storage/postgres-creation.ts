@@ -5,10 +5,10 @@ import type { ColumnType, StoredResource, Values } from './resource.ts'
 import { type FlatRow, nestedObjects } from './shape.ts'
 import type { Absent } from './store.ts'
 
-/** What became of a row; with the columns of its nested objects, as in a `FlatRow`. */
+/** The outcome for a row, with the columns of its nested objects as in a `FlatRow`. */
 type Written = Omit<FlatRow, 'id'> & {
   readonly id: number | null
-  /** The first column that refers to a row which does not exist. */
+  /** The first column that references a missing row. */
   readonly absent_reference: string | null
 }
 
@@ -20,24 +20,23 @@ const SQL_TYPE: Readonly<Record<ColumnType, string>> = {
   number: 'double precision',
 }
 
-/** A second statement of one collection would only wait for the first. */
+/** One statement at a time per collection, because a second one would only wait for the first. */
 const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
 
-/** Keeps everybody else from creating anything until the transaction ends. */
+/** Prevents all other creates until the transaction ends. */
 export const LOCK_ALL = 'SELECT collection FROM creation_locks ORDER BY collection FOR UPDATE'
 
-/** The SQL of a parameter with the type of a column. */
+/** SQL for a parameter with the type of a column. */
 export function typed(parameter: string, type: ColumnType): string {
   return `${parameter}::${SQL_TYPE[type]}`
 }
 
 /**
- * Creates rows; those that are asked for at the same time share one statement. Resolves to the new row.
+ * Creates rows, concurrent ones in one statement. Resolves to the new row.
  *
- * Ids become visible in their order: the statement locks the collection's row of `creation_locks` before it draws ids, and
- * holds it until the commit.
- * Rows that are referred to are locked before that, so that nobody waits for a long delete while holding the
- * collection's lock. A row whose reference is being deleted is tried again by itself, and waits there.
+ * Ids become visible in their order, because the statement locks the collection's row of `creation_locks` before it draws
+ * ids, until the commit. Referenced rows are locked before that, so that no statement waits for a long delete while it holds
+ * the collection's lock. A row that references one which is being deleted is retried in a statement of its own, and waits.
  */
 export function creating<Row extends Values>(
   database: PostgresDatabase,
@@ -45,7 +44,7 @@ export function creating<Row extends Values>(
 ): (row: Row) => Promise<FlatRow | Absent> {
   const insert = insertion(resource, 'SKIP LOCKED')
   const insertWaiting = insertion(resource)
-  // Takes two thirds of the processor time.
+  // Takes two thirds of the CPU time.
   const insertWithoutReferences = plainInsertion(resource)
   const refers = (row: Row) => resource.references.some(({ column }) => row[column] !== null)
   const batch = new Batch<Row, Written>(
@@ -56,16 +55,16 @@ export function creating<Row extends Values>(
     const tried = await batch.add(row)
     const isHeldByOthers = tried.id === null && tried.absent_reference === null
     const [written] = isHeldByOthers ? await database.write<Written>(insertWaiting, JSON.stringify([row])) : [tried]
-    if (!written) throw new Error('a statement that creates a row has answered nothing')
+    if (!written) throw new Error('a statement that creates a row returned nothing')
     const absent = resource.references.find(({ column }) => column === written.absent_reference)
     if (absent) return { absent: absent.resource }
     const { id } = written
-    if (id === null) throw new Error(`the database did not store a row of ${resource.table}, and did not say why`)
+    if (id === null) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
     return { ...written, ...row, id }
   }
 }
 
-/** SQL that takes rows without references as a JSON array, creates them, and answers the id of each, in their order. */
+/** SQL that creates rows without references from a JSON array, and returns their ids in the same order. */
 export function plainInsertion<Row extends Values>(resource: StoredResource<Row>): string {
   const { table } = resource
   const { names, input } = inputOf(resource)
@@ -80,14 +79,14 @@ export function plainInsertion<Row extends Values>(resource: StoredResource<Row>
     ORDER BY numbered.place`
 }
 
-/** SQL that takes rows as a JSON array, creates them, and answers what became of each, in their order. */
+/** SQL that creates rows from a JSON array, and returns the outcome for each, in the same order. */
 function insertion<Row extends Values>(resource: StoredResource<Row>, ifLocked: 'SKIP LOCKED' | '' = ''): string {
   const { table, references } = resource
   const { names, input } = inputOf(resource)
   const referred = references.map(({ column, table: owners }) => {
     const held = `held_${owners}`
     const isMissing = `(input.${column} IS NOT NULL AND input.${column} NOT IN (SELECT id FROM ${held}))`
-    // If it was deleted while this statement waited for it, it is gone, though the statement's snapshot still shows it.
+    // If it was deleted while this statement waited for its lock, it is gone, though the snapshot still shows it.
     const isGone =
       ifLocked === '' ? isMissing : `${isMissing} AND NOT EXISTS (SELECT 1 FROM ${owners} WHERE id = input.${column})`
     return { column, owners, held, isMissing, isGone }
@@ -126,7 +125,7 @@ function insertion<Row extends Values>(resource: StoredResource<Row>, ifLocked: 
     ORDER BY input.place`
 }
 
-/** The names of a row's columns, and SQL for the rows of a JSON array with their places in it. */
+/** The names of the columns, and SQL for the rows of a JSON array, numbered by `place`. */
 function inputOf<Row extends Values>({ columns }: StoredResource<Row>): { names: string; input: string } {
   const names = Object.keys(columns).join(', ')
   const types = Object.entries<ColumnType>(columns).map(([name, type]) => typed(name, type).replace('::', ' '))

@@ -18,37 +18,37 @@ import type { Found } from './store.ts'
 
 const ITEM_PREFIX = 'item.'
 
-/** A row of a resource with the columns of one item, `item.…`, as the database answers it: either may be NULL. */
+/** A row of a resource with the columns of one item, `item.…`. Either may be NULL. */
 export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value | boolean>>
 
-/** Rows that end with the one that makes them too heavy. */
+/** A row with its weight. The last row read may be the one that makes them too heavy. */
 export type WeighedRow = FlatRow & {
-  /** In bytes, of this row and all before it. */
+  /** In bytes, for this row and all before it. */
   readonly weight: number
-  /** The state of the database at which it was read; in the first row at least. */
+  /** The state of the database when it was read; set in the first row at least. */
   readonly state: string | null
 }
 
-/** A resource's row, and its items that were read. */
+/** A resource's row with the items that were read. */
 export interface Group {
   readonly row: FlatRow
   readonly items: Item[]
 }
 
-/** Bun.SQL returns a bigint as text. As a double it is a number, and exact: all of ours are within 2^53. */
+/** Bun.SQL returns a bigint as text, so it is read as a double. This is exact, because all of ours are within 2^53. */
 export function columnSql(source: string, column: string, type: ColumnType): string {
   return type === 'integer' ? `${source}.${column}::float8` : `${source}.${column}`
 }
 
-/** The SQL of the columns of a row with an item, from `owner`, the tables of its nested objects, and `item`. */
+/** SQL for the columns of a row and one item, from `owner`, the tables of its nested objects, and `item`. */
 export function rowColumns<Row extends Values>(resource: StoredResource<Row>): string {
   const own = selectedColumns(resource, columnSql)
   return resource.array ? `${own}, ${selectedItemColumns(resource.array, columnSql, ITEM_PREFIX)}` : own
 }
 
 /**
- * The SQL of the resources in `source`, one row for each item of their arrays, in order, as far as they are light enough.
- * The sum is ordered by ids, so the database need not sort again.
+ * SQL for the resources in `source`, one row per item of their arrays, in order, up to the weight limit. The running sum is
+ * ordered by ids, so the database need not sort again.
  */
 export function weighedRows<Row extends Values>(
   resource: StoredResource<Row>,
@@ -80,12 +80,12 @@ function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
   return ['0', ...long.map(column => `coalesce(octet_length(${column}), 0)`)].join(' + ')
 }
 
-/** The SQL of the first items of the row `owner`. */
+/** SQL for the first items of the row `owner`. */
 function itemsOf({ table, key }: NestedArray, limit: number): string {
   return `SELECT * FROM ${table} WHERE ${key} = owner.id ORDER BY id LIMIT ${limit}`
 }
 
-/** Takes the columns of an item out of a row; `null` if the row has none. */
+/** Reads the item in a row; `null` if there is none. */
 export function itemReader({ columns }: NestedArray): (row: RawRow) => Item | null {
   const names = Object.keys(columns)
   return row => {
@@ -97,7 +97,7 @@ export function itemReader({ columns }: NestedArray): (row: RawRow) => Item | nu
   }
 }
 
-/** How rows become resources. */
+/** Turns rows into resources. */
 export class PostgresRows<Row extends Values> {
   readonly #resource: StoredResource<Row>
   readonly #itemOf: (row: RawRow) => Item | null
@@ -111,7 +111,7 @@ export class PostgresRows<Row extends Values> {
     this.#nestedIds = nestedObjects(resource).map(({ referredBy }) => referredBy)
   }
 
-  /** Weighed rows by resource. `partial` is the one whose array may lack items, because they were too heavy. */
+  /** Groups weighed rows by resource. `partial` is the one whose array may lack items because they were too heavy. */
   grouped(rows: readonly WeighedRow[]): {
     readonly whole: Group[]
     readonly partial: Group | null
@@ -129,7 +129,7 @@ export class PostgresRows<Row extends Values> {
     return { whole, partial: isCut && this.#resource.array ? (whole.pop() ?? null) : null, isCut }
   }
 
-  /** A resource's own row, with the items in other rows. */
+  /** A resource's own row with the items in other rows. */
   group(row: RawRow, items: readonly RawRow[]): Group {
     return { row: flatRow(row), items: items.flatMap(item => this.#itemOf(item) ?? []) }
   }
@@ -141,7 +141,7 @@ export class PostgresRows<Row extends Values> {
     return { id: row.id, json: JSON.stringify(this.#shape(row, shown)), cutAfterId, nestedIds }
   }
 
-  /** One resource, of weighed rows that were read of it alone. `ask` reads the rest of a heavy one. */
+  /** The resource in weighed rows that were read for it alone. `ask` reads the rest of a heavy one. */
   async one(ask: Query, rows: readonly WeighedRow[]): Promise<Found | null> {
     const { whole, partial } = this.grouped(rows)
     const { array } = this.#resource

@@ -16,10 +16,10 @@ import { NESTED_MAX } from './resource.ts'
 import { joins, longColumns } from './shape.ts'
 import type { ResourceTable } from './store.ts'
 
-/** Beside the columns of a row: whether the rows exist that an update refers to. */
+/** It also has columns that say whether the rows exist that an update references. */
 type ChangedRow = RawRow & { readonly is_light: boolean }
 
-/** How one kind of resource is updated and deleted. */
+/** Updates and deletes one kind of resource. */
 export function postgresWrites<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
@@ -39,7 +39,7 @@ export function postgresWrites<Row extends Values>(
       if (absent) return { absent: absent.resource }
       const group = groupOf(changed, rows)
       if (!group || group.isLight) return group && rows.found(group)
-      // If it is deleted at this moment, it was changed all the same.
+      // If it has been deleted since, the update has still taken place.
       const found = (await rows.one(ask, await ask<WeighedRow>(heavy, id))) ?? rows.found(group)
       return found
     },
@@ -48,9 +48,9 @@ export function postgresWrites<Row extends Values>(
 }
 
 /**
- * Deletes a resource and tells what it was, with the items that went with it. A statement sees the database as it was when
- * it began, before it waited for a lock. So the resource is locked first, then the items that are shown: until the commit
- * nobody adds one to it, or changes one of those. A further statement reads them and deletes.
+ * Deletes a resource and returns it with the items that were deleted with it. A statement sees the database as it was when
+ * the statement began, before it waited for a lock. So the resource is locked first, then the items that are shown; until the
+ * commit, nobody can add an item or change one of those. Another statement then reads them and deletes the resource.
  */
 function deleting<Row extends Values>(
   database: PostgresDatabase,
@@ -96,7 +96,7 @@ function deleting<Row extends Values>(
   }
 }
 
-/** The SQL that updates the resource $1: one row if its new references do not all exist, none if it does not exist itself. */
+/** SQL that updates the resource $1. Returns one row if a new reference does not exist, none if the resource does not exist. */
 function updating<Row extends Values>(
   resource: StoredResource<Row>,
   updated: readonly string[],
@@ -123,8 +123,8 @@ function updating<Row extends Values>(
 }
 
 /**
- * The SQL of a statement about the resource $1, and of its row and its items, unless they are heavy: `is_light` tells. The
- * items are those from before the statement, so those that go with the resource are among them.
+ * SQL for a statement on the resource $1 that returns its row and, unless they are heavy (`is_light`), its items. The items
+ * are those before the statement, so they include those that are deleted with the resource.
  */
 function changing<Row extends Values>(resource: StoredResource<Row>, statement: string): string {
   const { array } = resource
@@ -145,7 +145,7 @@ function changing<Row extends Values>(resource: StoredResource<Row>, statement: 
     SELECT ${row}, TRUE FROM light JOIN items AS item ON light.is_light LEFT JOIN changed AS owner ON FALSE`
 }
 
-/** `null` if there is no such resource; items alone belong to none. */
+/** `null` if there is no such resource, even if there are items. */
 function groupOf<Row extends Values>(
   changed: readonly ChangedRow[],
   rows: PostgresRows<Row>,

@@ -18,10 +18,10 @@ import { NESTED_MAX } from './resource.ts'
 import type { FlatRow } from './shape.ts'
 import type { Absent, Found, Keep, ResourceTable, Scope } from './store.ts'
 
-/** A row of a resource, without an item, or of an item, with the id of its resource as `owner_id`. */
+/** A resource's own row, or one of its items with the resource's id as `owner_id`. */
 type PageRow = FlatRow & { readonly owner_id: number | null; readonly state: string | null }
 
-/** The statements of one resource. */
+/** Reads and writes one kind of resource. */
 export function postgresTable<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
@@ -33,7 +33,7 @@ export function postgresTable<Row extends Values>(
   const readPage = pageReader(database, resource, rows)
   const withIds = `SELECT * FROM ${table} WHERE id = ANY ($1::text::bigint[])`
 
-  /** Reads resources with their arrays, as many as are light enough together. */
+  /** Reads resources with their arrays, up to the weight limit. */
   const readWeighed = async (ids: readonly number[], keep?: Keep) => {
     const found = await database.read<WeighedRow>(
       weighedRows(resource, withIds, database.changes.state),
@@ -54,7 +54,7 @@ export function postgresTable<Row extends Values>(
       await database.read<WeighedRow>(weighedRows(resource, `SELECT * FROM ${table} WHERE id = $1::bigint`), id),
     )
 
-  // Whoever asks, the same cache keeps what is found.
+  // All callers have the same cache.
   const batch = new Batch<{ id: number; keep: Keep | undefined }, Found | 'too heavy' | null>(async inputs => {
     const ids = [...new Set(inputs.map(({ id }) => id))].sort((one, other) => one - other)
     const { found, firstLeftOut } = await readWeighed(ids, inputs[0]?.keep)
@@ -90,13 +90,13 @@ export function postgresTable<Row extends Values>(
     lastId: async scope => {
       const { condition, parameters } = conditionOf(scope)
       const [last] = await database.read<{ id: number | null }>(
-        // The condition's parameters are counted from $4.
+        // The parameters of the condition start at $4.
         `SELECT max(id)::float8 AS id FROM ${table} WHERE id > $1::bigint + $2::bigint + $3::bigint AND ${condition}`,
         ...[0, 0, 0, ...parameters],
       )
       return last?.id ?? 0
     },
-    // The chunks may be read from another replica than the last id was.
+    // The chunks may come from a different replica than the last id.
     canStream: () => database.shownByReplicas(),
     exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
     create: async row => {
@@ -111,7 +111,7 @@ function isAbsent(created: object): created is Absent {
   return 'absent' in created
 }
 
-/** SQL that selects the rows of a list; its parameters are counted from $4. */
+/** SQL that selects the rows of a list. Its parameters start at $4. */
 function conditionOf<Row extends Values>(scope: Scope<Row>): { condition: string; parameters: Parameter[] } {
   const columns = Object.entries(scope)
   return {
@@ -121,8 +121,8 @@ function conditionOf<Row extends Values>(scope: Scope<Row>): { condition: string
 }
 
 /**
- * Reads resources by one look at the items of all of them, which takes half the time. Resolves to `null` if that shows
- * nothing: none is there, or there are too many items, or too heavy ones.
+ * Reads resources with one scan of the items of all of them, which takes half the time. Resolves to `null` if it finds
+ * nothing, or if there are too many items or too heavy ones.
  */
 function pageReader<Row extends Values>(
   database: PostgresDatabase,
@@ -140,7 +140,7 @@ function pageReader<Row extends Values>(
   const own = rowColumns(resource)
   return async (ids, keep) => {
     const itemsMax = (ids.length + 1) * NESTED_MAX
-    // In the rows of a resource the columns of the item are NULL, and the other way round.
+    // In a resource's own row, the columns of the item are NULL, and vice versa.
     const read = await database.read<PageRow>(
       `WITH page AS MATERIALIZED (SELECT * FROM ${table} WHERE id = ANY ($1::text::bigint[])), items AS MATERIALIZED (
         SELECT * FROM ${array.table} WHERE ${array.key} = ANY (ARRAY(SELECT id FROM page))

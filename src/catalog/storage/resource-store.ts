@@ -3,10 +3,10 @@ import type { Chunk, Listing, Range } from './listing.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { Found, ResourceStore, ResourceTable, Scope } from './store.ts'
 
-/** Tells whether a row of a table exists. */
+/** Resolves to whether a row of a table exists. */
 export type Exists = (id: number) => Promise<boolean>
 
-/** The operations on one kind of resource, by what an engine does for its table. `parents` are those that it refers to. */
+/** The operations on one kind of resource, for any engine. `parents` are the resources that it references. */
 export function resourceStore<Row extends Values>(
   resource: StoredResource<Row>,
   table: ResourceTable<Row>,
@@ -36,7 +36,7 @@ function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row
       const follows = untilId === Number.MAX_SAFE_INTEGER ? ids.length : ids.filter(id => id <= untilId).length
       const end = Math.min(follows, limit)
       const chunk = (items: readonly Found[], start: number): Awaitable<Chunk<Found>> => {
-        // If all that was looked for has been deleted meanwhile, the list goes on with what follows.
+        // If all of these have been deleted in the meantime, the list continues with the next ones.
         if (items.length > 0 || start >= end) {
           const isComplete = start === end
           return { items, more: !isComplete || follows > limit, isComplete, lastId: ids[start - 1] ?? 0, kept }
@@ -49,7 +49,7 @@ function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row
     })
 
   const end = async ({ afterId, skip, limit }: Range) => {
-    // Of a list without a limit, every id would be passed over to find that none follows.
+    // Without a limit, this would skip every id to find that none follows.
     const hasLimit = limit < Number.MAX_SAFE_INTEGER
     const page = hasLimit ? await table.page(scope, { afterId, skip: skip + limit - 1, limit: 2 }) : null
     const [last, next] = page?.ids ?? []

@@ -1,37 +1,37 @@
-/** A nested array shows its first items by id, at most this many; the whole collection has a list of its own. */
+/** Limit on the items that a nested array shows. The whole collection has a list of its own. */
 export const NESTED_MAX = 100
 
 type TableName = 'categories' | 'products' | 'users' | 'reviews'
 
-/** As a 404 names it. */
+/** The name in a 404. */
 export type ResourceName = 'Category' | 'Product' | 'User' | 'Review'
 
-/** Only the request's body bounds a `long text`, so it decides how much of a list is held in memory at once. */
+/** A `long text` is limited by the request body only, so it decides how many items are held in memory at once. */
 export type ColumnType = 'text' | 'long text' | 'integer' | 'small integer' | 'number'
 
 export type Value = string | number | null
 
-/** The columns of a row but for its id. */
+/** The columns of a row, except its id. */
 export type Values = { readonly [column: string]: Value }
 
-/** How one kind of resource is stored and shown. Stated once; each engine reads and writes any resource by it. */
+/** Describes how one kind of resource is stored and shown, for every engine. */
 export interface StoredResource<Row extends Values> {
   readonly name: ResourceName
   readonly table: TableName
   readonly columns: { readonly [Column in keyof Row & string]: ColumnType }
-  /** The members of a response between its `id` and its array, in their order. */
+  /** The members of a response between its `id` and its array, in order. */
   readonly members: readonly Member<Row>[]
-  /** Columns that hold the id of another row, which must exist; `null` refers to nothing. A 404 names the first absent one. */
+  /** Columns with the id of another row, which must exist, or `null`. A 404 names the first one that is missing. */
   readonly references: readonly Reference<Row>[]
-  /** Columns that an update leaves as they are. */
+  /** Columns that an update does not change. */
   readonly keptOnUpdate: readonly (keyof Row & string)[]
-  /** The array of rows that refer to this one, the last member of a response; `null` if it shows none. */
+  /** The last member of a response, an array of the rows that reference this one; `null` if there is none. */
   readonly array: NestedArray | null
-  /** The lists it appears in, by the columns that select them; SQLite has an index for each, with its rows in order of id. */
+  /** The lists of this resource, by the columns that select them. SQLite has an index for each, in the order of ids. */
   readonly lists: readonly List<Row>[]
 }
 
-/** A column, a member that always has the same text, or an object with columns of the row that a column refers to. */
+/** A column, a member with a constant text, or an object with columns of the row that a column references. */
 type Member<Row extends Values> = (keyof Row & string) | ConstantMember | NestedObject<Row>
 
 interface ConstantMember {
@@ -57,13 +57,13 @@ export type NestedColumns = Readonly<Record<string, ColumnType>>
 export interface NestedArray {
   readonly member: string
   readonly table: TableName
-  /** The column of its rows that refers to their owner. */
+  /** The column of its rows that references their owner. */
   readonly key: string
   readonly index: string
   readonly columns: NestedColumns
-  /** What the schema does with the rows when their owner is deleted. */
+  /** The foreign key's action on the rows when their owner is deleted. */
   readonly onDelete: 'cascade' | 'set null'
-  /** Other tables whose arrays show these rows, too. */
+  /** Other tables whose arrays also show these rows. */
   readonly alsoShownBy: readonly TableName[]
 }
 

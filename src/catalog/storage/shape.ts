@@ -1,6 +1,6 @@
 import type { ColumnType, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
 
-/** A row as an engine reads it: a response's members, flat; those of a nested object are named `user.name`. */
+/** A row as an engine reads it, with a response's members. Those of nested objects have names like `user.name`. */
 export type FlatRow = { readonly id: number } & Readonly<Record<string, Value>>
 
 /** An item of a nested array, or a nested object. */
@@ -12,7 +12,7 @@ export interface Item {
 /** SQL for one column of a table under an alias. */
 export type ColumnSql = (source: string, column: string, type: ColumnType) => string
 
-/** The SQL of the columns of a `FlatRow`, from the row's own table as `owner` and the tables that `joins` adds. */
+/** SQL for the columns of a `FlatRow`, from the row's own table as `owner` and the tables that `joins` adds. */
 export function selectedColumns<Row extends Values>({ members, columns }: StoredResource<Row>, sql: ColumnSql): string {
   const selected = members.flatMap(member => {
     if (typeof member === 'string') return [`${sql('owner', member, columns[member])} AS ${member}`]
@@ -24,7 +24,7 @@ export function selectedColumns<Row extends Values>({ members, columns }: Stored
   return [`${sql('owner', 'id', 'integer')} AS id`, ...selected].join(', ')
 }
 
-/** The SQL of an item of an array, from its table as `item`. */
+/** SQL for the columns of an item, from its table as `item`. */
 export function selectedItemColumns({ columns }: NestedArray, sql: ColumnSql, prefix = ''): string {
   const selected = Object.entries(columns).map(
     ([column, type]) => `${sql('item', column, type)} AS "${prefix}${column}"`,
@@ -32,7 +32,7 @@ export function selectedItemColumns({ columns }: NestedArray, sql: ColumnSql, pr
   return [`${sql('item', 'id', 'integer')} AS "${prefix}id"`, ...selected].join(', ')
 }
 
-/** The SQL that joins the rows which a response shows as nested objects. */
+/** SQL that joins the rows of nested objects. */
 export function joins<Row extends Values>(resource: StoredResource<Row>, join: 'JOIN' | 'CROSS JOIN'): string {
   return nestedObjects(resource)
     .map(({ name, table, referredBy }) => `${join} ${table} AS "${name}" ON "${name}".id = owner.${referredBy}`)
@@ -43,7 +43,7 @@ export function nestedObjects<Row extends Values>({ members }: StoredResource<Ro
   return members.flatMap(member => (typeof member === 'object' && 'columns' in member ? [member] : []))
 }
 
-/** Makes a response's object of a row and the items of its array. */
+/** Makes the function that turns a row and the items of its array into a response. */
 export function shapeOf<Row extends Values>(
   resource: StoredResource<Row>,
 ): (row: FlatRow, items: readonly Item[]) => Readonly<Record<string, unknown>> {
@@ -64,7 +64,7 @@ export function shapeOf<Row extends Values>(
   }
 }
 
-/** The columns of a type, for what weighs in memory. */
+/** The columns that count for the weight in memory. */
 export function longColumns(columns: Readonly<Record<string, ColumnType>>): string[] {
   return Object.keys(columns).filter(column => columns[column] === 'long text')
 }

@@ -17,17 +17,17 @@ import {
 } from './shape.ts'
 import type { Found } from './store.ts'
 
-/** Prepares statements and reads with them: the database, or one transaction on it. */
+/** The database, or a transaction on a connection of its own. */
 export interface Reading extends SqliteTransaction {
   snapshot<Result>(read: () => Result): Result
 }
 
 interface Weighed extends Found {
-  /** The characters that are held in memory for it. */
+  /** Number of characters held in memory. */
   readonly weight: number
 }
 
-/** Prepares the statements that read one resource by its id. The function that comes back is called within a snapshot. */
+/** Prepares the statements that read one resource by its id. Call the result within a snapshot. */
 export function sqliteReader<Row extends Values>(
   reading: Reading,
   resource: StoredResource<Row>,
@@ -53,7 +53,7 @@ function column(source: string, name: string): string {
   return `${source}.${name}`
 }
 
-/** Makes a representation of a row, with no more of its array than may be held in memory at once. */
+/** Turns a row into a representation, with as much of its array as may be held in memory at once. */
 function withArray<Row extends Values>(
   reading: Reading,
   resource: StoredResource<Row>,
@@ -70,7 +70,7 @@ function withArray<Row extends Values>(
   const long = longColumns(columns)
   const weightOf = (item: Item) => long.reduce((sum, name) => sum + String(item[name]).length, 0)
 
-  /** Up to `limit` items; `more` if others follow, or were too heavy. */
+  /** Up to `limit` items. `more` says that others follow or were too heavy. */
   const read = (ownerId: number, afterId: number, limit: number, charactersMax = CHUNK_MAX_CHARACTERS) => {
     const items: Item[] = []
     let characters = 0

@@ -7,10 +7,10 @@ import type { StoredResource, Values } from './resource.ts'
 import { sqliteReader } from './sqlite-reader.ts'
 import type { Absent, Found, ResourceTable, Scope, Update } from './store.ts'
 
-/** Rows of an array that are deleted in one turn of the event loop. */
+/** Number of an array's rows deleted in one turn of the event loop. */
 const REMOVED_AT_ONCE = 50
 
-/** The statements of one resource, prepared once. All reads of one call see one moment. */
+/** Reads and writes one kind of resource, with statements that are prepared once. Each call sees one snapshot. */
 export function sqliteTable<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
@@ -45,10 +45,10 @@ export function sqliteTable<Row extends Values>(
     return null
   }
 
-  /** What was just written, in the transaction that wrote it. */
+  /** The row that was just written. Call it in the same transaction. */
   const written = (id: number): Found => {
     const found = find(id)
-    if (!found) throw new Error(`a row of ${table} is gone within the transaction that wrote it`)
+    if (!found) throw new Error(`a row of ${table} is missing in the transaction that wrote it`)
     return found
   }
 
@@ -125,7 +125,7 @@ function isLarge({ rest, cutAfterId }: Found): boolean {
   return rest !== undefined || cutAfterId !== null
 }
 
-/** Deletes a resource with many or heavy rows in its array in a transaction of its own, a few rows at a time. */
+/** Deletes a resource with many or heavy items, a few at a time, in a transaction of its own. */
 function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>, id: number) {
   const { table, array } = resource
   if (!array) throw new Error(`${table} have no array that could be large`)
@@ -145,7 +145,7 @@ function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: Sto
   )
 }
 
-/** Prepares the statements of each kind of list once. */
+/** Prepares the statements of each kind of list. */
 function listStatements<Row extends Values>(database: SqliteDatabase, { table, lists }: StoredResource<Row>) {
   const prepared = lists.map(({ by, index }) => {
     const condition = by.map(column => `${column} = ?`).join(' AND ') || 'TRUE'

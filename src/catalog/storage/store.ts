@@ -3,25 +3,25 @@ import type { Kept, Representation } from '../representation.ts'
 import type { Listing } from './listing.ts'
 import type { ResourceName, Values } from './resource.ts'
 
-/** What a row was to refer to, and does not exist; of two, the first of the resource's references. */
+/** A row would reference a resource that does not exist. If there are two, this names the first. */
 export interface Absent {
   readonly absent: ResourceName
 }
 
-/** Selects the rows of a list: all, or those that refer to these ids. */
+/** Selects the rows of a list: all, or those that reference these ids. */
 export type Scope<Row extends Values> = { readonly [Column in keyof Row]?: number }
 
-/** New values of a row; a column that is left out keeps its value. */
+/** New values for a row. Columns without one keep theirs. */
 export type Update<Row extends Values> = { readonly [Column in keyof Row]?: Row[Column] | undefined }
 
-/** All that the operations on one kind of resource need. `null` is what does not exist; a write is on the disk when it resolves. */
+/** The storage of one kind of resource. `null` means that it does not exist. A write is on the disk when it resolves. */
 export interface ResourceStore<Row extends Values> {
   find(id: number): Awaitable<Representation | null>
   exists(id: number): Promise<boolean>
   list(scope?: Scope<Row>): Listing
   create(row: Row): Promise<Representation | Absent>
   update(id: number, row: Update<Row>): Promise<Representation | Absent | null>
-  /** Resolves to what it was. */
+  /** Resolves to the deleted resource. */
   delete(id: number): Promise<Representation | null>
 }
 
@@ -32,45 +32,45 @@ export interface Found extends Representation {
   readonly nestedIds: readonly number[]
 }
 
-/** Resources of a page. */
+/** The resources of a page. */
 export interface Read {
-  /** Those that exist, in the order of the ids. */
+  /** The existing ones, in the order of the ids. */
   readonly found: readonly Found[]
-  /** How many of the ids were looked for: all, or fewer if the resources are heavy; at least one. */
+  /** Number of ids that were looked up: all, or fewer if the resources are heavy; at least one. */
   readonly count: number
 }
 
-/** Takes each resource that may be kept until it changes, at the moment at which it is known to be current. */
+/** Called with each resource that may be cached until it changes, at the moment at which it is current. */
 export type Keep = (found: Found) => void
 
-/** Ids of a list, in ascending order. */
+/** The ids of a page, in ascending order. */
 export interface IdPage {
   readonly ids: readonly number[]
-  /** Of each id in turn: the resource, if the cache had it when the ids were read. Empty without a cache. */
+  /** For each id, the resource if it was cached when the ids were read. Empty without a cache. */
   readonly cached: readonly (Found | undefined)[]
-  /** If it is in the cache with all its resources. */
+  /** For a page that is cached with all its resources. */
   readonly kept?: Kept
 }
 
-/** Ids of a list that follow the item `afterId`. */
+/** Selects ids of a list after the item `afterId`. */
 export interface IdRange {
   readonly afterId: number
   readonly skip: number
   readonly limit: number
 }
 
-/** What an engine does for one kind of resource; `resourceStore` makes the operations of it. */
+/** One kind of resource on one engine. `resourceStore` builds on it. */
 export interface ResourceTable<Row extends Values>
   extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete'> {
   find(id: number, keep?: Keep): Awaitable<Found | null>
   read(page: IdPage, keep?: Keep): Awaitable<Read>
   /**
-   * `seen` is called at the moment at which the ids are read, when listeners know of every change before it. Later that
-   * would not be sure: the answer to an older statement may come in between.
+   * Calls `seen` at the moment of the read, when listeners know of every change before it. Later this would not be certain,
+   * because the result of an older statement may arrive in between.
    */
   page(scope: Scope<Row>, range: IdRange, seen?: (ids: readonly number[]) => void): Awaitable<IdPage>
   /** The highest id of a list; 0 for an empty one. */
   lastId(scope: Scope<Row>): Promise<number>
-  /** Resolves when a stream may go on reading up to a last id that was found before. */
+  /** Resolves when a stream may continue up to a last id that was found before. */
   canStream(): Promise<void>
 }

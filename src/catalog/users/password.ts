@@ -5,24 +5,24 @@ import { FairQueue } from '../../fair-queue.ts'
 /** OWASP's parameters for argon2id: 19 MiB of memory, two passes. */
 const PARAMETERS = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
 
-/** Hashes computed at once, each with its own memory. More than there are cores would only slow each other down. */
+/** Number of hashes computed at once, each with its own memory. More than one per core would only slow each other down. */
 const HASHES_AT_ONCE = Math.min(4, availableParallelism())
 
-/** A new password is turned away if those before it keep it waiting for longer than this. */
+/** A new password is rejected if it would have to wait for longer than this. */
 const WAIT_MAX_MS = 2_000
 
-/** How long a hash takes, until the first one has been timed. */
+/** The estimated duration of a hash before the first one has been measured. */
 const FIRST_ESTIMATE_MS = 50
-/** How much of the estimate each new hash replaces. */
+/** The weight of each new hash in the estimate. */
 const ESTIMATE_WEIGHT = 0.25
 
 /**
- * Computes the argon2id hash, in PHC string format, that is stored in place of a password. Rejects with a `BusyError` if
- * the queue is too long, and with the signal's reason if the client leaves while its password is queued.
+ * Computes the argon2id hash of a password, in PHC string format. Rejects with a `BusyError` if the queue is too long, and with
+ * the signal's reason if the client disconnects while its password is queued.
  */
 export type PasswordHasher = (password: string, client: AbortSignal) => Promise<string>
 
-/** A hasher with a bound on the memory that hashing takes, and on the time that a password is queued. */
+/** A hasher with limits on the memory for hashing and on the time in the queue. */
 export function passwordHasher(): PasswordHasher {
   const queue = new FairQueue(HASHES_AT_ONCE)
   let estimateMs = FIRST_ESTIMATE_MS
@@ -39,8 +39,8 @@ export function passwordHasher(): PasswordHasher {
   }
 }
 
-/** Computes one hash at once. */
+/** Computes one hash, without a queue. */
 export function hash(password: string): Promise<string> {
-  // The runtime refuses to hash an empty text. U+0000, which no password can hold, stands for it.
+  // The runtime refuses to hash an empty text. U+0000, which no password can contain, stands for it.
   return Bun.password.hash(password === '' ? '\0' : password, PARAMETERS)
 }

@@ -15,7 +15,7 @@ import type { UserRow } from './stored.ts'
 
 const UserPath = z.object({ user_id: integer() })
 
-/** What the contracts of this resource share. */
+/** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Users' }
 
 export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPassword: PasswordHasher): void {
@@ -82,7 +82,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       if (password === PASSWORD_MASK) {
         return respond(scope, path.user_id, users.update(path.user_id, user))
       }
-      // Hashing costs far more than this look.
+      // Hashing takes far longer than this check.
       if (!(await users.exists(path.user_id))) return resourceResponse(scope, 'User', null)
       const password_hash = await hashPassword(password, scope.request.signal)
       return respond(scope, path.user_id, users.update(path.user_id, { ...user, password_hash }))

@@ -4,7 +4,7 @@ import { NESTED_MAX } from '../storage/resource.ts'
 import { fault } from '../validation/errors.ts'
 import { integer, text } from '../validation/fields.ts'
 
-/** What every answer shows for a password, as Pydantic's `SecretStr` prints; an update with it keeps the stored one. */
+/** Responses show this for a password, as Pydantic's `SecretStr` does. An update with it keeps the stored password. */
 export const PASSWORD_MASK = '**********'
 
 const person = {
@@ -24,7 +24,7 @@ const flags = {
   is_verified: integer().default(0),
 }
 
-/** Without defaults: an update that leaves a flag out keeps it, lest a ban be lifted by forgetting it. */
+/** Without defaults, so that an update without a flag keeps it: forgetting one must not lift a ban. */
 const keptFlags = {
   is_active: integer().optional(),
   is_admin: integer().optional(),

@@ -2,7 +2,7 @@ import { REVIEW_COLUMNS } from '../nested/columns.ts'
 import type { StoredResource } from '../storage/resource.ts'
 import { PASSWORD_MASK, type UserCreate } from './schema.ts'
 
-/** The hash of the password takes the place of the password. */
+/** With the hash of the password instead of the password. */
 export type UserRow = Readonly<Omit<UserCreate, 'password'> & { password_hash: string }>
 
 export const USERS: StoredResource<UserRow> = {

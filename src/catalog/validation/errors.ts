@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 
-/** Where a part of the request was read from; the first item of an error's `loc`. */
+/** The part of the request that an input comes from: the first item of an error's `loc`. */
 export type Source = 'path' | 'query' | 'body'
 
 export const ValidationError = z
@@ -15,13 +15,13 @@ export const HTTPValidationError = z.object({ detail: z.array(ValidationError) }
 
 export type ValidationError = z.infer<typeof ValidationError>
 
-/** One fault of one input, in the words of Pydantic 2. */
+/** An error in one input, in the words of Pydantic 2. */
 interface Fault {
   readonly type: string
   readonly msg: string
 }
 
-/** Faults that a field's own check finds, as Zod issues. */
+/** Errors that a field's own check finds, as Zod issues. */
 export const fault = {
   unreadableText: issue({
     type: 'string_unicode',
@@ -35,7 +35,7 @@ export const fault = {
   value: (reason: string) => issue({ type: 'value_error', msg: `Value error, ${reason}` }),
 }
 
-/** The body as a whole could not be read: then this is the one error beside those of path and query. */
+/** Errors of a body that cannot be read at all: then it has only this one. */
 export const unreadableBody = {
   missing: (): ValidationError => ({ loc: ['body'], msg: MISSING.msg, type: MISSING.type }),
   notAnObject: (): ValidationError => ({
@@ -51,7 +51,7 @@ export const unreadableBody = {
   }),
 }
 
-/** What Zod found in one part of a request, in the words of FastAPI with Pydantic 2: one error for each field. */
+/** The errors that Zod found in one part of a request, one per field, in the words of FastAPI with Pydantic 2. */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
   source: Source,
@@ -76,7 +76,7 @@ const FRACTION: Fault = {
   type: 'int_from_float',
   msg: 'Input should be a valid integer, got a number with a fractional part',
 }
-/** Zod's issue does not tell which kind of number was due, so the integer field gives this as its message. */
+/** Zod's issue does not say which kind of number was expected, so an integer field uses this as its message. */
 export const NOT_AN_INTEGER: Fault = { type: 'int_type', msg: 'Input should be a valid integer' }
 const NOT_A_NUMBER: Fault = { type: 'float_type', msg: 'Input should be a valid number' }
 const NOT_A_STRING: Fault = { type: 'string_type', msg: 'Input should be a valid string' }
@@ -110,7 +110,7 @@ function faultOf(found: z.core.$ZodIssue, source: Source, input: unknown): Fault
   throw new Error(`no words for the issue ${found.code} of ${source}`)
 }
 
-/** Zod reports an integer that a double cannot hold exactly as too small or too big, like a bound of the field's own. */
+/** Zod reports an integer that a double cannot represent exactly as too small or too big, like a limit of the field. */
 function isExact(found: z.core.$ZodIssue, input: number): boolean {
   return !('origin' in found && found.origin === 'int') || Number.isSafeInteger(input)
 }

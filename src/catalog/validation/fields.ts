@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import { countCodePoints } from '../../text/code-points.ts'
 import { fault, NOT_AN_INTEGER } from './errors.ts'
 
-/** The largest integer that JSON clients and this program hold exactly: 2^53 − 1. */
+/** The largest integer that JSON clients and this program represent exactly: 2^53 − 1. */
 const INTEGER_MAX = Number.MAX_SAFE_INTEGER
 
 interface TextBounds {
@@ -10,7 +10,7 @@ interface TextBounds {
   readonly maxLength: number
 }
 
-/** Text that every engine can store, its length counted in Unicode code points as Python counts it. */
+/** Text that every engine can store. Its length is in Unicode code points, as in Python. */
 export function text(bounds?: TextBounds) {
   const field = z.string().superRefine((value, context) => {
     if (!value.isWellFormed() || value.includes('\0')) return context.addIssue(fault.unreadableText)
@@ -22,31 +22,31 @@ export function text(bounds?: TextBounds) {
   return bounds ? field.openapi({ ...bounds }) : field
 }
 
-/** A whole number within what a double holds exactly; `5.0` is one. */
+/** A whole number that a double represents exactly; `5.0` is one. */
 export function integer() {
   return z.int({ error: NOT_AN_INTEGER.msg })
 }
 
-/** How many items to pass over or to answer; too large to be exact acts as the largest. */
+/** The number of items to skip or to return. One that is too large to be exact acts as the largest. */
 export function pageNumber(fallback: number) {
   return integer().superRefine(notNegative).default(fallback)
 }
 
-/** The id after which a list begins. */
+/** The id after which a list starts. */
 export function cursor() {
   return integer().superRefine(notNegative).optional()
 }
 
 /**
- * The integer that a path or a query spells: an optional sign and ASCII digits, nothing else.
- * Other text stays text, for the schema to refuse.
+ * Parses an integer in a path or query: an optional sign and ASCII digits, nothing else. Other text is returned unchanged, and
+ * the schema rejects it.
  */
 export function spelledInteger(value: string): number | string {
   if (!/^[+-]?[0-9]+$/.test(value)) return value
   return Math.min(Math.max(Number(value), -INTEGER_MAX), INTEGER_MAX)
 }
 
-/** A check and not `min(0)`: the interface description carries no bound that the specification does not give. */
+/** Not `min(0)`, because the specified interface description has no such limit. */
 function notNegative(value: number, context: z.core.$RefinementCtx<number>): void {
   if (value < 0) context.addIssue(fault.belowMinimum(0))
 }

@@ -1,12 +1,12 @@
 import { countCodePoints } from '../../text/code-points.ts'
 
-/** A body that was read as JSON, or how many characters of it were right. */
+/** A body parsed as JSON, or the offset of the syntax error in it. */
 export type Json = { readonly value: unknown } | { readonly errorOffset: number }
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 const lenient = new TextDecoder()
 
-/** Reads JSON as RFC 8259 has it, from UTF-8. */
+/** Parses JSON (RFC 8259) in UTF-8. */
 export function readJson(bytes: Uint8Array): Json {
   let text: string
   try {
@@ -26,8 +26,8 @@ const SPACE = /[ \t\n\r]*/y
 const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y
 
 /**
- * The index at which text that `JSON.parse` refused stops being JSON, since the engine's own message does not tell.
- * Python's decoder, whose offsets clients of FastAPI know, points at the same places.
+ * Finds the syntax error in text that `JSON.parse` has rejected, because the engine's message does not contain the offset.
+ * Python's decoder, whose offsets clients of FastAPI know, reports the same ones.
  */
 function syntaxError(text: string): number {
   const open: ('{' | '[')[] = []
@@ -85,7 +85,7 @@ function syntaxError(text: string): number {
 
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y
 
-/** Where the string that begins at `start` ends. Without an end the error is its beginning, else the wrong character. */
+/** Finds the end of the string at `start`. If it has none, the error is at its beginning, else at the wrong character. */
 function stringEnd(text: string, start: number): { after: number } | { errorAt: number } {
   let index = start + 1
   while (index < text.length) {

@@ -8,14 +8,14 @@ import { readJson } from './json.ts'
 
 export const BODY_MAX_BYTES = 1_048_576
 
-/** What an operation takes: a schema for each part of its request. */
+/** The schemas of the parts of an operation's request. */
 export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly path: Path
   readonly query: Query
   readonly body: Body
 }
 
-/** The parts of a request that fulfil their schemas. */
+/** The parts of a valid request. */
 export interface Input<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly path: z.output<Path>
   readonly query: z.output<Query>
@@ -25,9 +25,9 @@ export interface Input<Path extends z.ZodType, Query extends z.ZodType, Body ext
 export type Read<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
 
 /**
- * Makes the function that reads the parts of a request against their schemas: all of them, even if one is wrong, so that a
- * client is told of all errors at once. Without a body, the result is there at once. A body that is too long is rejected
- * with an `HttpError` 413, an encoded one with 415.
+ * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
+ * Without a body it returns the result at once. A body that is too long is rejected with an `HttpError` 413, an encoded one
+ * with 415.
  */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
@@ -61,7 +61,7 @@ function readFields<Schema extends z.ZodType>(
   return read.success ? { value: read.data } : { errors: validationErrors(read.error.issues, source, fields ?? {}) }
 }
 
-/** All parameters of paths and queries are integers; other text stays text, for the schema to refuse. */
+/** All parameters of paths and queries are integers. Other text stays text, and the schema rejects it. */
 function pathFields(parameters: Readonly<Record<string, string>>): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   for (const name in parameters) {
@@ -71,7 +71,7 @@ function pathFields(parameters: Readonly<Record<string, string>>): Record<string
   return fields
 }
 
-/** Of a parameter that is given twice the last counts, as in FastAPI. */
+/** If a parameter is given twice, the last one counts, as in FastAPI. */
 function queryFields(url: string): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   const start = url.indexOf('?')
@@ -101,9 +101,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads the whole body. If it declares its length, a body that is too long is refused before it is read, otherwise as soon as
- * it gets too long. Not by `hono/body-limit`: that opens a stream on every body, even if the length is declared, and makes a
- * new request of one that declares none.
+ * Reads the whole body. A body that is too long is rejected before it is read if its length is declared, otherwise as soon as
+ * it gets too long. `hono/body-limit` is not used, because it opens a stream on every body, even with a declared length, and
+ * makes a new request if there is none.
  */
 async function bodyBytes(request: Request): Promise<Uint8Array> {
   refuseEncodedBody(request.headers)

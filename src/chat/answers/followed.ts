@@ -13,7 +13,7 @@ const log = getLogger(['stockroom', 'chat'])
 const POLL_MS = 100
 const POLL_RETRY_MS = 500
 
-/** How often the other process is told of listeners here, within the time after which it would stop the answer. */
+/** Number of reports to the other process that somebody listens here, within the time after which it stops the answer. */
 const REPORTS_PER_LIMIT = 6
 
 /** How long an answer without listeners is still followed, because one may come back at once. */

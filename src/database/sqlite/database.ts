@@ -42,7 +42,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #changeListeners: ChangeListener[] = []
   #seenVersion = 0
   #reading = false
-  /** Whether listeners were told of every commit up to the last check. */
+  /** Whether listeners know of every commit up to the last check. */
   #areListenersCurrent = false
 
   constructor(path: string, connection: Database) {

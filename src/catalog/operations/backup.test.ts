@@ -137,11 +137,11 @@ test('a backup overwrites no existing file, whatever it is', async () => {
   for (const content of ['', 'Buy milk.\n']) {
     writeFileSync(shop.copy, content)
     const refused = await run(['backup', '--database', shop.database, shop.copy])
-    expectRefusal(refused, { status: 1, reason: /copy\.db.*there already/ }, content)
+    expectRefusal(refused, { status: 1, reason: /copy\.db.*already exists/ }, content)
     expect(readFileSync(shop.copy, 'utf8')).toBe(content)
   }
-  expectRefusal(await run(['backup', '--database', shop.database, shop.copies]), { status: 1, reason: /there already/ })
-  expectRefusal(await run(['backup', '--database', shop.database, shop.file]), { status: 1, reason: /there already/ })
+  expectRefusal(await run(['backup', '--database', shop.database, shop.copies]), { status: 1, reason: /already exists/ })
+  expectRefusal(await run(['backup', '--database', shop.database, shop.file]), { status: 1, reason: /already exists/ })
   expect(await everythingOf(shop.api)).not.toEqual([[], [], [], []])
 })
 

@@ -26,7 +26,7 @@ const backup: Command = {
   operands: 'FILE',
   summary: 'Copy the SQLite database into FILE, consistently, while servers go on reading and writing.',
   settings: [database],
-  run: async line => (await import('./operations/backup.ts')).backup(line),
+  run: async line => (await import('./admin/backup.ts')).backup(line),
 }
 
 export const catalog: Part = {

@@ -18,7 +18,7 @@ const TESTS: Readonly<Record<Part, readonly string[]>> = {
     'src/catalog/categories',
     'src/catalog/products',
     'src/catalog/openapi/openapi.test.ts',
-    'src/catalog/operations/health.test.ts',
+    'src/catalog/admin/health.test.ts',
   ],
   breeds: ['src/breeds/breeds.test.ts', 'src/breeds/list-service.test.ts'],
   chat: ['src/chat/page.test.ts', 'src/chat/stream.test.ts', 'src/chat/server.test.ts', 'src/chat/answers'],

@@ -18,7 +18,7 @@ import {
 import type { Found } from './store.ts'
 
 /** The database, or a transaction on a connection of its own. */
-export interface Reading extends SqliteTransaction {
+export interface RowSource extends SqliteTransaction {
   snapshot<Result>(read: () => Result): Result
 }
 
@@ -29,15 +29,15 @@ interface Weighed extends Found {
 
 /** Prepares the statements that read one resource by its id. Call the result within a snapshot. */
 export function sqliteReader<Row extends Values>(
-  reading: Reading,
+  source: RowSource,
   resource: StoredResource<Row>,
 ): (id: number) => Weighed | null {
-  const select = reading.prepare<[id: number], FlatRow>(`
+  const select = source.prepare<[id: number], FlatRow>(`
     SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${joins(resource, 'CROSS JOIN')}
     WHERE owner.id = ?`)
   const nested = nestedObjects(resource).map(({ referredBy }) => referredBy)
   const represent = resource.array
-    ? withArray(reading, resource, resource.array)
+    ? withArray(source, resource, resource.array)
     : (row: FlatRow): Representation => ({ json: JSON.stringify(shape(row, [])), cutAfterId: null })
   const shape = shapeOf(resource)
   return id => {
@@ -55,15 +55,15 @@ function column(source: string, name: string): string {
 
 /** Turns a row into a representation, with as much of its array as may be held in memory at once. */
 function withArray<Row extends Values>(
-  reading: Reading,
+  source: RowSource,
   resource: StoredResource<Row>,
   { table, key, index, columns, ...array }: NestedArray,
 ): (row: FlatRow) => Representation {
   const ofOwner = `FROM ${table} AS item INDEXED BY ${index} WHERE ${key} = ? AND id > ? ORDER BY id LIMIT ?`
-  const selectItems: Prepared<[ownerId: number, afterId: number, limit: number], Item> = reading.prepare(
+  const selectItems: Prepared<[ownerId: number, afterId: number, limit: number], Item> = source.prepare(
     `SELECT ${selectedItemColumns({ table, key, index, columns, ...array }, column)} ${ofOwner}`,
   )
-  const selectIds = reading.prepare<[ownerId: number, afterId: number, limit: number], { id: number }>(
+  const selectIds = source.prepare<[ownerId: number, afterId: number, limit: number], { id: number }>(
     `SELECT id ${ofOwner}`,
   )
   const shape = shapeOf(resource)
@@ -97,7 +97,7 @@ function withArray<Row extends Values>(
         cutAfterId: ids.length > NESTED_MAX ? (ids[NESTED_MAX - 1] ?? null) : null,
       },
       async (afterId, limit) =>
-        reading.snapshot(() => read(row.id, afterId, limit, PIECE_CHARACTERS).items.map(listItemOf)),
+        source.snapshot(() => read(row.id, afterId, limit, PIECE_CHARACTERS).items.map(listItemOf)),
     )
   }
 }

@@ -134,8 +134,8 @@ function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: Sto
   const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
   return deleteHeavy(hold =>
     database.bulk('writing', async transaction => {
-      const reading = { prepare: transaction.prepare, snapshot: <Result>(read: () => Result) => read() }
-      const found = sqliteReader(reading, resource)(id)
+      const source = { prepare: transaction.prepare, snapshot: <Result>(read: () => Result) => read() }
+      const found = sqliteReader(source, resource)(id)
       const held = found && (await hold(found))
       const detach = transaction.prepare<[id: number]>(detachment)
       while (detach.run(id).changes > 0) await new Promise<void>(resolve => setImmediate(resolve))

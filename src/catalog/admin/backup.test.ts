@@ -140,7 +140,10 @@ test('a backup overwrites no existing file, whatever it is', async () => {
     expectRefusal(refused, { status: 1, reason: /copy\.db.*already exists/ }, content)
     expect(readFileSync(shop.copy, 'utf8')).toBe(content)
   }
-  expectRefusal(await run(['backup', '--database', shop.database, shop.copies]), { status: 1, reason: /already exists/ })
+  expectRefusal(await run(['backup', '--database', shop.database, shop.copies]), {
+    status: 1,
+    reason: /already exists/,
+  })
   expectRefusal(await run(['backup', '--database', shop.database, shop.file]), { status: 1, reason: /already exists/ })
   expect(await everythingOf(shop.api)).not.toEqual([[], [], [], []])
 })

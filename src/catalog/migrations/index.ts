@@ -3,10 +3,14 @@ import type { Migrations } from '../../database/migrations.ts'
 import postgres from './postgres/0001_catalog.sql' with { type: 'text' }
 import postgresCreationLocks from './postgres/0004_catalog_creation_locks.sql' with { type: 'text' }
 import sqlite from './sqlite/0001_catalog.sql' with { type: 'text' }
+import sqliteGrowth from './sqlite/0008_catalog_growth.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
-  sqlite: [{ name: '0001_catalog', sql: sqlite }],
+  sqlite: [
+    { name: '0001_catalog', sql: sqlite },
+    { name: '0008_catalog_growth', sql: sqliteGrowth },
+  ],
   postgres: [
     { name: '0001_catalog', sql: postgres },
     { name: '0004_catalog_creation_locks', sql: postgresCreationLocks },

@@ -1,7 +1,7 @@
 /** Limit on the items that a nested array shows. The whole collection has a list of its own. */
 export const NESTED_MAX = 100
 
-type TableName = 'categories' | 'products' | 'users' | 'reviews'
+export type TableName = 'categories' | 'products' | 'users' | 'reviews'
 
 /** The name in a 404. */
 export type ResourceName = 'Category' | 'Product' | 'User' | 'Review'

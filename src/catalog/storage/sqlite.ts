@@ -4,6 +4,7 @@ import { changesOf, type References, referencesOf } from './changes.ts'
 import { deleteHeavy } from './deleted.ts'
 import { CHUNK_MAX_CHARACTERS } from './listing.ts'
 import type { StoredResource, Values } from './resource.ts'
+import { SqlitePositions } from './sqlite-positions.ts'
 import { sqliteReader } from './sqlite-reader.ts'
 import type { Absent, Found, ResourceTable, Scope, Update } from './store.ts'
 
@@ -76,9 +77,10 @@ export function sqliteTable<Row extends Values>(
         return { found, count }
       }),
     page: (scope, { afterId, skip, limit }, seen) => {
-      const { selectIds, parameters } = lists(scope)
-      parameters.push(afterId, limit, skip)
+      const { selectIds, parameters, positions } = lists(scope)
       return database.snapshot(() => {
+        const near = positions?.near({ afterId, skip }) ?? { afterId, skip }
+        parameters.push(near.afterId, limit, near.skip)
         const ids = selectIds.all(...parameters).map(({ id }) => id)
         seen?.(ids)
         return { ids, cached: [] }
@@ -151,6 +153,7 @@ function listStatements<Row extends Values>(database: SqliteDatabase, { table, l
     const condition = by.map(column => `${column} = ?`).join(' AND ') || 'TRUE'
     return {
       by,
+      positions: by.length === 0 ? new SqlitePositions(database, table) : null,
       selectIds: database.prepare<Parameter[], { id: number }>(
         `SELECT id FROM ${table} INDEXED BY ${index} WHERE ${condition} AND id > ? ORDER BY id LIMIT ? OFFSET ?`,
       ),

@@ -1,5 +1,5 @@
 import type { StoreDatabase } from '../database/open.ts'
-import { RepresentationCache } from './cache/cached.ts'
+import { type CacheFigures, RepresentationCache } from './cache/cached.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
@@ -20,6 +20,8 @@ export interface Repositories {
   readonly isEmpty: () => Promise<boolean>
   /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
   readonly probe: () => Promise<void>
+  /** `null` without a cache. */
+  readonly cacheFigures: () => CacheFigures | null
 }
 
 /** `cacheBytes` limits the cache; 0 switches it off. */
@@ -47,5 +49,6 @@ export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Rep
       return true
     },
     probe: () => database.probe(),
+    cacheFigures: () => cache?.figures ?? null,
   }
 }

@@ -4,6 +4,7 @@ import { startLog } from '../log.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { logLevel, readServerSettings } from '../server/settings.ts'
 import { createCatalog } from './app.ts'
+import { logCache } from './cache/log.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { repositoriesOf } from './repositories.ts'
 import { cacheBytes, corsOrigins, servePort } from './settings.ts'
@@ -22,6 +23,7 @@ export async function serve(line: CommandLine): Promise<void> {
   await using database = await openDatabase(settings.database, [catalogMigrations], START_WAIT_MS)
   const repositories = repositoriesOf(database, settings.cacheBytes)
   const catalog = createCatalog({ repositories, corsOrigins: settings.corsOrigins })
+  using _ = logCache(repositories.cacheFigures)
   await using server = listen({ app: catalog, ...settings.server })
   process.stdout.write(`stockroom serves the store catalog at ${server.address}, its documentation at /docs\n`)
   await Promise.race([database.ready, stopped])

@@ -1,11 +1,34 @@
+/**
+ * The row itself; or the set of rows in other tables that refer to it, with what they hold; or which rows the table has, where
+ * the id is `any`.
+ */
+const PARTS = ['row', 'referring rows', 'all rows'] as const
+
 /** A change that a commit made. */
 export interface Change {
   readonly table: string
   /** `any` if the write cannot tell which rows. */
   readonly id: number | 'any'
-  /**
-   * The row itself; or the set of rows in other tables that refer to it, with what they hold; or which rows the table has, where
-   * the id is `any`.
-   */
-  readonly part: 'row' | 'referring rows' | 'all rows'
+  readonly part: (typeof PARTS)[number]
+}
+
+/** The ids that changed of each part of each table, as JSON for the change log. */
+export function encodeChanges(changes: readonly Change[]): string {
+  const changed = new Map<string, Set<Change['id']>>()
+  for (const { table, id, part } of changes) {
+    const name = `${table} ${part}`
+    const ids = changed.get(name)
+    if (ids) ids.add(id)
+    else changed.set(name, new Set([id]))
+  }
+  return JSON.stringify(Object.fromEntries([...changed].map(([name, ids]) => [name, [...ids]])))
+}
+
+/** Leaves out parts that only a newer version of the program knows, since nothing is cached by them. */
+export function decodeChanges(text: string): Change[] {
+  const changed: Record<string, Change['id'][]> = JSON.parse(text)
+  return Object.entries(changed).flatMap(([name, ids]) => {
+    const part = PARTS.find(known => name.endsWith(` ${known}`))
+    return part ? ids.map(id => ({ table: name.slice(0, -part.length - 1), id, part })) : []
+  })
 }

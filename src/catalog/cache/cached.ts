@@ -28,6 +28,16 @@ export interface ChangeSource {
   current<Result>(look: () => Result): Awaitable<Result | null>
 }
 
+/** What the cache has done since the start. */
+export interface CacheFigures {
+  /** Resources that were served from memory, alone or in lists. */
+  readonly hits: number
+  /** Resources that were looked for in the database. */
+  readonly misses: number
+  /** How often everything was dropped, because something had changed and nobody could tell what. */
+  readonly clears: number
+}
+
 interface Entry {
   readonly found: Found
   /** Number of commits so far when it was read. */
@@ -59,6 +69,9 @@ export class RepresentationCache {
   readonly #source: ChangeSource
   readonly #kept: Generations
   readonly #versions = new ChangeVersions()
+  #hits = 0
+  #misses = 0
+  #clears = 0
 
   constructor(source: ChangeSource, maxBytes: number) {
     this.#source = source
@@ -67,7 +80,12 @@ export class RepresentationCache {
       if (changes !== 'unknown' && this.#versions.note(changes)) return
       this.#versions.clear()
       this.#kept.clear()
+      this.#clears += 1
     })
+  }
+
+  get figures(): CacheFigures {
+    return { hits: this.#hits, misses: this.#misses, clears: this.#clears }
   }
 
   /** The same table, with its reads cached. */
@@ -88,17 +106,26 @@ export class RepresentationCache {
     return {
       ...table,
       find: id => {
-        const read = () => table.find(id, keep)
+        const read = () => {
+          this.#misses += 1
+          return table.find(id, keep)
+        }
         if (!get(id)) return read()
         return whenThere(
           this.#source.current(() => get(id)),
-          found => found ?? read(),
+          found => {
+            if (!found) return read()
+            this.#hits += 1
+            return found
+          },
         )
       },
       page: this.#pages(resource, table, get),
       read: page => {
         const found: Found[] = []
         for (const one of page.cached) if (one) found.push(one)
+        this.#hits += found.length
+        this.#misses += page.ids.length - found.length
         if (found.length === page.ids.length) return { found, count: found.length }
         if (found.length === 0) return table.read(page, keep)
         const missing = page.ids.filter((_, place) => !page.cached[place])

@@ -6,6 +6,8 @@ import { closeSync, openSync, readSync } from 'node:fs'
  * https://www.sqlite.org/walformat.html#the_wal_index_header
  */
 const HEADER_BYTES = 48
+/** Where the header has the number of the last commit, in 32-bit words. */
+const NUMBER_PLACE = 2
 
 /**
  * Detects commits by any process since the last check. SQLite validates its own page cache by the same bytes, but only at
@@ -31,6 +33,11 @@ export class Commits implements Disposable {
     if (length === HEADER_BYTES && this.#isAsSeen()) return false
     this.#seen.set(this.#header)
     return true
+  }
+
+  /** The number of the last commit at the last look. SQLite counts from the first opening of the file, or from a recovery. */
+  get number(): number {
+    return (this.#seen[NUMBER_PLACE] ?? 0) >>> 0
   }
 
   /** A loop, because `every` would take longer than the system call. */

@@ -64,8 +64,11 @@ export function prepared<Parameters extends Parameter[], Row>(
   return connection.prepare<Row, Parameter[]>(sql.replaceAll('?', '+?'))
 }
 
+export function applicationId(connection: Database): number | undefined {
+  return connection.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id
+}
+
 function isOfAnotherProgram(connection: Database): boolean {
-  const id = connection.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id
   const something = connection.query<{ name: string }, []>('SELECT name FROM sqlite_schema LIMIT 1').get()
-  return id !== APPLICATION_ID && something !== null
+  return applicationId(connection) !== APPLICATION_ID && something !== null
 }

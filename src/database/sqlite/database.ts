@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { WriteTrial } from '../write-trial.ts'
+import { ChangeLog } from './change-log.ts'
 import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
@@ -32,32 +33,40 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #connection: Database
   readonly #begin: Statement
   readonly #commit: Statement
-  readonly #dataVersion: Statement<{ data_version: number }, []>
+  /** Takes a snapshot; the version itself does not matter. */
+  readonly #dataVersion: Statement
   readonly #commits: Commits
+  readonly #log: ChangeLog
   readonly #condition: Condition
   readonly #writes: GroupCommit
   readonly #trial = new WriteTrial(() => this.write(() => this.#tryWrite()))
   readonly #selectMigration: Statement
   readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: ChangeListener[] = []
-  #seenVersion = 0
   #reading = false
-  /** Whether listeners know of every commit up to the last check. */
-  #areListenersCurrent = false
 
   constructor(path: string, connection: Database) {
     this.#path = path
     this.#connection = connection
     this.#begin = connection.prepare('BEGIN')
     this.#commit = connection.prepare('COMMIT')
-    this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#selectMigration = connection.prepare('SELECT name FROM migrations LIMIT 1')
     this.#userVersion = connection.prepare('PRAGMA user_version')
+    this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#commits = new Commits(connection)
+    this.#log = new ChangeLog(connection, this.#commits)
     this.#condition = new Condition(connection, path)
     this.#writes = new GroupCommit(connection, this.#condition, {
       begins: () => this.#endSnapshot(),
-      ended: changes => this.#changed(changes),
+      begun: () => {
+        this.#checkForCommits()
+        this.#readLog()
+      },
+      ends: changes => this.#log.append(changes),
+      committed: changes => {
+        this.#log.committed()
+        this.#changed(changes)
+      },
     })
   }
 
@@ -94,7 +103,7 @@ export class SqliteDatabase implements AsyncDisposable {
   current<Result>(look: () => Result): Result {
     this.#checkForCommits()
     this.#condition.mustHaveBeenInPlace()
-    if (!this.#areListenersCurrent) this.snapshot(() => {})
+    if (!this.#log.isRead) this.snapshot(() => {})
     return look()
   }
 
@@ -192,9 +201,7 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   #checkForCommits(): void {
-    if (!this.#commits.hasNew()) return
-    this.#areListenersCurrent = false
-    this.#endSnapshot()
+    if (this.#commits.hasNew()) this.#endSnapshot()
   }
 
   #beginSnapshot(): void {
@@ -202,22 +209,24 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#begin.run()
     this.#reading = true
     setImmediate(() => this.#endSnapshot())
-    // The first statement takes the snapshot. `data_version` counts the commits of other connections only.
-    const version = this.#readDataVersion()
-    if (version !== this.#seenVersion) this.#changed('unknown')
-    this.#seenVersion = version
-    this.#areListenersCurrent = true
+    this.#takeSnapshot()
+    this.#readLog()
   }
 
-  #readDataVersion(): number {
-    const read = () => this.#dataVersion.get()?.data_version ?? 0
+  /** A snapshot is that of the first statement. */
+  #takeSnapshot(): void {
     try {
-      return read()
+      this.#dataVersion.get()
     } catch (error) {
       if (!isBusy(error)) throw error
       // Another process was killed amid a commit, and a third one is restoring the file that connections share.
-      return waitingForLocks(this.#connection, read)
+      waitingForLocks(this.#connection, () => this.#dataVersion.get())
     }
+  }
+
+  /** Tells listeners of all commits up to the last check, and perhaps of later ones. */
+  #readLog(): void {
+    if (!this.#log.isRead) this.#changed(this.#log.read())
   }
 
   /** Rewrites `user_version`, a header field that SQLite leaves to programs, with its current value. */

@@ -28,8 +28,12 @@ interface WaitingWrite {
 interface GroupEvents {
   /** Called before a group begins its transaction, because a connection has only one at a time. */
   readonly begins: () => void
-  /** Called after a group has ended, before its writes resolve. */
-  readonly ended: (changes: readonly Change[]) => void
+  /** Called when the group has the write lock, before its first write. */
+  readonly begun: () => void
+  /** Called after the last write, in the same transaction. */
+  readonly ends: (changes: readonly Change[]) => void
+  /** Called when the group is on the disk, before its writes resolve. */
+  readonly committed: (changes: readonly Change[]) => void
 }
 
 /** Commits all writes of one event-loop turn in one transaction, with one fsync. */
@@ -129,11 +133,13 @@ export class GroupCommit {
     const changes: Change[] = []
     const end = performance.now() + GROUP_MAX_MS
     try {
+      this.#events.begun()
       for (const write of this.#waiting.slice(0, GROUP_MAX)) {
         group.push(write)
         if (this.#runInSavepoint(write, changes)) done.push(write)
         if (performance.now() > end) break
       }
+      this.#events.ends(changes)
       this.#commit.run()
     } catch (error) {
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
@@ -142,7 +148,7 @@ export class GroupCommit {
       done.length = 0
     }
     this.#waiting.splice(0, group.length)
-    this.#events.ended(changes)
+    if (done.length > 0) this.#events.committed(changes)
     for (const write of done) write.committed()
     if (this.#waiting.length > 0) this.#schedule()
   }

@@ -1,13 +1,16 @@
 import type { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
 import { type Migrations, unknownMigration } from '../migrations.ts'
-import { APPLICATION_ID } from './connection.ts'
+import { createChangeLog } from './change-log.ts'
+import { APPLICATION_ID, applicationId } from './connection.ts'
 
 /** Applies the missing migrations in one transaction, so that only one of several starting processes does the work. */
 export function migrate(connection: Database, parts: readonly Migrations[], path: string): void {
   connection.run('BEGIN IMMEDIATE')
-  connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+  // A start that changes nothing commits nothing, which would clear the caches of other processes.
+  if (applicationId(connection) !== APPLICATION_ID) connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
+  createChangeLog(connection)
   const applied = new Set(
     connection
       .query<{ name: string }, []>('SELECT name FROM migrations')

@@ -1,0 +1,23 @@
+import { getLogger, type Logger } from '@logtape/logtape'
+import type { CacheFigures } from './cached.ts'
+
+const log = getLogger(['stockroom', 'cache'])
+
+const INTERVAL_MS = 60_000
+
+/** Logs what the cache has done: every minute at level `debug`, and at the end. */
+export function logCache(figures: () => CacheFigures | null): Disposable {
+  const report = (write: Logger['info']) => {
+    const current = figures()
+    if (current && current.hits + current.misses > 0)
+      write('{hits} hits, {misses} misses, cleared {clears} times', { ...current })
+  }
+  const everyMinute = setInterval(() => report(log.debug.bind(log)), INTERVAL_MS)
+  everyMinute.unref()
+  return {
+    [Symbol.dispose]: () => {
+      clearInterval(everyMinute)
+      report(log.info.bind(log))
+    },
+  }
+}

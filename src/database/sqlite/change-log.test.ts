@@ -1,0 +1,115 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
+import { priceOf } from '../../../test/harness/catalog/resources.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { type Service, startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(120_000)
+
+const PRODUCTS = 40
+const FLAGS = ['--access-log', 'off']
+
+/** More than the log keeps. */
+const MANY_COMMITS = 1_300
+const LOGGED_MAX = 1_300
+
+interface Process {
+  readonly service: Service
+  readonly api: Client
+}
+
+class TwoProcesses implements AsyncDisposable {
+  readonly #folder = temporaryFolder()
+  readonly file = join(this.#folder.path, 'shop.db')
+  readonly #open = new AsyncDisposableStack()
+
+  async start(): Promise<Process> {
+    const service = this.#open.use(await startService(`sqlite:${this.file}`, { flags: FLAGS }))
+    return { service, api: client(() => service.address) }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#open.disposeAsync()
+    this.#folder[Symbol.dispose]()
+  }
+}
+
+test('what one process writes takes nothing else out of the cache of another', async () => {
+  await using processes = new TwoProcesses()
+  const [reader, writer] = [await processes.start(), await processes.start()]
+  const products = await createProducts(writer.api)
+  const user = await writer.api.create('/users/', sample.user)
+  await pricesOf(reader.api, products)
+  const [first = 0, second = 0] = products
+  const review = await writer.api.create('/reviews/', sample.review(first, user))
+  await writer.api.put(`/products/${second}`, { ...sample.product, price: 2 })
+  const shown = await pricesOf(reader.api, products)
+  expect(shown[1]).toBe(2)
+  expect((await reader.api.get(`/products/${first}`)).body).toMatchObject({ reviews: [{ id: review }] })
+  await reader.service.stop()
+  // The first product was read again, and was a hit the second time.
+  expect(cacheFigures(reader.service)).toEqual({ hits: PRODUCTS - 2 + 1, misses: PRODUCTS + 2, clears: 0 })
+})
+
+test('what another program writes amid the writes of a process is shown at once', async () => {
+  await using processes = new TwoProcesses()
+  const [reader, writer] = [await processes.start(), await processes.start()]
+  const products = await createProducts(writer.api)
+  using other = new Database(processes.file)
+  const writeByOther = (price: number, id: number | undefined) =>
+    other.run('UPDATE products SET price = ? WHERE id = ?', [price, id ?? 0])
+  for (const through of [reader, writer]) {
+    const base = through === reader ? 100 : 200
+    await pricesOf(reader.api, products)
+    await through.api.put(`/products/${products[0]}`, { ...sample.product, price: base })
+    writeByOther(base + 1, products[1])
+    await through.api.put(`/products/${products[2]}`, { ...sample.product, price: base + 2 })
+    writeByOther(base + 3, products[3])
+    expect((await pricesOf(reader.api, products)).slice(0, 4)).toEqual([base, base + 1, base + 2, base + 3])
+  }
+})
+
+test('a process that has read nothing for many commits shows what they changed, and the log stays short', async () => {
+  await using processes = new TwoProcesses()
+  const [reader, writer] = [await processes.start(), await processes.start()]
+  const products = await createProducts(writer.api)
+  await pricesOf(reader.api, products)
+  await writer.api.put(`/products/${products[0]}`, { ...sample.product, price: 7 })
+  for (let price = 1; price <= MANY_COMMITS; price += 1) {
+    await writer.api.put(`/products/${products[1]}`, { ...sample.product, price })
+  }
+  expect((await pricesOf(reader.api, products)).slice(0, 2)).toEqual([7, MANY_COMMITS])
+  using file = new Database(processes.file, { readonly: true })
+  expect(file.query<{ count: number }, []>('SELECT count(*) AS count FROM change_log').get()?.count).toBeLessThan(
+    LOGGED_MAX,
+  )
+})
+
+test('a log from before the last start accounts for no commit of another program', async () => {
+  await using processes = new TwoProcesses()
+  const before = await processes.start()
+  const [product = 0, ...products] = await createProducts(before.api)
+  await before.service.stop()
+  const reader = await processes.start()
+  using other = new Database(processes.file)
+  for (let price = 1; price <= PRODUCTS; price += 1) {
+    await pricesOf(reader.api, products)
+    other.run('UPDATE products SET price = ? WHERE id = ?', [price, product])
+    expect(await pricesOf(reader.api, [product])).toEqual([price])
+  }
+})
+
+async function createProducts(api: Client): Promise<number[]> {
+  const ids: number[] = []
+  // One after another, so that each is a commit.
+  for (let made = 0; made < PRODUCTS; made += 1) ids.push(await api.create('/products/', sample.product))
+  return ids
+}
+
+function pricesOf(api: Client, products: readonly number[]): Promise<unknown[]> {
+  return Promise.all(products.map(async id => priceOf((await api.get(`/products/${id}`)).body)))
+}

@@ -1,0 +1,105 @@
+import type { Database, Statement } from 'bun:sqlite'
+import { type Change, decodeChanges, encodeChanges } from '../change.ts'
+import type { Commits } from './commits.ts'
+import { type Prepared, prepared } from './connection.ts'
+
+/** Commits that the log keeps. A process that has missed more has to clear its cache. */
+const KEPT_COMMITS = 1_024
+/** How many commits pass between two removals of old rows. */
+const REMOVAL_INTERVAL_COMMITS = 256
+
+const CREATE_TABLE = `
+  CREATE TABLE IF NOT EXISTS change_log (
+    place         INTEGER PRIMARY KEY,
+    commit_number INTEGER NOT NULL,
+    changes       TEXT NOT NULL
+  ) STRICT`
+
+interface LoggedCommit {
+  readonly place: number
+  readonly number: number
+  readonly changes: string
+}
+
+/** Creates the log's table in the migrating transaction. */
+export function createChangeLog(connection: Database): void {
+  connection.run(CREATE_TABLE)
+}
+
+/**
+ * What each commit has changed, for the other processes that have the file open. A writer adds one row to its transaction,
+ * with the number that SQLite will give to the commit. A reader that finds a row for each commit since its last look knows
+ * every change. If a number is missing, another program has written, or old rows are gone: then anything may have changed.
+ *
+ * The numbers start again when the last process closes the file; the places do not.
+ */
+export class ChangeLog {
+  readonly #commits: Commits
+  readonly #select: Prepared<[place: number], LoggedCommit>
+  readonly #selectLast: Prepared<[], { place: number }>
+  readonly #insert: Prepared<[number: number, changes: string]>
+  readonly #remove: Prepared<[place: number]>
+  readonly #totalChanges: Statement<{ total: number }, []>
+  /** The last commit whose changes are known, and its place in the log; at first none. */
+  #number = -1
+  #place = 0
+  /** The row of the transaction in progress. */
+  #appended: number | null = null
+  /** Rows that the connection has changed in all its transactions. */
+  #rowsChanged = 0
+
+  constructor(connection: Database, commits: Commits) {
+    this.#commits = commits
+    this.#select = prepared(
+      connection,
+      `SELECT place, commit_number AS number, changes FROM change_log WHERE place > ? ORDER BY place LIMIT ${KEPT_COMMITS}`,
+    )
+    this.#selectLast = prepared(connection, 'SELECT coalesce(max(place), 0) AS place FROM change_log')
+    this.#insert = prepared(connection, 'INSERT INTO change_log (commit_number, changes) VALUES (?, ?)')
+    this.#remove = prepared(connection, 'DELETE FROM change_log WHERE place <= ?')
+    this.#totalChanges = connection.prepare('SELECT total_changes() AS total')
+  }
+
+  /** Whether the changes of every commit up to the last look are known. */
+  get isRead(): boolean {
+    return this.#number === this.#commits.number
+  }
+
+  /** Reads the changes of all commits up to the last look, in a transaction that began after it. */
+  read(): readonly Change[] | 'unknown' {
+    const until = this.#commits.number
+    const changes: Change[] = []
+    if (this.#number < until) {
+      for (const commit of this.#select.iterate(this.#place)) {
+        if (commit.number !== this.#number + 1) break
+        this.#number = commit.number
+        this.#place = commit.place
+        changes.push(...decodeChanges(commit.changes))
+      }
+      if (this.#number >= until) return changes
+    }
+    const isFirst = this.#number === -1
+    this.#number = until
+    this.#place = this.#selectLast.get()?.place ?? 0
+    return isFirst ? [] : 'unknown'
+  }
+
+  /** Adds what the transaction in progress has changed. All commits before it must have been read. */
+  append(changes: readonly Change[]): void {
+    const rowsChanged = this.#totalChanges.get()?.total ?? 0
+    this.#appended = null
+    // Other parts change rows without telling which. A transaction that changes none has nothing to commit.
+    if (rowsChanged === this.#rowsChanged && changes.length === 0) return
+    this.#appended = Number(this.#insert.run(this.#number + 1, encodeChanges(changes)).lastInsertRowid)
+    const isFull = this.#appended % REMOVAL_INTERVAL_COMMITS === 0
+    const removed = isFull ? this.#remove.run(this.#appended - KEPT_COMMITS).changes : 0
+    this.#rowsChanged = rowsChanged + 1 + removed
+  }
+
+  /** Called when the commit of that transaction is on the disk. */
+  committed(): void {
+    if (this.#appended === null) return
+    this.#number += 1
+    this.#place = this.#appended
+  }
+}

@@ -1,0 +1,12 @@
+import type { CacheFigures } from '../../../src/catalog/cache/cached.ts'
+import type { Service } from '../service.ts'
+
+/** What the cache of a service that has stopped has done, by its log. */
+export function cacheFigures(stopped: Service): CacheFigures {
+  const line = stopped
+    .errors()
+    .split('\n')
+    .find(text => text.includes('"logger":"cache"'))
+  const { hits, misses, clears }: CacheFigures = JSON.parse(line ?? '{}')
+  return { hits, misses, clears }
+}

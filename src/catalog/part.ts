@@ -24,7 +24,7 @@ const seed: Command = {
 const backup: Command = {
   name: 'backup',
   operands: 'FILE',
-  summary: 'Copy the SQLite database into FILE, consistently, while servers go on reading and writing.',
+  summary: 'Copy the SQLite database into FILE, consistently, while servers keep reading and writing.',
   settings: [database],
   run: async line => (await import('./admin/backup.ts')).backup(line),
 }

@@ -10,7 +10,7 @@ export function copyCommand(storages: readonly (() => Promise<Storage>)[]): Comm
     settings: [],
     note: `FROM and TO are written like DATABASE_URL: sqlite:PATH, or postgres://user:password@host:5432/database. If a
 PostgreSQL address has no password, it is read from DATABASE_PASSWORD or from the file that DATABASE_PASSWORD_FILE
-names. Servers may go on using FROM; changes that they make after the copy has begun are not copied.`,
+names. Servers may keep using FROM; changes after the copy has begun are not copied.`,
     run: async line => (await import('./copy.ts')).copy(line, await Promise.all(storages.map(load => load()))),
   }
 }

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
+import { Glob } from 'bun'
 import { run } from '../harness/service.ts'
 
-const OPERATIONS = readFileSync(resolve(import.meta.dir, '../../docs/operations.md'), 'utf8')
-const README = readFileSync(resolve(import.meta.dir, '../../README.md'), 'utf8')
+const ROOT = resolve(import.meta.dir, '../..')
+const OPERATIONS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 
 test('the operations page shows what --help of each command prints', async () => {
   const shown = [...OPERATIONS.matchAll(/```text (\w+) --help\n(.*?)```/gs)].map(([, command = '', text]) => ({
@@ -26,4 +28,17 @@ test("the README's table of settings has each variable of the service with its f
     expect(row).toContain(`\`${flag}\``)
     expect(row).toContain(fallback ? `\`${fallback}\`` : 'none')
   }
+})
+
+/** Variables of the runtime. */
+const OF_THE_RUNTIME = ['HTTP_PROXY']
+
+test('each constant and variable that a guide names is in the source', () => {
+  const guides = [...new Glob('{docs,src}/**/*.md').scanSync(ROOT)].map(file => readFileSync(join(ROOT, file), 'utf8'))
+  const named = new Set(guides.flatMap(guide => guide.match(/(?<=`)[A-Z]+(_[A-Z0-9]+)+(?=`)/g) ?? []))
+  const source = [...new Glob('src/**/*.{ts,tsx}').scanSync(ROOT)]
+    .map(file => readFileSync(join(ROOT, file), 'utf8'))
+    .join()
+  expect(named.size).toBeGreaterThan(50)
+  expect([...named].filter(name => !new RegExp(`\\b${name}\\b`).test(source))).toEqual(OF_THE_RUNTIME)
 })

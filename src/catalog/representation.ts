@@ -12,7 +12,11 @@ export interface Representation {
   readonly kept?: Kept
 }
 
-/** Values derived from a response body, cached as long as the body does not change. */
+/** Values derived from a resource or a page, cached as long as it does not change. */
 export interface Kept {
   tag?: string
+  /** The body of a page. */
+  json?: string
+  /** The `Link` header of a page, for the request's URL. */
+  link?: { readonly url: string; readonly value: string | undefined }
 }

@@ -9,13 +9,18 @@ import { ChangeVersions, type Versions } from './versions.ts'
 /** Longer representations are not cached, because each would displace many others. */
 const REPRESENTATION_MAX_CHARACTERS = 65_536
 
-/** Approximate overhead of an entry, and the most that a character takes, including compressed forms. */
+/** Approximate overhead of an entry. */
 const ENTRY_BYTES = 300
-const CHARACTER_BYTES = 4
 
 /** Approximate overhead of a cached page of a list, and the size of each id in it. */
 const PAGE_BYTES = 400
 const PAGE_ID_BYTES = 24
+
+/** A page is cached with its text and its compressed forms, at most this many times the bytes of its items. */
+const PAGE_TEXTS = 2
+
+/** The runtime stores a text with one byte for each character unless it has one of these. */
+const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
 
 /** Tells the cache about changes. Each database is one. */
 export interface ChangeSource {
@@ -49,13 +54,13 @@ interface Page {
   /** Number of commits so far when the ids were read. */
   readonly version: number
   /** Number of commits so far when all items were last found to be current; −1 if they never were. */
-  goodAt: number
-  page: IdPage
+  readonly goodAt: number
+  readonly page: IdPage
   readonly bytes: number
 }
 
-/** Finds a resource of one kind if it is cached and current. */
-type Get = (id: number) => Found | undefined
+/** Finds the entry of a resource if it is cached and current. */
+type Get = (id: number) => Entry | undefined
 
 /**
  * Caches representations and the ids of pages, at most `maxBytes` for all resources together.
@@ -94,13 +99,13 @@ export class RepresentationCache {
     const isGood = this.#goodness(resource)
     const get: Get = id => {
       const entry = entries.get(id)
-      return entry && isGood(entry) ? entry.found : undefined
+      return entry && isGood(entry) ? entry : undefined
     }
     // Called at the moment of the read, when all changes up to then are known.
     const keep = (found: Found) => {
       const { json, rest } = found
       if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
-      const bytes = ENTRY_BYTES + CHARACTER_BYTES * json.length
+      const bytes = ENTRY_BYTES + (TWO_BYTE_CHARACTERS.test(json) ? 2 : 1) * json.length
       entries.set(found.id, { found: { ...found, kept: {} }, version: this.#versions.latest, bytes })
     }
     return {
@@ -113,10 +118,10 @@ export class RepresentationCache {
         if (!get(id)) return read()
         return whenThere(
           this.#source.current(() => get(id)),
-          found => {
-            if (!found) return read()
+          entry => {
+            if (!entry) return read()
             this.#hits += 1
-            return found
+            return entry.found
           },
         )
       },
@@ -148,19 +153,26 @@ export class RepresentationCache {
       const { latest } = this.#versions
       if (known.goodAt === latest) return known.page
       const { ids, cached } = known.page
-      const now = ids.map(get)
-      if (known.goodAt === -1 || now.some((found, place) => found !== cached[place])) {
-        known.page = { ids, cached: now, kept: {} }
-      }
-      known.goodAt = now.includes(undefined) ? -1 : latest
-      return known.page
+      let bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length
+      let isComplete = true
+      let isSame = known.goodAt !== -1
+      const now = ids.map((id, place) => {
+        const entry = get(id)
+        if (entry) bytes += PAGE_TEXTS * entry.bytes
+        else isComplete = false
+        if (entry?.found !== cached[place]) isSame = false
+        return entry?.found
+      })
+      const page = isSame ? known.page : { ids, cached: now, kept: {} }
+      pages.set(key, { version: known.version, goodAt: isComplete ? latest : -1, page, bytes })
+      return page
     }
     return (scope, range) => {
       const key = keyOf(scope, range)
       const read = () => {
         let seen: IdPage | undefined
         const read = table.page(scope, range, ids => {
-          seen = { ids, cached: ids.map(get) }
+          seen = { ids, cached: ids.map(id => get(id)?.found) }
           const bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length
           pages.set(key, { version: this.#versions.latest, goodAt: -1, page: seen, bytes })
         })

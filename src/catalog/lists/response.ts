@@ -30,8 +30,12 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = !more || (isComplete && range.limit <= CHUNK_ITEMS)
       if (!isWhole) return listing.end(range).then(streamed)
-      if (!isLight(items)) return streamed({ more, lastId })
-      return jsonResponse(scope, { json: `[${joined(items)}]`, link: linkTo({ more, lastId }), kept })
+      if (kept?.json === undefined && !isLight(items)) return streamed({ more, lastId })
+      const { url } = scope.request
+      const json = kept?.json ?? `[${joined(items)}]`
+      const link = kept?.link?.url === url ? kept.link : { url, value: linkTo({ more, lastId }) }
+      if (kept) Object.assign(kept, { json, link })
+      return jsonResponse(scope, { json, link: link.value, kept })
     }
     if (items.length > 0) return response()
     return listing.absentParent().then(absent => (absent ? notFound(absent) : response()))

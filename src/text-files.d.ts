@@ -19,23 +19,15 @@ declare module '*.client.js' {
   const text: string
   export default text
 }
-declare module 'htmx.org/dist/htmx.min.js' {
-  const text: string
-  export default text
-}
-declare module 'htmx-ext-sse/dist/sse.min.js' {
-  const text: string
-  export default text
-}
-declare module 'swagger-ui-dist/swagger-ui-bundle.js' {
-  const text: string
-  export default text
-}
-declare module 'swagger-ui-dist/swagger-ui.css' {
-  const text: string
-  export default text
-}
 declare module '*.svg' {
+  const text: string
+  export default text
+}
+declare module '*.min.js' {
+  const text: string
+  export default text
+}
+declare module 'swagger-ui-dist/*' {
   const text: string
   export default text
 }

@@ -1,6 +1,4 @@
 import type { StoreDatabase } from '../database/open.ts'
-import type { PostgresDatabase } from '../database/postgres/database.ts'
-import type { SqliteDatabase } from '../database/sqlite/database.ts'
 import { postgresAnswers } from './answers/postgres.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import { sqliteAnswers } from './answers/sqlite.ts'
@@ -17,21 +15,8 @@ export interface Repositories {
 }
 
 export function repositoriesOf(database: StoreDatabase): Repositories {
-  return database.engine === 'sqlite' ? sqliteRepositories(database) : postgresRepositories(database)
-}
-
-function sqliteRepositories(database: SqliteDatabase): Repositories {
-  return {
-    prompts: sqlitePrompts(database),
-    answers: sqliteAnswers(database),
-    probe: () => database.probe(),
-  }
-}
-
-function postgresRepositories(database: PostgresDatabase): Repositories {
-  return {
-    prompts: postgresPrompts(database),
-    answers: postgresAnswers(database),
-    probe: () => database.probe(),
-  }
+  const probe = () => database.probe()
+  return database.engine === 'sqlite'
+    ? { prompts: sqlitePrompts(database), answers: sqliteAnswers(database), probe }
+    : { prompts: postgresPrompts(database), answers: postgresAnswers(database), probe }
 }

@@ -12,15 +12,6 @@ export interface SampleSizes {
   readonly reviews: number
 }
 
-/** A catalog to load. Its rows refer to earlier ones by the ids that those were given. */
-export interface SampleCatalog {
-  readonly sizes: SampleSizes
-  readonly categories: () => Iterable<CategoryRow>
-  readonly products: (categoryIds: readonly number[]) => Iterable<ProductRow>
-  readonly users: () => Iterable<UserRow>
-  readonly reviews: (productIds: readonly number[], userIds: readonly number[]) => Iterable<ReviewRow>
-}
-
 /** The same sizes always give the same catalog. */
 const SEED = 20_250_101
 
@@ -38,18 +29,7 @@ const RATINGS = [
   { value: 5, weight: 43 },
 ]
 
-/** A believable catalog, generated row by row. */
-export function sampleCatalog(sizes: SampleSizes, passwordHash: string): SampleCatalog {
-  return {
-    sizes,
-    categories: () => categories(sizes),
-    products: categoryIds => products(sizes, categoryIds),
-    users: () => users(sizes, passwordHash),
-    reviews: (productIds, userIds) => reviews(sizes, productIds, userIds),
-  }
-}
-
-function* categories(sizes: SampleSizes): Iterable<CategoryRow> {
+export function* sampleCategories(sizes: SampleSizes): Iterable<CategoryRow> {
   const faker = generator(1)
   const names = new Set<string>()
   while (names.size < sizes.categories) {
@@ -63,7 +43,7 @@ function* categories(sizes: SampleSizes): Iterable<CategoryRow> {
   }
 }
 
-function* products(sizes: SampleSizes, categoryIds: readonly number[]): Iterable<ProductRow> {
+export function* sampleProducts(sizes: SampleSizes, categoryIds: readonly number[]): Iterable<ProductRow> {
   const faker = generator(2)
   for (let place = 0; place < sizes.products; place += 1) {
     yield {
@@ -75,7 +55,7 @@ function* products(sizes: SampleSizes, categoryIds: readonly number[]): Iterable
   }
 }
 
-function* users(sizes: SampleSizes, passwordHash: string): Iterable<UserRow> {
+export function* sampleUsers(sizes: SampleSizes, passwordHash: string): Iterable<UserRow> {
   const faker = generator(3)
   for (let place = 0; place < sizes.users; place += 1) {
     const firstName = faker.person.firstName()
@@ -98,7 +78,11 @@ function* users(sizes: SampleSizes, passwordHash: string): Iterable<UserRow> {
   }
 }
 
-function* reviews(sizes: SampleSizes, productIds: readonly number[], userIds: readonly number[]): Iterable<ReviewRow> {
+export function* sampleReviews(
+  sizes: SampleSizes,
+  productIds: readonly number[],
+  userIds: readonly number[],
+): Iterable<ReviewRow> {
   const faker = generator(4)
   for (let place = 0; place < sizes.reviews; place += 1) {
     const rating = faker.helpers.weightedArrayElement(RATINGS)

@@ -10,7 +10,7 @@ import type { StoredResource, Values } from '../storage/resource.ts'
 import { hash } from '../users/password.ts'
 import { USERS } from '../users/stored.ts'
 import { postgresLoader } from './postgres.ts'
-import { type SampleSizes, sampleCatalog } from './sample.ts'
+import { type SampleSizes, sampleCategories, sampleProducts, sampleReviews, sampleUsers } from './sample.ts'
 import { categories, products, reviews, users } from './settings.ts'
 import { sqliteLoader } from './sqlite.ts'
 
@@ -30,7 +30,6 @@ export async function seed(line: CommandLine): Promise<void> {
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()
   const loader = store.engine === 'sqlite' ? sqliteLoader(store) : postgresLoader(store)
-  const sample = sampleCatalog(sizes, passwordHash)
   const isLoaded = await loader.load(async insert => {
     const insertAll = async <Row extends Values>(
       kind: keyof SampleSizes,
@@ -41,10 +40,10 @@ export async function seed(line: CommandLine): Promise<void> {
       shown.report(kind, ids.length, sizes[kind])
       return ids
     }
-    const categoryIds = await insertAll('categories', CATEGORIES, sample.categories())
-    const productIds = await insertAll('products', PRODUCTS, sample.products(categoryIds))
-    const userIds = await insertAll('users', USERS, sample.users())
-    await insertAll('reviews', REVIEWS, sample.reviews(productIds, userIds))
+    const categoryIds = await insertAll('categories', CATEGORIES, sampleCategories(sizes))
+    const productIds = await insertAll('products', PRODUCTS, sampleProducts(sizes, categoryIds))
+    const userIds = await insertAll('users', USERS, sampleUsers(sizes, passwordHash))
+    await insertAll('reviews', REVIEWS, sampleReviews(sizes, productIds, userIds))
   })
   if (!isLoaded) throw new OperatorError('the catalog already has data; seed needs an empty one')
   const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)

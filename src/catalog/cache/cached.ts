@@ -1,9 +1,9 @@
 import { type Awaitable, whenThere } from '../../awaitable.ts'
 import type { Change } from '../../database/change.ts'
+import { Generations } from '../../generations.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import { nestedObjects } from '../storage/shape.ts'
 import type { Found, IdPage, IdRange, Read, ResourceTable, Scope } from '../storage/store.ts'
-import { Generations } from './generations.ts'
 import { ChangeVersions, type Versions } from './versions.ts'
 
 /** Longer representations are not cached, because each would displace many others. */

@@ -3,7 +3,7 @@ import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
-import { FollowedAnswer } from './followed.ts'
+import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
 import { AnswerQueue, type Ticket } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
@@ -157,26 +157,16 @@ export class Answers implements AsyncDisposable {
   }
 
   #run(reqId: string, prompt: string, ticket: Ticket): RunningAnswer {
-    return new RunningAnswer({
-      reqId,
-      prompt,
-      model: this.#model,
-      rendered: this.#rendered.begin(),
-      ticket,
-      answers: this.#answers,
-      limits: this.#limits,
-      clock: this.#clock,
-    })
+    return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket })
   }
 
   #follow(reqId: string): FollowedAnswer {
-    return new FollowedAnswer({
-      reqId,
-      rendered: this.#rendered.begin(),
-      answers: this.#answers,
-      limits: this.#limits,
-      clock: this.#clock,
-    })
+    return new FollowedAnswer(this.#claimed(reqId))
+  }
+
+  #claimed(reqId: string): ClaimedAnswer {
+    const rendered = this.#rendered.begin()
+    return { reqId, rendered, answers: this.#answers, limits: this.#limits, clock: this.#clock }
   }
 
   /** Resolves when the work is done, or when the time is up. */

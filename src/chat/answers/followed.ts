@@ -19,7 +19,8 @@ const REPORTS_PER_LIMIT = 6
 /** How long an answer without listeners is still followed, because one may come back at once. */
 const LINGER_MS = 5_000
 
-interface FollowedAnswerOptions {
+/** An answer that has been claimed, with the tools to show and store it. */
+export interface ClaimedAnswer {
   readonly reqId: string
   readonly rendered: RenderedAnswer
   readonly answers: AnswerRepository
@@ -32,14 +33,14 @@ export class FollowedAnswer {
   readonly rendered: RenderedAnswer
   /** Resolves when it is no longer followed. */
   readonly done: Promise<void>
-  readonly #options: FollowedAnswerOptions
+  readonly #options: ClaimedAnswer
   readonly #leaving = new AbortController()
   /** The length of the text so far, in Unicode code points. */
   #offset = 0
   #heardAt: number
   #reportedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: FollowedAnswerOptions) {
+  constructor(options: ClaimedAnswer) {
     this.#options = options
     this.#heardAt = options.clock.now()
     this.rendered = options.rendered

@@ -1,22 +1,22 @@
+import { Generations } from '../../generations.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { Pace } from './pace.ts'
 import { RenderedAnswer } from './rendered-answer.ts'
 import type { Ending } from './repository.ts'
 
-/** Size limit of the cached HTML, in UTF-16 code units. */
-const RENDERED_MAX_CHARACTERS = 8_388_608
+/** Size limit of the cached answers. */
+const RENDERED_MAX_BYTES = 16_777_216
 
-/** Counted for each cached answer in addition to its HTML, to limit the number of short ones. */
-const ENTRY_CHARACTERS = 1_024
+/** Approximate overhead of a cached answer, to limit the number of short ones, and the most that a character takes. */
+const ENTRY_BYTES = 2_048
+const CHARACTER_BYTES = 2
 
 /** Renders answers, and caches those that have ended. */
 export class RenderedAnswers {
-  /** A map keeps its keys in the order of insertion: the least recently used one is first. */
-  readonly #cached = new Map<string, RenderedAnswer>()
+  readonly #cached = new Generations(RENDERED_MAX_BYTES).shelf<string, { answer: RenderedAnswer; bytes: number }>()
   readonly #rendering = new Map<string, Promise<RenderedAnswer>>()
   readonly #markdown: Markdown
   readonly #pace = new Pace()
-  #characters = 0
 
   constructor(markdown: Markdown) {
     this.#markdown = markdown
@@ -37,11 +37,7 @@ export class RenderedAnswers {
 
   /** The answer, if it is in the cache. */
   cached(reqId: string): RenderedAnswer | null {
-    const answer = this.#cached.get(reqId)
-    if (!answer) return null
-    this.#cached.delete(reqId)
-    this.#cached.set(reqId, answer)
-    return answer
+    return this.#cached.get(reqId)?.answer ?? null
   }
 
   /** Renders and caches an answer that has ended, once for all concurrent callers. */
@@ -52,31 +48,10 @@ export class RenderedAnswers {
     this.#rendering.set(reqId, rendering)
     try {
       const answer = await rendering
-      this.#add(reqId, answer)
+      this.#cached.set(reqId, { answer, bytes: ENTRY_BYTES + CHARACTER_BYTES * answer.newest.html.length })
       return answer
     } finally {
       this.#rendering.delete(reqId)
     }
   }
-
-  #add(reqId: string, answer: RenderedAnswer): void {
-    this.#remove(reqId)
-    this.#cached.set(reqId, answer)
-    this.#characters += weight(answer)
-    for (const oldest of this.#cached.keys()) {
-      if (this.#characters <= RENDERED_MAX_CHARACTERS) break
-      this.#remove(oldest)
-    }
-  }
-
-  #remove(reqId: string): void {
-    const answer = this.#cached.get(reqId)
-    if (!answer) return
-    this.#cached.delete(reqId)
-    this.#characters -= weight(answer)
-  }
-}
-
-function weight(answer: RenderedAnswer): number {
-  return answer.newest.html.length + ENTRY_CHARACTERS
 }

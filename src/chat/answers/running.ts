@@ -1,14 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
-import { type Clock, pause } from '../../clock.ts'
+import { pause } from '../../clock.ts'
 import { errorMessage } from '../../error-message.ts'
 import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
 import { countCodePoints } from '../../text/code-points.ts'
 import { loggedId } from '../logged-path.ts'
-import type { AnswerLimits } from './limits.ts'
+import type { ClaimedAnswer } from './followed.ts'
 import type { Ticket } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
-import type { AnswerRepository, Ending, Piece } from './repository.ts'
+import type { Ending, Piece } from './repository.ts'
 
 const log = getLogger(['stockroom', 'chat'])
 
@@ -28,15 +28,10 @@ const SYSTEM_INSTRUCTION = 'Answer in markdown only.'
 /** For failures that are not the model's. */
 const INTERNAL_FAILURE = 'The answer failed within this server.'
 
-interface RunningAnswerOptions {
-  readonly reqId: string
+interface RunningAnswerOptions extends ClaimedAnswer {
   readonly prompt: string
   readonly model: ChatModel
-  readonly rendered: RenderedAnswer
   readonly ticket: Ticket
-  readonly answers: AnswerRepository
-  readonly limits: AnswerLimits
-  readonly clock: Clock
 }
 
 /** An answer that this process has claimed. It asks the model once, however many listen, and stores the text. */

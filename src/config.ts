@@ -3,6 +3,9 @@ import { parseArgs } from 'node:util'
 import { errorMessage } from './error-message.ts'
 import { SettingError } from './operator-error.ts'
 
+/** The process ID of the parent that this process must not outlive. */
+export const LAUNCHER_VARIABLE = 'STOCKROOM_LAUNCHER'
+
 /** One setting of a command: an environment variable, a flag, or both. The flag wins. */
 export interface Setting<Value> {
   readonly variable?: string
@@ -100,14 +103,19 @@ export function secret(variable: string, check: (text: string) => string): strin
 }
 
 /**
- * The process ID of the launcher, npx or `npm start` above this process: the program must not outlive it. `null` if
+ * The process ID of the launcher, supervisor, npx or `npm start` above this process: the program must not outlive it. `null` if
  * something else started the program: a shell, for example, may end while the program runs on.
  */
 export function requiredParent(): number | null {
-  const launcher = process.env.STOCKROOM_LAUNCHER
+  const launcher = process.env[LAUNCHER_VARIABLE]
   if (launcher) return Number(launcher)
   const isBelowNpm = process.env.npm_lifecycle_event === 'npx' || process.env.npm_package_name === 'stockroom'
   return isBelowNpm ? process.ppid : null
+}
+
+/** The environment of this process, with more variables, for a process that it starts. */
+export function environmentWith(more: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  return { ...process.env, ...more }
 }
 
 /** The value of a variable that has no flag; `null` if it is not set. */

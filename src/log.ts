@@ -1,20 +1,30 @@
 import { write } from 'node:fs'
-import { configureSync, getAnsiColorFormatter, type LogLevel, type LogRecord } from '@logtape/logtape'
+import { configureSync, getAnsiColorFormatter, type LogLevel, type Sink, type TextFormatter } from '@logtape/logtape'
 
 const STANDARD_ERROR = 2
 
 /** The pause before retrying to write into a full pipe that does not block. */
 const RETRY_MS = 20
 
+/** A pipe takes so much in one piece, even if several processes write to it (PIPE_BUF of Linux). */
+const SHARED_WRITE_MAX_BYTES = 4_096
+
+const NEWLINE = 10
+
 /** Limit on text that waits for standard error; beyond it, lines are dropped and counted. */
 const BACKLOG_MAX_CHARACTERS = 1_048_576
 
-/** Sends logs to standard error: one JSON object per line, or colored text at a terminal. */
-export function startLog(level: LogLevel): void {
-  const format = process.stderr.isTTY ? getAnsiColorFormatter({ timestamp: 'time', value: String }) : jsonLine
+/**
+ * Sends logs to standard error: one JSON object per line, or colored text at a terminal. A worker's lines have its number,
+ * because all workers write to the same place.
+ */
+export function startLog(level: LogLevel, worker: number | null = null): void {
+  const format = process.stderr.isTTY ? terminalLines(worker) : jsonLines(worker)
   configureSync({
     reset: true,
-    sinks: { standardError: standardErrorSink(format) },
+    sinks: {
+      standardError: standardErrorSink(format, worker === null ? Number.POSITIVE_INFINITY : SHARED_WRITE_MAX_BYTES),
+    },
     loggers: [
       { category: 'stockroom', lowestLevel: level, sinks: ['standardError'] },
       { category: ['logtape', 'meta'], lowestLevel: 'error', sinks: ['standardError'] },
@@ -26,14 +36,22 @@ export function startLog(level: LogLevel): void {
  * Not LogTape's `getJsonLinesFormatter`: it names the fields differently (`@timestamp`, `INFO`), which would break the log
  * pipelines of operators, and it quotes the texts in messages.
  */
-function jsonLine({ timestamp, level, category, message, properties }: LogRecord): string {
-  const time = new Date(timestamp).toISOString()
-  const line = { time, level, logger: category.slice(1).join('.'), message: message.join(''), ...properties }
-  return `${JSON.stringify(line)}\n`
+function jsonLines(worker: number | null): TextFormatter {
+  const which = worker === null ? {} : { worker }
+  return ({ timestamp, level, category, message, properties }) => {
+    const time = new Date(timestamp).toISOString()
+    const logger = category.slice(1).join('.')
+    return `${JSON.stringify({ time, level, ...which, logger, message: message.join(''), ...properties })}\n`
+  }
 }
 
-/** Writes all lines of one event-loop turn together, and lines that arrive during a write in the next write. */
-function standardErrorSink(format: (record: LogRecord) => string): (record: LogRecord) => void {
+function terminalLines(worker: number | null): TextFormatter {
+  const format = getAnsiColorFormatter({ timestamp: 'time', value: String })
+  return worker === null ? format : record => `[${worker}] ${format(record)}`
+}
+
+/** Writes the lines of one event-loop turn together, and lines that arrive during a write in the next write. */
+function standardErrorSink(format: TextFormatter, writeMaxBytes: number): Sink {
   let queued = ''
   let dropped = 0
   let writing = false
@@ -41,7 +59,11 @@ function standardErrorSink(format: (record: LogRecord) => string): (record: LogR
     while (queued !== '') {
       const bytes = Buffer.from(queued)
       queued = ''
-      await writeFully(bytes)
+      for (let start = 0; start < bytes.length; ) {
+        const end = endOfWrite(bytes, start, writeMaxBytes)
+        await writeFully(bytes.subarray(start, end))
+        start = end
+      }
     }
     writing = false
   }
@@ -59,6 +81,13 @@ function standardErrorSink(format: (record: LogRecord) => string): (record: LogR
     writing = true
     setImmediate(drain)
   }
+}
+
+/** As many whole lines as fit into one write. A longer line is written by itself. */
+function endOfWrite(bytes: Buffer, start: number, maxBytes: number): number {
+  if (bytes.length - start <= maxBytes) return bytes.length
+  const last = bytes.lastIndexOf(NEWLINE, start + maxBytes - 1)
+  return 1 + (last >= start ? last : bytes.indexOf(NEWLINE, start + maxBytes))
 }
 
 /** Resolves when the bytes are written, or cannot be: losing logs must not stop the server. */

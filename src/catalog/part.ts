@@ -1,7 +1,8 @@
 import type { Command } from '../command.ts'
 import { database, databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
-import { host, serverSettings } from '../server/settings.ts'
+import { host, serverSettings, workers } from '../server/settings.ts'
+import { serveInWorkers } from '../server/workers.ts'
 import { categories, products, reviews, users } from './seed/settings.ts'
 import { cacheBytes, corsOrigins, servePort } from './settings.ts'
 
@@ -9,8 +10,8 @@ const serve: Command = {
   name: 'serve',
   operands: '',
   summary: 'Serve the store catalog over HTTP.',
-  settings: [host, servePort, ...databaseSettings, corsOrigins, cacheBytes, ...serverSettings],
-  run: async line => (await import('./serve.ts')).serve(line),
+  settings: [host, servePort, workers, ...databaseSettings, corsOrigins, cacheBytes, ...serverSettings],
+  run: line => serveInWorkers(line, servePort, async (...serving) => (await import('./serve.ts')).serve(...serving)),
 }
 
 const seed: Command = {

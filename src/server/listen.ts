@@ -19,18 +19,22 @@ const IDLE_SECONDS = 30
 
 export interface ListenOptions extends ServerSettings {
   readonly app: ServedApp
+  /** Whether other processes listen on the same port, with the same option. */
+  readonly sharesPort?: boolean
 }
 
 export interface Listening extends AsyncDisposable {
   /** The server's URL for clients on this machine. */
   readonly address: string
+  readonly port: number
 }
 
 /** Starts listening. Disposing drains: it refuses new connections and lets requests in progress finish within the grace. */
-export function listen({ app, host, port, connectionsMax, ...settings }: ListenOptions): Listening {
+export function listen({ app, host, port, sharesPort, connectionsMax, ...settings }: ListenOptions): Listening {
   const paths = app.routes.map(({ path }) => path)
   const options = {
     hostname: host,
+    reusePort: sharesPort === true,
     idleTimeout: IDLE_SECONDS,
     // Handlers limit the bodies that they read, and answer 413. The runtime does not buffer unread bodies.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -39,15 +43,21 @@ export function listen({ app, host, port, connectionsMax, ...settings }: ListenO
   const server = new BoundedServer(at => bind({ ...options, port: at }), port, connectionsMax)
   return {
     address: `http://${reachableHost(host)}:${server.port}`,
+    port: server.port,
     [Symbol.asyncDispose]: () => drain(server),
   }
 }
 
+/** Throws an `OperatorError` if a program listens on the port. */
+export function requireFreePort(host: string, port: number): void {
+  bind({ hostname: host, port, fetch: () => new Response() }).stop(true)
+}
+
 /** Resolves on the first SIGTERM or SIGINT. Later ones are ignored, because a terminal and npm may both send one. */
-export function stopSignal(): Promise<void> {
+export function stopSignal(maxMs = STOP_MAX_MS): Promise<void> {
   return new Promise(resolve => {
     const stop = () => {
-      setTimeout(() => process.exit(0), STOP_MAX_MS).unref()
+      setTimeout(() => process.exit(0), maxMs).unref()
       resolve()
     }
     process.on('SIGTERM', stop)

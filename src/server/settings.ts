@@ -1,10 +1,12 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 
 const PORT_MAX = 65_535
 const TRUSTED_PROXIES_MAX = 100
 const MANY = 1_000_000
+const WORKERS_MAX = 256
 
 /** The most verbose first. */
 const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
@@ -30,6 +32,27 @@ export function port(fallback: number): Setting<number> {
     meaning: 'the port to listen on; 0 picks a free one',
     parse: text => wholeNumber(text, 0, PORT_MAX),
   }
+}
+
+/** The number of processes that serve one port. */
+export const workers: Setting<number> = {
+  variable: 'WORKERS',
+  flag: 'workers',
+  placeholder: 'N|auto',
+  fallback: '1',
+  meaning: 'processes that serve the port together; auto: one per core (Linux)',
+  parse: text => {
+    const canShare = process.platform === 'linux'
+    if (text === 'auto') return canShare ? Math.min(availableParallelism(), WORKERS_MAX) : 1
+    const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
+    if (count < 1 || count > WORKERS_MAX) {
+      throw new SettingError(`${JSON.stringify(text)} is not auto or a whole number from 1 to ${WORKERS_MAX}`)
+    }
+    if (count > 1 && !canShare) {
+      throw new SettingError('only Linux spreads connections over several processes; use 1 here')
+    }
+    return count
+  },
 }
 
 const accessLog: Setting<boolean> = {

@@ -266,6 +266,7 @@ test('without configured origins, pages of other origins may not call the servic
 const FLAGS = {
   HOST: '--host',
   PORT: '--port',
+  WORKERS: '--workers',
   DATABASE_URL: '--database',
   CORS_ORIGINS: '--cors-origins',
   ALLOWED_HOSTS: '--allowed-hosts',
@@ -284,6 +285,10 @@ const BAD_VALUES: readonly (readonly [variable: keyof typeof FLAGS, value: strin
   ['PORT', '8e3'],
   ['PORT', '0x50'],
   ['PORT', ' 80'],
+  ['WORKERS', '0'],
+  ['WORKERS', '257'],
+  ['WORKERS', '1.5'],
+  ['WORKERS', 'all'],
   ['DATABASE_URL', 'nonsense'],
   ['DATABASE_URL', 'mysql://127.0.0.1/shop'],
   ['DATABASE_URL', 'sqlite'],

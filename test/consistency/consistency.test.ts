@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { campaign, HISTORY_VARIABLE } from '../harness/campaign.ts'
 import { withEachEngine } from '../harness/contract.ts'
 import type { Engine } from '../harness/engines.ts'
+import { childrenOf } from '../harness/process-tree.ts'
 import { type Service, startService } from '../harness/service.ts'
 import { ednHistory } from './edn.ts'
 import { followerViolations, listViolations, registerViolations } from './violations.ts'
@@ -17,6 +18,7 @@ const PROCESSES = 2
 /** When a process is killed, and how long it stays down. */
 const KILLED_AFTER_MS = 1_000
 const GONE_MS = 300
+const WORKERS_KILLED = 2
 
 /** Enough to show that a round did something, even on a busy machine. */
 const OPERATIONS_MIN = 50
@@ -26,7 +28,7 @@ withEachEngine('consistency', engine => {
     `clients of two processes on ${engine.name} see one store: nothing stale, nothing missed`,
     async ({ rounds }) => {
       for (const round of rounds(1)) {
-        const observed = await observe(engine, `${engine.name}-${round}`, async () => {})
+        const observed = await observe(engine, `${engine.name}-${round}`, startProcesses, async () => {})
         expect(observed.failures.slice(0, 5)).toEqual([])
       }
     },
@@ -36,28 +38,46 @@ withEachEngine('consistency', engine => {
     `clients of two processes on ${engine.name} see one store, though one is killed and comes back`,
     async ({ rounds }) => {
       for (const round of rounds(1)) {
-        await observe(engine, `${engine.name}-killed-${round}`, async processes => {
+        await observe(engine, `${engine.name}-killed-${round}`, startProcesses, async processes => {
           await Bun.sleep(KILLED_AFTER_MS)
           await processes.at(-1)?.killAndStartAgain()
         })
       }
     },
   )
+
+  // Elsewhere a service has one worker.
+  if (process.platform === 'linux') {
+    campaign(
+      `clients of two workers on ${engine.name} see one store, though workers are killed`,
+      async ({ rounds }) => {
+        for (const round of rounds(1)) {
+          await observe(engine, `${engine.name}-workers-${round}`, startWorkers, async ([service]) => {
+            for (let killed = 0; killed < WORKERS_KILLED; killed += 1) {
+              await Bun.sleep(KILLED_AFTER_MS)
+              service?.killWorker()
+            }
+          })
+        }
+      },
+    )
+  }
 })
 
 /** One round on an empty database, while `disturb` interferes with its processes. */
 async function observe(
   engine: Engine,
   name: string,
+  start: (databaseUrl: string) => Promise<Process>[],
   disturb: (processes: readonly Process[]) => Promise<void>,
 ): Promise<Observations> {
   await using database = await engine.freshDatabase()
   await using open = new AsyncDisposableStack()
   const processes: Process[] = []
-  for (let number = 0; number < PROCESSES; number += 1) processes.push(open.use(await Process.start(database.url)))
+  for (const starting of start(database.url)) processes.push(open.use(await starting))
   const disturbing = disturb(processes)
   const observed = await Workload.run({
-    addresses: processes.map(process => () => process.address),
+    addresses: Array.from({ length: PROCESSES }, (_, place) => () => addressAt(processes, place)),
     durationMs: ROUND_MS,
     pipelines: engine.name === 'SQLite',
   })
@@ -71,6 +91,20 @@ async function observe(
   return observed
 }
 
+/** Two workers share one address. */
+function addressAt(processes: readonly Process[], place: number): string {
+  return processes[place % processes.length]?.address ?? ''
+}
+
+function startProcesses(databaseUrl: string): Promise<Process>[] {
+  return Array.from({ length: PROCESSES }, () => Process.start(databaseUrl))
+}
+
+/** One service. Each connection leads to one of its workers, and clients have many connections. */
+function startWorkers(databaseUrl: string): Promise<Process>[] {
+  return [Process.start(databaseUrl, ['--workers', String(PROCESSES)])]
+}
+
 /** A service that can be killed and restarted at another address. */
 class Process implements AsyncDisposable {
   readonly #databaseUrl: string
@@ -81,8 +115,8 @@ class Process implements AsyncDisposable {
     this.#service = service
   }
 
-  static async start(databaseUrl: string): Promise<Process> {
-    return new Process(databaseUrl, await started(databaseUrl))
+  static async start(databaseUrl: string, flags: readonly string[] = []): Promise<Process> {
+    return new Process(databaseUrl, await started(databaseUrl, flags))
   }
 
   get address(): string {
@@ -95,13 +129,19 @@ class Process implements AsyncDisposable {
     this.#service = await started(this.#databaseUrl)
   }
 
+  /** The supervisor starts another one. */
+  killWorker(): void {
+    const [worker] = childrenOf(this.#service.processId)
+    if (worker !== undefined) process.kill(worker, 'SIGKILL')
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#service[Symbol.asyncDispose]()
   }
 }
 
-function started(databaseUrl: string): Promise<Service> {
-  return startService(databaseUrl, { flags: ['--access-log', 'off'] })
+function started(databaseUrl: string, flags: readonly string[] = []): Promise<Service> {
+  return startService(databaseUrl, { flags: ['--access-log', 'off', ...flags] })
 }
 
 /** Writes the history for Elle into the folder that `npm run torture -- --history` names. */

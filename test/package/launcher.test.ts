@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { spawnSync } from 'bun'
+import { childrenOf } from '../harness/process-tree.ts'
 import { run, type Service, type Surroundings, startServer } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 import { until } from '../harness/until.ts'
@@ -144,6 +144,5 @@ async function expectGone({ address }: Service): Promise<void> {
 
 /** The only child of a process, if there is one. */
 function childOf(processId: number): number | null {
-  const [child] = readFileSync(`/proc/${processId}/task/${processId}/children`, 'utf8').split(' ')
-  return child ? Number(child) : null
+  return childrenOf(processId)[0] ?? null
 }

@@ -1,0 +1,58 @@
+import { OperatorError } from '../operator-error.ts'
+
+/** Says to a worker which one it is. */
+export const WORKER_VARIABLE = 'STOCKROOM_WORKER'
+
+/** A process that serves: alone, or as one of several workers behind a supervisor. */
+export interface ServingProcess {
+  /** Its number, from 1; `null` if it serves alone. */
+  readonly worker: number | null
+  /** Its share of a bound that holds for all workers together. */
+  readonly share: (total: number) => number
+  /** Call it when the process listens. The text is printed. */
+  readonly listening: (port: number, text: string) => void
+  /** Call it when the process can answer requests. The text is printed, if there is one. */
+  readonly ready: (text: string | null) => void
+}
+
+/** What a worker tells its supervisor. */
+export type Report =
+  | { readonly event: 'listening'; readonly port: number; readonly text: string }
+  | { readonly event: 'ready'; readonly text: string | null }
+  | { readonly event: 'failed'; readonly reason: string; readonly exitStatus: number }
+
+/** A process without a supervisor. */
+export const ALONE: ServingProcess = {
+  worker: null,
+  share: total => total,
+  listening: (_, text) => print(text),
+  ready: print,
+}
+
+export function print(text: string | null): void {
+  if (text !== null) process.stdout.write(`${text}\n`)
+}
+
+/** Serves as one of `count` workers: the supervisor prints the texts, and tells the operator of failures, once for all. */
+export async function serveAsWorker(
+  worker: number,
+  count: number,
+  serve: (serving: ServingProcess) => Promise<void>,
+): Promise<void> {
+  try {
+    await serve({
+      worker,
+      share: total => Math.ceil(total / count),
+      listening: (port, text) => report({ event: 'listening', port, text }),
+      ready: text => report({ event: 'ready', text }),
+    })
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    report({ event: 'failed', reason: error.message, exitStatus: error.exitStatus })
+  }
+}
+
+function report(report: Report): void {
+  // Without its supervisor, the worker is about to stop: see `parent.ts`.
+  if (process.connected) process.send?.(report)
+}

@@ -1,0 +1,288 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { spawnSync } from 'bun'
+import { listOf } from '../../test/harness/catalog/resources.ts'
+import { type Client, client } from '../../test/harness/client.ts'
+import { childrenOf } from '../../test/harness/process-tree.ts'
+import { expectRefusal } from '../../test/harness/refusal.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { run, type Service, type Surroundings, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { until } from '../../test/harness/until.ts'
+
+setDefaultTimeout(120_000)
+
+const ROOT = resolve(import.meta.dir, '../..')
+
+/** So many new connections that no worker is left out. */
+const CONNECTIONS = 64
+
+const WRITERS = 16
+
+describe.skipIf(process.platform !== 'linux')('several workers', () => {
+  test('workers tell once where they serve, and all of them answer there', async () => {
+    await using shop = await startShop(3)
+    await until(() => shop.service.output().includes('seed'))
+    expect(shop.service.output().match(/serves the store catalog/g)).toHaveLength(1)
+    expect(shop.service.output().match(/The catalog is empty/g)).toHaveLength(1)
+    await askOften(shop, '/readyz')
+    await until(() => workersOf(shop, '/readyz').size === 3)
+    expect(await shop.service.stop()).toBe(0)
+    expect(shop.service.output().trimEnd().split('\n')).toHaveLength(2)
+  })
+
+  test('workers may listen on a port that is given, and each shows what another one stored', async () => {
+    const port = freePort()
+    await using shop = await startShop(2, ['--port', String(port)])
+    expect(new URL(shop.service.address).port).toBe(String(port))
+    for (let price = 1; price <= 20; price += 1) {
+      const id = await shop.api.create('/products/', { ...sample.product, price })
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => shop.api.get(`/products/${id}`, { Connection: 'close' })),
+      )
+      for (const { body } of answers) expect(body).toEqual({ id, ...sample.product, price, reviews: [] })
+    }
+  })
+
+  test('each line of the log is whole and says its worker, though all write at once and the reader is slow', async () => {
+    const slowly = ['bash', '-c', 'exec "$@" 2> >(sleep 2; exec cat >&2)', 'bash']
+    await using shop = await startShop(2, [], { through: slowly })
+    const path = `/products/?${'x'.repeat(10)}`
+    await Promise.all(
+      Array.from({ length: WRITERS }, async () => {
+        for (let asked = 0; asked < 200; asked += 1) await shop.api.get(path, { 'X-Request-Id': `i${'d'.repeat(120)}` })
+      }),
+    )
+    expect(await shop.service.stop()).toBe(0)
+    await until(() => linesOf(shop).filter(({ path }) => path === '/products/').length === WRITERS * 200)
+    expect(workersOf(shop, '/products/')).toEqual(new Set([1, 2]))
+  })
+
+  test('a worker that is killed amid writes loses nothing that was acknowledged, and another takes its place', async () => {
+    await using shop = await startShop(2)
+    const acknowledged: number[] = []
+    let isOver = false
+    const writers = Array.from({ length: WRITERS }, async () => {
+      while (!isOver) {
+        const answer = await shop.api.post('/products/', sample.product).catch(() => null)
+        // Only the connections of the killed worker are lost.
+        if (answer !== null) expect(answer.status).toBe(200)
+        if (answer !== null) acknowledged.push(Number(Reflect.get(Object(answer.body), 'id')))
+      }
+    })
+    for (let killed = 1; killed <= 3; killed += 1) {
+      const before = acknowledged.length
+      await until(() => acknowledged.length > before + 100)
+      process.kill(workerProcesses(shop)[0] ?? 0, 'SIGKILL')
+      await until(() => linesWith(shop, 'serves again').length === killed)
+    }
+    isOver = true
+    await Promise.all(writers)
+    expect(linesWith(shop, 'was killed by SIGKILL')).toHaveLength(3)
+    const stored = new Set((await listOf(shop.api, '/products/?limit=1000000')).map(({ id }) => id))
+    expect(acknowledged.filter(id => !stored.has(id))).toEqual([])
+    expect(new Set(acknowledged).size).toBe(acknowledged.length)
+    expect(await shop.service.stop()).toBe(0)
+  })
+
+  test('the pause before a worker is started again doubles while it keeps dying', async () => {
+    await using shop = await startShop(2)
+    const [stable] = workerProcesses(shop)
+    for (let killed = 1; killed <= 4; killed += 1) {
+      const dying = workerProcesses(shop).find(id => id !== stable)
+      process.kill(dying ?? 0, 'SIGKILL')
+      await until(() => linesWith(shop, 'serves again').length === killed)
+      expect((await shop.api.get('/readyz', { Connection: 'close' })).status).toBe(200)
+    }
+    const pauses = linesWith(shop, 'starting it again').map(({ pause_ms }) => pause_ms)
+    expect(pauses).toEqual([100, 200, 400, 800])
+  })
+
+  test('a stop signal lets requests of all workers finish, and leaves everything in the database file', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      await using shop = await startShop(2)
+      const answered: number[] = []
+      const writers = Array.from({ length: WRITERS }, async () => {
+        for (;;) {
+          const answer = await shop.api.post('/products/', sample.product).catch(() => null)
+          if (answer?.status !== 200) return
+          answered.push(Number(Reflect.get(Object(answer.body), 'id')))
+        }
+      })
+      await until(() => answered.length > 300)
+      expect(await shop.service.stop(signal), signal).toBe(0)
+      await Promise.all(writers)
+      expect(workerProcesses(shop)).toEqual([])
+      expect(
+        linesWith(shop, 'stopping')
+          .map(({ worker }) => worker)
+          .sort(),
+      ).toEqual([1, 2])
+      expect(await Bun.file(`${shop.file}-wal`).exists()).toBe(false)
+      await using again = await startService(`sqlite:${shop.file}`)
+      const stored = (
+        await listOf(
+          client(() => again.address),
+          '/products/?limit=1000000',
+        )
+      ).map(({ id }) => id)
+      expect(answered.filter(id => !stored.includes(id))).toEqual([])
+    }
+  })
+
+  test('a signal to the whole process group, as Ctrl-C sends it, stops the workers in order', async () => {
+    await using shop = await startShop(2)
+    for (const id of [shop.service.processId, ...workerProcesses(shop)]) process.kill(id, 'SIGINT')
+    expect(await shop.service.stop('SIGINT')).toBe(0)
+    expect(linesWith(shop, 'was killed')).toEqual([])
+  })
+
+  test('workers do not outlive their supervisor', async () => {
+    await using shop = await startShop(2)
+    const left = workerProcesses(shop)
+    expect(left).toHaveLength(2)
+    await shop.service.stop('SIGKILL')
+    await until(() => left.every(id => !isRunning(id)))
+    expect(await fetch(shop.service.address).catch(() => 'gone')).toBe('gone')
+  })
+
+  test('what stops one process at its start stops several workers with the same status and one line', async () => {
+    using folder = temporaryFolder()
+    const notes = join(folder.path, 'notes.txt')
+    writeFileSync(notes, 'This is a text, and a text of more than a few words is no database.'.repeat(100))
+    using taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+    const place = ['serve', '--workers', '2', '--host', '127.0.0.1']
+    const onFile = (path: string) => ['--database', `sqlite:${join(folder.path, path)}`]
+    const refusals = [
+      [[...place, '--port', '0', ...onFile('a.db'), '--cache-bytes', 'much'], 2, /--cache-bytes: "much"/],
+      [[...place, '--port', '0', '--database', 'nonsense'], 2, /--database: not a database address/],
+      [[...place, '--port', '0', ...onFile('notes.txt')], 1, /notes\.txt is not a database/],
+      [[...place, '--port', '0', ...onFile('notes.txt/shop.db')], 1, /cannot open the database/],
+      [[...place, '--port', String(taken.port), ...onFile('b.db')], 1, /is in use.*--port/],
+    ] as const
+    for (const [argv, status, reason] of refusals) expectRefusal(await run(argv), { status, reason }, argv.join(' '))
+    expect(await Bun.file(join(folder.path, 'b.db')).exists()).toBe(false)
+  })
+
+  test('a second service is refused the port of several workers, whether it has workers or not', async () => {
+    await using shop = await startShop(2)
+    const { port } = new URL(shop.service.address)
+    for (const workers of ['1', '2']) {
+      const argv = ['serve', '--workers', workers, '--host', '127.0.0.1', '--port', port]
+      const refused = await run([...argv, '--database', `sqlite:${shop.file}.other`])
+      expectRefusal(refused, { status: 1, reason: /is in use/ }, workers)
+    }
+  })
+
+  test('when no worker serves any more and none can start, the service ends with the reason', async () => {
+    await using shop = await startShop(2)
+    for (const name of ['', '-wal', '-shm']) renameSync(`${shop.file}${name}`, `${shop.file}.old${name}`)
+    writeFileSync(shop.file, 'no database'.repeat(1_000))
+    for (const id of workerProcesses(shop)) process.kill(id, 'SIGKILL')
+    await until(() => !isRunning(shop.service.processId))
+    expect(await shop.service.stop()).toBe(1)
+    expect(shop.service.errors()).toMatch(/^stockroom: .*shop\.db is not a database\n/m)
+  })
+
+  test('bounds of the whole service are shared among its workers', async () => {
+    await using shop = await startShop(2, ['--connections-max', '21'])
+    const sockets = await Promise.all(
+      Array.from({ length: CONNECTIONS }, () => {
+        const { hostname, port } = new URL(shop.service.address)
+        return Bun.connect({ hostname, port: Number(port), socket: { data: () => {} } }).catch(() => null)
+      }),
+    )
+    await until(() => linesWith(shop, 'new ones are refused').length === 2)
+    for (const socket of sockets) socket?.end()
+    expect(linesWith(shop, 'new ones are refused').map(({ max }) => max)).toEqual([11, 11])
+  })
+
+  test('with auto, there is one worker for each core that the program may use', async () => {
+    await using shop = await startShop('auto', [], { through: ['taskset', '--cpu-list', '0'] })
+    expect(workerProcesses(shop)).toEqual([])
+    await using all = await startShop('auto')
+    const cores = navigator.hardwareConcurrency
+    expect(workerProcesses(all)).toHaveLength(cores === 1 ? 0 : cores)
+  })
+
+  test('workers run from the executable, too, and go on if it is deleted while one has to be started again', async () => {
+    using folder = temporaryFolder()
+    const built = spawnSync([process.execPath, join(ROOT, 'build.ts'), folder.path])
+    expect(built.exitCode, built.stderr.toString()).toBe(0)
+    await using shop = await startShop(2, [], { program: [join(folder.path, 'stockroom')] })
+    expect(workerProcesses(shop)).toHaveLength(2)
+    expect(await shop.api.create('/products/', sample.product)).toBe(1)
+    // As an upgrade does it, but without a new one in its place.
+    unlinkSync(join(folder.path, 'stockroom'))
+    process.kill(workerProcesses(shop)[0] ?? 0, 'SIGKILL')
+    await until(() => linesWith(shop, 'cannot start worker').length >= 2)
+    expect(await shop.api.create('/products/', sample.product)).toBe(2)
+    expect(await shop.service.stop()).toBe(0)
+  })
+})
+
+interface Shop extends AsyncDisposable {
+  readonly service: Service
+  readonly api: Client
+  readonly file: string
+}
+
+async function startShop(
+  workers: number | 'auto',
+  flags: string[] = [],
+  surroundings: Surroundings = {},
+): Promise<Shop> {
+  const open = new AsyncDisposableStack()
+  const folder = open.use(temporaryFolder())
+  const file = join(folder.path, 'shop.db')
+  const options = { ...surroundings, flags: ['--workers', String(workers), ...flags] }
+  const service = open.use(await startService(`sqlite:${file}`, options))
+  return {
+    service,
+    api: client(() => service.address),
+    file,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+/** Asks over many new connections, which the kernel spreads over the workers. */
+async function askOften({ api }: Shop, path: string): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: CONNECTIONS }, () => api.get(path, { Connection: 'close' })))
+  for (const { status } of answers) expect(status).toBe(200)
+}
+
+/** The workers that answered requests for a path, by the log. */
+function workersOf(shop: Shop, path: string): Set<unknown> {
+  return new Set(linesOf(shop).flatMap(line => (line.path === path ? [line.worker] : [])))
+}
+
+function linesWith(shop: Shop, text: string): Record<string, unknown>[] {
+  return linesOf(shop).filter(({ message }) => String(message).includes(text))
+}
+
+/** The complete lines of the log so far. */
+function linesOf({ service }: Shop): Record<string, unknown>[] {
+  return service
+    .errors()
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line))
+}
+
+function workerProcesses({ service }: Shop): number[] {
+  return childrenOf(service.processId)
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${processId}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+function freePort(): number {
+  using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  return server.port ?? 0
+}

@@ -1,0 +1,21 @@
+import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../config.ts'
+import { host, logLevel, workers } from './settings.ts'
+import { ALONE, type ServingProcess, serveAsWorker, WORKER_VARIABLE } from './worker.ts'
+
+/** Runs `serve` in this process, or in as many workers as the command line says. */
+export async function serveInWorkers(
+  line: CommandLine,
+  port: Setting<number>,
+  serve: (line: CommandLine, serving: ServingProcess) => Promise<void>,
+): Promise<void> {
+  const count = line.value(workers)
+  const worker = fromEnvironment(WORKER_VARIABLE, text => wholeNumber(text, 1, count))
+  if (worker !== null) {
+    await serveAsWorker(worker, count, serving => serve(line, serving))
+  } else if (count === 1) {
+    await serve(line, ALONE)
+  } else {
+    const settings = { count, host: line.value(host), port: line.value(port), level: line.value(logLevel) }
+    await (await import('./supervisor.ts')).supervise(settings)
+  }
+}

@@ -1,9 +1,14 @@
 /**
- * The strong `ETag` of a body and its `Link` header. It is the same on every node and after a restart. A hash of 64 bits is
- * enough to distinguish versions of one resource; it protects nothing.
+ * What the `ETag` of a body is made of, with whether a `Link` header belongs to it. The same on every node, and after a
+ * restart. 64 bits are enough to tell versions of one resource apart; the hash protects nothing.
  */
-export function entityTag(body: string, hasLink: boolean): string {
-  return `"${Bun.hash(body, hasLink ? 1 : 0).toString(36)}"`
+export function hashOf(body: string, hasLink: boolean): string {
+  return Bun.hash(body, hasLink ? 1 : 0).toString(36)
+}
+
+/** A strong `ETag`: another one for each coding, because the bytes differ (RFC 9110, 8.8.3). */
+export function entityTag(hash: string, coding: string): string {
+  return coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`
 }
 
 /** Whether the header `If-None-Match` names the tag. Weak tags count as if they were strong (RFC 9110, 8.8.3.2). */

@@ -1,3 +1,5 @@
+import type { Coding } from './compression.ts'
+
 /** One resource as a response body. */
 export interface Representation {
   /** The resource as JSON; for a heavy one, only the beginning. */
@@ -14,7 +16,9 @@ export interface Representation {
 
 /** Values derived from a resource or a page, cached as long as it does not change. */
 export interface Kept {
-  tag?: string
+  /** See `entity-tag.ts`. */
+  hash?: string
+  compressed?: { readonly [Name in Coding]?: Uint8Array<ArrayBuffer> }
   /** The body of a page. */
   json?: string
   /** The `Link` header of a page, for the request's URL. */

@@ -1,7 +1,8 @@
 import { type Awaitable, whenThere } from '../awaitable.ts'
 import { detailResponse } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
-import { entityTag, matches } from './entity-tag.ts'
+import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
+import { entityTag, hashOf, matches } from './entity-tag.ts'
 import type { Kept, Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
 import type { Absent } from './storage/store.ts'
@@ -18,17 +19,29 @@ interface JsonBody {
   readonly kept: Kept | undefined
 }
 
-/** Reads get an `ETag`, or a 304 without a body if the client already has the same (RFC 9110, 13.1.2). */
+/**
+ * A read gets an `ETag`, or 304 without a body if the client already has the response (RFC 9110, 13.1.2). Long bodies are
+ * compressed if the client accepts it.
+ */
 export function jsonResponse({ request }: RequestScope, { json, link, kept }: JsonBody): Response {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' }
   if (link !== undefined) headers.Link = link
   if (request.method !== 'GET' && request.method !== 'HEAD') return new Response(json, { headers })
-  const tag = kept?.tag ?? entityTag(json, link !== undefined)
-  if (kept) kept.tag = tag
-  headers.ETag = tag
+  const hash = kept?.hash ?? hashOf(json, link !== undefined)
+  if (kept) kept.hash = hash
+  let coding: Coding | 'identity' = 'identity'
+  if (json.length >= COMPRESSED_MIN_CHARACTERS) {
+    headers.Vary = 'Accept-Encoding'
+    coding = preferredCoding(request.headers.get('Accept-Encoding'))
+  }
+  headers.ETag = entityTag(hash, coding)
   const known = request.headers.get('If-None-Match')
-  if (known !== null && matches(known, tag)) return new Response(null, { status: 304, headers })
-  return new Response(json, { headers })
+  if (known !== null && matches(known, headers.ETag)) return new Response(null, { status: 304, headers })
+  if (coding === 'identity') return new Response(json, { headers })
+  headers['Content-Encoding'] = coding
+  const compressed = kept?.compressed?.[coding] ?? compress(json, coding)
+  if (kept) kept.compressed = { ...kept.compressed, [coding]: compressed }
+  return new Response(compressed, { headers })
 }
 
 /**

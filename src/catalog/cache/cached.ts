@@ -1,6 +1,7 @@
 import { type Awaitable, whenThere } from '../../awaitable.ts'
 import type { Change } from '../../database/change.ts'
 import { Generations } from '../../generations.ts'
+import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import { nestedObjects } from '../storage/shape.ts'
 import type { Found, IdPage, IdRange, Read, ResourceTable, Scope } from '../storage/store.ts'
@@ -16,8 +17,8 @@ const ENTRY_BYTES = 300
 const PAGE_BYTES = 400
 const PAGE_ID_BYTES = 24
 
-/** A page is cached with its text and its compressed forms, at most this many times the bytes of its items. */
-const PAGE_TEXTS = 2
+/** A text is cached with its compressed forms, which together are at most as long. */
+const COMPRESSED_TEXTS = 2
 
 /** The runtime stores a text with one byte for each character unless it has one of these. */
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
@@ -105,7 +106,8 @@ export class RepresentationCache {
     const keep = (found: Found) => {
       const { json, rest } = found
       if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
-      const bytes = ENTRY_BYTES + (TWO_BYTE_CHARACTERS.test(json) ? 2 : 1) * json.length
+      const textBytes = (TWO_BYTE_CHARACTERS.test(json) ? 2 : 1) * json.length
+      const bytes = ENTRY_BYTES + (json.length < COMPRESSED_MIN_CHARACTERS ? 1 : COMPRESSED_TEXTS) * textBytes
       entries.set(found.id, { found: { ...found, kept: {} }, version: this.#versions.latest, bytes })
     }
     return {
@@ -158,7 +160,7 @@ export class RepresentationCache {
       let isSame = known.goodAt !== -1
       const now = ids.map((id, place) => {
         const entry = get(id)
-        if (entry) bytes += PAGE_TEXTS * entry.bytes
+        if (entry) bytes += COMPRESSED_TEXTS * entry.bytes
         else isComplete = false
         if (entry?.found !== cached[place]) isSame = false
         return entry?.found

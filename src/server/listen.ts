@@ -19,7 +19,7 @@ const IDLE_SECONDS = 30
 
 export interface ListenOptions extends ServerSettings {
   readonly app: ServedApp
-  /** Whether other processes listen on the same port, with the same option. */
+  /** Whether other processes listen on the same port, with the same option (SO_REUSEPORT). */
   readonly sharesPort?: boolean
 }
 

@@ -2,7 +2,7 @@ import { getLogger } from '@logtape/logtape'
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { DatabaseUnavailableError } from '../database/errors.ts'
 import { errorMessage } from '../error-message.ts'
-import { DeadAnswers } from './answers/dead-answers.ts'
+import { deadAnswersCheck } from './answers/dead-answers.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import type { Prompts } from './prompts/prompts.ts'
 
@@ -24,8 +24,7 @@ interface HousekeepingOptions {
 export function startHousekeeping({ prompts, answers, clock = systemClock }: HousekeepingOptions): Disposable {
   const stopping = new AbortController()
   const { signal } = stopping
-  const dead = new DeadAnswers(answers, clock)
-  void regularly(DEAD_CHECK_MS, () => dead.check(), clock, signal)
+  void regularly(DEAD_CHECK_MS, deadAnswersCheck(answers, clock), clock, signal)
   void regularly(PRUNE_MS, () => prompts.prune(), clock, signal)
   return { [Symbol.dispose]: () => stopping.abort() }
 }

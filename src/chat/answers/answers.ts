@@ -5,7 +5,7 @@ import type { ChatModel } from '../../models/chat-model.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
-import { AnswerQueue, type Ticket } from './queue.ts'
+import { openAnswerQueue, type Ticket } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
 import { RenderedAnswers } from './rendered-answers.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
@@ -38,7 +38,7 @@ export class Answers implements AsyncDisposable {
   readonly #answers: AnswerRepository
   readonly #model: ChatModel
   readonly #limits: AnswerLimits
-  readonly #queue: AnswerQueue
+  readonly #enterQueue: ReturnType<typeof openAnswerQueue>
   readonly #active = new Map<string, Promise<ActiveAnswer | null>>()
   readonly #rendered: RenderedAnswers
   readonly #clock: Clock
@@ -50,7 +50,7 @@ export class Answers implements AsyncDisposable {
     this.#model = model
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
-    this.#queue = new AnswerQueue(limits)
+    this.#enterQueue = openAnswerQueue(limits)
     this.#clock = clock
   }
 
@@ -141,7 +141,7 @@ export class Answers implements AsyncDisposable {
     const stored = await this.#answers.find(reqId)
     if (stored?.ending) return null
     if (stored) return this.#follow(reqId)
-    const ticket = this.#queue.enter(address)
+    const ticket = this.#enterQueue(address)
     if (ticket === 'full') throw new BusyError('Too many answers are waiting', RETRY_AFTER_SECONDS)
     if (ticket === 'too many of this address') {
       throw new ClientLimitError('Too many answers to your address are under way', RETRY_AFTER_SECONDS)

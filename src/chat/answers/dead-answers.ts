@@ -16,31 +16,25 @@ interface SeenHeartbeat {
   readonly seenAt: number
 }
 
-/** Ends the answers of dead processes as interrupted. */
-export class DeadAnswers {
-  readonly #answers: AnswerRepository
-  readonly #clock: Clock
-  #seen = new Map<string, SeenHeartbeat>()
-  #checkedAt = Number.NEGATIVE_INFINITY
-
-  constructor(answers: AnswerRepository, clock: Clock) {
-    this.#answers = answers
-    this.#clock = clock
-  }
-
-  /** Call it every second. Rejects with a `DatabaseUnavailableError`. */
-  async check(): Promise<void> {
-    const before = this.#seen
-    this.#seen = new Map()
-    const inProgress = await this.#answers.inProgress()
-    const now = this.#clock.now()
-    const isInARow = now - this.#checkedAt <= CHECK_GAP_MAX_MS
-    this.#checkedAt = now
+/**
+ * Makes the check that ends the answers of dead processes as interrupted. Call it every second. It rejects with a
+ * `DatabaseUnavailableError`.
+ */
+export function deadAnswersCheck(answers: AnswerRepository, clock: Clock): () => Promise<void> {
+  let seen = new Map<string, SeenHeartbeat>()
+  let checkedAt = Number.NEGATIVE_INFINITY
+  return async () => {
+    const before = seen
+    seen = new Map()
+    const inProgress = await answers.inProgress()
+    const now = clock.now()
+    const isInARow = now - checkedAt <= CHECK_GAP_MAX_MS
+    checkedAt = now
     for (const { reqId, heartbeat } of inProgress) {
       const known = isInARow ? before.get(reqId) : undefined
-      this.#seen.set(reqId, known?.heartbeat === heartbeat ? known : { heartbeat, seenAt: now })
+      seen.set(reqId, known?.heartbeat === heartbeat ? known : { heartbeat, seenAt: now })
     }
-    const dead = inProgress.filter(({ reqId }) => now - (this.#seen.get(reqId)?.seenAt ?? now) >= DEAD_AFTER_MS)
-    await Promise.all(dead.map(answer => this.#answers.interrupt(answer)))
+    const dead = inProgress.filter(({ reqId }) => now - (seen.get(reqId)?.seenAt ?? now) >= DEAD_AFTER_MS)
+    await Promise.all(dead.map(answer => answers.interrupt(answer)))
   }
 }

@@ -21,32 +21,22 @@ export interface Ticket extends Disposable {
 
 type Refusal = 'full' | 'too many of this address'
 
-/** The answers that wait for the model or run, fairly shared between clients. */
-export class AnswerQueue {
-  readonly #limits: QueueLimits
-  readonly #places: FairQueue
-  readonly #tickets = new Tally()
-
-  constructor(limits: QueueLimits) {
-    const { runningMax } = limits
-    this.#limits = limits
-    this.#places = new FairQueue(runningMax, Math.max(1, Math.floor(runningMax * RUNNING_SHARE_MAX)))
-  }
-
-  enter(address: string): Ticket | Refusal {
-    const { runningMax, waitingMax, perAddressMax } = this.#limits
-    if (this.#tickets.of(address) >= perAddressMax) return 'too many of this address'
-    if (this.#tickets.total >= runningMax + waitingMax) return 'full'
-    return this.#ticket(address)
-  }
-
-  #ticket(address: string): Ticket {
+/**
+ * Opens the queue of the answers that wait for the model or run, fairly shared between clients. The result enters an answer
+ * of an address.
+ */
+export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: QueueLimits) {
+  const places = new FairQueue(runningMax, Math.max(1, Math.floor(runningMax * RUNNING_SHARE_MAX)))
+  const tickets = new Tally()
+  return (address: string): Ticket | Refusal => {
+    if (tickets.of(address) >= perAddressMax) return 'too many of this address'
+    if (tickets.total >= runningMax + waitingMax) return 'full'
     const held = new DisposableStack()
-    held.use(this.#tickets.add(address))
+    held.use(tickets.add(address))
     return {
       turn: async signal => {
         try {
-          held.use(await this.#places.take(signal, address))
+          held.use(await places.take(signal, address))
           return true
         } catch (error) {
           if (signal.aborted) return false

@@ -1,4 +1,4 @@
-import { WriteTrial } from '../write-trial.ts'
+import { writeTrial } from '../write-trial.ts'
 
 interface Statements {
   readonly read: (sql: string) => Promise<unknown>
@@ -8,13 +8,13 @@ interface Statements {
 /** Checks whether the server can be read from and written to. */
 export class Readiness {
   readonly #statements: Statements
-  readonly #trial: WriteTrial
+  readonly #writeSucceeds: ReturnType<typeof writeTrial>
   /** When a write last failed because the server's disk was full, by `performance.now()`. */
   #fullAt: number | null = null
 
   constructor(statements: Statements) {
     this.#statements = statements
-    this.#trial = new WriteTrial(() =>
+    this.#writeSucceeds = writeTrial(() =>
       statements.write('UPDATE migrations SET applied_at = applied_at WHERE name = (SELECT min(name) FROM migrations)'),
     )
   }
@@ -30,7 +30,7 @@ export class Readiness {
     await this.#statements.write("SELECT name FROM migrations WHERE name = '' FOR UPDATE")
     const fullAt = this.#fullAt
     if (fullAt === null) return
-    await this.#trial.passed(fullAt)
+    await this.#writeSucceeds(fullAt)
     if (this.#fullAt === fullAt) this.#fullAt = null
   }
 }

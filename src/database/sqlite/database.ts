@@ -2,7 +2,7 @@ import type { Database, Statement } from 'bun:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
-import { WriteTrial } from '../write-trial.ts'
+import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
 import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
@@ -39,7 +39,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #log: ChangeLog
   readonly #condition: Condition
   readonly #writes: GroupCommit
-  readonly #trial = new WriteTrial(() => this.write(() => this.#tryWrite()))
+  readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
   readonly #selectMigration: Statement
   readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: ChangeListener[] = []
@@ -140,7 +140,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.snapshot(() => this.#selectMigration.get())
     if (!this.#condition.isInDoubt) return
     const { failedAt } = this.#condition
-    await this.#trial.passed(failedAt)
+    await this.#writeSucceeds(failedAt)
     if (this.#condition.failedAt === failedAt) this.#condition.recovered()
   }
 

@@ -2,7 +2,7 @@ import { BusyError } from '../busy-error.ts'
 import { ByteBudget } from '../byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
-import { CHUNK_MAX_CHARACTERS } from './storage/listing.ts'
+import { CHUNK_WEIGHT_MAX } from './storage/listing.ts'
 
 /** A client that reads nothing for this long is cut off. */
 const READER_IDLE_SECONDS = 60
@@ -11,7 +11,7 @@ const READER_IDLE_SECONDS = 60
 const PIECES_MAX_BYTES = 134_217_728
 
 /** The size that counts for a piece before it has been read: the text of a chunk and one more item. */
-const PIECE_BYTES = 2 * CHUNK_MAX_CHARACTERS
+const PIECE_BYTES = 2 * CHUNK_WEIGHT_MAX
 
 const pieces = new ByteBudget(PIECES_MAX_BYTES)
 

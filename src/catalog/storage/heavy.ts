@@ -2,8 +2,8 @@ import type { Representation } from '../representation.ts'
 import type { ListItem } from './listing.ts'
 import { NESTED_MAX } from './resource.ts'
 
-/** Length limit of the items read at a time, unless a single one is longer. */
-export const PIECE_CHARACTERS = 262_144
+/** Limit on the weight of the items read at a time, unless a single one is heavier. */
+export const PIECE_WEIGHT_MAX = 262_144
 
 /** Reads the items of an array that follow the item `afterId`: at most `limit`, or fewer if they are heavy. */
 export type ReadItems = (afterId: number, limit: number) => Promise<readonly ListItem[]>

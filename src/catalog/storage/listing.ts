@@ -4,9 +4,10 @@ import type { ResourceName } from './resource.ts'
 
 /**
  * Limit on the text held in memory for one response, about as much as one request may send. A chunk of heavy items has fewer
- * of them, and a resource that is longer alone is read in pieces.
+ * of them, and a resource that is heavier alone is read in pieces. The weight of a text is its length as the engine counts
+ * it: in UTF-16 code units on SQLite, in bytes on PostgreSQL.
  */
-export const CHUNK_MAX_CHARACTERS = 1_048_576
+export const CHUNK_WEIGHT_MAX = 1_048_576
 
 /** A part of a listing, in ascending order of id. */
 export interface Range {

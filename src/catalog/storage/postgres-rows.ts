@@ -1,7 +1,7 @@
 import type { Query } from '../../database/postgres/pool.ts'
 import type { Representation } from '../representation.ts'
-import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
-import { CHUNK_MAX_CHARACTERS } from './listing.ts'
+import { heavyRepresentation, PIECE_WEIGHT_MAX } from './heavy.ts'
+import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { ColumnType, NestedArray, StoredResource, Value, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
 import {
@@ -65,7 +65,7 @@ export function weighedRows<Row extends Values>(
         (sum(${weight}) OVER (ORDER BY ${places.join(', ')} ROWS UNBOUNDED PRECEDING))::float8 AS weight
       FROM (${source}) AS owner ${joins(resource, 'JOIN')} ${items}
     ) AS weighed
-    WHERE weight - own_weight <= ${CHUNK_MAX_CHARACTERS} ORDER BY ${places.map((_, place) => `place_${place}`).join(', ')}`
+    WHERE weight - own_weight <= ${CHUNK_WEIGHT_MAX} ORDER BY ${places.map((_, place) => `place_${place}`).join(', ')}`
 }
 
 function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
@@ -125,7 +125,7 @@ export class PostgresRows<Row extends Values> {
       const item = this.#itemOf(row)
       if (item) group.items.push(item)
     }
-    const isCut = (rows.at(-1)?.weight ?? 0) > CHUNK_MAX_CHARACTERS
+    const isCut = (rows.at(-1)?.weight ?? 0) > CHUNK_WEIGHT_MAX
     return { whole, partial: isCut && this.#resource.array ? (whole.pop() ?? null) : null, isCut }
   }
 
@@ -164,7 +164,7 @@ export class PostgresRows<Row extends Values> {
         SELECT ${selectedItemColumns(array, columnSql, ITEM_PREFIX)}, item.id AS place,
           sum(${long}) OVER (ORDER BY item.id ROWS UNBOUNDED PRECEDING) - (${long}) AS weight_before
         FROM ${table} AS item WHERE item.${key} = $1::bigint AND item.id > $2::bigint ORDER BY item.id LIMIT $3::bigint
-      ) AS weighed WHERE weight_before <= ${PIECE_CHARACTERS} ORDER BY place`
+      ) AS weighed WHERE weight_before <= ${PIECE_WEIGHT_MAX} ORDER BY place`
     return heavyRepresentation(
       {
         emptyJson: JSON.stringify(this.#shape(row, [])),

@@ -1,7 +1,7 @@
 import { LOCK_MS, type PostgresDatabase, STATEMENT_MS } from '../../database/postgres/database.ts'
 import type { Query } from '../../database/postgres/pool.ts'
 import { deleteHeavy } from './deleted.ts'
-import { CHUNK_MAX_CHARACTERS } from './listing.ts'
+import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import { typed } from './postgres-creation.ts'
 import {
   type Group,
@@ -138,7 +138,7 @@ function changing<Row extends Values>(resource: StoredResource<Row>, statement: 
     WITH items AS MATERIALIZED (
       SELECT * FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}
     ), light AS MATERIALIZED (
-      SELECT coalesce(sum(${weight.join(' + ') || '0'}), 0) <= ${CHUNK_MAX_CHARACTERS} AS is_light FROM items
+      SELECT coalesce(sum(${weight.join(' + ') || '0'}), 0) <= ${CHUNK_WEIGHT_MAX} AS is_light FROM items
     ), changed AS (${statement})
     SELECT ${row}, light.is_light FROM light CROSS JOIN changed AS owner LEFT JOIN items AS item ON FALSE
     UNION ALL

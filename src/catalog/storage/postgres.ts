@@ -1,7 +1,7 @@
 import { Batch } from '../../database/postgres/batch.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../database/postgres/pool.ts'
-import { CHUNK_MAX_CHARACTERS } from './listing.ts'
+import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import { creating } from './postgres-creation.ts'
 import {
   columnSql,
@@ -148,7 +148,7 @@ function pageReader<Row extends Values>(
       ), light AS MATERIALIZED (
         SELECT ${database.changes.state} AS state WHERE (SELECT count(*) FROM items) < ${itemsMax}
           AND coalesce((SELECT sum(${weight(columns)}) FROM page), 0)
-            + coalesce((SELECT sum(${weight(array.columns)}) FROM items), 0) <= ${CHUNK_MAX_CHARACTERS}
+            + coalesce((SELECT sum(${weight(array.columns)}) FROM items), 0) <= ${CHUNK_WEIGHT_MAX}
       )
       SELECT ${own}, NULL::float8 AS owner_id, light.state
       FROM light CROSS JOIN page AS owner LEFT JOIN items AS item ON FALSE

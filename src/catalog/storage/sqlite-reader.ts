@@ -1,8 +1,8 @@
 import type { Prepared } from '../../database/sqlite/connection.ts'
 import type { SqliteTransaction } from '../../database/sqlite/database.ts'
 import type { Representation } from '../representation.ts'
-import { heavyRepresentation, PIECE_CHARACTERS } from './heavy.ts'
-import { CHUNK_MAX_CHARACTERS } from './listing.ts'
+import { heavyRepresentation, PIECE_WEIGHT_MAX } from './heavy.ts'
+import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { NestedArray, StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
 import {
@@ -71,13 +71,13 @@ function withArray<Row extends Values>(
   const weightOf = (item: Item) => long.reduce((sum, name) => sum + String(item[name]).length, 0)
 
   /** Up to `limit` items. `more` says that others follow or were too heavy. */
-  const read = (ownerId: number, afterId: number, limit: number, charactersMax = CHUNK_MAX_CHARACTERS) => {
+  const read = (ownerId: number, afterId: number, limit: number, weightMax = CHUNK_WEIGHT_MAX) => {
     const items: Item[] = []
-    let characters = 0
+    let weight = 0
     for (const item of selectItems.iterate(ownerId, afterId, limit + 1)) {
-      if (items.length === limit || characters > charactersMax) return { items, more: true }
+      if (items.length === limit || weight > weightMax) return { items, more: true }
       items.push(item)
-      characters += weightOf(item)
+      weight += weightOf(item)
     }
     return { items, more: false }
   }
@@ -97,7 +97,7 @@ function withArray<Row extends Values>(
         cutAfterId: ids.length > NESTED_MAX ? (ids[NESTED_MAX - 1] ?? null) : null,
       },
       async (afterId, limit) =>
-        source.snapshot(() => read(row.id, afterId, limit, PIECE_CHARACTERS).items.map(listItemOf)),
+        source.snapshot(() => read(row.id, afterId, limit, PIECE_WEIGHT_MAX).items.map(listItemOf)),
     )
   }
 }

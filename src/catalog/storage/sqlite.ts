@@ -2,7 +2,7 @@ import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { changesOf, type References, referencesOf } from './changes.ts'
 import { deleteHeavy } from './deleted.ts'
-import { CHUNK_MAX_CHARACTERS } from './listing.ts'
+import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { SqlitePositions } from './sqlite-positions.ts'
 import { sqliteReader } from './sqlite-reader.ts'
@@ -72,7 +72,7 @@ export function sqliteTable<Row extends Values>(
           found.push(next)
           keep?.(next)
           weight += next.weight
-          if (weight > CHUNK_MAX_CHARACTERS) break
+          if (weight > CHUNK_WEIGHT_MAX) break
         }
         return { found, count }
       }),

@@ -37,7 +37,7 @@ export function changesOf<Row extends Values>(
 }
 
 /** The references among a row's values. */
-export function referencesOf<Row extends Values>({ references }: StoredResource<Row>, values: Row): References {
+export function referencesOf<Row extends Values>({ references }: StoredResource<Row>, values: Values): References {
   return Object.fromEntries(
     references.map(({ column }) => {
       const value = values[column]

@@ -46,7 +46,7 @@ export interface NestedObject<Row extends Values = Values> {
   readonly columns: NestedColumns
 }
 
-interface Reference<Row extends Values = Values> {
+export interface Reference<Row extends Values = Values> {
   readonly column: keyof Row & string
   readonly table: TableName
   readonly resource: ResourceName

@@ -27,29 +27,39 @@ interface Weighed extends Found {
   readonly weight: number
 }
 
-/** Prepares the statements that read one resource by its id. Call the result within a snapshot. */
-export function sqliteReader<Row extends Values>(
-  source: RowSource,
-  resource: StoredResource<Row>,
-): (id: number) => Weighed | null {
+/** Reads one kind of resource. Call its functions within a snapshot, or within the transaction of a write. */
+interface SqliteReader {
+  find(id: number): Weighed | null
+  /** What a row shows that was read or written in the same transaction. */
+  represent(row: FlatRow): Weighed
+  /** The same of a new row, to which none refers yet. */
+  representNew(row: FlatRow): Weighed
+}
+
+/** Prepares the statements that read one kind of resource. */
+export function sqliteReader<Row extends Values>(source: RowSource, resource: StoredResource<Row>): SqliteReader {
   const select = source.prepare<[id: number], FlatRow>(`
     SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${joins(resource, 'CROSS JOIN')}
     WHERE owner.id = ?`)
   const nested = nestedObjects(resource).map(({ referredBy }) => referredBy)
-  const represent = resource.array
-    ? withArray(source, resource, resource.array)
-    : (row: FlatRow): Representation => ({ json: JSON.stringify(shape(row, [])), cutAfterId: null })
   const shape = shapeOf(resource)
-  return id => {
-    const row = select.get(id)
-    if (!row) return null
-    const representation = represent(row)
+  const alone = (row: FlatRow): Representation => ({ json: JSON.stringify(shape(row, [])), cutAfterId: null })
+  const whole = resource.array ? withArray(source, resource, resource.array) : alone
+  const found = (row: FlatRow, representation: Representation): Weighed => {
     const nestedIds = nested.map(name => Number(row[name]))
-    return { ...representation, id, nestedIds, weight: representation.json.length }
+    return { ...representation, id: row.id, nestedIds, weight: representation.json.length }
+  }
+  return {
+    find: id => {
+      const row = select.get(id)
+      return row && found(row, whole(row))
+    },
+    represent: row => found(row, whole(row)),
+    representNew: row => found(row, alone(row)),
   }
 }
 
-function column(source: string, name: string): string {
+export function column(source: string, name: string): string {
   return `${source}.${name}`
 }
 

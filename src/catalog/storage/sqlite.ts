@@ -1,11 +1,12 @@
 import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { changesOf, type References, referencesOf } from './changes.ts'
+import { changesOf, referencesOf } from './changes.ts'
 import { deleteHeavy } from './deleted.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
-import type { StoredResource, Values } from './resource.ts'
+import type { Reference, StoredResource, Value, Values } from './resource.ts'
+import { type FlatRow, joins, nestedObjects, selectedColumns } from './shape.ts'
 import { SqlitePositions } from './sqlite-positions.ts'
-import { sqliteReader } from './sqlite-reader.ts'
+import { column, sqliteReader } from './sqlite-reader.ts'
 import type { Absent, Found, ResourceTable, Scope, Update } from './store.ts'
 
 /** Number of an array's rows deleted in one turn of the event loop. */
@@ -17,16 +18,13 @@ export function sqliteTable<Row extends Values>(
   resource: StoredResource<Row>,
 ): ResourceTable<Row> {
   const { table, references } = resource
-  const find = sqliteReader(database, resource)
+  const { find, represent, representNew } = sqliteReader(database, resource)
   const lists = listStatements(database, resource)
   const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
-  const selectReferences = database.prepare<[id: number], References>(
-    `SELECT ${['id', ...references.map(({ column }) => column)].join(', ')} FROM ${table} WHERE id = ?`,
-  )
-  const parents = references.map(({ column, table: owners, resource: parent }) => ({
-    column,
-    parent,
-    select: database.prepare<[id: number], { id: number }>(`SELECT id FROM ${owners} WHERE id = ?`),
+  const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
+  const parents = references.map(reference => ({
+    ...reference,
+    select: database.prepare<[id: number], FlatRow>(selectParent(resource, reference)),
   }))
   const columns = Object.keys(resource.columns)
   const insert = database.prepare<Parameter[]>(
@@ -38,19 +36,17 @@ export function sqliteTable<Row extends Values>(
   )
   const remove = database.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`)
 
-  const absentParent = (values: Update<Row>): Absent | null => {
-    for (const { column, parent, select } of parents) {
+  /** What the row shows of those that it refers to, or the first of them that does not exist. */
+  const shownParents = (values: Update<Row>): Absent | { readonly shown: Values } => {
+    const shown: Record<string, Value> = {}
+    for (const { column, resource: parent, select } of parents) {
       const id = values[column]
-      if (typeof id === 'number' && !select.get(id)) return { absent: parent }
+      if (typeof id !== 'number') continue
+      const found = select.get(id)
+      if (!found) return { absent: parent }
+      Object.assign(shown, found)
     }
-    return null
-  }
-
-  /** The row that was just written. Call it in the same transaction. */
-  const written = (id: number): Found => {
-    const found = find(id)
-    if (!found) throw new Error(`a row of ${table} is missing in the transaction that wrote it`)
-    return found
+    return { shown }
   }
 
   return {
@@ -92,35 +88,55 @@ export function sqliteTable<Row extends Values>(
     },
     canStream: async () => {},
     exists: async id => database.snapshot(() => selectId.get(id) !== null),
+    // The representation is made of what is written, which takes half the time of reading it back.
     create: row =>
       database.write(changes => {
-        const absent = absentParent(row)
-        if (absent) return absent
+        const owners = shownParents(row)
+        if ('absent' in owners) return owners
         const id = Number(insert.run(...columns.map(column => row[column] ?? null)).lastInsertRowid)
         changes.push(...changesOf(resource, id, null, referencesOf(resource, row)))
-        return written(id)
+        return representNew({ ...owners.shown, ...row, id })
       }),
     update: (id, row) =>
       database.write(changes => {
-        const before = selectReferences.get(id)
+        const before = selectBefore.get(id)
         if (!before) return null
-        const absent = absentParent(row)
-        if (absent) return absent
+        const owners = shownParents(row)
+        if ('absent' in owners) return owners
         change.run(...changed.map(column => row[column] ?? null), id)
-        changes.push(...changesOf(resource, id, before, selectReferences.get(id)))
-        return written(id)
+        const after: Record<string, Value> & { id: number } = { ...before, ...owners.shown, id }
+        for (const column of changed) after[column] = row[column] ?? after[column] ?? null
+        changes.push(...changesOf(resource, id, referencesOf(resource, before), referencesOf(resource, after)))
+        return represent(after)
       }),
     delete: async id => {
       const deleted = await database.write(changes => {
-        const found = find(id)
-        if (found && isLarge(found)) return 'too large'
-        if (found) changes.push(...changesOf(resource, id, selectReferences.get(id), null))
+        const before = selectBefore.get(id)
+        if (!before) return null
+        const found = represent(before)
+        if (isLarge(found)) return 'too large'
+        changes.push(...changesOf(resource, id, referencesOf(resource, before), null))
         remove.run(id)
         return found
       })
       return deleted === 'too large' ? deleteLarge(database, resource, id) : deleted
     },
   }
+}
+
+/** Selects what a row shows, and all that it refers to. */
+function selectWithReferences<Row extends Values>(resource: StoredResource<Row>): string {
+  const { table, members, references } = resource
+  const hidden = references.filter(({ column }) => !members.includes(column))
+  const selected = [selectedColumns(resource, column), ...hidden.map(reference => `owner.${reference.column}`)]
+  return `SELECT ${selected.join(', ')} FROM ${table} AS owner ${joins(resource, 'CROSS JOIN')} WHERE owner.id = ?`
+}
+
+/** Selects the id of a row that is referred to, and what the referring row shows of it. */
+function selectParent<Row extends Values>(resource: StoredResource<Row>, { column, table }: Reference<Row>): string {
+  const object = nestedObjects(resource).find(({ referredBy }) => referredBy === column)
+  const shown = Object.keys(object?.columns ?? {}).map(name => `${name} AS "${object?.name}.${name}"`)
+  return `SELECT ${['id', ...shown].join(', ')} FROM ${table} WHERE id = ?`
 }
 
 function isLarge({ rest, cutAfterId }: Found): boolean {
@@ -137,7 +153,7 @@ function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: Sto
   return deleteHeavy(hold =>
     database.bulk('writing', async transaction => {
       const source = { prepare: transaction.prepare, snapshot: <Result>(read: () => Result) => read() }
-      const found = sqliteReader(source, resource)(id)
+      const found = sqliteReader(source, resource).find(id)
       const held = found && (await hold(found))
       const detach = transaction.prepare<[id: number]>(detachment)
       while (detach.run(id).changes > 0) await new Promise<void>(resolve => setImmediate(resolve))

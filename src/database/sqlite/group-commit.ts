@@ -17,11 +17,11 @@ const GROUP_MAX = 1_024
 const GROUP_MAX_MS = 20
 
 interface WaitingWrite {
-  /** Called inside a savepoint. Adds its changes to `changes`. */
-  readonly work: (changes: Change[]) => void
+  /** Adds its changes to `changes`. Called again if its group is tried again. */
+  work(changes: Change[]): void
   /** Called when the commit is durable. */
-  readonly committed: () => void
-  readonly failed: (error: unknown) => void
+  committed(): void
+  failed(error: unknown): void
 }
 
 /** Lets reads on the same connection make way for a group of writes. */
@@ -124,7 +124,11 @@ export class GroupCommit {
     else setTimeout(commitGroup, delayMs)
   }
 
-  #commitGroup(): void {
+  /**
+   * A savepoint for each write costs nearly as much as the write. So a group runs without, and only if one of its writes fails,
+   * it is rolled back and tried again, `each` write in a savepoint.
+   */
+  #commitGroup(run: 'together' | 'each' = 'together'): void {
     if (this.#beside) return
     this.#events.begins()
     if (!this.#beginGroup()) return
@@ -136,13 +140,20 @@ export class GroupCommit {
       this.#events.begun()
       for (const write of this.#waiting.slice(0, GROUP_MAX)) {
         group.push(write)
-        if (this.#runInSavepoint(write, changes)) done.push(write)
+        if (run === 'together') write.work(changes)
+        else if (!this.#runInSavepoint(write, changes)) continue
+        done.push(write)
         if (performance.now() > end) break
       }
       this.#events.ends(changes)
       this.#commit.run()
     } catch (error) {
+      const mayBeOfOneWrite = run === 'together' && done.length < group.length && !this.#endsGroup(error)
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
+      if (mayBeOfOneWrite) {
+        this.#commitGroup('each')
+        return
+      }
       // Writes that failed by themselves were rejected already; a promise settles only once.
       for (const write of group) write.failed(error)
       done.length = 0
@@ -181,13 +192,16 @@ export class GroupCommit {
       this.#release.run()
       return true
     } catch (error) {
-      // Some errors, such as a full disk, roll back the whole transaction, so every write of the group fails. The same
-      // goes for a damaged file.
-      if (!this.#connection.inTransaction || isDamage(error)) throw error
+      if (this.#endsGroup(error)) throw error
       this.#connection.run('ROLLBACK TO write')
       this.#release.run()
       write.failed(error)
       return false
     }
+  }
+
+  /** Some errors, such as a full disk, roll back the whole transaction, so every write of the group fails; so does damage. */
+  #endsGroup(error: unknown): boolean {
+    return !this.#connection.inTransaction || isDamage(error)
   }
 }

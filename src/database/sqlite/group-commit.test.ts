@@ -1,0 +1,39 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { client } from '../../../test/harness/client.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+const WRITES = 48
+
+const Product = z.object({ id: z.int(), name: z.string() })
+const Products = z.array(Product)
+
+test('a write that the database refuses fails alone, and the writes of its group are made once', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  const kept = await api.create('/products/', { ...sample.product, name: 'Kept' })
+  {
+    using database = new Database(file)
+    const refuse = "WHEN new.name LIKE 'Refused%' BEGIN SELECT raise(ABORT, 'refused'); END"
+    database.run(`CREATE TRIGGER refuse_inserts AFTER INSERT ON products ${refuse}`)
+    database.run(`CREATE TRIGGER refuse_updates AFTER UPDATE ON products ${refuse}`)
+  }
+  const names = Array.from({ length: WRITES }, (_, place) => `${place % 5 === 3 ? 'Refused' : 'Taken'} ${place}`)
+  const [update, ...creates] = await Promise.all([
+    api.put(`/products/${kept}`, { ...sample.product, name: 'Refused' }),
+    ...names.map(name => api.post('/products/', { ...sample.product, name })),
+  ])
+  expect(update.status).toBe(500)
+  expect(creates.map(({ status }) => status)).toEqual(names.map(name => (name.startsWith('Refused') ? 500 : 200)))
+  const taken = creates.flatMap(({ status, body }) => (status === 200 ? [Product.parse(body)] : []))
+  const stored = Products.parse((await api.get('/products/')).body)
+  expect(stored).toEqual([{ id: kept, name: 'Kept' }, ...taken.toSorted((one, next) => one.id - next.id)])
+})

@@ -77,7 +77,7 @@ export function readCommandLine(
   for (const { flag, placeholder } of settings) flags[flag] = { type: placeholder === '' ? 'boolean' : 'string' }
   const line = parseLine(argv, flags)
   const expected = operands === '' ? [] : operands.split(' ')
-  if (line.positionals.length > expected.length) {
+  if (line.positionals.length > expected.length && !operands.endsWith('...')) {
     const accepted = expected.length === 0 ? 'only flags' : `one ${expected.join(' and one ')} besides flags`
     throw new SettingError(`unexpected argument; the command takes ${accepted}`)
   }

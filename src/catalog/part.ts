@@ -3,6 +3,7 @@ import { database, databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, workers } from '../server/settings.ts'
 import { serveInWorkers } from '../server/workers.ts'
+import { exportCommand, importCommand } from './bulk/commands.ts'
 import { categories, products, reviews, users } from './seed/settings.ts'
 import { cacheBytes, corsOrigins, servePort } from './settings.ts'
 
@@ -31,6 +32,6 @@ const backup: Command = {
 }
 
 export const catalog: Part = {
-  commands: [serve, seed, backup],
+  commands: [serve, seed, importCommand, exportCommand, backup],
   storage: async () => (await import('./tables.ts')).catalogStorage,
 }

@@ -2,17 +2,21 @@ import type { Migrations } from '../../database/migrations.ts'
 // Imported as text, because the compiled program has no folder to read them from.
 import postgres from './postgres/0001_catalog.sql' with { type: 'text' }
 import postgresCreationLocks from './postgres/0004_catalog_creation_locks.sql' with { type: 'text' }
+import postgresImports from './postgres/0009_catalog_imports.sql' with { type: 'text' }
 import sqlite from './sqlite/0001_catalog.sql' with { type: 'text' }
 import sqliteGrowth from './sqlite/0008_catalog_growth.sql' with { type: 'text' }
+import sqliteImports from './sqlite/0009_catalog_imports.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
   sqlite: [
     { name: '0001_catalog', sql: sqlite },
     { name: '0008_catalog_growth', sql: sqliteGrowth },
+    { name: '0009_catalog_imports', sql: sqliteImports },
   ],
   postgres: [
     { name: '0001_catalog', sql: postgres },
     { name: '0004_catalog_creation_locks', sql: postgresCreationLocks },
+    { name: '0009_catalog_imports', sql: postgresImports },
   ],
 }

@@ -3,16 +3,18 @@ import { openDatabase, readDatabaseSettings } from '../../database/open.ts'
 import { OperatorError, SettingError } from '../../operator-error.ts'
 import { progress } from '../../terminal/progress.ts'
 import { CATEGORIES } from '../categories/stored.ts'
+import type { NewRow, StoredRows } from '../loading/loader.ts'
+import { loaderOf } from '../loading/open.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import { PRODUCTS } from '../products/stored.ts'
 import { REVIEWS } from '../reviews/stored.ts'
-import type { StoredResource, Values } from '../storage/resource.ts'
 import { hash } from '../users/password.ts'
 import { USERS } from '../users/stored.ts'
-import { postgresLoader } from './postgres.ts'
 import { type SampleSizes, sampleCategories, sampleProducts, sampleReviews, sampleUsers } from './sample.ts'
 import { categories, products, reviews, users } from './settings.ts'
-import { sqliteLoader } from './sqlite.ts'
+
+/** Rows that are stored at once, between two reports of progress. */
+const BATCH_ROWS = 10_000
 
 export async function seed(line: CommandLine): Promise<void> {
   const sizes = {
@@ -29,23 +31,36 @@ export async function seed(line: CommandLine): Promise<void> {
   // One password that nobody knows, because hashing one for each of many users would take hours.
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()
-  const loader = store.engine === 'sqlite' ? sqliteLoader(store) : postgresLoader(store)
-  const isLoaded = await loader.load(async insert => {
-    const insertAll = async <Row extends Values>(
-      kind: keyof SampleSizes,
-      of: StoredResource<Row>,
-      rows: Iterable<Row>,
-    ) => {
-      const ids = await insert(of, rows, count => count < sizes[kind] && shown.report(kind, count, sizes[kind]))
+  const isLoaded = await loaderOf(store, { rebuildsIndexes: true }).load(async load => {
+    if (!(await load.isEmpty())) return false
+    const storeAll = async (kind: keyof SampleSizes, resource: StoredRows, rows: Iterable<NewRow>) => {
+      const ids: number[] = []
+      for (const batch of batches(rows)) {
+        for (const id of (await load.store(resource, batch)).ids) ids.push(id)
+        if (ids.length < sizes[kind]) shown.report(kind, ids.length, sizes[kind])
+      }
       shown.report(kind, ids.length, sizes[kind])
       return ids
     }
-    const categoryIds = await insertAll('categories', CATEGORIES, sampleCategories(sizes))
-    const productIds = await insertAll('products', PRODUCTS, sampleProducts(sizes, categoryIds))
-    const userIds = await insertAll('users', USERS, sampleUsers(sizes, passwordHash))
-    await insertAll('reviews', REVIEWS, sampleReviews(sizes, productIds, userIds))
+    const categoryIds = await storeAll('categories', CATEGORIES, sampleCategories(sizes))
+    const productIds = await storeAll('products', PRODUCTS, sampleProducts(sizes, categoryIds))
+    const userIds = await storeAll('users', USERS, sampleUsers(sizes, passwordHash))
+    await storeAll('reviews', REVIEWS, sampleReviews(sizes, productIds, userIds))
+    await load.complete()
+    return true
   })
   if (!isLoaded) throw new OperatorError('the catalog already has data; seed needs an empty one')
   const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)
   process.stdout.write(`The catalog holds ${counts.join(', ')}\n`)
+}
+
+function* batches<Row>(rows: Iterable<Row>): Generator<Row[]> {
+  let batch: Row[] = []
+  for (const row of rows) {
+    batch.push(row)
+    if (batch.length < BATCH_ROWS) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
 }

@@ -65,9 +65,9 @@ export function creating<Row extends Values>(
 }
 
 /** SQL that creates rows without references from a JSON array, and returns their ids in the same order. */
-export function plainInsertion<Row extends Values>(resource: StoredResource<Row>): string {
+function plainInsertion<Row extends Values>(resource: StoredResource<Row>): string {
   const { table } = resource
-  const { names, input } = inputOf(resource)
+  const { names, input } = inputOf(resource.columns)
   return `
     WITH turn AS MATERIALIZED (
       SELECT collection FROM creation_locks WHERE collection = '${table}' FOR UPDATE
@@ -82,7 +82,7 @@ export function plainInsertion<Row extends Values>(resource: StoredResource<Row>
 /** SQL that creates rows from a JSON array, and returns the outcome for each, in the same order. */
 function insertion<Row extends Values>(resource: StoredResource<Row>, ifLocked: 'SKIP LOCKED' | '' = ''): string {
   const { table, references } = resource
-  const { names, input } = inputOf(resource)
+  const { names, input } = inputOf(resource.columns)
   const referred = references.map(({ column, table: owners }) => {
     const held = `held_${owners}`
     const isMissing = `(input.${column} IS NOT NULL AND input.${column} NOT IN (SELECT id FROM ${held}))`
@@ -126,9 +126,9 @@ function insertion<Row extends Values>(resource: StoredResource<Row>, ifLocked: 
 }
 
 /** The names of the columns, and SQL for the rows of a JSON array, numbered by `place`. */
-function inputOf<Row extends Values>({ columns }: StoredResource<Row>): { names: string; input: string } {
+export function inputOf(columns: Readonly<Record<string, ColumnType>>): { names: string; input: string } {
   const names = Object.keys(columns).join(', ')
-  const types = Object.entries<ColumnType>(columns).map(([name, type]) => typed(name, type).replace('::', ' '))
+  const types = Object.entries(columns).map(([name, type]) => typed(name, type).replace('::', ' '))
   const rows = `json_to_recordset($1::text::json) AS (${types.join(', ')})`
   return { names, input: `ROWS FROM (${rows}) WITH ORDINALITY AS input (${names}, place)` }
 }

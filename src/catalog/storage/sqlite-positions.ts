@@ -2,7 +2,7 @@ import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { TableName } from './resource.ts'
 
 /** Block n has the ids from n × 16,384 on. The triggers that count deleted rows know this number, too. */
-const BLOCK_IDS = 16_384
+export const BLOCK_IDS = 16_384
 
 /** Blocks that are counted in one write, which takes some milliseconds. */
 const COUNTED_AT_ONCE = 16
@@ -18,8 +18,8 @@ export interface Place {
  * rows there are in each block of ids. Whatever was not counted yet is walked over, and counted in the background for the next
  * time. So creating costs nothing, and a list is right even if nobody ever counts.
  *
- * Ids are assigned in ascending order and never again, so a block below the highest id gets no new rows. Triggers count the rows
- * that are deleted. A block that is missing below a counted one is empty.
+ * Ids are assigned in ascending order and never again, so a block below the highest id gets no new rows; an import, which may be
+ * given lower ids, forgets what was counted. Triggers count the rows that are deleted. A block that is missing below a counted one is empty.
  */
 export class SqlitePositions {
   readonly #database: SqliteDatabase

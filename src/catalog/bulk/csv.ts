@@ -1,0 +1,172 @@
+import { CsvError, type Options, type Parser, parse } from 'csv-parse'
+import { OperatorError } from '../../operator-error.ts'
+import type { Value } from '../storage/resource.ts'
+import { fault } from '../validation/errors.ts'
+import { LINE_MAX_BYTES, type Line } from './ndjson.ts'
+import type { BulkResource } from './resources.ts'
+
+/** Spreadsheets write the one or the other, by the language of their user. */
+const DELIMITERS = [',', ';', '\t']
+
+interface CsvOptions {
+  readonly resource: BulkResource
+  /** Called with the names of columns that the resource does not have. */
+  readonly ignored: (columns: readonly string[]) => void
+}
+
+/**
+ * Reads CSV as spreadsheets write it: the first line names the fields, an empty field is a value that is not given, and
+ * lines end with LF or CRLF. Throws an `OperatorError` if the file as a whole cannot be read.
+ */
+export async function* csvLines(
+  chunks: AsyncIterable<Uint8Array>,
+  options: CsvOptions,
+): AsyncGenerator<readonly Line[]> {
+  let reader: CsvReader | null = null
+  for await (const bytes of checkedUtf8(chunks)) {
+    reader ??= new CsvReader(bytes, options)
+    yield await reader.read(bytes)
+  }
+  if (reader) yield await reader.end()
+}
+
+class CsvReader {
+  readonly #parser: Parser
+  readonly #resource: BulkResource
+  readonly #ignored: CsvOptions['ignored']
+  readonly #delimiter: string
+  #names: readonly string[] | null = null
+  #lines: Line[] = []
+  /** The parser counts a CRLF within quotes as two lines. */
+  #countedTwice = 0
+  #failed: unknown = null
+
+  constructor(start: Uint8Array, { resource, ignored }: CsvOptions) {
+    this.#resource = resource
+    this.#ignored = ignored
+    const [header = ''] = new TextDecoder().decode(start).split('\n')
+    this.#delimiter = DELIMITERS.find(delimiter => header.includes(delimiter)) ?? ','
+    const options: Options = {
+      bom: true,
+      delimiter: this.#delimiter,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      max_record_size: LINE_MAX_BYTES,
+      // Nothing is passed on, which would take as long again as reading.
+      on_record: (record: string[], { lines }) => {
+        this.#add(record, lines)
+        return null
+      },
+    }
+    this.#parser = parse(options)
+    this.#parser.on('error', error => {
+      this.#failed = error
+    })
+    this.#parser.resume()
+  }
+
+  /** The lines that end in these bytes. */
+  async read(bytes: Uint8Array): Promise<readonly Line[]> {
+    await new Promise<void>(resolve => this.#parser.write(bytes, () => resolve()))
+    return this.#taken()
+  }
+
+  async end(): Promise<readonly Line[]> {
+    await new Promise<void>(resolve => this.#parser.once('close', resolve).end())
+    return this.#taken()
+  }
+
+  #taken(): readonly Line[] {
+    if (this.#failed) throw unreadable(this.#failed)
+    const lines = this.#lines
+    this.#lines = []
+    return lines
+  }
+
+  #add(record: readonly string[], lastLine: number): void {
+    if (!this.#names) {
+      this.#names = this.#readNames(record)
+      return
+    }
+    let breaks = 0
+    for (const field of record) {
+      if (!field.includes('\n') && !field.includes('\r')) continue
+      const found = field.match(/\r\n|\r|\n/g) ?? []
+      breaks += found.length
+      this.#countedTwice += found.filter(text => text === '\r\n').length
+    }
+    const number = lastLine - this.#countedTwice - breaks
+    if (record.length > this.#names.length) {
+      const reason = `${record.length} fields, but the first line names ${this.#names.length}`
+      this.#lines.push({ number, errors: [{ loc: ['body'], ...fault.value(reason).params }] })
+    } else {
+      this.#lines.push({ number, value: this.#valueOf(record, this.#names) })
+    }
+  }
+
+  #readNames(record: readonly string[]): readonly string[] {
+    const names = record.map(name => name.trim().toLowerCase())
+    const { fields, line } = this.#resource
+    const twice = names.find((name, place) => names.indexOf(name) !== place)
+    if (twice !== undefined) throw new OperatorError(`two columns have the name ${JSON.stringify(twice)}`)
+    const empty = line.safeParse({})
+    const required = fields.filter(name => empty.error?.issues.some(({ path }) => path[0] === name))
+    const missing = required.filter(name => !names.includes(name))
+    if (missing.length > 0) {
+      throw new OperatorError(`the first line must name the columns, and lacks ${missing.join(', ')}`)
+    }
+    const ignored = names.filter(name => !fields.includes(name))
+    if (ignored.length > 0) this.#ignored(ignored)
+    return names
+  }
+
+  #valueOf(record: readonly string[], names: readonly string[]): Record<string, unknown> {
+    const value: Record<string, unknown> = {}
+    const { columns } = this.#resource.stored
+    for (const [place, name] of names.entries()) {
+      const field = record[place] ?? ''
+      const type = columns[name]
+      if (name === 'password' || name === 'password_hash') value[name] = field === '' ? undefined : field
+      else if (type === 'text' || type === 'long text') value[name] = field
+      else if (field !== '') value[name] = this.#numberOf(field)
+    }
+    return value
+  }
+
+  /** Text that is no number stays text, for the schema to refuse. */
+  #numberOf(field: string): number | string {
+    const text = field.trim()
+    if (/^true$/i.test(text)) return 1
+    if (/^false$/i.test(text)) return 0
+    const decimal = this.#delimiter === ';' ? text.replace(',', '.') : text
+    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(decimal) ? Number(decimal) : field
+  }
+}
+
+function unreadable(error: unknown): unknown {
+  return error instanceof CsvError ? new OperatorError(error.message) : error
+}
+
+/** Spreadsheets may write other encodings, in which names would be garbled. */
+async function* checkedUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for await (const chunk of chunks) {
+      decoder.decode(chunk, { stream: true })
+      yield chunk
+    }
+    decoder.decode()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new OperatorError('not encoded in UTF-8; save it as "CSV UTF-8"')
+  }
+}
+
+/** A line of CSV, with its line feed. */
+export function csvLine(fields: readonly Value[]): string {
+  return `${fields.map(field => quoted(field === null ? '' : String(field))).join(',')}\n`
+}
+
+function quoted(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

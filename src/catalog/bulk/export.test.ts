@@ -1,0 +1,173 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { spawn } from 'bun'
+import { client } from '../../../test/harness/client.ts'
+import { ENGINES, sqlite } from '../../../test/harness/engines.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { commandLine, run, startService, surroundingsOf } from '../../../test/harness/service.ts'
+import { type TemporaryFolder, temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'Grün 🌱', '=1+1', '\t\\N;', '\u2028\u0001', 'null']
+const PRICES = [0.1 + 0.2, 1e-7, 5, 1e21, 134.5]
+const FORMATS = ['ndjson', 'csv'] as const
+
+/** A shop with all that could be written in more than one way. */
+async function oddShop(url: string): Promise<void> {
+  await using service = await startService(url, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  await api.create('/categories/', { ...sample.category, name: 'Garden, "big"' })
+  for (const price of PRICES) await api.create('/products/', { ...sample.product, price })
+  await api.create('/products/1/products', { ...sample.product, description: '' })
+  await api.create('/users/', { ...sample.user, is_banned: 1 })
+  for (const comment of TEXTS) await api.create('/reviews/', { ...sample.review(1, 1), comment })
+  await api.delete('/reviews/2')
+}
+
+async function exported(url: string, to: string, flags: readonly string[] = []) {
+  expect(await run(['export', '--database', url, ...flags, to])).toMatchObject({ status: 0 })
+}
+
+function contentsOf(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder)
+      .toSorted()
+      .map(name => [name, readFileSync(join(folder, name), 'utf8')]),
+  )
+}
+
+async function importedInto(url: string, folder: string): Promise<void> {
+  const files = readdirSync(folder).map(name => join(folder, name))
+  expect(await run(['import', '--database', url, ...files])).toMatchObject({ status: 0 })
+}
+
+for (const engine of ENGINES) {
+  for (const format of FORMATS) {
+    test(`on ${engine.name}, an export as ${format} that is imported elsewhere is exported the same, byte for byte`, async () => {
+      await using shop = await engine.freshDatabase()
+      using folder = temporaryFolder()
+      await oddShop(shop.url)
+      for (const flags of [[], ['--password-hashes']]) {
+        const first = join(folder.path, `first ${flags}`)
+        await exported(shop.url, first, ['--format', format, ...flags])
+        for (const other of ENGINES) {
+          await using copy = await other.freshDatabase()
+          await importedInto(copy.url, first)
+          const second = join(folder.path, `second ${other.name} ${flags}`)
+          await exported(copy.url, second, ['--format', format, ...flags])
+          expect(contentsOf(second), other.name).toEqual(contentsOf(first))
+        }
+      }
+    })
+  }
+
+  test(`on ${engine.name}, an export shows each row with its id, and no password`, async () => {
+    await using shop = await engine.freshDatabase()
+    using folder = temporaryFolder()
+    await oddShop(shop.url)
+    await exported(shop.url, join(folder.path, 'shop'))
+    const files = contentsOf(join(folder.path, 'shop'))
+    expect(Object.keys(files)).toEqual(['categories.ndjson', 'products.ndjson', 'reviews.ndjson', 'users.ndjson'])
+    const { description } = sample.product
+    expect(files['products.ndjson']?.split('\n')[0]).toBe(
+      JSON.stringify({ id: 1, category_id: null, name: 'Spade', description, price: PRICES[0] }),
+    )
+    expect(JSON.parse(files['users.ndjson'] ?? '')).toEqual({
+      id: 1,
+      ...sample.user,
+      password: '**********',
+      is_active: 1,
+      is_admin: 0,
+      is_banned: 1,
+      is_blocked: 0,
+      is_deleted: 0,
+      is_suspended: 0,
+      is_verified: 0,
+    })
+    for (const name of ['shop', 'shop/users.ndjson']) expect(statSync(join(folder.path, name)).mode & 0o077).toBe(0)
+    await exported(shop.url, join(folder.path, 'users.csv'), ['--password-hashes'])
+    expect(readFileSync(join(folder.path, 'users.csv'), 'utf8')).toMatch(/,password_hash,.*\n.*,"\$argon2id\$v=19/)
+  })
+
+  test(`on ${engine.name}, all files of an export are of one moment`, async () => {
+    await using shop = await engine.freshDatabase()
+    using folder = temporaryFolder()
+    await run(['seed', '--database', shop.url, '--products', '20000', '--reviews', '100'])
+    await using service = await startService(shop.url, { flags: ['--access-log', 'off'] })
+    const api = client(() => service.address)
+    const whole = join(folder.path, 'shop')
+    let isDone = false
+    const exporting = exported(shop.url, whole).finally(() => {
+      isDone = true
+    })
+    // Each of these reviews refers to a product that is made just before it.
+    while (!isDone) await api.create('/reviews/', sample.review(await api.create('/products/', sample.product), 1))
+    await exporting
+    await using copy = await sqlite.freshDatabase()
+    await importedInto(copy.url, whole)
+    const [found] = await sqlite.read<{ products: number; reviews: number }>(
+      copy.url,
+      'SELECT (SELECT count(*) FROM products) - 20000 AS products, (SELECT count(*) FROM reviews) - 100 AS reviews',
+    )
+    expect([0, 1]).toContain((found?.products ?? -1) - (found?.reviews ?? -1))
+  })
+}
+
+test('one resource is written to standard output', async () => {
+  await using shop = await sqlite.freshDatabase()
+  await oddShop(shop.url)
+  const only = ['export', '--database', shop.url, '--resource', 'categories']
+  expect((await run(only)).output).toBe('{"id":1,"name":"Garden, \\"big\\"","description":"All for the garden"}\n')
+  expect((await run([...only, '--format', 'csv', '-'])).output).toBe(
+    'id,name,description\n1,"Garden, ""big""",All for the garden\n',
+  )
+  expectRefusal(await run(['export', '--database', shop.url]), { status: 2, reason: /--resource/ })
+})
+
+test('an export ends when its reader has seen enough', async () => {
+  await using shop = await sqlite.freshDatabase()
+  await run(['seed', '--database', shop.url, '--products', '50000', '--reviews', '0'])
+  const child = spawn(commandLine(['export', '--database', shop.url, '--resource', 'products'], {}), {
+    ...surroundingsOf({}),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const reader = child.stdout.getReader()
+  await reader.read()
+  await reader.cancel()
+  expect(await child.exited).toBe(0)
+})
+
+test('an export overwrites nothing, and makes no database', async () => {
+  using folder = temporaryFolder()
+  await using shop = await sqlite.freshDatabase()
+  await oddShop(shop.url)
+  const to = join(folder.path, 'shop')
+  await exported(shop.url, to)
+  expectRefusal(await run(['export', '--database', shop.url, to]), { status: 1, reason: /already exists/ })
+  const missing = `sqlite:${join(folder.path, 'missing.db')}`
+  const refused = await run(['export', '--database', missing, join(folder.path, 'other')])
+  expectRefusal(refused, { status: 1, reason: /missing\.db/ })
+  expect(readdirSync(folder.path)).toEqual(['shop'])
+})
+
+test('an export that is interrupted leaves nothing', async () => {
+  using folder: TemporaryFolder = temporaryFolder()
+  await using shop = await sqlite.freshDatabase()
+  await run(['seed', '--database', shop.url, '--products', '200000', '--reviews', '0'])
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const child = spawn(commandLine(['export', '--database', shop.url, join(folder.path, 'shop')], {}), {
+      ...surroundingsOf({}),
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
+    while (readdirSync(folder.path).length === 0) await Bun.sleep(5)
+    child.kill(signal)
+    await child.exited
+    expect(child.exitCode).toBe(signal === 'SIGINT' ? 130 : 143)
+    expect(existsSync(folder.path) && readdirSync(folder.path)).toEqual([])
+  }
+})

@@ -1,0 +1,99 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { basename, extname, join } from 'node:path'
+import type { CommandLine } from '../../config.ts'
+import { openExistingDatabase, type StoreDatabase } from '../../database/open.ts'
+import { database } from '../../database/settings.ts'
+import { type Progress, progress } from '../../terminal/progress.ts'
+import { mustBeNew, writeNew } from '../admin/new-file.ts'
+import { catalogMigrations } from '../migrations/index.ts'
+import type { Value } from '../storage/resource.ts'
+import { PASSWORD_MASK } from '../users/schema.ts'
+import { csvLine } from './csv.ts'
+import { type BulkFile, bulkFile } from './files.ts'
+import { postgresSnapshot } from './postgres.ts'
+import { BULK_RESOURCES } from './resources.ts'
+import { FORMATS, format, passwordHashes, resource } from './settings.ts'
+import type { Row, Snapshot } from './snapshot.ts'
+import { sqliteSnapshot } from './sqlite.ts'
+
+export async function exportTo(line: CommandLine): Promise<void> {
+  const [to = '-'] = line.operands
+  const isOne = to === '-' || FORMATS.some(name => extname(to).toLowerCase() === `.${name}`)
+  const files = isOne ? [bulkFile(to, line, 'ndjson')] : filesIn(to, line)
+  const showsHashes = line.value(passwordHashes)
+  if (to !== '-') mustBeNew(to)
+  await using store = await openExistingDatabase(line.value(database), [catalogMigrations])
+  await store.ready
+  const shown = progress()
+  await withSnapshot(store, async snapshot => {
+    const textsOf = (file: BulkFile) => exported(snapshot, file, showsHashes, shown)
+    if (to === '-') {
+      for (const file of files) await print(textsOf(file))
+      return
+    }
+    await writeNew(to, async partial => {
+      if (!isOne) mkdirSync(partial, { mode: 0o700 })
+      for (const file of files) await writeFile(isOne ? partial : join(partial, basename(file.path)), textsOf(file))
+    })
+  })
+  if (to !== '-') process.stdout.write(`${to} holds what was there when the export began\n`)
+}
+
+function filesIn(folder: string, line: CommandLine): BulkFile[] {
+  const told = line.value(resource)
+  const chosen = BULK_RESOURCES.filter(({ stored }) => told === null || stored.table === told)
+  const ending = line.value(format) ?? 'ndjson'
+  return chosen.map(one => ({ path: join(folder, `${one.stored.table}.${ending}`), resource: one, format: ending }))
+}
+
+function withSnapshot(store: StoreDatabase, work: (snapshot: Snapshot) => Promise<void>): Promise<void> {
+  return store.engine === 'sqlite' ? sqliteSnapshot(store, work) : postgresSnapshot(store, work)
+}
+
+/** The lines of a file, some at a time. */
+async function* exported(
+  snapshot: Snapshot,
+  { resource: { stored }, format: written }: BulkFile,
+  showsHashes: boolean,
+  shown: Progress,
+): AsyncGenerator<string> {
+  const total = await snapshot.count(stored)
+  const columns = ['id', ...Object.keys(stored.columns)]
+  const isHidden = (column: string) => column === 'password_hash' && !showsHashes
+  const names = columns.map(column => (isHidden(column) ? 'password' : column))
+  const valuesOf = (row: Row) => columns.map(column => (isHidden(column) ? PASSWORD_MASK : (row[column] ?? null)))
+  const lineOf = written === 'csv' ? csvLine : (values: readonly Value[]) => ndjsonLine(names, values)
+  if (written === 'csv') yield csvLine(names)
+  let done = 0
+  for await (const rows of snapshot.rows(stored)) {
+    let text = ''
+    for (const row of rows) text += lineOf(valuesOf(row))
+    yield text
+    done += rows.length
+    if (done < total) shown.report(stored.table, done, total)
+  }
+  shown.report(stored.table, done, total)
+}
+
+function ndjsonLine(names: readonly string[], values: readonly Value[]): string {
+  return `${JSON.stringify(Object.fromEntries(names.map((name, place) => [name, values[place]])))}\n`
+}
+
+/** Only the owner may read it, because it holds personal data. */
+async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {
+  const descriptor = openSync(path, 'wx', 0o600)
+  try {
+    for await (const text of texts) writeFileSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Until whoever reads it leaves, as `head` does when it has seen enough. */
+async function print(texts: AsyncIterable<string>): Promise<void> {
+  for await (const text of texts) {
+    const isTaken = await new Promise<boolean>(resolve => process.stdout.write(text, error => resolve(!error)))
+    if (!isTaken) return
+  }
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import type { CommandLine } from '../../config.ts'
+import { OperatorError, SettingError } from '../../operator-error.ts'
+import { csvLines } from './csv.ts'
+import { type Line, ndjsonLines } from './ndjson.ts'
+import { BULK_RESOURCES, type BulkResource } from './resources.ts'
+import { FORMATS, type Format, format, resource } from './settings.ts'
+
+/** A file that is named on the command line; `-` is standard input or output. */
+export interface BulkFile {
+  readonly path: string
+  readonly resource: BulkResource
+  readonly format: Format
+}
+
+/**
+ * What the flags say about a file, or else its name: `products.csv`, `shop/reviews-2.ndjson.gz`. The first word of the name is
+ * the resource.
+ */
+export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkFile {
+  const [, word = '', ending = ''] = /^([a-z]+)[^.]*\.?([a-z]*)/.exec(basename(path).toLowerCase()) ?? []
+  const told = line.value(resource) ?? word
+  const found = BULK_RESOURCES.find(({ stored }) => stored.table === told)
+  const written = line.value(format) ?? FORMATS.find(name => name === ending) ?? usual
+  if (!found) throw new SettingError(`${path}: use --resource to say what it contains`)
+  if (!written) throw new SettingError(`${path}: use --format to say how it is written`)
+  return { path, resource: found, format: written }
+}
+
+/** A file to import. */
+export class SourceFile {
+  readonly file: BulkFile
+  /** In bytes; infinite if it is unknown. */
+  readonly size: number
+  readonly #ignored: (columns: readonly string[]) => void
+  bytesRead = 0
+  /** Rows that were stored of it. */
+  stored = 0
+
+  constructor(file: BulkFile, ignored: (columns: readonly string[]) => void) {
+    this.file = file
+    this.#ignored = ignored
+    if (file.path !== '-' && !existsSync(file.path)) throw new OperatorError(`${file.path} does not exist`)
+    this.size = file.path === '-' ? Number.POSITIVE_INFINITY : Bun.file(file.path).size
+  }
+
+  async *lines(): AsyncGenerator<readonly Line[]> {
+    const { path, resource, format } = this.file
+    try {
+      const bytes = this.#bytes()
+      if (format === 'csv') yield* csvLines(bytes, { resource, ignored: this.#ignored })
+      else yield* ndjsonLines(bytes)
+    } catch (error) {
+      // An error with a code is one of the file's, or of its compression.
+      const isOfFile = error instanceof OperatorError || (error instanceof Error && 'code' in error)
+      throw isOfFile ? new OperatorError(`${path}: ${error.message}`) : error
+    }
+  }
+
+  #bytes(): AsyncIterable<Uint8Array> {
+    if (!this.file.path.endsWith('.gz')) return this.#read()
+    // The error of any of them is thrown where the last one is read.
+    return pipeline(this.#read, createGunzip(), () => {})
+  }
+
+  readonly #read = async function* (this: SourceFile): AsyncGenerator<Uint8Array> {
+    const { path } = this.file
+    for await (const chunk of (path === '-' ? Bun.stdin : Bun.file(path)).stream()) {
+      this.bytesRead += chunk.length
+      yield chunk
+    }
+  }.bind(this)
+}

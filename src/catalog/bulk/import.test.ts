@@ -1,0 +1,265 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { gzipSync } from 'bun'
+import { client } from '../../../test/harness/client.ts'
+import { ENGINES, sqlite } from '../../../test/harness/engines.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { run, runAtTerminal, startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
+
+setDefaultTimeout(60_000)
+
+const CATEGORY = '{"name":"Garden","description":"All for the garden"}\n'
+const PRODUCT = '{"name":"Spade","description":"Steel","price":34.5}\n'
+const USER = '{"name":"Ada Byron","email":"ada@mail.example","avatar":"/ada.png","password":"a secret"}\n'
+const REVIEW = '{"product_id":1,"user_id":1,"rating":4,"comment":"Digs well"}\n'
+
+interface Files {
+  readonly [name: string]: string | Uint8Array
+}
+
+/** Runs `stockroom import` on files with these contents. */
+async function imported(url: string, files: Files, flags: readonly string[] = []) {
+  using folder = temporaryFolder()
+  for (const [name, content] of Object.entries(files)) await Bun.write(join(folder.path, name), content)
+  return await run(['import', '--database', url, ...flags, ...Object.keys(files)], { folder: folder.path })
+}
+
+for (const engine of ENGINES) {
+  describe(`on ${engine.name}`, () => {
+    const count = async (url: string, table: string) =>
+      Number((await engine.read<{ count: number }>(url, `SELECT count(*) AS count FROM ${table}`))[0]?.count)
+
+    test('a file may refer to rows of another one, in whatever order they are named', async () => {
+      await using database = await engine.freshDatabase()
+      const files = {
+        'reviews.ndjson': REVIEW,
+        'users.ndjson': USER,
+        'products.ndjson': PRODUCT.replace('{', '{"category_id":1,'),
+        'categories.ndjson': CATEGORY,
+      }
+      expect(await imported(database.url, files)).toEqual({
+        status: 0,
+        output: 'Imported 1 categories, 1 products, 1 users, 1 reviews\n',
+        errors: 'categories.ndjson: 1\nproducts.ndjson: 1\nusers.ndjson: 1\nreviews.ndjson: 1\n',
+      })
+      await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+      const api = client(() => service.address)
+      expect((await api.get('/products/1/products')).body).toMatchObject([
+        { id: 1, name: 'Spade', price: 34.5, reviews: [{ id: 1, user_id: 1, comment: 'Digs well' }] },
+      ])
+    })
+
+    test('if lines are wrong, all of them are listed with what the API would say, and nothing is imported', async () => {
+      await using database = await engine.freshDatabase()
+      const withId = PRODUCT.replace('{', '{"id":1,')
+      const refused = await imported(database.url, {
+        'products.ndjson': `${withId}\n{"name":"ab","price":0}\n${PRODUCT}{"name":\n[]\n${withId}`,
+        'users.ndjson': USER,
+        'reviews.ndjson': `${REVIEW}${REVIEW.replace('"user_id":1', '"user_id":2')}${REVIEW.replace('4', '6')}`,
+      })
+      expect(refused.errors.split('\n')).toEqual([
+        'products.ndjson:3: name: String should have at least 3 characters',
+        'products.ndjson:3: description: Field required',
+        'products.ndjson:3: price: Input should be greater than 0',
+        'products.ndjson:5:9: JSON decode error',
+        'products.ndjson:6: Input should be a valid dictionary or object to extract fields from',
+        'products.ndjson:7: id: Value error, Product with this id exists already',
+        'products.ndjson: 2',
+        'users.ndjson: 1',
+        'reviews.ndjson:2: user_id: Value error, User not found',
+        'reviews.ndjson:3: rating: Input should be less than or equal to 5',
+        'reviews.ndjson: 1',
+        'stockroom: nothing was imported, because of 6 wrong lines',
+        '',
+      ])
+      expect(refused).toMatchObject({ status: 1, output: '' })
+      for (const table of ['products', 'users', 'reviews']) expect(await count(database.url, table)).toBe(0)
+    })
+
+    test('given ids are kept, and later ones follow the highest', async () => {
+      await using database = await engine.freshDatabase()
+      const withIds = [7, 40, 3].map(id => CATEGORY.replace('{', `{"id":${id},`)).join('')
+      expect(await imported(database.url, { 'categories.ndjson': withIds + CATEGORY })).toMatchObject({ status: 0 })
+      await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+      const api = client(() => service.address)
+      expect(await api.create('/categories/', JSON.parse(CATEGORY))).toBe(42)
+      expect((await imported(database.url, { 'categories.ndjson': CATEGORY })).status).toBe(0)
+      expect((await api.get('/categories/')).body).toMatchObject([3, 7, 40, 41, 42, 43].map(id => ({ id })))
+    })
+
+    test('a running service shows at once what was imported', async () => {
+      await using database = await engine.freshDatabase()
+      await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+      const api = client(() => service.address)
+      await imported(database.url, { 'products.ndjson': PRODUCT, 'users.ndjson': USER })
+      expect((await api.get('/products/1')).body).toMatchObject({ id: 1, reviews: [] })
+      await imported(database.url, { 'reviews.ndjson': REVIEW })
+      expect((await api.get('/products/1')).body).toMatchObject({ id: 1, reviews: [{ id: 1 }] })
+    })
+
+    test('many rows are stored, with every index of their table', async () => {
+      await using database = await engine.freshDatabase()
+      const schema = 'SELECT sql AS text FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name'
+      await imported(database.url, { 'products.ndjson': PRODUCT, 'users.ndjson': USER })
+      const indexes = engine === sqlite ? await engine.read(database.url, schema) : []
+      expect(await imported(database.url, { 'reviews.ndjson': REVIEW.repeat(30_000) })).toMatchObject({
+        status: 0,
+        output: 'Imported 30000 reviews\n',
+      })
+      expect(await imported(database.url, { 'reviews.ndjson': REVIEW.repeat(250) })).toMatchObject({ status: 0 })
+      if (engine === sqlite) expect(await engine.read(database.url, schema)).toEqual(indexes)
+      await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+      const api = client(() => service.address)
+      const { body } = await api.get('/reviews/products/1?skip=30248')
+      expect(body).toMatchObject([{ id: 30_249 }, { id: 30_250 }])
+    })
+
+    test('passwords are stored as hashes only; the mask stands for a password that nobody has', async () => {
+      await using database = await engine.freshDatabase()
+      const hash = await Bun.password.hash('old secret', { algorithm: 'bcrypt', cost: 4 })
+      const withHash = USER.replace('"password":"a secret"', `"password_hash":"${hash}"`)
+      const withMask = USER.replace('a secret', '**********')
+      expect(await imported(database.url, { 'users.ndjson': USER + withHash + withMask })).toMatchObject({ status: 0 })
+      const rows = await engine.read<{ hash: string }>(
+        database.url,
+        'SELECT password_hash AS hash FROM users ORDER BY id',
+      )
+      const [hashed = '', kept, unknown] = rows.map(row => row.hash)
+      expect(await Bun.password.verify('a secret', hashed)).toBe(true)
+      expect(kept).toBe(hash)
+      expect(unknown).toStartWith('$argon2id$')
+      expect(await engine.everything(database.url)).not.toContain('a secret')
+      const without = USER.replace(',"password":"a secret"', '')
+      expect((await imported(database.url, { 'users.ndjson': without })).errors).toStartWith(
+        'users.ndjson:1: password: Field required\n',
+      )
+      const plain = withHash.replace(hash, 'a secret')
+      expect((await imported(database.url, { 'users.ndjson': plain })).errors).toStartWith(
+        'users.ndjson:1: password_hash: Value error, not a hash of argon2 or bcrypt\n',
+      )
+    })
+  })
+}
+
+test('a deep page is right after rows with lower ids were imported', async () => {
+  await using database = await sqlite.freshDatabase()
+  const withIds = (first: number, end: number) =>
+    Array.from({ length: end - first }, (_, place) => CATEGORY.replace('{', `{"id":${first + place},`)).join('')
+  await imported(database.url, { 'categories.ndjson': withIds(20_000, 80_000) })
+  await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  const deep = () => api.get('/categories/?skip=59998')
+  expect((await deep()).body).toMatchObject([{ id: 79_998 }, { id: 79_999 }])
+  // The first deep page has made the service count.
+  const blocks = 'SELECT count(*) AS count FROM counted_blocks'
+  await until(async () => (await sqlite.read<{ count: number }>(database.url, blocks))[0]?.count === 3)
+  await imported(database.url, { 'categories.ndjson': withIds(17_000, 17_007) })
+  expect((await api.get('/categories/?skip=60005')).body).toMatchObject([{ id: 79_998 }, { id: 79_999 }])
+})
+
+test('CSV is read as spreadsheets write it', async () => {
+  const texts = [
+    'Name,description,price,category_id,id,sku\nSpade,"Steel, with an ""ash"" handle",34.50,,7,S1\nRake,"Two\nlines",1e2,,,\n',
+    '\ufeffname;description;price\r\nSpade;"Steel; strong";34,50\r\nRake;Grün;100\r\n',
+    '"name"\t"description"\t"price"\nSpade\tSteel\t34.5\n\nRake\tWood\t 100 ',
+  ]
+  for (const text of texts) {
+    await using database = await sqlite.freshDatabase()
+    expect(await imported(database.url, { 'products.csv': text }), text).toMatchObject({ status: 0 })
+    const rows = await sqlite.read(database.url, 'SELECT name, price, category_id FROM products ORDER BY price')
+    expect(rows, text).toEqual([
+      { name: 'Spade', price: 34.5, category_id: null },
+      { name: 'Rake', price: 100, category_id: null },
+    ])
+  }
+  await using database = await sqlite.freshDatabase()
+  const users = 'name,email,avatar,password,is_banned,is_verified\nAda Byron,ada@mail.example,,secret,TRUE,\n'
+  expect(await imported(database.url, { 'users.csv': users })).toMatchObject({ status: 0 })
+  expect(await sqlite.read(database.url, 'SELECT avatar, is_active, is_banned, is_verified FROM users')).toEqual([
+    { avatar: '', is_active: 1, is_banned: 1, is_verified: 0 },
+  ])
+})
+
+test('a wrong line of CSV is listed by the number of the line that it begins on', async () => {
+  await using database = await sqlite.freshDatabase()
+  const text =
+    'name,description,price,sku\r\nSpade,"Two\r\nlines",1\r\n\r\nRake,Wood,cheap\r\nHoe,Iron,,x\r\nAxe,Iron,1,x,y\r\n'
+  expect((await imported(database.url, { 'products.csv': text })).errors.split('\n')).toEqual([
+    'products.csv: ignored columns: sku',
+    'products.csv:5: price: Input should be a valid number',
+    'products.csv:6: price: Field required',
+    'products.csv:7: Value error, 5 fields, but the first line names 4',
+    'products.csv: 1',
+    'stockroom: nothing was imported, because of 3 wrong lines',
+    '',
+  ])
+})
+
+test('files that cannot be read as a whole are refused in one line', async () => {
+  await using database = await sqlite.freshDatabase()
+  const refusals: [Files, 1 | 2, RegExp, (readonly string[])?][] = [
+    [{ 'articles.csv': '' }, 2, /articles\.csv: use --resource/],
+    [{ 'products.txt': '' }, 2, /products\.txt: use --format/],
+    [{ 'products.csv': '' }, 2, /--format: "xml" is none of ndjson, csv/, ['--format', 'xml']],
+    [{ 'products.csv': 'name,price\nSpade,1\n' }, 1, /products\.csv: the first line .*lacks description/],
+    [{ 'products.csv': 'name,Name,description,price\n' }, 1, /two columns have the name "name"/],
+    [{ 'products.csv': 'name,description,price\n"Spade"s,Steel,1\n' }, 1, /products\.csv: .*line 2/],
+    [{ 'products.csv': 'name,description,price\n"Spade,Steel,1\n' }, 1, /products\.csv: .*[Qq]uote/],
+    [{ 'products.csv': Buffer.from('name,description,price\nGr\xfcn,Steel,1\n', 'latin1') }, 1, /not encoded in UTF-8/],
+    [{ 'products.ndjson.gz': PRODUCT }, 1, /products\.ndjson\.gz: /],
+  ]
+  for (const [files, status, reason, flags] of refusals) {
+    expectRefusal(await imported(database.url, files, flags), { status, reason }, String(reason))
+  }
+  expectRefusal(await run(['import', '--database', database.url]), { status: 2, reason: /at least one FILE/ })
+  const missing = await run(['import', '--database', database.url, '/nowhere/products.csv'])
+  expectRefusal(missing, { status: 1, reason: /\/nowhere\/products\.csv does not exist/ })
+})
+
+test('a file may be compressed, or come from standard input, and flags say what names do not', async () => {
+  await using database = await sqlite.freshDatabase()
+  const bytes = Buffer.from(PRODUCT)
+  expect(await imported(database.url, { 'products-2.ndjson.gz': gzipSync(bytes) })).toMatchObject({ status: 0 })
+  const flags = ['--resource', 'products', '--format', 'csv']
+  const text = 'name,description,price\nSpade,Steel,1\n'
+  expect(await imported(database.url, { 'articles.txt': text }, flags)).toMatchObject({ status: 0 })
+  const piped = await run(['import', '--database', database.url, ...flags, '-'], { input: text })
+  expect(piped).toMatchObject({ status: 0, output: 'Imported 1 products\n' })
+  expect(await sqlite.read(database.url, 'SELECT count(*) AS count FROM products')).toEqual([{ count: 3 }])
+})
+
+test('bytes that are not UTF-8, and a line that is too long, are wrong lines', async () => {
+  await using database = await sqlite.freshDatabase()
+  const long = `${PRODUCT.slice(0, -2)},"sku":"${'x'.repeat(3_000_000)}"}\n`
+  const latin = Buffer.from(PRODUCT.replace('Spade', 'Gr\xfcn'), 'latin1')
+  const file = Buffer.concat([Buffer.from(PRODUCT + long + PRODUCT), latin, Buffer.from(PRODUCT.trimEnd())])
+  expect((await imported(database.url, { 'products.ndjson': file })).errors.split('\n')).toEqual([
+    'products.ndjson:2: Value error, the line is longer than 1052672 bytes',
+    'products.ndjson:4:12: JSON decode error',
+    'products.ndjson: 3',
+    'stockroom: nothing was imported, because of 2 wrong lines',
+    '',
+  ])
+})
+
+test('a file of nothing but wrong lines is not read to its end', async () => {
+  await using database = await sqlite.freshDatabase()
+  const { errors } = await imported(database.url, { 'reviews.ndjson': '{}\n'.repeat(300_000) })
+  expect(errors).toContain('reviews.ndjson:1: product_id: Field required\n')
+  expect(errors).toEndWith('because of 1000 wrong lines or more; the rest was not read\n')
+  expect(errors.split('\n')).toHaveLength(4_002)
+})
+
+test('at a terminal, import draws a bar', async () => {
+  await using database = await sqlite.freshDatabase()
+  using folder = temporaryFolder()
+  await Bun.write(join(folder.path, 'products.ndjson'), PRODUCT.repeat(20_000))
+  const { status, screen } = await runAtTerminal(['import', '--database', database.url, 'products.ndjson'], {
+    folder: folder.path,
+  })
+  expect(status).toBe(0)
+  expect(screen).toMatch(/\rproducts\.ndjson █+░+ \d+\r/)
+  expect(screen).toMatch(/\rproducts\.ndjson █{30} 20000\r\n/)
+})

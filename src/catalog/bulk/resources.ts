@@ -1,0 +1,80 @@
+import type { z } from '@hono/zod-openapi'
+import { CategoryCreate } from '../categories/schema.ts'
+import { CATEGORIES } from '../categories/stored.ts'
+import type { NewRow, StoredRows } from '../loading/loader.ts'
+import { ProductCreate } from '../products/schema.ts'
+import { PRODUCTS } from '../products/stored.ts'
+import { ReviewCreate } from '../reviews/schema.ts'
+import { REVIEWS } from '../reviews/stored.ts'
+import type { ResourceName } from '../storage/resource.ts'
+import { PASSWORD_MASK, UserCreate } from '../users/schema.ts'
+import { USERS } from '../users/stored.ts'
+import { fault } from '../validation/errors.ts'
+import { integer, text } from '../validation/fields.ts'
+
+/** Leaves room for ids that are assigned later: all of them must stay below 2^53. */
+const GIVEN_ID_MAX = 2 ** 52
+
+const id = integer().min(1).max(GIVEN_ID_MAX).optional()
+
+/** What `Bun.password.verify` can verify. */
+const PASSWORD_HASH = /^\$(argon2(id|i|d)\$|2[aby]\$)/
+
+/** The API's `UserCreate`, with a hash in place of the password, or with the mask for a user who has no password yet. */
+const UserLine = UserCreate.extend({ id, password: text().optional(), password_hash: text().optional() }).superRefine(
+  ({ password, password_hash }, context) => {
+    if (password_hash === undefined) {
+      // Without an input, this says that the field is required.
+      if (password === undefined) context.addIssue({ ...fault.value('no password'), path: ['password'] })
+    } else if (!PASSWORD_HASH.test(password_hash)) {
+      context.addIssue({ ...fault.value('not a hash of argon2 or bcrypt'), path: ['password_hash'] })
+    }
+  },
+)
+
+/** How the lines of a file become rows, and rows lines. */
+export interface BulkResource {
+  readonly name: ResourceName
+  readonly stored: StoredRows
+  /** Checks a line as the API checks a body. */
+  readonly line: z.ZodType<NewRow>
+  /** The fields of a line. */
+  readonly fields: readonly string[]
+}
+
+/** Each comes after those that it refers to. */
+export const BULK_RESOURCES: readonly BulkResource[] = [
+  bulkResource(CATEGORIES, CategoryCreate.extend({ id })),
+  bulkResource(PRODUCTS, ProductCreate.extend({ id, category_id: integer().nullable().default(null) })),
+  bulkResource(USERS, UserLine),
+  bulkResource(REVIEWS, ReviewCreate.extend({ id })),
+]
+
+function bulkResource<Shape extends z.ZodRawShape>(
+  stored: StoredRows & { readonly name: ResourceName },
+  line: z.ZodType<NewRow> & z.ZodObject<Shape>,
+): BulkResource {
+  return { name: stored.name, stored, line, fields: Object.keys(line.shape) }
+}
+
+/** Replaces passwords by their hashes. `hash` is called for a few of them at once. */
+export async function withHashes(rows: readonly NewRow[], hash: (password: string) => Promise<string>) {
+  const hashed: NewRow[] = []
+  for (let start = 0; start < rows.length; start += HASHES_AT_ONCE) {
+    const some = rows.slice(start, start + HASHES_AT_ONCE)
+    hashed.push(...(await Promise.all(some.map(row => withHash(row, hash)))))
+  }
+  return hashed
+}
+
+const HASHES_AT_ONCE = 4
+
+async function withHash({ password, ...row }: NewRow, hash: (password: string) => Promise<string>): Promise<NewRow> {
+  if (typeof row.password_hash === 'string') return row
+  if (password !== PASSWORD_MASK) return { ...row, password_hash: await hash(String(password)) }
+  // Nobody knows this password, so no user can prove that it is theirs. To hash one for each would take hours.
+  unknownPassword ??= hash(crypto.randomUUID())
+  return { ...row, password_hash: await unknownPassword }
+}
+
+let unknownPassword: Promise<string> | undefined

@@ -1,0 +1,73 @@
+import type { Load, NewRow } from '../loading/loader.ts'
+import { fault, unreadableBody, type ValidationError, validationErrors } from '../validation/errors.ts'
+import type { Line } from './ndjson.ts'
+import { BULK_RESOURCES, type BulkResource, withHashes } from './resources.ts'
+
+/** A line that cannot be stored, and all that is wrong with it; `loc` begins with `body`. */
+export interface BadLine {
+  readonly number: number
+  readonly errors: readonly ValidationError[]
+}
+
+/** Rows of some lines, ready to be stored. */
+export interface Rows {
+  readonly rows: readonly NewRow[]
+  /** The line of each row. */
+  readonly numbers: readonly number[]
+  readonly bad: readonly BadLine[]
+}
+
+/** Checks lines as the API checks a body. */
+export async function rowsOf(
+  resource: BulkResource,
+  lines: readonly Line[],
+  hash: (password: string) => Promise<string>,
+): Promise<Rows> {
+  const rows: NewRow[] = []
+  const numbers: number[] = []
+  const bad: BadLine[] = []
+  for (const line of lines) {
+    const read = 'errors' in line ? line : rowOf(resource, line.value)
+    if ('errors' in read) bad.push({ number: line.number, errors: read.errors })
+    else {
+      rows.push(read.row)
+      numbers.push(line.number)
+    }
+  }
+  return { rows: resource.stored.table === 'users' ? await withHashes(rows, hash) : rows, numbers, bad }
+}
+
+type Read = { readonly row: NewRow } | { readonly errors: readonly ValidationError[] }
+
+function rowOf({ line }: BulkResource, value: unknown): Read {
+  if (value === null) return { errors: [unreadableBody.missing()] }
+  if (!isObject(value)) return { errors: [unreadableBody.notAnObject()] }
+  const read = line.safeParse(value)
+  return read.success ? { row: read.data } : { errors: validationErrors(read.error.issues, 'body', value) }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Stores rows. Returns their ids, and all lines that were not stored, in their order. */
+export async function storeRows(
+  load: Load,
+  resource: BulkResource,
+  { rows, numbers, bad }: Rows,
+): Promise<{ ids: readonly number[]; bad: readonly BadLine[] }> {
+  const { ids, refused } = await load.store(resource.stored, rows)
+  if (refused.size === 0) return { ids, bad }
+  const refusedLines = [...refused].map(([place, { column }]) => ({
+    number: numbers[place] ?? 0,
+    errors: [{ loc: ['body', column], ...fault.value(reasonOf(resource, column)).params }],
+  }))
+  return { ids, bad: [...bad, ...refusedLines].toSorted((one, other) => one.number - other.number) }
+}
+
+function reasonOf({ name, stored }: BulkResource, column: string): string {
+  const reference = stored.references.find(candidate => candidate.column === column)
+  if (!reference) return `${name} with this id exists already`
+  const owner = BULK_RESOURCES.find(candidate => candidate.stored.table === reference.table)
+  return `${owner?.name} not found`
+}

@@ -1,0 +1,32 @@
+import { type Setting, toggle } from '../../config.ts'
+import { SettingError } from '../../operator-error.ts'
+
+export const FORMATS = ['ndjson', 'csv'] as const
+export type Format = (typeof FORMATS)[number]
+
+const RESOURCES = ['categories', 'products', 'users', 'reviews'] as const
+
+export const resource = choice('resource', RESOURCES, 'what the files contain')
+export const format = choice('format', FORMATS, 'how they are written')
+
+export const keepGood = toggle(
+  'keep-good',
+  'store the good lines even if others are wrong, in steps; after an interruption, the same command goes on',
+)
+
+export const passwordHashes = toggle('password-hashes', "export the hashes of users' passwords, too")
+
+/** A flag that says what the name of a file does not say. */
+function choice<Name extends string>(flag: string, names: readonly Name[], meaning: string): Setting<Name | null> {
+  return {
+    flag,
+    placeholder: 'NAME',
+    fallback: '',
+    meaning: `${meaning}: ${names.join(', ')}; by default, their names say it`,
+    parse: text => {
+      const name = names.find(candidate => candidate === text) ?? null
+      if (name === null && text !== '') throw new SettingError(`${JSON.stringify(text)} is none of ${names.join(', ')}`)
+      return name
+    },
+  }
+}

@@ -33,7 +33,7 @@ export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): A
       clock,
       requestId: env.requestId,
     }
-    return eventStream(req.raw, env, signal => breedEvents({ ...options, signal }), clock)
+    return eventStream(env, signal => breedEvents({ ...options, signal }), clock)
   })
   breeds.get(OWN_LIST_PATH, context => context.json(ownList))
   addStaticFiles(breeds, FILES)

@@ -64,14 +64,14 @@ export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): vo
     const reqId = reqIdOf(context)
     if (context.env.isHead) {
       const isThere = (await answers.status(reqId)) !== null
-      return isThere ? eventStream(context.req.raw, context.env, noEvents) : promptNotFound()
+      return isThere ? eventStream(context.env, noEvents) : promptNotFound()
     }
     const client = addressKey(context.env.clientAddress)
     // Check this before the model is asked.
     context.env.streams.check(client)
     const answer = await answers.join(reqId, client)
     if (!answer) return promptNotFound()
-    return eventStream(context.req.raw, context.env, signal => answerEvents(answer, signal))
+    return eventStream(context.env, signal => answerEvents(answer, signal))
   })
 
   chat.post('/chat/:req_id/stop', async context => {

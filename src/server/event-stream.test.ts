@@ -198,8 +198,8 @@ test('one client may have only so many streams open at once, and others still ge
     ...LOOPBACK,
     streamsPerAddress: 3,
     trustedProxies: 1,
-    app: atRoot((request, scope) =>
-      eventStream(request, scope, async function* () {
+    app: atRoot((_, scope) =>
+      eventStream(scope, async function* () {
         yield { name: 'First', chunk: 'one' }
         await ending.opened
       }),

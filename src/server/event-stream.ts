@@ -44,13 +44,12 @@ const KEEP_ALIVE = ':\n\n'
  * streams.
  */
 export function eventStream(
-  request: Request,
   scope: RequestScope,
   events: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
   clock: Clock = systemClock,
 ): Response {
-  const coding = eventCoding(request.headers.get('Accept-Encoding'))
-  const stream = new EventStream(request, scope, () => eventCompressor(coding), events, clock)
+  const coding = eventCoding(scope.request.headers.get('Accept-Encoding'))
+  const stream = new EventStream(scope, () => eventCompressor(coding), events, clock)
   const body = new ReadableStream<Uint8Array>(
     { pull: controller => stream.pull(controller), cancel: () => stream.close() },
     { highWaterMark: 0 },
@@ -62,7 +61,6 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 
 /** Connects a source of events with one client, from the first pull until either of them ends it. */
 class EventStream {
-  readonly #request: Request
   readonly #scope: RequestScope
   readonly #clock: Clock
   readonly #openCompressor: () => EventCompressor
@@ -77,22 +75,20 @@ class EventStream {
   #cancelStallTimer = () => {}
 
   constructor(
-    request: Request,
     scope: RequestScope,
     openCompressor: () => EventCompressor,
     events: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
     clock: Clock,
   ) {
-    this.#request = request
     this.#scope = scope
     this.#clock = clock
     this.#openCompressor = openCompressor
     // The response to HEAD is never read, so its stream would never end.
     this.#counted = scope.isHead ? null : scope.streams.open(addressKey(scope.clientAddress))
     // The server closes idle connections, but a stream may be slow.
-    scope.server.timeout(request, 0)
+    scope.server.timeout(scope.request, 0)
     this.#source = events(this.#closing.signal)[Symbol.asyncIterator]()
-    request.signal.addEventListener('abort', () => this.close(), { once: true })
+    scope.request.signal.addEventListener('abort', () => this.close(), { once: true })
   }
 
   /** Called whenever the client has read everything so far. */
@@ -151,7 +147,7 @@ class EventStream {
     this.close()
     controller.close()
     // Time for the client to read the rest.
-    this.#scope.server.timeout(this.#request, STALLED_MS / 1_000)
+    this.#scope.server.timeout(this.#scope.request, STALLED_MS / 1_000)
   }
 
   #cutStalled(controller: Controller): void {
@@ -162,7 +158,7 @@ class EventStream {
   #cut(controller: Controller): void {
     this.close()
     // Otherwise the connection would stay open until the client reads again.
-    this.#scope.server.timeout(this.#request, CUT_SECONDS)
+    this.#scope.server.timeout(this.#scope.request, CUT_SECONDS)
     // Without an argument: the runtime would print the error.
     controller.error()
   }

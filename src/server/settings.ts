@@ -128,18 +128,10 @@ export const serverSettings = [allowedHosts, trustedProxies, connectionsMax, acc
 /** The settings of a server with event streams. */
 export const streamSettings = [streamsPerAddress]
 
-export interface ServerSettings {
-  readonly host: string
-  readonly port: number
-  readonly accessLog: boolean
-  readonly allowedHosts: readonly string[]
-  readonly trustedProxies: number
-  readonly connectionsMax: number
-  readonly streamsPerAddress: number
-}
+export type ServerSettings = ReturnType<typeof readServerSettings>
 
 /** Throws a `SettingError` that names the wrong setting. */
-export function readServerSettings(line: CommandLine, port: Setting<number>): ServerSettings {
+export function readServerSettings(line: CommandLine, port: Setting<number>) {
   return {
     host: line.value(host),
     port: line.value(port),

@@ -6,7 +6,7 @@ import { atRoot, LOOPBACK } from './loopback.ts'
 /** Serves one stream the way an app does. */
 export function serve(frames: (left: AbortSignal) => AsyncIterable<ServerSentEvent>, clock?: Clock) {
   return listen({
-    app: atRoot((request, scope) => eventStream(request, scope, frames, clock)),
+    app: atRoot((_, scope) => eventStream(scope, frames, clock)),
     ...LOOPBACK,
   })
 }

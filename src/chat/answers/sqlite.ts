@@ -12,10 +12,9 @@ import {
 } from './rows.ts'
 
 export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
-  const insert = database.prepare<[reqId: string, aliveAt: number, heardAt: number]>(`
-    INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, 'waiting', ?, ?) ON CONFLICT DO NOTHING`)
-  const insertStopped = database.prepare<[reqId: string, aliveAt: number, heardAt: number]>(`
-    INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, 'stopped', ?, ?) ON CONFLICT DO NOTHING`)
+  const insert = database.prepare<[reqId: string, state: 'waiting' | 'stopped', aliveAt: number, heardAt: number]>(
+    'INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  )
   const remove = database.prepare<[reqId: string]>("DELETE FROM answers WHERE req_id = ? AND state = 'waiting'")
   const select = database.prepare<[offset: number, reqId: string], AnswerRow>(
     'SELECT state, failure, substr(text, 1 + ?) AS text FROM answers WHERE req_id = ?',
@@ -41,7 +40,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     UPDATE answers SET state = 'interrupted' WHERE ${IN_PROGRESS} AND req_id = ? AND alive_at = CAST(? AS INTEGER)`)
 
   return {
-    claim: reqId => database.write(() => insert.run(reqId, Date.now(), Date.now()).changes === 1),
+    claim: reqId => database.write(() => insert.run(reqId, 'waiting', Date.now(), Date.now()).changes === 1),
     release: reqId =>
       database.write(() => {
         remove.run(reqId)
@@ -63,7 +62,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       }),
     requestStop: reqId =>
       database.write(() => {
-        if (insertStopped.run(reqId, Date.now(), Date.now()).changes === 0) requestStop.run(reqId)
+        if (insert.run(reqId, 'stopped', Date.now(), Date.now()).changes === 0) requestStop.run(reqId)
       }),
     reportListener: reqId =>
       database.write(() => {

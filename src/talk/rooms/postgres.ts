@@ -1,14 +1,6 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import { type Message, MODEL_SENDER, type RoomRepository } from './repository.ts'
-
-interface MessageRow {
-  readonly id: number
-  readonly sender: string
-  readonly text: string
-  readonly sent_at: number
-  readonly answer_to: number | null
-  readonly stopped: boolean
-}
+import { MODEL_SENDER, type RoomRepository } from './repository.ts'
+import { type MessageRow, messageOf } from './rows.ts'
 
 /** Times are milliseconds since 1970. */
 const COLUMNS = `
@@ -64,8 +56,4 @@ export function postgresRooms(database: PostgresDatabase): RoomRepository {
       await database.write('DELETE FROM messages WHERE room = $1::text', room)
     },
   }
-}
-
-function messageOf({ id, sender, text, sent_at, answer_to, stopped }: MessageRow): Message {
-  return { id, sender, text, sentAt: new Date(sent_at), answerTo: answer_to, stopped }
 }

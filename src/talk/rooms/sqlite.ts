@@ -1,14 +1,6 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { type Message, MODEL_SENDER, type RoomRepository } from './repository.ts'
-
-interface MessageRow {
-  readonly id: number
-  readonly sender: string
-  readonly text: string
-  readonly sent_at: number
-  readonly answer_to: number | null
-  readonly stopped: number
-}
+import { MODEL_SENDER, type RoomRepository } from './repository.ts'
+import { type MessageRow, messageOf } from './rows.ts'
 
 const COLUMNS = 'message.id, sender, text, sent_at, answer_to, stopped'
 const IN_ROOM = 'room = ?'
@@ -63,8 +55,4 @@ export function sqliteRooms(database: SqliteDatabase): RoomRepository {
         remove.run(room)
       }),
   }
-}
-
-function messageOf({ id, sender, text, sent_at, answer_to, stopped }: MessageRow): Message {
-  return { id, sender, text, sentAt: new Date(sent_at), answerTo: answer_to, stopped: stopped === 1 }
 }

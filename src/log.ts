@@ -1,7 +1,12 @@
 import { write } from 'node:fs'
-import { configureSync, getAnsiColorFormatter, type LogLevel, type Sink, type TextFormatter } from '@logtape/logtape'
+import { configureSync, getAnsiColorFormatter, getLogger, type LogLevel, type TextFormatter } from '@logtape/logtape'
+
+const requestLog = getLogger(['stockroom', 'request'])
 
 const STANDARD_ERROR = 2
+
+/** Text that is the same within a JSON string. */
+const JSON_PLAIN = /^[\w/.~%?&=-]*$/
 
 /** The pause before retrying to write into a full pipe that does not block. */
 const RETRY_MS = 20
@@ -20,11 +25,11 @@ const BACKLOG_MAX_CHARACTERS = 1_048_576
  */
 export function startLog(level: LogLevel, worker: number | null = null): void {
   const format = process.stderr.isTTY ? terminalLines(worker) : jsonLines(worker)
+  const write = lineWriter(worker === null ? Number.POSITIVE_INFINITY : SHARED_WRITE_MAX_BYTES)
+  writeRequest = process.stderr.isTTY || (level !== 'debug' && level !== 'info') ? null : requestLines(worker, write)
   configureSync({
     reset: true,
-    sinks: {
-      standardError: standardErrorSink(format, worker === null ? Number.POSITIVE_INFINITY : SHARED_WRITE_MAX_BYTES),
-    },
+    sinks: { standardError: record => write(() => format(record)) },
     loggers: [
       { category: 'stockroom', lowestLevel: level, sinks: ['standardError'] },
       { category: ['logtape', 'meta'], lowestLevel: 'error', sinks: ['standardError'] },
@@ -50,8 +55,62 @@ function terminalLines(worker: number | null): TextFormatter {
   return worker === null ? format : record => `[${worker}] ${format(record)}`
 }
 
+/** A line of the access log. */
+export interface RequestRecord {
+  /** Of characters that JSON does not escape, as is the client's address. */
+  readonly requestId: string
+  readonly client: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly durationMs: number
+}
+
+/** `null` if LogTape writes, or drops, the lines of the access log. */
+let writeRequest: ((record: RequestRecord) => void) | null = null
+
+/**
+ * Writes a line of the access log. At a terminal LogTape does that; otherwise the same text is put together here, which
+ * takes a fifth of the time.
+ */
+export function logRequest(record: RequestRecord): void {
+  if (writeRequest) {
+    writeRequest(record)
+    return
+  }
+  const { requestId, client, method, path, status, durationMs } = record
+  requestLog.info('{method} {path} {status}', {
+    request_id: requestId,
+    client,
+    method,
+    path,
+    status,
+    duration_ms: durationMs,
+  })
+}
+
+function requestLines(worker: number | null, write: LineWriter): (record: RequestRecord) => void {
+  const which = worker === null ? '' : `"worker":${worker},`
+  let now = 0
+  let beginning = ''
+  return ({ requestId, client, method, path, status, durationMs }) =>
+    write(() => {
+      const time = Date.now()
+      if (time !== now) {
+        now = time
+        beginning = `{"time":"${new Date(time).toISOString()}","level":"info",${which}"logger":"request","message":"`
+      }
+      const target = JSON_PLAIN.test(path) ? path : JSON.stringify(path).slice(1, -1)
+      const ids = `"request_id":"${requestId}","client":"${client}"`
+      const rest = `"method":"${method}","path":"${target}","status":${status},"duration_ms":${durationMs}`
+      return `${beginning}${method} ${target} ${status}",${ids},${rest}}\n`
+    })
+}
+
+type LineWriter = (line: () => string) => void
+
 /** Writes the lines of one event-loop turn together, and lines that arrive during a write in the next write. */
-function standardErrorSink(format: TextFormatter, writeMaxBytes: number): Sink {
+function lineWriter(writeMaxBytes: number): LineWriter {
   let queued = ''
   let dropped = 0
   let writing = false
@@ -67,7 +126,7 @@ function standardErrorSink(format: TextFormatter, writeMaxBytes: number): Sink {
     }
     writing = false
   }
-  return record => {
+  return line => {
     if (queued.length > BACKLOG_MAX_CHARACTERS) {
       dropped += 1
       return
@@ -76,7 +135,7 @@ function standardErrorSink(format: TextFormatter, writeMaxBytes: number): Sink {
       queued += `${JSON.stringify({ level: 'warning', message: 'log lines were dropped', dropped })}\n`
       dropped = 0
     }
-    queued += format(record)
+    queued += line()
     if (writing) return
     writing = true
     setImmediate(drain)

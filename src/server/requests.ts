@@ -1,13 +1,12 @@
-import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
+import { type Awaitable, whenThere } from '../awaitable.ts'
+import { logRequest } from '../log.ts'
 import { clientAddress } from './client-address.ts'
 import { ClientStreams } from './client-streams.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
 import type { MatchedRoute, RoutedRequest, SentTarget } from './request-target.ts'
-
-const log = getLogger(['stockroom', 'request'])
 
 /** What a handler may need in addition to the request itself. Apps get it as Hono's bindings. */
 export interface RequestScope {
@@ -28,7 +27,7 @@ export interface RequestScope {
 /** A server's routes. An app opens no port. */
 export type App = Hono<{ Bindings: RequestScope }>
 
-export type Fetch = (request: Request, scope: RequestScope) => Response | Promise<Response>
+export type Fetch = (request: Request, scope: RequestScope) => Awaitable<Response>
 
 /** A client's request id is used if it looks like this, because it goes into a header and the log. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:=+/@-]{1,128}$/
@@ -104,7 +103,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
     const handlers = direct?.get(target.route)
     const caching = cacheControl?.(target.route) ?? null
 
-    const handle = (request: Request, scope: Scope): Response | Promise<Response> => {
+    const handle = (request: Request, scope: Scope): Awaitable<Response> => {
       checkHost(request.headers.get('Host'))
       const handler = scope.matched.route === target.route ? handlers?.[request.method] : undefined
       if (handler) return handler(request, scope)
@@ -121,7 +120,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       return response
     }
 
-    const run = (request: Request, scope: Scope): Response | Promise<Response> => {
+    const run = (request: Request, scope: Scope): Awaitable<Response> => {
       const failed = (error: unknown) => finished(errorResponse(error, scope.requestId), scope)
       try {
         const response = handle(request, scope)
@@ -136,21 +135,22 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       return (request: RoutedRequest, server: Server<undefined>) =>
         run(request, new Scope(request, server, target.matched(request), shared))
     }
-    return async (request: RoutedRequest, server: Server<undefined>) => {
+    return (request: RoutedRequest, server: Server<undefined>) => {
       const started = performance.now()
       const scope = new Scope(request, server, target.matched(request), shared)
       // Read it now: it is unknown once the client has disconnected.
       const client = scope.clientAddress
-      const response = await run(request, scope)
-      log.info('{method} {path} {status}', {
-        request_id: scope.requestId,
-        client,
-        method: request.method,
-        path: loggedPath(target.loggedPath(request)),
-        status: response.status,
-        duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
+      return whenThere(run(request, scope), response => {
+        logRequest({
+          requestId: scope.requestId,
+          client,
+          method: request.method,
+          path: loggedPath(target.loggedPath(request)),
+          status: response.status,
+          durationMs: Math.round((performance.now() - started) * 1000) / 1000,
+        })
+        return response
       })
-      return response
     }
   }
 }

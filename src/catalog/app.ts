@@ -3,6 +3,7 @@ import { cors } from 'hono/cors'
 import { finishApp } from '../server/app.ts'
 import type { RequestScope, ServedApp } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
+import { addBulkCreation } from './bulk/creation.ts'
 import { addCategories } from './categories/routes.ts'
 import { addInterfaceDescription } from './openapi/routes.ts'
 import type { Catalog } from './operation.ts'
@@ -31,7 +32,9 @@ export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Se
   addCategories(catalog, repositories.categories)
   addProducts(catalog, repositories.products)
   addReviews(catalog, repositories.reviews)
-  addUsers(catalog, repositories.users, passwordHasher())
+  const hashPassword = passwordHasher()
+  addUsers(catalog, repositories.users, hashPassword)
+  addBulkCreation(catalog, repositories.loader, hashPassword)
   addInterfaceDescription(app)
   addSlashRedirects(app)
   finishApp(app, repositories.probe)

@@ -50,11 +50,13 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     return input instanceof Promise ? input.then(later => withinBodies(request, () => answer(later))) : answer(input)
   }
   const route = contract.url.replaceAll(/\{(\w+)\}/g, ':$1')
-  operations.set(route, { ...operations.get(route), [contract.method.toUpperCase()]: handle })
-  app.on(contract.method, route, context => handle(context.req.raw, context.env))
+  const method = contract.method.toUpperCase()
+  operations.set(route, { ...operations.get(route), [method]: handle })
+  // Whatever has taken the place of `handle` since.
+  app.on(method, route, context => (operations.get(route)?.[method] ?? handle)(context.req.raw, context.env))
 }
 
-function invalid(detail: readonly ValidationError[]): Response {
+export function invalid(detail: readonly ValidationError[]): Response {
   return new Response(JSON.stringify({ detail }), { status: 422, headers: { 'Content-Type': 'application/json' } })
 }
 

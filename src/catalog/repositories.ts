@@ -1,6 +1,8 @@
 import type { StoreDatabase } from '../database/open.ts'
 import { type CacheFigures, RepresentationCache } from './cache/cached.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
+import type { Loader } from './loading/loader.ts'
+import { loaderOf } from './loading/open.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { postgresTable } from './storage/postgres.ts'
@@ -16,6 +18,8 @@ export interface Repositories {
   readonly products: ResourceStore<ProductRow>
   readonly reviews: ResourceStore<ReviewRow>
   readonly users: ResourceStore<UserRow>
+  /** Creates many at once. */
+  readonly loader: Loader
   /** Whether there is no category, product or user. */
   readonly isEmpty: () => Promise<boolean>
   /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
@@ -41,6 +45,7 @@ export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Rep
     products,
     reviews,
     users,
+    loader: loaderOf(database, { isServing: true }),
     isEmpty: async () => {
       for (const { list } of [categories, products, users]) {
         const { items } = await list().read({ afterId: 0, untilId: Number.MAX_SAFE_INTEGER, skip: 0, limit: 1 })

@@ -21,6 +21,8 @@ let lastTurn = Promise.resolve()
 interface StreamedResponseOptions {
   /** The `Link` header. */
   readonly link?: string | undefined
+  /** JSON by default. */
+  readonly contentType?: string
   /** Called when nobody reads any further, however the response has ended. */
   readonly ended?: (() => void) | undefined
 }
@@ -32,7 +34,7 @@ interface StreamedResponseOptions {
 export function streamedResponse(
   texts: AsyncIterable<string>,
   { request, requestId, server }: RequestScope,
-  { link, ended }: StreamedResponseOptions,
+  { link, contentType = 'application/json', ended }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
@@ -42,7 +44,7 @@ export function streamedResponse(
     ended,
   })
   return new Response(body, {
-    headers: { 'Content-Type': 'application/json', ...(link !== undefined && { Link: link }) },
+    headers: { 'Content-Type': contentType, ...(link !== undefined && { Link: link }) },
   })
 }
 

@@ -41,7 +41,7 @@ export async function importFiles(line: CommandLine): Promise<void> {
   })
   await using database = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
   await database.ready
-  const work = new Import(files, loaderOf(database, { rebuildsIndexes: true }), shown)
+  const work = new Import(files, loaderOf(database, { isServing: false }), shown)
   await (isKept ? work.keepGood() : work.allOrNothing())
 }
 

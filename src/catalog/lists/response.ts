@@ -3,6 +3,7 @@ import type { RequestScope } from '../../server/requests.ts'
 import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
 import type { Chunk, ListEnd, ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
+import { isNdjson, NDJSON_TYPE } from '../validation/ndjson-type.ts'
 import { nextLink } from './link.ts'
 import type { PageQuery } from './page.ts'
 
@@ -24,13 +25,18 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
     const { items, more, isComplete, lastId, kept } = first
     const linkTo = (end: ListEnd) =>
       end.more && range.limit > 0 ? nextLink(scope.request.url, page, end.lastId) : undefined
-    const streamed = (end: ListEnd) =>
-      streamedResponse(listTexts(chunksFrom(listing, first, end.lastId)), scope, { link: linkTo(end) })
+    const isLines = isNdjson(scope.request.headers.get('Accept'))
+    const streamed = (end: ListEnd) => {
+      const chunks = chunksFrom(listing, first, end.lastId)
+      const link = linkTo(end)
+      if (!isLines) return streamedResponse(listTexts(chunks), scope, { link })
+      return streamedResponse(lineTexts(chunks), scope, { link, contentType: NDJSON_TYPE })
+    }
     const response = () => {
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = !more || (isComplete && range.limit <= CHUNK_ITEMS)
       if (!isWhole) return listing.end(range).then(streamed)
-      if (kept?.json === undefined && !isLight(items)) return streamed({ more, lastId })
+      if (isLines || (kept?.json === undefined && !isLight(items))) return streamed({ more, lastId })
       const { url } = scope.request
       const json = kept?.json ?? `[${joined(items)}]`
       const link = kept?.link?.url === url ? kept.link : { url, value: linkTo({ more, lastId }) }
@@ -88,4 +94,21 @@ async function* listTexts(chunks: AsyncIterable<readonly ListItem[]>): AsyncGene
     text = ''
   }
   yield `${text}]`
+}
+
+/** NDJSON: an item on each line, chunk by chunk. */
+async function* lineTexts(chunks: AsyncIterable<readonly ListItem[]>): AsyncGenerator<string> {
+  for await (const items of chunks) {
+    let text = ''
+    for (const { json, rest } of items) {
+      text += json
+      if (rest) {
+        yield text
+        yield* rest()
+        text = ''
+      }
+      text += '\n'
+    }
+    yield text
+  }
 }

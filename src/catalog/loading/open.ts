@@ -3,7 +3,7 @@ import type { Loader } from './loader.ts'
 import { postgresLoader } from './postgres.ts'
 import { sqliteLoader } from './sqlite.ts'
 
-/** `rebuildsIndexes` for a program that answers nobody while it loads. */
-export function loaderOf(database: StoreDatabase, options: { readonly rebuildsIndexes: boolean }): Loader {
-  return database.engine === 'sqlite' ? sqliteLoader(database, options) : postgresLoader(database)
+/** `isServing` if others wait for answers meanwhile: then it neither blocks the event loop nor waits for a lock for long. */
+export function loaderOf(database: StoreDatabase, { isServing }: { readonly isServing: boolean }): Loader {
+  return database.engine === 'sqlite' ? sqliteLoader(database, isServing) : postgresLoader(database, isServing)
 }

@@ -6,12 +6,16 @@ import type { Interrupted, Load, Loader, NewRow, Refusal, Stored, StoredRows } f
 /** Rows of one statement. */
 const ROWS_AT_ONCE = 5_000
 
-export function postgresLoader(database: PostgresDatabase): Loader {
+/** A server's wait for other imports, as long as SQLite's for other processes. */
+const SERVING_LOCK_MS = 10_000
+
+export function postgresLoader(database: PostgresDatabase, isServing: boolean): Loader {
   return {
     load: work =>
       database.bulk(async query => {
         // The rows may take their time to come.
         await query('SET LOCAL idle_in_transaction_session_timeout = 0')
+        if (isServing) await query(`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`)
         // Ids become visible in their order, so nobody else creates anything until the commit.
         await query(LOCK_ALL)
         return work(loadIn(query))

@@ -14,8 +14,7 @@ const ROWS_AT_ONCE = 100
 const REBUILD_ROWS = 10_000
 const REBUILD_SHARE = 0.4
 
-/** A server rebuilds no indexes: it could not answer meanwhile. */
-export function sqliteLoader(database: SqliteDatabase, { rebuildsIndexes }: { rebuildsIndexes: boolean }): Loader {
+export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Loader {
   return {
     load: work =>
       database.bulk('writing', async transaction => {
@@ -33,7 +32,7 @@ export function sqliteLoader(database: SqliteDatabase, { rebuildsIndexes }: { re
           store: async (resource, rows) => {
             // The event loop gets a turn after each call.
             await new Promise<void>(resolve => setImmediate(resolve))
-            return rowsOf(resource).store(rows, rebuildsIndexes)
+            return rowsOf(resource).store(rows, !isServing)
           },
           complete: async report => {
             const dropped = [...tables.values()].flatMap(rows => rows.droppedIndexes)
@@ -97,9 +96,9 @@ class SqliteRows {
     this.#keepsIndexesFor = Math.max(REBUILD_ROWS, this.#last * REBUILD_SHARE)
   }
 
-  store(rows: readonly NewRow[], rebuildsIndexes: boolean): Stored {
+  store(rows: readonly NewRow[], mayRebuild: boolean): Stored {
     this.#keepsIndexesFor -= rows.length
-    if (rebuildsIndexes && this.#keepsIndexesFor < 0 && this.droppedIndexes.length === 0) this.#dropIndexes()
+    if (mayRebuild && this.#keepsIndexesFor < 0 && this.droppedIndexes.length === 0) this.#dropIndexes()
     this.#forgetCounts(rows)
     const ids: number[] = []
     const refused = new Map<number, Refusal>()

@@ -31,7 +31,7 @@ export async function seed(line: CommandLine): Promise<void> {
   // One password that nobody knows, because hashing one for each of many users would take hours.
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()
-  const isLoaded = await loaderOf(store, { rebuildsIndexes: true }).load(async load => {
+  const isLoaded = await loaderOf(store, { isServing: false }).load(async load => {
     if (!(await load.isEmpty())) return false
     const storeAll = async (kind: keyof SampleSizes, resource: StoredRows, rows: Iterable<NewRow>) => {
       const ids: number[] = []

@@ -1,0 +1,137 @@
+import { BusyError } from '../../busy-error.ts'
+import { ByteBudget } from '../../byte-budget.ts'
+import { refuseEncodedBody } from '../../server/encoded-body.ts'
+import { HttpError } from '../../server/errors.ts'
+import type { RequestScope } from '../../server/requests.ts'
+import type { Loader } from '../loading/loader.ts'
+import { type Catalog, invalid } from '../operation.ts'
+import type { PasswordHasher } from '../users/password.ts'
+import { isNdjson } from '../validation/ndjson-type.ts'
+import { ndjsonLines } from './ndjson.ts'
+import { BULK_RESOURCES, type BulkResource } from './resources.ts'
+import { type BadLine, type Rows, rowsOf, storeRows } from './rows.ts'
+
+const BODY_MAX_BYTES = 8_388_608
+
+/** Limit on the bodies of all such requests in progress. */
+const BODIES_MAX_BYTES = 33_554_432
+
+/** An answer lists at most this many wrong lines. */
+const BAD_LINES_MAX = 1_000
+
+/** Hashing many passwords, or waiting for another import, may take this long. */
+const TIMEOUT_SECONDS = 120
+
+const bodies = new ByteBudget(BODIES_MAX_BYTES)
+
+/** Lets `POST` of NDJSON to a collection create a resource of each line, all or none. */
+export function addBulkCreation({ operations }: Catalog, loader: Loader, hashPassword: PasswordHasher): void {
+  for (const resource of BULK_RESOURCES) {
+    const route = `/${resource.stored.table}/`
+    const handlers = operations.get(route)
+    const createOne = handlers?.POST
+    if (!createOne) throw new Error(`no operation creates ${resource.stored.table}`)
+    operations.set(route, {
+      ...handlers,
+      POST: (request, scope) =>
+        isNdjson(request.headers.get('Content-Type'))
+          ? createAll(resource, { loader, hashPassword }, scope)
+          : createOne(request, scope),
+    })
+  }
+}
+
+interface Means {
+  readonly loader: Loader
+  readonly hashPassword: PasswordHasher
+}
+
+async function createAll(
+  resource: BulkResource,
+  { loader, hashPassword }: Means,
+  { request, server }: RequestScope,
+): Promise<Response> {
+  refuseEncodedBody(request.headers)
+  if (Number(request.headers.get('Content-Length') ?? 0) > BODY_MAX_BYTES) throw tooLarge()
+  if (bodies.isSpent) throw new BusyError('Too many large requests are under way')
+  server.timeout(request, TIMEOUT_SECONDS)
+  const body = new CountedBody(request)
+  try {
+    const read: Rows[] = []
+    for await (const lines of ndjsonLines(body.chunks())) {
+      read.push(await rowsOf(resource, lines, password => hashPassword(password, request.signal)))
+    }
+    const bad = read.flatMap(rows => rows.bad)
+    if (bad.length > 0) return refused(bad)
+    return Response.json(await stored(loader, resource, read))
+  } catch (error) {
+    if (error instanceof WrongLinesError) return refused(error.lines)
+    throw error
+  } finally {
+    body.release()
+  }
+}
+
+/** Counts a body in the budget while it arrives. */
+class CountedBody {
+  readonly #request: Request
+  #bytes = 0
+
+  constructor(request: Request) {
+    this.#request = request
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of this.#request.body ?? []) {
+      this.#bytes += chunk.length
+      bodies.hold(chunk.length)
+      if (this.#bytes > BODY_MAX_BYTES) throw tooLarge()
+      yield chunk
+    }
+  }
+
+  release(): void {
+    bodies.release(this.#bytes)
+  }
+}
+
+/** Rolls the transaction back. */
+class WrongLinesError extends Error {
+  override name = 'WrongLinesError'
+  readonly lines: readonly BadLine[]
+
+  constructor(lines: readonly BadLine[]) {
+    super('lines are wrong')
+    this.lines = lines
+  }
+}
+
+function stored(loader: Loader, resource: BulkResource, read: readonly Rows[]) {
+  return loader.load(async load => {
+    const ids: number[] = []
+    const bad: BadLine[] = []
+    for (const rows of read) {
+      const some = await storeRows(load, resource, rows)
+      for (const id of some.ids) ids.push(id)
+      bad.push(...some.bad)
+    }
+    if (bad.length > 0) throw new WrongLinesError(bad)
+    await load.complete()
+    return { created: ids.length, ids }
+  })
+}
+
+/** As for a single resource, with the number of the line in front of the field. */
+function refused(bad: readonly BadLine[]): Response {
+  return invalid(
+    bad
+      .slice(0, BAD_LINES_MAX)
+      .flatMap(({ number, errors }) =>
+        errors.map(({ loc: [source = 'body', ...place], ...error }) => ({ loc: [source, number, ...place], ...error })),
+      ),
+  )
+}
+
+function tooLarge(): HttpError {
+  return new HttpError(413, `The body is larger than ${BODY_MAX_BYTES} bytes`)
+}

@@ -1,0 +1,153 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { z } from 'zod'
+import { createCategories, nextOf, reviewedProduct } from '../../../test/harness/catalog/list-pages.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
+
+setDefaultTimeout(60_000)
+
+const NDJSON = 'application/x-ndjson'
+
+const LISTS = [
+  '/categories/',
+  '/products/',
+  '/users/',
+  '/reviews/',
+  '/products/1/products',
+  '/reviews/products/1',
+  '/reviews/users/1',
+  '/reviews/products/1/users/1',
+]
+
+async function startShop(engine: Engine, flags: readonly string[] = []) {
+  const database = await engine.freshDatabase()
+  const service = await startService(database.url, { flags: ['--access-log', 'off', ...flags] })
+  return {
+    url: database.url,
+    api: client(() => service.address),
+    service,
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function post(api: Client, path: string, lines: readonly unknown[], type = NDJSON) {
+  const body = lines.map(line => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
+  return api.send(path, { method: 'POST', body, headers: { 'Content-Type': type } })
+}
+
+for (const engine of ENGINES) {
+  describe(`on ${engine.name}`, () => {
+    test('each list comes as NDJSON, with the same items and the same link to the next page', async () => {
+      await using shop = await startShop(engine)
+      const { api } = shop
+      await createCategories(api, 250)
+      await reviewedProduct(api, 3)
+      await api.create('/products/1/products', sample.product)
+      for (const path of [...LISTS, '/categories/?limit=2', '/categories/?limit=240', '/users/?skip=5']) {
+        const json = await api.get(path)
+        const lines = await api.get(path, { Accept: `${NDJSON}, application/json;q=0.5` })
+        expect(lines.headers.get('Content-Type'), path).toBe(NDJSON)
+        const text = z.string().parse(lines.body)
+        expect(text, path).toEndWith(text === '' ? '' : '\n')
+        const items = text.split('\n').slice(0, -1)
+        expect(
+          items.map(item => JSON.parse(item)),
+          path,
+        ).toEqual(z.array(z.unknown()).parse(json.body))
+        expect(nextOf(lines), path).toBe(nextOf(json))
+      }
+      const absent = await api.get('/reviews/products/99', { Accept: NDJSON })
+      expect(absent).toMatchObject({ status: 404, body: { detail: 'Product not found' } })
+      expect((await api.get('/categories/1', { Accept: NDJSON })).body).toMatchObject({ id: 1 })
+    })
+
+    test('NDJSON that is posted to a collection creates a resource of each line', async () => {
+      await using shop = await startShop(engine)
+      const { api } = shop
+      expect((await api.get('/categories/')).body).toEqual([])
+      const categories = await post(api, '/categories/', [sample.category, '', { ...sample.category, id: 9 }])
+      expect(categories).toMatchObject({ status: 200, body: { created: 2, ids: [expect.any(Number), 9] } })
+      const products = Array.from({ length: 250 }, () => ({ ...sample.product, category_id: 9 }))
+      const { body } = await post(api, '/products/', products, `${NDJSON}; charset=utf-8`)
+      const ids = Array.from({ length: 250 }, (_, place) => place + 1)
+      expect(body).toEqual({ created: 250, ids })
+      expect((await api.get('/products/9/products')).body).toMatchObject(ids.map(id => ({ id, name: 'Spade' })))
+      expect((await post(api, '/users/', [sample.user, { ...sample.user, password: '**********' }])).body).toEqual({
+        created: 2,
+        ids: [1, 2],
+      })
+      expect((await api.get('/products/1')).body).toMatchObject({ reviews: [] })
+      await post(api, '/reviews/', [sample.review(1, 1), sample.review(1, 2)])
+      expect((await api.get('/products/1')).body).toMatchObject({ reviews: [{ user_id: 1 }, { user_id: 2 }] })
+      expect(await engine.everything(shop.url)).not.toContain(sample.user.password)
+    })
+
+    test('if a line is wrong, nothing is created, and the answer names all wrong lines', async () => {
+      await using shop = await startShop(engine)
+      const { api } = shop
+      const { productId } = await reviewedProduct(api, 0)
+      const lines = [sample.review(1, 1), '', { rating: 9 }, '{"rating":', '[]']
+      expect(await post(api, '/reviews/', lines)).toMatchObject({
+        status: 422,
+        body: {
+          detail: [
+            { loc: ['body', 3, 'product_id'], type: 'missing', msg: 'Field required' },
+            { loc: ['body', 3, 'user_id'], type: 'missing', msg: 'Field required' },
+            {
+              loc: ['body', 3, 'rating'],
+              type: 'less_than_equal',
+              msg: 'Input should be less than or equal to 5',
+            },
+            { loc: ['body', 3, 'comment'], type: 'missing', msg: 'Field required' },
+            { loc: ['body', 4, 10], type: 'json_invalid', msg: 'JSON decode error' },
+            {
+              loc: ['body', 5],
+              type: 'model_attributes_type',
+              msg: 'Input should be a valid dictionary or object to extract fields from',
+            },
+          ],
+        },
+      })
+      const unknown = [sample.review(productId, 1), sample.review(productId, 7), { ...sample.review(9, 1), id: 5 }]
+      expect((await post(api, '/reviews/', unknown)).body).toEqual({
+        detail: [
+          { loc: ['body', 2, 'user_id'], type: 'value_error', msg: 'Value error, User not found' },
+          { loc: ['body', 3, 'product_id'], type: 'value_error', msg: 'Value error, Product not found' },
+        ],
+      })
+      expect((await api.get('/reviews/')).body).toEqual([])
+      expect(await api.create('/reviews/', sample.review(1, 1))).toBeGreaterThan(0)
+    })
+  })
+}
+
+test('a body of NDJSON that is too long, or encoded, is refused', async () => {
+  await using shop = await startShop(sqlite)
+  const { api } = shop
+  const line = JSON.stringify({ ...sample.product, description: 'x'.repeat(1_000_000) })
+  expect((await post(api, '/products/', Array(8).fill(line))).body).toMatchObject({ created: 8 })
+  expect(await post(api, '/products/', Array(9).fill(line))).toMatchObject({
+    status: 413,
+    body: { detail: 'The body is larger than 8388608 bytes' },
+  })
+  const chunked = new ReadableStream({
+    pull: controller => controller.enqueue(new TextEncoder().encode(`${line}\n`)),
+  })
+  const headers = { 'Content-Type': NDJSON }
+  expect((await api.send('/products/', { method: 'POST', body: chunked, headers })).status).toBe(413)
+  const encoded = { method: 'POST', body: Bun.gzipSync(line), headers: { ...headers, 'Content-Encoding': 'gzip' } }
+  expect((await api.send('/products/', encoded)).status).toBe(415)
+  expect(await post(api, '/products/', [])).toMatchObject({ status: 200, body: { created: 0, ids: [] } })
+  const wrong = await post(api, '/products/', Array(5_000).fill('[]'))
+  expect(z.object({ detail: z.array(z.unknown()) }).parse(wrong.body).detail).toHaveLength(1_000)
+})
+
+test('pages of other origins may post NDJSON, too', async () => {
+  await using shop = await startShop(sqlite, ['--cors-origins', '*'])
+  expect(await post(shop.api, '/products/', [sample.product])).toMatchObject({ status: 200, body: { created: 1 } })
+})

@@ -12,9 +12,12 @@ const LARGE_BODIES_MAX_BYTES = 67_108_864
 const bodies = new ByteBudget(LARGE_BODIES_MAX_BYTES)
 
 /** Answers a request whose body has been read. Rejects with a `BusyError` if it is large and the limit is reached. */
-export async function withinBodies(request: Request, answer: () => Awaitable<Response>): Promise<Response> {
+export function withinBodies(request: Request, answer: () => Awaitable<Response>): Awaitable<Response> {
   const bytes = Number(request.headers.get('Content-Length') ?? BODY_MAX_BYTES)
-  if (bytes <= LARGE_BODY_BYTES) return answer()
+  return bytes <= LARGE_BODY_BYTES ? answer() : holding(bytes, answer)
+}
+
+async function holding(bytes: number, answer: () => Awaitable<Response>): Promise<Response> {
   if (bodies.isSpent) throw new BusyError('Too many large requests are under way')
   bodies.hold(bytes)
   try {

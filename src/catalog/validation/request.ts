@@ -42,9 +42,10 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
     const path = readFields(inputs.path, pathFields(pathParameters), 'path')
     const query = readFields(inputs.query, hasQuery ? queryFields(request.url) : {}, 'query')
     if (!hasBody) return together(path, query, readFields(inputs.body, undefined, 'body'))
-    return bodyFields(request).then(body =>
-      together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body')),
-    )
+    return bodyBytes(request).then(bytes => {
+      const body = bodyFields(bytes, request.headers.get('Content-Type'))
+      return together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body'))
+    })
   }
 }
 
@@ -97,10 +98,9 @@ function plainParameters(query: string): [name: string, value: string][] {
   return parameters
 }
 
-async function bodyFields(request: Request): Promise<Read<Record<string, unknown>>> {
-  const bytes = await bodyBytes(request)
+function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Record<string, unknown>> {
   if (bytes.length === 0) return { errors: [unreadableBody.missing()] }
-  if (!isJsonContentType(request.headers.get('Content-Type'))) return { errors: [unreadableBody.notAnObject()] }
+  if (!isJsonContentType(contentType)) return { errors: [unreadableBody.notAnObject()] }
   const json = readJson(bytes)
   if ('errorOffset' in json) return { errors: [unreadableBody.notJson(json.errorOffset)] }
   if (json.value === null) return { errors: [unreadableBody.missing()] }
@@ -110,6 +110,7 @@ async function bodyFields(request: Request): Promise<Read<Record<string, unknown
 
 /** `application/json`, or a type with the suffix `+json` (RFC 6839). */
 function isJsonContentType(contentType: string | null): boolean {
+  if (contentType === 'application/json') return true
   return contentType !== null && /^application\/([^\s;/]+\+)?json[ \t]*(;|$)/i.test(contentType.trim())
 }
 
@@ -122,13 +123,15 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * it gets too long. `hono/body-limit` is not used, because it opens a stream on every body, even with a declared length, and
  * makes a new request if there is none.
  */
-async function bodyBytes(request: Request): Promise<Uint8Array> {
+function bodyBytes(request: Request): Promise<Uint8Array> {
   refuseEncodedBody(request.headers)
   const declared = request.headers.get('Content-Length')
-  if (declared !== null) {
-    if (Number(declared) > BODY_MAX_BYTES) throw tooLarge()
-    return request.bytes()
-  }
+  if (declared === null) return undeclaredBytes(request)
+  if (Number(declared) > BODY_MAX_BYTES) throw tooLarge()
+  return request.bytes()
+}
+
+async function undeclaredBytes(request: Request): Promise<Uint8Array> {
   if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0

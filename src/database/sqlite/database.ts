@@ -44,6 +44,8 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: ChangeListener[] = []
   #reading = false
+  /** Whether there were reads since the last group of writes. */
+  #wasRead = false
 
   constructor(path: string, connection: Database) {
     this.#path = path
@@ -57,7 +59,12 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#log = new ChangeLog(connection, this.#commits)
     this.#condition = new Condition(connection, path)
     this.#writes = new GroupCommit(connection, this.#condition, {
-      begins: () => this.#endSnapshot(),
+      begins: () => {
+        this.#endSnapshot()
+        const wasRead = this.#wasRead
+        this.#wasRead = false
+        return wasRead
+      },
       begun: () => {
         this.#checkForCommits()
         this.#readLog()
@@ -84,6 +91,7 @@ export class SqliteDatabase implements AsyncDisposable {
    */
   snapshot<Result>(read: () => Result): Result {
     try {
+      this.#wasRead = true
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()
       if (!this.#reading) this.#beginSnapshot()
@@ -101,6 +109,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * one system call if nobody has committed.
    */
   current<Result>(look: () => Result): Result {
+    this.#wasRead = true
     this.#checkForCommits()
     this.#condition.mustHaveBeenInPlace()
     if (!this.#log.isRead) this.snapshot(() => {})
@@ -115,8 +124,8 @@ export class SqliteDatabase implements AsyncDisposable {
   /**
    * Runs `work` in a transaction and resolves when the commit is durable. `work` adds its changes to `changes`.
    *
-   * Group commit: all waiting writes share one transaction and one fsync. Each has its own savepoint, so one that throws is
-   * rolled back and rejected by itself. Rejects with a `DatabaseUnavailableError` if the file stays locked or the disk is full.
+   * Group commit: all waiting writes share one transaction and one fsync. One that throws is rolled back and rejected by itself.
+   * `work` may be called again. Rejects with a `DatabaseUnavailableError` if the file stays locked or the disk is full.
    */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     return this.#writes.write(work)

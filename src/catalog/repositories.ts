@@ -48,7 +48,7 @@ export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Rep
     loader: loaderOf(database, { isServing: true }),
     isEmpty: async () => {
       for (const { list } of [categories, products, users]) {
-        const { items } = await list().read({ afterId: 0, untilId: Number.MAX_SAFE_INTEGER, skip: 0, limit: 1 })
+        const { items } = await list().read({ afterId: 0, skip: 0, limit: 1 })
         if (items.length > 0) return false
       }
       return true

@@ -17,7 +17,6 @@ const CHUNK_ITEMS = 200
 export function listResponse(listing: Listing, page: PageQuery, scope: RequestScope): Awaitable<Response> {
   const range: Range = {
     afterId: page.after_id ?? 0,
-    untilId: Number.MAX_SAFE_INTEGER,
     skip: page.skip,
     limit: page.limit,
   }
@@ -63,11 +62,13 @@ async function* chunksFrom(
   first: Chunk<ListItem>,
   untilId: number,
 ): AsyncGenerator<readonly ListItem[]> {
-  let chunk = first
-  for (;;) {
-    if (chunk.items.length > 0) yield chunk.items
-    if (chunk.lastId === 0 || chunk.lastId >= untilId) return
-    chunk = await listing.read({ afterId: chunk.lastId, untilId, skip: 0, limit: CHUNK_ITEMS })
+  if (first.items.length > 0) yield first.items
+  let lastId = first.lastId
+  while (lastId !== 0 && lastId < untilId) {
+    const items = await listing.scan(lastId, untilId)
+    if (items.length === 0) return
+    yield items
+    lastId = items.at(-1)?.id ?? untilId
   }
 }
 

@@ -9,12 +9,13 @@ import type { ResourceName } from './resource.ts'
  */
 export const CHUNK_WEIGHT_MAX = 1_048_576
 
+/** Limit on the weight of the items of a long list read at a time on SQLite, unless a single one is heavier. */
+export const SCAN_WEIGHT_MAX = 131_072
+
 /** A part of a listing, in ascending order of id. */
 export interface Range {
   /** Only ids greater than this. */
   readonly afterId: number
-  /** Only ids up to this one. */
-  readonly untilId: number
   /** Number of items to skip first, without reading them. */
   readonly skip: number
   readonly limit: number
@@ -53,6 +54,11 @@ export interface ListEnd {
 /** All items of a collection or of a part of it, such as one product's reviews. It is read in pieces. */
 export interface Listing {
   read(range: Range): Awaitable<Chunk<ListItem>>
+  /**
+   * Reads on in a long list: the first items after `afterId`, up to `untilId`; none if there are no more. It uses no cache, and
+   * leaves nothing in one.
+   */
+  scan(afterId: number, untilId: number): Awaitable<readonly ListItem[]>
   /** Finds the end of a list of up to `limit` items without reading them. */
   end(range: Range): Promise<ListEnd>
   /** For an empty listing: the parent if it does not exist, else `null`. */

@@ -16,7 +16,10 @@ import { postgresWrites } from './postgres-writes.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
 import type { FlatRow } from './shape.ts'
-import type { Absent, Found, Keep, ResourceTable, Scope } from './store.ts'
+import type { Absent, Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from './store.ts'
+
+/** Resources of a long list that are read at a time, unless they are heavy. */
+const SCAN_ITEMS = 200
 
 /** A resource's own row, or one of its items with the resource's id as `owner_id`. */
 type PageRow = FlatRow & { readonly owner_id: number | null; readonly state: string | null }
@@ -62,30 +65,49 @@ export function postgresTable<Row extends Values>(
     return inputs.map(({ id }) => byId.get(id) ?? (firstLeftOut !== null && id >= firstLeftOut ? 'too heavy' : null))
   })
 
+  const read = async ({ ids }: IdPage, keep?: Keep): Promise<Read> => {
+    const page = (await readPage(ids, keep)) ?? (await readWeighed(ids, keep))
+    if (page.firstLeftOut === null) return { found: page.found, count: ids.length }
+    const count = ids.indexOf(page.firstLeftOut)
+    if (count > 0) return { found: page.found, count }
+    const heavy = await readOne(page.firstLeftOut)
+    return { found: heavy ? [heavy] : [], count: 1 }
+  }
+
+  const page = async (
+    scope: Scope<Row>,
+    { afterId, skip, limit }: IdRange,
+    seen?: (ids: readonly number[]) => void,
+  ) => {
+    const { condition, parameters } = conditionOf(scope)
+    const [page] = await database.read<{ ids: string | null; state: string | null }>(
+      `SELECT string_agg(id::text, ',' ORDER BY id) AS ids, ${database.changes.state} AS state FROM (
+        SELECT id FROM ${table} WHERE id > $1::bigint AND ${condition} ORDER BY id LIMIT $2::bigint OFFSET $3::bigint
+      ) AS page`,
+      ...[afterId, limit, skip, ...parameters],
+    )
+    const ids = page?.ids ? page.ids.split(',').map(Number) : []
+    if (database.changes.observe(page?.state ?? null)) seen?.(ids)
+    return { ids, cached: [] }
+  }
+
   return {
     find: async (id, keep) => {
       const found = await batch.add({ id, keep })
       return found === 'too heavy' ? readOne(id) : found
     },
-    read: async ({ ids }, keep) => {
-      const page = (await readPage(ids, keep)) ?? (await readWeighed(ids, keep))
-      if (page.firstLeftOut === null) return { found: page.found, count: ids.length }
-      const count = ids.indexOf(page.firstLeftOut)
-      if (count > 0) return { found: page.found, count }
-      const heavy = await readOne(page.firstLeftOut)
-      return { found: heavy ? [heavy] : [], count: 1 }
-    },
-    page: async (scope, { afterId, skip, limit }, seen) => {
-      const { condition, parameters } = conditionOf(scope)
-      const [page] = await database.read<{ ids: string | null; state: string | null }>(
-        `SELECT string_agg(id::text, ',' ORDER BY id) AS ids, ${database.changes.state} AS state FROM (
-          SELECT id FROM ${table} WHERE id > $1::bigint AND ${condition} ORDER BY id LIMIT $2::bigint OFFSET $3::bigint
-        ) AS page`,
-        ...[afterId, limit, skip, ...parameters],
-      )
-      const ids = page?.ids ? page.ids.split(',').map(Number) : []
-      if (database.changes.observe(page?.state ?? null)) seen?.(ids)
-      return { ids, cached: [] }
+    read,
+    page,
+    scan: async (scope, afterId, untilId) => {
+      for (let from = afterId; ; ) {
+        const { ids } = await page(scope, { afterId: from, skip: 0, limit: SCAN_ITEMS })
+        const wanted = ids.filter(id => id <= untilId)
+        if (wanted.length === 0) return []
+        const { found, count } = await read({ ids: wanted, cached: [] })
+        if (found.length > 0) return found
+        // All that was looked for has been deleted meanwhile.
+        from = wanted[count - 1] ?? untilId
+      }
     },
     lastId: async scope => {
       const { condition, parameters } = conditionOf(scope)

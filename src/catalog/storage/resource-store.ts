@@ -29,17 +29,19 @@ export function resourceStore<Row extends Values>(
   }
 }
 
-function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row>): Pick<Listing, 'read' | 'end'> {
-  const read = ({ afterId, untilId, skip, limit }: Range) =>
+function listing<Row extends Values>(
+  table: ResourceTable<Row>,
+  scope: Scope<Row>,
+): Pick<Listing, 'read' | 'scan' | 'end'> {
+  const read = ({ afterId, skip, limit }: Range) =>
     whenThere(table.page(scope, { afterId, skip, limit: limit + 1 }), page => {
       const { ids, cached, kept } = page
-      const follows = untilId === Number.MAX_SAFE_INTEGER ? ids.length : ids.filter(id => id <= untilId).length
-      const end = Math.min(follows, limit)
+      const end = Math.min(ids.length, limit)
       const chunk = (items: readonly Found[], start: number): Awaitable<Chunk<Found>> => {
         // If all of these have been deleted in the meantime, the list continues with the next ones.
         if (items.length > 0 || start >= end) {
           const isComplete = start === end
-          return { items, more: !isComplete || follows > limit, isComplete, lastId: ids[start - 1] ?? 0, kept }
+          return { items, more: !isComplete || ids.length > limit, isComplete, lastId: ids[start - 1] ?? 0, kept }
         }
         const isWhole = start === 0 && end === ids.length
         const wanted = isWhole ? page : { ids: ids.slice(start, end), cached: cached.slice(start, end) }
@@ -58,5 +60,5 @@ function listing<Row extends Values>(table: ResourceTable<Row>, scope: Scope<Row
     return { lastId, more: next !== undefined }
   }
 
-  return { read, end }
+  return { read, scan: (afterId, untilId) => table.scan(scope, afterId, untilId), end }
 }

@@ -7,6 +7,7 @@ import type { Reference, StoredResource, Value, Values } from './resource.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from './shape.ts'
 import { SqlitePositions } from './sqlite-positions.ts'
 import { column, sqliteReader } from './sqlite-reader.ts'
+import { sqliteScan } from './sqlite-scan.ts'
 import type { Absent, Found, ResourceTable, Scope, Update } from './store.ts'
 
 /** Number of an array's rows deleted in one turn of the event loop. */
@@ -20,6 +21,7 @@ export function sqliteTable<Row extends Values>(
   const { table, references } = resource
   const { find, represent, representNew } = sqliteReader(database, resource)
   const lists = listStatements(database, resource)
+  let scan: ReturnType<typeof sqliteScan<Row>> | undefined
   const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
   const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
   const parents = references.map(reference => ({
@@ -81,6 +83,10 @@ export function sqliteTable<Row extends Values>(
         seen?.(ids)
         return { ids, cached: [] }
       })
+    },
+    scan: (scope, afterId, untilId) => {
+      scan ??= sqliteScan(database.scans, resource)
+      return scan(scope, afterId, untilId)
     },
     lastId: async scope => {
       const { selectLastId, parameters } = lists(scope)

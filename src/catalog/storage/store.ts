@@ -69,6 +69,8 @@ export interface ResourceTable<Row extends Values>
    * because the result of an older statement may arrive in between.
    */
   page(scope: Scope<Row>, range: IdRange, seen?: (ids: readonly number[]) => void): Awaitable<IdPage>
+  /** See `Listing.scan`. */
+  scan(scope: Scope<Row>, afterId: number, untilId: number): Awaitable<readonly Found[]>
   /** The highest id of a list; 0 for an empty one. */
   lastId(scope: Scope<Row>): Promise<number>
   /** Resolves when a stream may continue up to a last id that was found before. */

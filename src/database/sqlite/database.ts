@@ -9,6 +9,7 @@ import { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+import { Scans } from './scans.ts'
 
 /** Called with the changes of a commit, or with `unknown` for commits of other connections. */
 export type ChangeListener = (changes: readonly Change[] | 'unknown') => void
@@ -43,6 +44,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #selectMigration: Statement
   readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: ChangeListener[] = []
+  #scans: Scans | null = null
   #reading = false
   /** Whether there were reads since the last group of writes. */
   #wasRead = false
@@ -100,6 +102,16 @@ export class SqliteDatabase implements AsyncDisposable {
       // If the version could not be read, listeners do not know of the changes that this snapshot shows.
       this.#reading = false
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
+      throw this.#condition.afterRead(error)
+    }
+  }
+
+  /** For long lists. Opened when it is first needed. */
+  get scans(): Scans {
+    try {
+      this.#scans ??= new Scans(this.#path, this.#condition)
+      return this.#scans
+    } catch (error) {
       throw this.#condition.afterRead(error)
     }
   }
@@ -198,6 +210,7 @@ export class SqliteDatabase implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.finished()
     this.#endSnapshot()
+    this.#scans?.[Symbol.dispose]()
     try {
       // While another process reads, the log stays until the last one closes the file.
       waitingForLocks(this.#connection, () => this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)'))

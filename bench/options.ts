@@ -22,6 +22,11 @@ export interface PeersOptions extends BenchOptions {
   readonly quick: boolean
 }
 
+export interface ReportOptions extends BenchOptions {
+  /** Whether to measure anew what an interrupted report has measured already. */
+  readonly fresh: boolean
+}
+
 export interface VersionsOptions extends BenchOptions {
   /** Names of benches; all if empty. */
   readonly parts: readonly string[]
@@ -85,6 +90,34 @@ ${COMMON_HELP}`)
   const { quick, seconds = quick ? '2' : '4', rounds = quick ? '1' : '3' } = values
   const peers = values.peers ?? (quick ? quickPeers.join(',') : '')
   return { ...common({ ...values, seconds, rounds }), peers: names(peers), quick }
+}
+
+/** `parts` are the names that `--only` accepts. Prints help and returns null if `--help` was given. */
+export function readReportOptions(parts: readonly string[]): ReportOptions | null {
+  const { values } = parsed(() =>
+    parseArgs({
+      options: {
+        ...COMMON,
+        quick: { type: 'boolean', default: false },
+        fresh: { type: 'boolean', default: false },
+        seconds: { type: 'string' },
+        rounds: { type: 'string' },
+      },
+    }),
+  )
+  if (values.help) {
+    process.stdout.write(`Usage: npm run bench -- report [OPTION ...]
+
+  --quick           one round of a second: a quarter of an hour instead of a half
+  --fresh           measure everything anew, even if a report of this commit was interrupted
+  --seconds N       seconds to drive each server in each round (2)
+  --rounds N        number of rounds (3)
+  --only NAMES      some of ${parts.join(',')}
+${COMMON_HELP}`)
+    return null
+  }
+  const { quick, fresh, seconds = quick ? '1' : '2', rounds = quick ? '1' : '3' } = values
+  return { ...common({ ...values, seconds, rounds, quick: true }), fresh }
 }
 
 /** `parts` lists all benches. Prints help and returns null if `--help` was given. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 /** Time for a server to print its address. */
 const START_MAX_MS = 20_000
@@ -26,7 +26,7 @@ export interface ServerCommand {
 export interface RunningServer extends AsyncDisposable {
   readonly address: string
   readonly processId: number
-  /** The CPU time so far, on all cores; null if the system does not tell. */
+  /** The CPU time so far, with that of its children, on all cores; null if the system does not tell. */
   readonly processorSeconds: () => number | null
 }
 
@@ -58,7 +58,7 @@ export async function startServer(server: ServerCommand, interrupted: AbortSigna
     return {
       address,
       processId: child.pid,
-      processorSeconds: () => processorSeconds(child.pid),
+      processorSeconds: () => processorSecondsOfFamily(child.pid),
       [Symbol.asyncDispose]: stop,
     }
   }
@@ -88,22 +88,20 @@ async function tailOf(output: ReadableStream<Uint8Array>): Promise<string> {
   return text
 }
 
-/** The CPU time of a process so far, on all cores; null if the system does not tell. */
-function processorSeconds(processId: number): number | null {
-  const { user, system } = statusOf(processId) ?? {}
-  return user === undefined || system === undefined ? null : (user + system) / TICKS_PER_SECOND
-}
-
 /** The CPU time of a process and all its children, including ended ones; null if the system does not tell. */
 export function processorSecondsOfFamily(processId: number): number | null {
   const parent = statusOf(processId)
   if (!parent) return null
-  const children = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .flatMap(name => statusOf(Number(name)) ?? [])
-    .filter(child => child.parent === processId)
+  const children = childrenOf(processId).flatMap(child => statusOf(child) ?? [])
   const own = parent.user + parent.system + parent.endedUser + parent.endedSystem
   return children.reduce((sum, { user, system }) => sum + user + system, own) / TICKS_PER_SECOND
+}
+
+/** The processes that this one has started and that run; none if the system does not tell. */
+export function childrenOf(processId: number): number[] {
+  if (!existsSync('/proc')) return []
+  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name))
+  return processes.map(Number).filter(child => statusOf(child)?.parent === processId)
 }
 
 /** The status of a process on Linux, with times in ticks. */

@@ -42,7 +42,7 @@ export async function answersFrom({ seeded, workloads, interrupted }: Bench, ser
   const answers: Answer[] = []
   for (const rows of new Set(workloads.map(workload => workload.rows))) {
     const database = await seeded(rows)
-    await using copy = await database.copy()
+    await using copy = await database.copy(true)
     await using running = await startServer(server.on(copy.address), interrupted)
     const over = workloads.filter(workload => workload.rows === rows)
     answers.push(...(await answersOf(running.address, over)))

@@ -14,8 +14,8 @@ export interface Bench {
 
 /** The database that all servers start from. */
 export interface SeededDatabase {
-  /** Makes a copy for one server to change. */
-  readonly copy: () => Promise<DatabaseCopy>
+  /** A copy for one server, if the server changes anything; otherwise it may be the original. */
+  readonly copy: (changed: boolean) => Promise<DatabaseCopy>
 }
 
 /** Disposing deletes the copy. */

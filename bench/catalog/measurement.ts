@@ -5,7 +5,7 @@ import { type RunningServer, startServer } from '../server-process.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Bench, DatabaseCopy } from './bench.ts'
 import type { Contestant } from './servers.ts'
-import { createdBy, type Workload } from './workloads.ts'
+import { changes, createdBy, type Workload } from './workloads.ts'
 
 /** How hard, and how long, each server is driven. */
 export interface MeasuredPressure extends Pressure {
@@ -24,13 +24,14 @@ export async function measureRound(
   bench: Bench,
   servers: readonly Contestant[],
   pressure: MeasuredPressure,
+  measureOne = measure,
 ): Promise<Map<string, Round>> {
   const first = pressure.seed % servers.length
   const inTurn = [...servers.slice(first), ...servers.slice(0, first)]
   const round = new Map<string, Round>()
   for (const workload of bench.workloads) {
     const measurements = new Map<string, Measurement>()
-    for (const server of inTurn) measurements.set(server.name, await measure(bench, server, workload, pressure))
+    for (const server of inTurn) measurements.set(server.name, await measureOne(bench, server, workload, pressure))
     round.set(workload.name, measurements)
   }
   return round
@@ -44,7 +45,7 @@ export async function measure(
   pressure: MeasuredPressure,
 ): Promise<Measurement> {
   const database = await bench.seeded(workload.rows)
-  await using copy = await database.copy()
+  await using copy = await database.copy(changes(workload))
   const { answered, measurement } = await driveAlone(bench, server, workload, pressure, copy).catch(error => {
     throw new Error(`${server.name}, ${workload.name}: ${errorMessage(error)}`)
   })

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Version } from '../stockroom.ts'
-import type { Bench, SeededDatabase } from './bench.ts'
+import type { Bench, DatabaseCopy, SeededDatabase } from './bench.ts'
 import { type Rows, seed } from './seed.ts'
 
 /** SQLite databases that a version has seeded, each when it is first asked for. */
@@ -30,16 +30,20 @@ async function seedDatabase(
   database.run('PRAGMA wal_checkpoint(TRUNCATE)')
   let copies = 0
   return {
-    copy: async () => {
+    copy: async changed => {
+      if (!changed) return { ...opened(file), [Symbol.asyncDispose]: async () => {} }
       const copied = join(directory, `${name}-copy-${++copies}.db`)
       await copyFile(file, copied)
-      return {
-        address: `sqlite:${copied}`,
-        count: async table => countRows(copied, table),
-        processorSeconds: () => null,
-        [Symbol.asyncDispose]: () => removeDatabase(copied),
-      }
+      return { ...opened(copied), [Symbol.asyncDispose]: () => removeDatabase(copied) }
     },
+  }
+}
+
+function opened(file: string): Omit<DatabaseCopy, typeof Symbol.asyncDispose> {
+  return {
+    address: `sqlite:${file}`,
+    count: async table => countRows(file, table),
+    processorSeconds: () => null,
   }
 }
 

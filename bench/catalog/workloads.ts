@@ -35,15 +35,8 @@ export type CannedAnswers = Readonly<Record<string, readonly CannedAnswer[]>>
 /** Enough that updates rarely store the value that is already there, which SQLite would skip. */
 const BODIES = 1_000
 
-const readProduct: CatalogRequests = {
-  method: 'GET',
-  route: '/products/:id',
-  paths: ids(USUAL.products).map(id => `/products/${id}`),
-  bodies: [],
-  share: 100,
-}
-
-const updateProduct: CatalogRequests = { ...readProduct, method: 'PUT', bodies: productBodies() }
+/** Requested of a large database: as many items, spread evenly. */
+const PATHS_MAX = 100_000
 
 const createProduct: CatalogRequests = {
   method: 'POST',
@@ -61,72 +54,70 @@ const createReview: CatalogRequests = {
   share: 100,
 }
 
-export const WORKLOADS: readonly Workload[] = [
-  workload('product', 'One product with its reviews: GET /products/{id}', readProduct),
-  workload('review', 'One review: GET /reviews/{id}', {
-    ...readProduct,
-    route: '/reviews/:id',
-    paths: ids(USUAL.reviews).map(id => `/reviews/${id}`),
-  }),
-  workload('category', 'One category with its products: GET /categories/{id}', {
-    ...readProduct,
-    route: '/categories/:id',
-    paths: ids(USUAL.categories).map(id => `/categories/${id}`),
-  }),
-  workload('list-20', 'A list of 20 products: GET /products/?skip=…&limit=20', pages('products', 20)),
-  workload('list-100', 'A list of 100 products: GET /products/?skip=…&limit=100', pages('products', 100)),
-  workload(
-    'categories',
-    'A list of 10 categories with their products: GET /categories/?skip=…&limit=10',
-    pages('categories', 10),
-  ),
-  workload('reviews', 'The reviews of a product: GET /reviews/products/{id}?limit=100', {
-    ...readProduct,
-    route: '/reviews/products/:id',
-    paths: ids(USUAL.products).map(id => `/reviews/products/${id}?limit=100`),
-  }),
-  {
-    ...workload('first-read', 'A product that was never read before: GET /products/{id}', {
-      ...readProduct,
-      paths: ids(LARGE.products).map(id => `/products/${id}`),
-    }),
-    once: true,
-    rows: LARGE,
-    secondsMax: 2,
-  },
-  workload('create', 'Create a product, durably: POST /products/', createProduct),
-  {
-    ...workload('create-256', 'Create a product, durably, over 256 connections: POST /products/', createProduct),
-    connections: 256,
-  },
-  workload('update', 'Update a product, durably: PUT /products/{id}', updateProduct),
-  workload('create-review', 'Create a review, durably: POST /reviews/', createReview),
-  workload(
-    'reads-and-reviews',
-    '95 % reads of a product, 5 % new reviews',
-    { ...readProduct, share: 95 },
-    { ...createReview, share: 5 },
-  ),
-  workload(
-    'lists-and-updates',
-    '50 % lists of 20 products, 45 % reads of a product, 5 % updates',
-    { ...pages('products', 20), share: 50 },
-    { ...readProduct, share: 45 },
-    { ...updateProduct, share: 5 },
-  ),
-  {
-    ...workload(
-      'reader',
-      'One connection that reads products while the others create some without a pause',
-      readProduct,
+const eachProductOnce: CatalogRequests = {
+  method: 'GET',
+  route: '/products/:id',
+  paths: Array.from({ length: LARGE.products }, (_, index) => `/products/${index + 1}`),
+  bodies: [],
+  share: 100,
+}
+
+/** All workloads on a database with so many rows. */
+export function workloadsOver(rows: Rows): readonly Workload[] {
+  const readProduct = reads('/products/:id', rows.products)
+  const updateProduct: CatalogRequests = { ...readProduct, method: 'PUT', bodies: productBodies() }
+  const lists = (limit: number) => pages('/products/', rows.products, limit)
+  const workload = (name: string, title: string, ...kinds: CatalogRequests[]): Workload => {
+    return { name, title, kinds, once: false, rows }
+  }
+  return [
+    workload('product', 'One product with its reviews', readProduct),
+    workload('review', 'One review', reads('/reviews/:id', rows.reviews)),
+    workload('category', 'One category with its products', reads('/categories/:id', rows.categories)),
+    workload('list-20', 'A list of 20 products', lists(20)),
+    workload('list-100', 'A list of 100 products', lists(100)),
+    workload('categories', 'A list of 10 categories, 42 kB', pages('/categories/', rows.categories, 10)),
+    workload('reviews', 'The reviews of a product', reads('/reviews/products/:id', rows.products, '?limit=100')),
+    {
+      ...workload('first-read', 'A product that was never read before', eachProductOnce),
+      once: true,
+      rows: LARGE,
+      secondsMax: 2,
+    },
+    workload('create', 'Create a product, durably', createProduct),
+    { ...workload('create-256', 'The same over 256 connections', createProduct), connections: 256 },
+    workload('update', 'Update a product, durably', updateProduct),
+    workload('create-review', 'Create a review, durably', createReview),
+    workload(
+      'reads-and-reviews',
+      '95 % product reads, 5 % new reviews',
+      { ...readProduct, share: 95 },
+      { ...createReview, share: 5 },
     ),
-    meanwhile: { name: 'reader-meanwhile', kinds: [createProduct], once: false },
-  },
-]
+    workload(
+      'lists-and-updates',
+      '50 % lists, 45 % reads, 5 % updates',
+      { ...lists(20), share: 50 },
+      { ...readProduct, share: 45 },
+      { ...updateProduct, share: 5 },
+    ),
+    {
+      ...workload('reader', 'One reader while the others create products', readProduct),
+      meanwhile: { name: 'reader-meanwhile', kinds: [createProduct], once: false },
+    },
+  ]
+}
+
+export const WORKLOADS = workloadsOver(USUAL)
 
 /** All kinds of requests of a workload. */
 export function kindsOf({ kinds, meanwhile }: Workload): CatalogRequests[] {
   return [...kinds, ...(meanwhile?.kinds ?? [])]
+}
+
+/** Whether the workload changes the database. */
+export function changes(workload: Workload): boolean {
+  return kindsOf(workload).some(({ method }) => method !== 'GET')
 }
 
 /** The collection whose rows the workload adds to with each request, if it does. */
@@ -136,21 +127,23 @@ export function createdBy({ kinds }: Load): 'products' | 'reviews' | null {
   return kind.paths[0] === '/reviews/' ? 'reviews' : 'products'
 }
 
-function workload(name: string, title: string, ...kinds: CatalogRequests[]): Workload {
-  return { name, title, kinds, once: false, rows: USUAL }
-}
-
-function pages(collection: 'products' | 'categories', limit: number): CatalogRequests {
+/** Reads of single items by their ids. */
+function reads(route: string, items: number, query = ''): CatalogRequests {
+  const step = Math.max(1, Math.floor(items / PATHS_MAX))
   const paths = Array.from(
-    { length: Math.ceil(USUAL[collection] / limit) },
-    (_, page) => `/${collection}/?skip=${page * limit}&limit=${limit}`,
+    { length: Math.floor(items / step) },
+    (_, index) => route.replace(':id', String(index * step + 1)) + query,
   )
-  return { method: 'GET', route: `/${collection}/`, paths, bodies: [], share: 100 }
+  return { method: 'GET', route, paths, bodies: [], share: 100 }
 }
 
-/** The ids of seeded rows. */
-function ids(rows: number): number[] {
-  return Array.from({ length: rows }, (_, index) => index + 1)
+/** Reads of the pages of a list. */
+function pages(route: string, items: number, limit: number): CatalogRequests {
+  const paths = Array.from(
+    { length: Math.ceil(items / limit) },
+    (_, page) => `${route}?skip=${page * limit}&limit=${limit}`,
+  )
+  return { method: 'GET', route, paths, bodies: [], share: 100 }
 }
 
 /** Different valid bodies, all of the same length. */

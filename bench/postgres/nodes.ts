@@ -2,13 +2,13 @@ import { cpus } from 'node:os'
 import type { Bench } from '../catalog/bench.ts'
 import type { MeasuredPressure } from '../catalog/measurement.ts'
 import { SERVICE } from '../catalog/servers.ts'
-import { createdBy, type Workload } from '../catalog/workloads.ts'
+import { changes, createdBy, type Workload } from '../catalog/workloads.ts'
+import { limitProcess } from '../limit.ts'
 import { drive, prepareLoad } from '../load-generator.ts'
 import { type RunningServer, startServer } from '../server-process.ts'
 import { median } from '../statistics.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Table } from '../table.ts'
-import { limitProcess } from './limit.ts'
 
 /** The number of nodes on one database, and the share of a core that each may use. */
 interface Arrangement {
@@ -95,7 +95,7 @@ async function measure(
   pressure: MeasuredPressure,
 ): Promise<NodesMeasurement> {
   const load = await prepareLoad(directory, workload)
-  await using copy = await (await seeded(workload.rows)).copy()
+  await using copy = await (await seeded(workload.rows)).copy(changes(workload))
   await using running = new AsyncDisposableStack()
   const servers: RunningServer[] = []
   for (let node = 0; node < nodes; node++) {

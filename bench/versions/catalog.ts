@@ -1,7 +1,7 @@
 import type { Bench } from '../catalog/bench.ts'
 import { driver, type PreparedWorkload, prepareWorkload } from '../catalog/measurement.ts'
 import { pinned, service } from '../catalog/servers.ts'
-import type { Workload } from '../catalog/workloads.ts'
+import { changes, type Workload } from '../catalog/workloads.ts'
 import type { Measurement } from '../comparison.ts'
 import type { VersionsOptions } from '../options.ts'
 import { startServer } from '../server-process.ts'
@@ -46,7 +46,7 @@ async function compareOnce(
   await using stack = new AsyncDisposableStack()
   const { rows, secondsMax } = prepared.workload
   const start = async ({ version, seeded }: Side) => {
-    const copy = stack.use(await (await seeded(rows)).copy())
+    const copy = stack.use(await (await seeded(rows)).copy(changes(prepared.workload)))
     const contestant = pinned(service(version))
     const running = stack.use(await startServer(contestant.on(copy.address), interrupted))
     const measured = driver(running, copy, prepared, interrupted)

@@ -1,3 +1,5 @@
+import { childrenOf } from './server-process.ts'
+
 /** The period in which a limited process runs and is stopped. */
 const PERIOD_MS = 20
 
@@ -17,4 +19,12 @@ export function limitProcess(processId: number, share: number): Disposable {
       process.kill(processId, 'SIGCONT')
     },
   }
+}
+
+/** Limits each child of a process, or the process itself if it has none. */
+export function limitFamily(processId: number, share: number): Disposable {
+  const children = childrenOf(processId)
+  const limits = new DisposableStack()
+  for (const member of children.length > 0 ? children : [processId]) limits.use(limitProcess(member, share))
+  return limits
 }

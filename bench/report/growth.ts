@@ -1,0 +1,173 @@
+import { cpus } from 'node:os'
+import type { Bench } from '../catalog/bench.ts'
+import { driver, measure, prepareWorkload } from '../catalog/measurement.ts'
+import type { Rows } from '../catalog/seed.ts'
+import { BEST_PEER, type Contestant, NATIVE, SERVICE } from '../catalog/servers.ts'
+import { changes, WORKLOADS, type Workload, workloadsOver } from '../catalog/workloads.ts'
+import { execute } from '../command.ts'
+import type { Measurement } from '../comparison.ts'
+import { limitFamily } from '../limit.ts'
+import { startServer } from '../server-process.ts'
+import { commandOf, WORKING_TREE } from '../stockroom.ts'
+import type { Line, Panel, Picture } from './chart.ts'
+import type { KeptFigures } from './kept-figures.ts'
+
+const CONNECTIONS = [1, 4, 16, 64, 256]
+
+const PRODUCTS = [10_000, 100_000, 1_000_000]
+
+const WORKERS = [1, 2, 4]
+
+/** The share of a core that each worker may use, so that the workers are the bottleneck on a machine with few cores. */
+const WORKER_SHARE = 0.2
+
+/** Servers that the pictures show. */
+const SHOWN = [SERVICE.name, BEST_PEER, NATIVE]
+
+const SECONDS = 1
+const PRESSURE = { connections: 32, seconds: SECONDS, seed: 1, pinned: true, warmUpSeconds: 1 }
+
+/** One thing that grows, and where its figures stand in the kept ones. */
+export interface Growth {
+  readonly name: string
+  readonly across: string
+  readonly steps: readonly number[]
+  readonly workloads: readonly Workload[]
+  readonly servers: readonly string[]
+}
+
+export const GROWTHS = {
+  connections: {
+    name: 'connections',
+    across: 'connections',
+    steps: CONNECTIONS,
+    workloads: WORKLOADS.filter(({ name }) => !['create-256', 'first-read', 'reader'].includes(name)),
+    servers: SHOWN,
+  },
+  data: {
+    name: 'data',
+    across: 'products',
+    steps: PRODUCTS,
+    workloads: WORKLOADS.filter(
+      ({ name }) => !['create-256', 'first-read', 'reader', 'reads-and-reviews', 'lists-and-updates'].includes(name),
+    ),
+    servers: SHOWN,
+  },
+  cores: {
+    name: 'cores',
+    across: `workers, each of ${WORKER_SHARE * 100} % of a core`,
+    steps: WORKERS,
+    workloads: WORKLOADS.filter(({ name }) => ['product', 'list-20', 'create'].includes(name)),
+    servers: [SERVICE.name],
+  },
+} satisfies Record<string, Growth>
+
+/** Drives each server with more and more connections, without a restart in between. */
+export async function measureConnections(
+  bench: Bench,
+  servers: readonly Contestant[],
+  figures: KeptFigures,
+): Promise<void> {
+  const growth = GROWTHS.connections
+  for (const workload of growth.workloads) {
+    for (const server of servers.filter(({ name }) => SHOWN.includes(name))) {
+      const missing = growth.steps.filter(
+        step => figures.measured(nameOf(growth, workload, server.name, step)) === null,
+      )
+      if (missing.length === 0) continue
+      await using copy = await (await bench.seeded(workload.rows)).copy(changes(workload))
+      await using running = await startServer(server.on(copy.address, workload), bench.interrupted)
+      const measured = driver(running, copy, await prepareWorkload(bench.directory, workload), bench.interrupted)
+      await measured(PRESSURE)
+      for (const connections of missing) {
+        const name = nameOf(growth, workload, server.name, connections)
+        await figures.once(name, () => measured({ ...PRESSURE, connections }))
+      }
+      console.error(`connections: ${workload.name}, ${server.name}`)
+    }
+  }
+}
+
+/** Drives each server on more and more rows. */
+export async function measureData(bench: Bench, servers: readonly Contestant[], figures: KeptFigures): Promise<void> {
+  const growth = GROWTHS.data
+  for (const products of growth.steps) {
+    const rows = rowsOf(products)
+    for (const workload of workloadsOver(rows).filter(({ name }) =>
+      growth.workloads.some(other => other.name === name),
+    )) {
+      for (const server of servers.filter(({ name }) => SHOWN.includes(name))) {
+        const name = nameOf(growth, workload, server.name, products)
+        await figures.once(name, () => measure(bench, server, workload, PRESSURE))
+      }
+    }
+  }
+}
+
+/** Drives the service with more and more workers. */
+export async function measureCores(bench: Bench, figures: KeptFigures): Promise<void> {
+  const growth = GROWTHS.cores
+  const help = await execute(commandOf(WORKING_TREE, 'serve', '--help'), WORKING_TREE.root, bench.interrupted)
+  if (!help.includes('--workers')) {
+    console.error('skipping the workers: this version has no serve --workers')
+    return
+  }
+  for (const workload of growth.workloads) {
+    for (const workers of growth.steps) {
+      const name = nameOf(growth, workload, SERVICE.name, workers)
+      await figures.once(name, () => measureWorkers(bench, workload, workers))
+      console.error(`cores: ${workload.name}, ${workers} workers`)
+    }
+  }
+}
+
+async function measureWorkers(bench: Bench, workload: Workload, workers: number): Promise<Measurement> {
+  await using copy = await (await bench.seeded(workload.rows)).copy(changes(workload))
+  const server = SERVICE.on(copy.address)
+  const command = [...server.command, '--workers', String(workers)]
+  await using running = await startServer({ ...server, command }, bench.interrupted)
+  const measured = driver(running, copy, await prepareWorkload(bench.directory, workload), bench.interrupted)
+  const pressure = { ...PRESSURE, connections: 64, pinned: cpus().length > 1 }
+  await measured(pressure)
+  using _limited = limitFamily(running.processId, WORKER_SHARE)
+  return await measured({ ...pressure, seconds: 2 * SECONDS })
+}
+
+/** A figure of all workloads of one growth, as far as it was measured. */
+export function pictureOf(
+  { name, across, steps, workloads, servers }: Growth,
+  title: string,
+  figure: (measurement: Measurement) => number | null,
+  figures: KeptFigures,
+): Picture {
+  const panels = workloads.map((workload): Panel => {
+    const lines = servers.map((server): Line => {
+      const points = steps.flatMap(step => {
+        const measurement = figures.measured(nameOf({ name }, workload, server, step))
+        const y = measurement && figure(measurement)
+        return y === null ? [] : [{ x: step, y }]
+      })
+      return { name: server, points }
+    })
+    return { title: workload.title, lines: lines.filter(({ points }) => points.length > 0) }
+  })
+  return { title, across, panels: panels.filter(({ lines }) => lines.length > 0) }
+}
+
+function nameOf({ name }: Pick<Growth, 'name'>, workload: Workload, server: string, step: number): string {
+  return `${name} ${workload.name} ${server} ${step}`
+}
+
+const ROWS = new Map<number, Rows>()
+
+/** In the proportions of the usual rows: three reviews for each product, 28 products in each category. */
+function rowsOf(products: number): Rows {
+  const rows = ROWS.get(products) ?? {
+    categories: Math.round(products / 28),
+    products,
+    users: 200,
+    reviews: 3 * products,
+  }
+  ROWS.set(products, rows)
+  return rows
+}

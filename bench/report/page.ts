@@ -1,0 +1,71 @@
+import { SERVICE } from '../catalog/servers.ts'
+import { renderTable, type Table } from '../table.ts'
+
+/** What the report says of its figures, besides the figures. */
+export interface Circumstances {
+  readonly commit: string
+  readonly date: string
+  readonly machine: string
+  readonly connections: number
+  readonly seconds: number
+  readonly rounds: number
+}
+
+/** A picture in a file of the folder `performance`. */
+export interface PictureFile {
+  readonly name: string
+  readonly title: string
+}
+
+export interface Chapter {
+  readonly title: string
+  readonly text: string
+  readonly pictures: readonly PictureFile[]
+}
+
+/** The whole of docs/performance.md. */
+export function page(about: Circumstances, table: Table, chapters: readonly Chapter[]): string {
+  return `# Performance
+
+How fast the store catalog is on SQLite, beside other frameworks, a native server, and the most that the runtime can do. One
+command measured all of this and wrote this page. Run it on your machine:
+
+\`\`\`sh
+npm run bench -- report
+\`\`\`
+
+- **Version**: ${about.commit}, measured on ${about.date}.
+- **Machine**: ${about.machine}.
+- **Method**: the server has one core to itself and the load generator, wrk, another one; ${about.connections} connections unless a row says
+  otherwise. Each server is freshly started on its own copy of the same database, warmed up, and driven for ${about.seconds} s; one
+  server runs at a time, and the order rotates over ${about.rounds} ${about.rounds === 1 ? 'round' : 'rounds'}. The figures are medians over the rounds, and ratios are medians
+  of the ratios within a round. All servers write with \`synchronous=FULL\`, so an acknowledged write is on the disk. The access
+  log is off. Before anything is measured, all servers must give the same answers.
+- **Database**: 5,000 products with 15,000 reviews, in 180 categories; for first reads, 300,000 products.
+
+[bench/README.md](../bench/README.md) describes the workloads, the servers, and how the comparison is kept fair.
+
+## The table
+
+- \`requests/s\`, \`p50 ms\` and \`p99 ms\` are ${SERVICE.name}'s.
+- \`to best peer\` and \`to native\` say how many times as many requests ${SERVICE.name} serves as the fastest of three TypeScript
+  servers (Elysia, Fastify, Express), and as a careful server in Go without a cache.
+- \`of ceiling\` compares it with the runtime's own server that sends fixed bytes of the same size. No service on this runtime can
+  be expected to reach 100 %.
+- \`CPU µs\` is the CPU time of a server for one request. It hardly depends on what else the machine does, so trust it most. For the
+  reader, it counts the creates of the others as well.
+
+${renderTable({ ...table, title: '' }, 'markdown').trimStart()}
+
+${chapters.map(chapterText).join('\n')}`
+}
+
+function chapterText({ title, text, pictures }: Chapter): string {
+  const images = pictures.map(({ name, title: alternative }) => `![${alternative}](performance/${name})`)
+  return `## ${title}
+
+${text}
+
+${images.join('\n\n')}
+`
+}

@@ -1,0 +1,129 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Contest, openContest } from '../catalog/contest.ts'
+import { measure, measureRound } from '../catalog/measurement.ts'
+import { overviewTable } from '../catalog/overview.ts'
+import { BENCH } from '../catalog/servers.ts'
+import { WORKLOADS } from '../catalog/workloads.ts'
+import { execute, runBench, temporaryFolder } from '../command.ts'
+import type { Measurement, Round } from '../comparison.ts'
+import { machineLine } from '../machine.ts'
+import { chosen, type ReportOptions, readReportOptions } from '../options.ts'
+import { WORKING_TREE } from '../stockroom.ts'
+import { drawn } from './chart.ts'
+import { GROWTHS, type Growth, measureConnections, measureCores, measureData, pictureOf } from './growth.ts'
+import { type KeptFigures, keptFigures } from './kept-figures.ts'
+import { type Chapter, type Circumstances, page } from './page.ts'
+
+const PAGE = join(WORKING_TREE.root, 'docs', 'performance.md')
+const PICTURES = join(WORKING_TREE.root, 'docs', 'performance')
+
+interface Part {
+  readonly name: string
+  readonly measure: (contest: Contest, figures: KeptFigures) => Promise<void>
+}
+
+const PARTS: readonly Part[] = [
+  {
+    name: 'connections',
+    measure: ({ bench, service, others }, figures) => measureConnections(bench, [service, ...others], figures),
+  },
+  { name: 'data', measure: ({ bench, service, others }, figures) => measureData(bench, [service, ...others], figures) },
+  { name: 'cores', measure: ({ bench }, figures) => measureCores(bench, figures) },
+]
+
+const FIGURES: readonly { name: string; title: string; figure: (measurement: Measurement) => number | null }[] = [
+  { name: 'rate', title: 'Requests per second', figure: ({ requestsPerSecond }) => requestsPerSecond },
+  { name: 'cost', title: 'CPU µs per request', figure: ({ processorMicroseconds }) => processorMicroseconds },
+]
+
+const CHAPTERS: readonly { growth: Growth; title: string; text: string }[] = [
+  {
+    growth: GROWTHS.connections,
+    title: 'More connections',
+    text: `Reads hardly depend on the number of connections, as long as they keep the server busy. Durable writes do: a group commit
+serves all that wait, so its cost is shared.`,
+  },
+  {
+    growth: GROWTHS.data,
+    title: 'More data',
+    text: `The same workloads on 10,000, 100,000 and 1,000,000 products, each with three reviews, and 28 in each category. Reads are of
+random items, so the share that comes from a cache falls as the data outgrows it. The pages of a list are random, too: a page far
+down the list first walks past what it skips.`,
+  },
+  {
+    growth: GROWTHS.cores,
+    title: 'More cores',
+    text: `\`stockroom serve --workers N\` on one port. Each worker may run for a fifth of the time, so that the workers are the
+bottleneck, as they are on a machine with more cores than this one, and not the load generator.`,
+  },
+]
+
+process.exitCode = await runBench(() => readReportOptions(PARTS.map(({ name }) => name)), run)
+
+async function run(options: ReportOptions, interrupted: AbortSignal): Promise<void> {
+  const parts = chosen(PARTS, options.only)
+  const commit = await execute(['git', 'describe', '--always', '--dirty'], WORKING_TREE.root, interrupted)
+  const file = join(BENCH, 'results', `${commit.trim()}-${options.rounds}x${options.seconds}.json`)
+  if (options.fresh) await rm(file, { force: true })
+  const figures = await keptFigures(file)
+  await using folder = await temporaryFolder(options.directory ?? tmpdir())
+  const contest = await openContest(folder.path, WORKLOADS, [], interrupted)
+  const about = {
+    ...options,
+    commit: commit.trim(),
+    date: new Date().toISOString().slice(0, 10),
+    machine: machineLine(contest.engines, folder.path),
+  }
+
+  const rounds = await measureTable(contest, options, figures)
+  await write(about, contest, rounds, figures)
+  for (const part of parts) {
+    console.error(`measuring ${part.name}`)
+    await part.measure(contest, figures)
+    await write(about, contest, rounds, figures)
+  }
+}
+
+async function measureTable(
+  { bench, service, others }: Contest,
+  options: ReportOptions,
+  figures: KeptFigures,
+): Promise<ReadonlyMap<string, Round>[]> {
+  const rounds: ReadonlyMap<string, Round>[] = []
+  for (let round = 1; round <= options.rounds; round++) {
+    console.error(`round ${round} of ${options.rounds}`)
+    const pressure = { ...options, seed: round, pinned: true }
+    const measured = await measureRound(bench, [service, ...others], pressure, (...what) => {
+      const [, server, workload] = what
+      return figures.once(`round ${round} ${workload.name} ${server.name}`, () => measure(...what))
+    })
+    rounds.push(measured)
+  }
+  return rounds
+}
+
+/** Writes what is known so far: the page is whole after each part. */
+async function write(
+  about: Circumstances,
+  { others }: Contest,
+  rounds: readonly ReadonlyMap<string, Round>[],
+  figures: KeptFigures,
+): Promise<void> {
+  await mkdir(PICTURES, { recursive: true })
+  const chapters: Chapter[] = []
+  for (const { growth, title, text } of CHAPTERS) {
+    const pictures = []
+    for (const { name, figure, title: shown } of FIGURES) {
+      const picture = pictureOf(growth, `${shown}, by ${growth.across}`, figure, figures)
+      if (picture.panels.length === 0) continue
+      const file = `${growth.name}-${name}.svg`
+      await Bun.write(join(PICTURES, file), drawn(picture))
+      pictures.push({ name: file, title: picture.title })
+    }
+    if (pictures.length > 0) chapters.push({ title, text, pictures })
+  }
+  await Bun.write(PAGE, page(about, overviewTable(WORKLOADS, others, rounds), chapters))
+  console.error(`wrote ${PAGE}`)
+}

@@ -77,6 +77,9 @@ export function nodesTable(workload: string, title: string, rounds: readonly Nod
     return [
       name,
       Math.round(medianOf(name, measurement => measurement.requestsPerSecond) ?? 0).toLocaleString('en'),
+      medianOf(name, ({ nodeCores, requestsPerSecond }) => nodeCores && (nodeCores * 1e6) / requestsPerSecond)?.toFixed(
+        1,
+      ) ?? '',
       cores(measurement => measurement.nodeCores),
       cores(measurement => measurement.databaseCores),
       cores(measurement => measurement.generatorCores),
@@ -84,7 +87,7 @@ export function nodesTable(workload: string, title: string, rounds: readonly Nod
       nodes === 1 ? '' : `${median(ratios).toFixed(2)}×`,
     ]
   })
-  const columns = ['nodes', 'requests/s', 'cores: nodes', 'database', 'wrk', 'idle', 'to one node']
+  const columns = ['nodes', 'requests/s', 'CPU µs', 'cores: nodes', 'database', 'wrk', 'idle', 'to one node']
   return { title: `Nodes. ${title}`, columns, rows, note: `of ${cpus().length} cores in all` }
 }
 

@@ -112,7 +112,8 @@ async function measure(
     )
   const warmUp = await driveAll(pressure.warmUpSeconds, 0)
   using limits = new DisposableStack()
-  if (share < 1) for (const { processId } of servers) limits.use(limitProcess(processId, share))
+  if (share < 1)
+    for (const [place, { processId }] of servers.entries()) limits.use(limitProcess(processId, share, place))
 
   const nodeTimes = servers.map(server => stopwatch(server.processorSeconds))
   const databaseTime = stopwatch(copy.processorSeconds)

@@ -1,4 +1,5 @@
 export interface Table {
+  /** None if empty. */
   readonly title: string
   readonly columns: readonly string[]
   /** The first column is text, aligned left; the others are figures, aligned right. */
@@ -20,7 +21,14 @@ export function renderTable({ title, columns, rows, note }: Table, style: TableS
     return index === 0 ? '-'.repeat(length) : `${'-'.repeat(length - 1)}:`
   })
   const heading = style === 'markdown' ? `### ${title}\n` : title
-  return [heading, line(columns), line(rule), ...rows.map(line), ...(style === 'markdown' ? [''] : []), note].join('\n')
+  return [
+    ...(title === '' ? [] : [heading]),
+    line(columns),
+    line(rule),
+    ...rows.map(line),
+    ...(style === 'markdown' ? [''] : []),
+    note,
+  ].join('\n')
 }
 
 function pad(text: string, length: number, left: boolean): string {

@@ -55,7 +55,7 @@ npm run bench -- report
 - \`CPU µs\` is the CPU time of a server for one request. It hardly depends on what else the machine does, so trust it most. For the
   reader, it counts the creates of the others as well.
 
-${renderTable({ ...table, title: '' }, 'markdown').trimStart()}
+${renderTable({ ...table, title: '' }, 'markdown')}
 
 ${chapters.map(chapterText).join('\n')}`
 }

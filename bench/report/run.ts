@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { errorMessage } from '../../src/error-message.ts'
 import { type Contest, openContest } from '../catalog/contest.ts'
 import { measure, measureRound } from '../catalog/measurement.ts'
 import { overviewTable } from '../catalog/overview.ts'
@@ -18,6 +19,9 @@ import { type Chapter, type Circumstances, page } from './page.ts'
 
 const PAGE = join(WORKING_TREE.root, 'docs', 'performance.md')
 const PICTURES = join(WORKING_TREE.root, 'docs', 'performance')
+
+/** Of one part of the report, before it ends. */
+const FAILURES_MAX = 5
 
 interface Part {
   readonly name: string
@@ -77,13 +81,26 @@ async function run(options: ReportOptions, interrupted: AbortSignal): Promise<vo
     machine: machineLine(contest.engines, folder.path),
   }
 
-  const rounds = await measureTable(contest, options, figures)
+  const rounds = await persistently(() => measureTable(contest, options, figures), interrupted)
   await write(about, contest, rounds, figures)
   for (const part of parts) {
     console.error(`measuring ${part.name}`)
-    await part.measure(contest, figures)
+    await persistently(() => part.measure(contest, figures), interrupted)
     await write(about, contest, rounds, figures)
   }
+}
+
+/** Goes on after a failure, without what is measured already: something else may have stalled the machine. */
+async function persistently<Result>(work: () => Promise<Result>, interrupted: AbortSignal): Promise<Result> {
+  for (let failures = 1; failures < FAILURES_MAX; failures++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (interrupted.aborted) throw error
+      console.error(`${errorMessage(error)}; going on`)
+    }
+  }
+  return await work()
 }
 
 async function measureTable(

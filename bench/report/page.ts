@@ -1,4 +1,3 @@
-import { SERVICE } from '../catalog/servers.ts'
 import { renderTable, type Table } from '../table.ts'
 
 /** What the report says of its figures, besides the figures. */
@@ -47,8 +46,8 @@ npm run bench -- report
 
 ## The table
 
-- \`requests/s\`, \`p50 ms\` and \`p99 ms\` are ${SERVICE.name}'s.
-- \`to best peer\` and \`to native\` say how many times as many requests ${SERVICE.name} serves as the fastest of three TypeScript
+- \`requests/s\`, \`p50 ms\` and \`p99 ms\` are Stockroom's.
+- \`to best peer\` and \`to native\` say how many times as many requests Stockroom serves as the fastest of three TypeScript
   servers (Elysia, Fastify, Express), and as a careful server in Go without a cache.
 - \`of ceiling\` compares it with the runtime's own server that sends fixed bytes of the same size. No service on this runtime can
   be expected to reach 100 %.

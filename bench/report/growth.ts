@@ -25,6 +25,9 @@ const WORKER_SHARE = 0.2
 const SHOWN = [SERVICE.name, BEST_PEER, NATIVE]
 
 const SECONDS = 1
+/** For a server that is driven with one number of connections after another: the first must not be the coldest. */
+const LONG_WARM_UP_SECONDS = 3
+
 const PRESSURE = { connections: 32, seconds: SECONDS, seed: 1, pinned: true, warmUpSeconds: 1 }
 
 /** One thing that grows, and where its figures stand in the kept ones. */
@@ -78,7 +81,7 @@ export async function measureConnections(
       await using copy = await (await bench.seeded(workload.rows)).copy(changes(workload))
       await using running = await startServer(server.on(copy.address, workload), bench.interrupted)
       const measured = driver(running, copy, await prepareWorkload(bench.directory, workload), bench.interrupted)
-      await measured(PRESSURE)
+      await measured({ ...PRESSURE, seconds: LONG_WARM_UP_SECONDS })
       for (const connections of missing) {
         const name = nameOf(growth, workload, server.name, connections)
         await figures.once(name, () => measured({ ...PRESSURE, connections }))

@@ -155,17 +155,21 @@ export class RepresentationCache {
       const { latest } = this.#versions
       if (known.goodAt === latest) return known.page
       const { ids, cached } = known.page
-      let bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length
+      let itemBytes = 0
+      let characters = 0
       let isComplete = true
       let isSame = known.goodAt !== -1
       const now = ids.map((id, place) => {
         const entry = get(id)
-        if (entry) bytes += COMPRESSED_TEXTS * entry.bytes
-        else isComplete = false
+        itemBytes += entry?.bytes ?? 0
+        characters += entry?.found.json.length ?? 0
+        if (!entry) isComplete = false
         if (entry?.found !== cached[place]) isSame = false
         return entry?.found
       })
       const page = isSame ? known.page : { ids, cached: now, kept: {} }
+      const textBytes = characters < COMPRESSED_MIN_CHARACTERS ? 0 : COMPRESSED_TEXTS * itemBytes
+      const bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length + textBytes
       pages.set(key, { version: known.version, goodAt: isComplete ? latest : -1, page, bytes })
       return page
     }

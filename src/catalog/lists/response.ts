@@ -1,5 +1,6 @@
 import { type Awaitable, whenThere } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
+import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
 import type { Chunk, ListEnd, ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
@@ -39,7 +40,11 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
       const { url } = scope.request
       const json = kept?.json ?? `[${joined(items)}]`
       const link = kept?.link?.url === url ? kept.link : { url, value: linkTo({ more, lastId }) }
-      if (kept) Object.assign(kept, { json, link })
+      if (kept) {
+        kept.link = link
+        // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
+        if (json.length >= COMPRESSED_MIN_CHARACTERS) kept.json = json
+      }
       return jsonResponse(scope, { json, link: link.value, kept })
     }
     if (items.length > 0) return response()

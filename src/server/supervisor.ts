@@ -10,14 +10,14 @@ import { print, type Report, WORKER_VARIABLE } from './worker.ts'
 
 const log = getLogger(['stockroom', 'supervisor'])
 
-/** The pause before a worker that has ended is started again. It doubles each time. */
+/** The pause before a worker is restarted. It doubles each time. */
 const PAUSE_MIN_MS = 100
 const PAUSE_MAX_MS = 10_000
 
-/** After a worker has run for this long, the pauses begin at the shortest again. */
+/** After a worker has run for this long, the pauses start from the shortest again. */
 const STABLE_MS = 60_000
 
-/** Workers drain, and end by themselves, in less time. */
+/** Time limit for workers to drain. They normally end sooner. */
 const KILL_AFTER_MS = 4_900
 
 export interface SupervisorSettings {
@@ -28,12 +28,12 @@ export interface SupervisorSettings {
 }
 
 /**
- * Runs this command line in several worker processes that share the port, until a signal tells it to stop; then the workers
- * drain. Rejects with the worker's `OperatorError` if the service cannot start.
+ * Runs this command line in several worker processes that share the port. After a stop signal, the workers drain. Rejects
+ * with the worker's `OperatorError` if the service cannot start.
  */
 export async function supervise({ count, host, port, level }: SupervisorSettings): Promise<void> {
   startLog(level)
-  // Workers could not tell: a port that can be shared can also be shared with a stranger.
+  // Workers could not detect this, because a shared port can also be shared with another program.
   if (port !== 0) requireFreePort(host, port)
   const stopped = stopSignal(KILL_AFTER_MS + 50)
   await using supervisor = new Supervisor(count, port)
@@ -42,7 +42,7 @@ export async function supervise({ count, host, port, level }: SupervisorSettings
 
 interface Ended {
   readonly error: OperatorError
-  /** Whether it has ended without having served. */
+  /** Whether it has ended before it could serve. */
   readonly couldNotServe: boolean
 }
 
@@ -53,7 +53,7 @@ class Supervisor implements AsyncDisposable {
   readonly #ready = new Set<number>()
   readonly #stopping = new AbortController()
   readonly #firstListens = Promise.withResolvers<void>()
-  /** What the operator is told when all workers listen; `null` afterwards. */
+  /** The text to print when all workers listen; `null` afterwards. */
   #texts: string[] | null = []
   readonly #told = new Set<Report['event']>()
   #port: number
@@ -65,7 +65,7 @@ class Supervisor implements AsyncDisposable {
 
   /** Keeps all workers running. Rejects when it gives up. */
   async run(): Promise<void> {
-    // The first worker alone creates and migrates the database, and picks a free port if it shall.
+    // Only the first worker creates and migrates the database, and picks a free port if requested.
     const kept = [this.#keepRunning(1)]
     await Promise.race([this.#firstListens.promise, ...kept])
     for (let worker = 2; worker <= this.#count; worker += 1) kept.push(this.#keepRunning(worker))
@@ -91,7 +91,7 @@ class Supervisor implements AsyncDisposable {
       const started = performance.now()
       const { error, couldNotServe } = await this.#runOnce(worker)
       if (signal.aborted) return
-      // It is not an accident of one worker if none can serve.
+      // If no worker can serve, the problem is not one worker's.
       if (couldNotServe && (this.#texts !== null || this.#ready.size === 0)) throw error
       if (performance.now() - started > STABLE_MS) pauseMs = PAUSE_MIN_MS
       log.error('{reason}; starting it again in {pause_ms} ms', { worker, reason: error.message, pause_ms: pauseMs })
@@ -141,7 +141,7 @@ class Supervisor implements AsyncDisposable {
     this.#texts = null
   }
 
-  /** All workers report the same. The operator is told once, after all of them listen. */
+  /** All workers report the same text. It is printed once, when all of them listen. */
   #tellOnce({ event, text }: Exclude<Report, { readonly event: 'failed' }>): void {
     if (this.#told.has(event)) return
     this.#told.add(event)
@@ -174,7 +174,7 @@ function failureOf({ reason, exitStatus }: Extract<Report, { readonly event: 'fa
   return exitStatus === new SettingError('').exitStatus ? new SettingError(reason) : new OperatorError(reason)
 }
 
-/** What this process runs, without its arguments: the executable by itself, or Bun with the source. */
+/** The command of this process without arguments: the executable, or Bun with the source. */
 function program(): string[] {
   const isExecutable = Bun.main.startsWith('/$bunfs/')
   return isExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main]

@@ -1,13 +1,13 @@
 import { OperatorError } from '../operator-error.ts'
 
-/** Says to a worker which one it is. */
+/** The variable with a worker's number. */
 export const WORKER_VARIABLE = 'STOCKROOM_WORKER'
 
 /** A process that serves: alone, or as one of several workers behind a supervisor. */
 export interface ServingProcess {
   /** Its number, from 1; `null` if it serves alone. */
   readonly worker: number | null
-  /** Its share of a bound that holds for all workers together. */
+  /** Its share of a limit for all workers together. */
   readonly share: (total: number) => number
   /** Call it when the process listens. The text is printed. */
   readonly listening: (port: number, text: string) => void
@@ -15,7 +15,7 @@ export interface ServingProcess {
   readonly ready: (text: string | null) => void
 }
 
-/** What a worker tells its supervisor. */
+/** A worker's message to its supervisor. */
 export type Report =
   | { readonly event: 'listening'; readonly port: number; readonly text: string }
   | { readonly event: 'ready'; readonly text: string | null }
@@ -33,7 +33,7 @@ export function print(text: string | null): void {
   if (text !== null) process.stdout.write(`${text}\n`)
 }
 
-/** Serves as one of `count` workers: the supervisor prints the texts, and tells the operator of failures, once for all. */
+/** Serves as one of `count` workers. The supervisor prints texts and failures once for all of them. */
 export async function serveAsWorker(
   worker: number,
   count: number,

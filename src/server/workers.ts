@@ -2,7 +2,7 @@ import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '..
 import { host, logLevel, workers } from './settings.ts'
 import { ALONE, type ServingProcess, serveAsWorker, WORKER_VARIABLE } from './worker.ts'
 
-/** Runs `serve` in this process, or in as many workers as the command line says. */
+/** Runs `serve` in this process, or in the number of workers that the command line asks for. */
 export async function serveInWorkers(
   line: CommandLine,
   port: Setting<number>,

@@ -2,7 +2,7 @@ import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { errorMessage } from '../../error-message.ts'
 import { OperatorError } from '../../operator-error.ts'
 
-/** How the shell says which signal ended a program. */
+/** Added to a signal's number, this is the exit status of a program that the signal ended. */
 const STATUS = { SIGINT: 130, SIGTERM: 143 } as const
 
 export function mustBeNew(path: string): void {
@@ -10,8 +10,8 @@ export function mustBeNew(path: string): void {
 }
 
 /**
- * Writes a file, or a folder, under another name until it is whole and on the disk: what has the name `path` is always
- * complete. `write` gets the other name.
+ * Writes a file or folder under another name until it is complete and on the disk, so `path` never names a partial one.
+ * `write` gets the other name.
  */
 export async function writeNew(path: string, write: (partial: string) => void | Promise<void>): Promise<void> {
   const partial = `${path}.${crypto.randomUUID()}.partial`
@@ -32,12 +32,12 @@ export async function writeNew(path: string, write: (partial: string) => void | 
   }
 }
 
-/** Renaming would overwrite what another process has made meanwhile; a second name for the same file does not. */
+/** Uses a hard link, because renaming would overwrite a file that another process has just made. */
 function giveName(partial: string, path: string): void {
   try {
     linkSync(partial, path)
   } catch (error) {
-    // Folders have one name, and so do the files of some file systems, as those of memory sticks.
+    // Folders have no hard links, nor do some file systems, such as those of memory sticks.
     if (existsSync(path)) throw error
     renameSync(partial, path)
   }

@@ -16,15 +16,15 @@ const BODY_MAX_BYTES = 8_388_608
 /** Limit on the bodies of all such requests in progress. */
 const BODIES_MAX_BYTES = 33_554_432
 
-/** An answer lists at most this many wrong lines. */
+/** Limit on the wrong lines that a response lists. */
 const BAD_LINES_MAX = 1_000
 
-/** Hashing many passwords, or waiting for another import, may take this long. */
+/** Time limit, because hashing many passwords or waiting for another import takes long. */
 const TIMEOUT_SECONDS = 120
 
 const bodies = new ByteBudget(BODIES_MAX_BYTES)
 
-/** Lets `POST` of NDJSON to a collection create a resource of each line, all or none. */
+/** Lets a `POST` of NDJSON to a collection create one resource per line, all or none. */
 export function addBulkCreation({ operations }: Catalog, loader: Loader, hashPassword: PasswordHasher): void {
   for (const resource of BULK_RESOURCES) {
     const route = `/${resource.stored.table}/`
@@ -72,7 +72,7 @@ async function createAll(
   }
 }
 
-/** Counts a body in the budget while it arrives. */
+/** Counts a body towards the budget as it arrives. */
 class CountedBody {
   readonly #request: Request
   #bytes = 0
@@ -121,7 +121,7 @@ function stored(loader: Loader, resource: BulkResource, read: readonly Rows[]) {
   })
 }
 
-/** As for a single resource, with the number of the line in front of the field. */
+/** The errors of a single resource, with the number of the line before the field. */
 function refused(bad: readonly BadLine[]): Response {
   return invalid(
     bad

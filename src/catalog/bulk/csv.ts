@@ -5,18 +5,18 @@ import { fault } from '../validation/errors.ts'
 import { LINE_MAX_BYTES, type Line } from './ndjson.ts'
 import type { BulkResource } from './resources.ts'
 
-/** Spreadsheets write the one or the other, by the language of their user. */
+/** Spreadsheets write either, depending on the user's language. */
 const DELIMITERS = [',', ';', '\t']
 
 interface CsvOptions {
   readonly resource: BulkResource
-  /** Called with the names of columns that the resource does not have. */
+  /** Called with the names of unknown columns. */
   readonly ignored: (columns: readonly string[]) => void
 }
 
 /**
- * Reads CSV as spreadsheets write it: the first line names the fields, an empty field is a value that is not given, and
- * lines end with LF or CRLF. Throws an `OperatorError` if the file as a whole cannot be read.
+ * Reads CSV as spreadsheets write it: the first line names the fields, an empty field means no value, and lines end with LF
+ * or CRLF. Throws an `OperatorError` if the file cannot be read as a whole.
  */
 export async function* csvLines(
   chunks: AsyncIterable<Uint8Array>,
@@ -52,7 +52,7 @@ class CsvReader {
       relax_column_count: true,
       skip_empty_lines: true,
       max_record_size: LINE_MAX_BYTES,
-      // Nothing is passed on, which would take as long again as reading.
+      // The parser's own output is not used, because passing it on would take as long as parsing.
       on_record: (record: string[], { lines }) => {
         this.#add(record, lines)
         return null
@@ -133,7 +133,7 @@ class CsvReader {
     return value
   }
 
-  /** Text that is no number stays text, for the schema to refuse. */
+  /** Text that is not a number stays text, and the schema rejects it. */
   #numberOf(field: string): number | string {
     const text = field.trim()
     if (/^true$/i.test(text)) return 1
@@ -162,7 +162,7 @@ async function* checkedUtf8(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** A line of CSV, with its line feed. */
+/** A CSV line with its line feed. */
 export function csvLine(fields: readonly Value[]): string {
   return `${fields.map(field => quoted(field === null ? '' : String(field))).join(',')}\n`
 }

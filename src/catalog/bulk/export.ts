@@ -50,7 +50,7 @@ function withSnapshot(store: StoreDatabase, work: (snapshot: Snapshot) => Promis
   return store.engine === 'sqlite' ? sqliteSnapshot(store, work) : postgresSnapshot(store, work)
 }
 
-/** The lines of a file, some at a time. */
+/** The lines of a file, a few at a time. */
 async function* exported(
   snapshot: Snapshot,
   { resource: { stored }, format: written }: BulkFile,
@@ -79,7 +79,7 @@ function ndjsonLine(names: readonly string[], values: readonly Value[]): string 
   return `${JSON.stringify(Object.fromEntries(names.map((name, place) => [name, values[place]])))}\n`
 }
 
-/** Only the owner may read it, because it holds personal data. */
+/** Only the owner may read the file, because it has personal data. */
 async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {
   const descriptor = openSync(path, 'wx', 0o600)
   try {
@@ -90,7 +90,7 @@ async function writeFile(path: string, texts: AsyncIterable<string>): Promise<vo
   }
 }
 
-/** Until whoever reads it leaves, as `head` does when it has seen enough. */
+/** Writes until the reader closes the output, as `head` does. */
 async function print(texts: AsyncIterable<string>): Promise<void> {
   for await (const text of texts) {
     const isTaken = await new Promise<boolean>(resolve => process.stdout.write(text, error => resolve(!error)))

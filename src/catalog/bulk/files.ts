@@ -17,8 +17,8 @@ export interface BulkFile {
 }
 
 /**
- * What the flags say about a file, or else its name: `products.csv`, `shop/reviews-2.ndjson.gz`. The first word of the name is
- * the resource.
+ * Describes a file by the flags or else by its name, such as `products.csv` or `shop/reviews-2.ndjson.gz`. The first word of
+ * the name is the resource.
  */
 export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkFile {
   const [, word = '', ending = ''] = /^([a-z]+)[^.]*\.?([a-z]*)/.exec(basename(path).toLowerCase()) ?? []
@@ -37,7 +37,7 @@ export class SourceFile {
   readonly size: number
   readonly #ignored: (columns: readonly string[]) => void
   bytesRead = 0
-  /** Rows that were stored of it. */
+  /** Number of its rows that were stored. */
   stored = 0
 
   constructor(file: BulkFile, ignored: (columns: readonly string[]) => void) {
@@ -54,7 +54,7 @@ export class SourceFile {
       if (format === 'csv') yield* csvLines(bytes, { resource, ignored: this.#ignored })
       else yield* ndjsonLines(bytes)
     } catch (error) {
-      // An error with a code is one of the file's, or of its compression.
+      // An error with a code comes from the file or its compression.
       const isOfFile = error instanceof OperatorError || (error instanceof Error && 'code' in error)
       throw isOfFile ? new OperatorError(`${path}: ${error.message}`) : error
     }
@@ -62,7 +62,7 @@ export class SourceFile {
 
   #bytes(): AsyncIterable<Uint8Array> {
     if (!this.file.path.endsWith('.gz')) return this.#read()
-    // The error of any of them is thrown where the last one is read.
+    // An error in any of them is thrown where the last one is read.
     return pipeline(this.#read, createGunzip(), () => {})
   }
 

@@ -13,17 +13,17 @@ import { BULK_RESOURCES } from './resources.ts'
 import { type Rows, rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
 
-/** An import that stores nothing reads no further than this many wrong lines. */
+/** An import that stores nothing stops after this many wrong lines. */
 const BAD_LINES_MAX = 1_000
 
-/** Rows of one commit, if good lines are kept. */
+/** Number of rows per commit if valid lines are kept. */
 const STEP_ROWS = 20_000
-/** Or about as many bytes of the file. */
+/** A commit also has at most about this many bytes of the file. */
 const STEP_BYTES = 16_777_216
 
 const REPORT_MS = 50
 
-/** How the shell says that SIGINT ended a program. */
+/** The exit status of a program that SIGINT ended. */
 const INTERRUPTED_STATUS = 130
 
 export async function importFiles(line: CommandLine): Promise<void> {
@@ -138,7 +138,7 @@ class Import {
     const now = performance.now()
     if (!isEnd && now - this.#reportedAt < REPORT_MS) return
     this.#reportedAt = now
-    // A file that grows while it is read is not done either.
+    // A file that grew during the import is not complete either.
     this.#shown.report(basename(file.path), isEnd ? size : Math.max(0, Math.min(bytesRead, size - 1)), size, stored)
   }
 
@@ -156,7 +156,7 @@ class Import {
   }
 }
 
-/** By what an interrupted import of the file is found again. */
+/** Identifies the file, to resume an interrupted import. */
 function nameOf({ path, resource }: BulkFile): string {
   return `${resource.stored.table} ${basename(path)}`
 }
@@ -167,7 +167,7 @@ function anotherFile({ path }: BulkFile): OperatorError {
   )
 }
 
-/** Behind the number of a line: the column, or the field, and what is wrong with it. */
+/** An error after the number of its line: the column or field, and the message. */
 function described({ loc: [, place], msg }: ValidationError): string {
   if (typeof place === 'number') return `:${place + 1}: ${msg}`
   return place === undefined ? `: ${msg}` : `: ${place}: ${msg}`

@@ -2,18 +2,18 @@ import { fault, unreadableBody, type ValidationError } from '../validation/error
 import { readJson } from '../validation/json.ts'
 import { BODY_MAX_BYTES } from '../validation/request.ts'
 
-/** A line of a file: the value in it, or why it cannot be read. */
+/** A line of a file: its value, or why it cannot be parsed. */
 export type Line = { readonly number: number } & (
   | { readonly value: unknown }
   | { readonly errors: readonly ValidationError[] }
 )
 
-/** Enough for every resource that the API accepts, with its id and its flags. A longer line is wrong. */
+/** Length limit of a line: enough for every resource that the API accepts, with its id and flags. */
 export const LINE_MAX_BYTES = BODY_MAX_BYTES + 4_096
 
 const LINE_FEED = 0x0a
 
-/** Reads NDJSON: a JSON value on each line. Blank lines are passed over, but counted. Chunks may end anywhere. */
+/** Reads NDJSON, one JSON value per line. Blank lines are skipped, but counted. Chunks may end anywhere. */
 export async function* ndjsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Line[]> {
   let number = 1
   for await (const bytes of wholeLines(chunks)) {
@@ -33,7 +33,7 @@ async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   let restBytes = 0
   for await (const chunk of chunks) {
     const end = chunk.lastIndexOf(LINE_FEED)
-    // Of a line that is too long only the first bytes are kept: enough to see that it is.
+    // Only the beginning of a line that is too long is kept, enough to detect it.
     if (restBytes <= LINE_MAX_BYTES || end !== -1) rest.push(end === -1 ? chunk : chunk.subarray(0, end))
     restBytes += chunk.length
     if (end === -1) continue

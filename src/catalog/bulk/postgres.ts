@@ -3,7 +3,7 @@ import { columnSql } from '../storage/postgres-rows.ts'
 import { longColumns } from '../storage/shape.ts'
 import type { Row, Snapshot } from './snapshot.ts'
 
-/** Rows that are read at once, unless they are long. */
+/** Number of rows read at once, unless they are long. */
 const ROWS_AT_ONCE = 5_000
 const BYTES_AT_ONCE = 1_048_576
 
@@ -13,7 +13,7 @@ export function postgresSnapshot<Result>(
 ): Promise<Result> {
   return database.bulk(async query => {
     await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
-    // Whoever takes the rows may take their time.
+    // The consumer of the rows may be slow.
     await query('SET LOCAL idle_in_transaction_session_timeout = 0')
     return work({
       count: async ({ table }) => {

@@ -12,19 +12,19 @@ import { USERS } from '../users/stored.ts'
 import { fault } from '../validation/errors.ts'
 import { integer, text } from '../validation/fields.ts'
 
-/** Leaves room for ids that are assigned later: all of them must stay below 2^53. */
+/** Leaves room for later ids, which must stay below 2^53. */
 const GIVEN_ID_MAX = 2 ** 52
 
 const id = integer().min(1).max(GIVEN_ID_MAX).optional()
 
-/** What `Bun.password.verify` can verify. */
+/** The hashes that `Bun.password.verify` supports. */
 const PASSWORD_HASH = /^\$(argon2(id|i|d)\$|2[aby]\$)/
 
-/** The API's `UserCreate`, with a hash in place of the password, or with the mask for a user who has no password yet. */
+/** The API's `UserCreate` with a hash instead of the password, or with the mask for a user without one. */
 const UserLine = UserCreate.extend({ id, password: text().optional(), password_hash: text().optional() }).superRefine(
   ({ password, password_hash }, context) => {
     if (password_hash === undefined) {
-      // Without an input, this says that the field is required.
+      // Without an input, the issue says that the field is required.
       if (password === undefined) context.addIssue({ ...fault.value('no password'), path: ['password'] })
     } else if (!PASSWORD_HASH.test(password_hash)) {
       context.addIssue({ ...fault.value('not a hash of argon2 or bcrypt'), path: ['password_hash'] })
@@ -32,17 +32,17 @@ const UserLine = UserCreate.extend({ id, password: text().optional(), password_h
   },
 )
 
-/** How the lines of a file become rows, and rows lines. */
+/** Converts between the lines of a file and rows. */
 export interface BulkResource {
   readonly name: ResourceName
   readonly stored: StoredRows
-  /** Checks a line as the API checks a body. */
+  /** Validates a line like a request body. */
   readonly line: z.ZodType<NewRow>
   /** The fields of a line. */
   readonly fields: readonly string[]
 }
 
-/** Each comes after those that it refers to. */
+/** Each one comes after those that it references. */
 export const BULK_RESOURCES: readonly BulkResource[] = [
   bulkResource(CATEGORIES, CategoryCreate.extend({ id })),
   bulkResource(PRODUCTS, ProductCreate.extend({ id, category_id: integer().nullable().default(null) })),
@@ -72,7 +72,7 @@ const HASHES_AT_ONCE = 4
 async function withHash({ password, ...row }: NewRow, hash: (password: string) => Promise<string>): Promise<NewRow> {
   if (typeof row.password_hash === 'string') return row
   if (password !== PASSWORD_MASK) return { ...row, password_hash: await hash(String(password)) }
-  // Nobody knows this password, so no user can prove that it is theirs. To hash one for each would take hours.
+  // Nobody knows this password, so it can be the same for all. Hashing one for each user would take hours.
   unknownPassword ??= hash(crypto.randomUUID())
   return { ...row, password_hash: await unknownPassword }
 }

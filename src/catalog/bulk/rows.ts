@@ -3,13 +3,13 @@ import { fault, unreadableBody, type ValidationError, validationErrors } from '.
 import type { Line } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource, withHashes } from './resources.ts'
 
-/** A line that cannot be stored, and all that is wrong with it; `loc` begins with `body`. */
+/** A line that cannot be stored, with all its errors; `loc` begins with `body`. */
 export interface BadLine {
   readonly number: number
   readonly errors: readonly ValidationError[]
 }
 
-/** Rows of some lines, ready to be stored. */
+/** Rows that are ready to be stored. */
 export interface Rows {
   readonly rows: readonly NewRow[]
   /** The line of each row. */
@@ -17,7 +17,7 @@ export interface Rows {
   readonly bad: readonly BadLine[]
 }
 
-/** Checks lines as the API checks a body. */
+/** Validates lines like request bodies. */
 export async function rowsOf(
   resource: BulkResource,
   lines: readonly Line[],
@@ -50,7 +50,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Stores rows. Returns their ids, and all lines that were not stored, in their order. */
+/** Stores rows. Returns their ids and the lines that were not stored, both in order. */
 export async function storeRows(
   load: Load,
   resource: BulkResource,

@@ -3,9 +3,9 @@ import type { Value } from '../storage/resource.ts'
 
 export type Row = Readonly<Record<string, Value>>
 
-/** The whole catalog as it is at one moment. */
+/** A consistent view of the whole catalog. */
 export interface Snapshot {
   count(resource: StoredRows): Promise<number>
-  /** The ids and columns of all rows, in the order of their ids. */
+  /** All rows with their ids and columns, in the order of ids. */
   rows(resource: StoredRows): AsyncIterable<readonly Row[]>
 }

@@ -1,7 +1,7 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { Row, Snapshot } from './snapshot.ts'
 
-/** Rows that are read at once, unless they are long. */
+/** Number of rows read at once, unless they are long. */
 const ROWS_AT_ONCE = 1_000
 const CHARACTERS_AT_ONCE = 1_048_576
 
@@ -26,7 +26,7 @@ export function sqliteSnapshot<Result>(
           yield rows
           rows = []
           characters = 0
-          // Signals are heard between turns of the event loop only.
+          // Signals are only handled between turns of the event loop.
           await new Promise<void>(resolve => setImmediate(resolve))
         }
         yield rows

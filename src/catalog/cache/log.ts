@@ -5,7 +5,7 @@ const log = getLogger(['stockroom', 'cache'])
 
 const INTERVAL_MS = 60_000
 
-/** Logs what the cache has done: every minute at level `debug`, and at the end. */
+/** Logs the hits and misses of the cache: every minute at the level `debug`, and at the end. */
 export function logCache(figures: () => CacheFigures | null): Disposable {
   const report = (write: Logger['info']) => {
     const current = figures()

@@ -3,7 +3,7 @@ import type { Loader } from './loader.ts'
 import { postgresLoader } from './postgres.ts'
 import { sqliteLoader } from './sqlite.ts'
 
-/** `isServing` if others wait for answers meanwhile: then it neither blocks the event loop nor waits for a lock for long. */
+/** With `isServing`, other requests must go on: it does not block the event loop or wait long for a lock. */
 export function loaderOf(database: StoreDatabase, { isServing }: { readonly isServing: boolean }): Loader {
   return database.engine === 'sqlite' ? sqliteLoader(database, isServing) : postgresLoader(database, isServing)
 }

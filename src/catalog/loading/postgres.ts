@@ -3,20 +3,20 @@ import type { Query } from '../../database/postgres/pool.ts'
 import { inputOf, LOCK_ALL } from '../storage/postgres-creation.ts'
 import type { Interrupted, Load, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
 
-/** Rows of one statement. */
+/** Number of rows per statement. */
 const ROWS_AT_ONCE = 5_000
 
-/** A server's wait for other imports, as long as SQLite's for other processes. */
+/** Lock timeout in a server, equal to SQLite's. */
 const SERVING_LOCK_MS = 10_000
 
 export function postgresLoader(database: PostgresDatabase, isServing: boolean): Loader {
   return {
     load: work =>
       database.bulk(async query => {
-        // The rows may take their time to come.
+        // The rows may arrive slowly.
         await query('SET LOCAL idle_in_transaction_session_timeout = 0')
         if (isServing) await query(`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`)
-        // Ids become visible in their order, so nobody else creates anything until the commit.
+        // Ids must become visible in their order, so nothing else is created until the commit.
         await query(LOCK_ALL)
         return work(loadIn(query))
       }),
@@ -91,7 +91,7 @@ class PostgresRows {
     return { ids, refused }
   }
 
-  /** Makes the next id higher than all that were given. */
+  /** Makes the next id higher than all ids so far. */
   async continueAfterGivenIds(): Promise<void> {
     if (this.#highestGiven <= this.#continuesAfter) return
     this.#continuesAfter = this.#highestGiven
@@ -104,7 +104,7 @@ class PostgresRows {
   }
 }
 
-/** SQL that takes rows as a JSON array, stores those that can be stored, and answers what became of each, in their order. */
+/** SQL that stores the valid rows of a JSON array, and returns the outcome for each row, in the same order. */
 function insertion({ table, columns, references }: StoredRows): string {
   const names = Object.keys(columns).join(', ')
   const { input } = inputOf({ id: 'integer', ...columns })

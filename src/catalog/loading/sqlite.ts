@@ -4,12 +4,12 @@ import { isConstraint } from '../../database/sqlite/failure.ts'
 import { BLOCK_IDS } from '../storage/sqlite-positions.ts'
 import type { Interrupted, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
 
-/** Rows of one statement. More take no less time each. */
+/** Number of rows per statement. More would not make a row faster. */
 const ROWS_AT_ONCE = 100
 
 /**
- * The indexes of a table are dropped and made anew when this many rows have been stored, and this share of those that were
- * there before. Keeping them current takes 6 µs for each new row, making them anew 2 µs for each row of the table.
+ * The indexes of a table are dropped, and created again at the end, after this many new rows and this share of the existing
+ * ones. Updating them takes 6 µs for each new row, creating them again 2 µs for each row of the table.
  */
 const REBUILD_ROWS = 10_000
 const REBUILD_SHARE = 0.4
@@ -30,7 +30,7 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Load
             return !tables.some(table => transaction.prepare(`SELECT id FROM ${table} LIMIT 1`).get())
           },
           store: async (resource, rows) => {
-            // The event loop gets a turn after each call.
+            // Other work runs after each call.
             await new Promise<void>(resolve => setImmediate(resolve))
             return rowsOf(resource).store(rows, !isServing)
           },
@@ -60,7 +60,7 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Load
 
 /** Stores rows of one table. */
 class SqliteRows {
-  /** The SQL that makes the indexes which were dropped. */
+  /** The SQL to create the dropped indexes again. */
   readonly droppedIndexes: string[] = []
   readonly #transaction: SqliteTransaction
   readonly #table: string
@@ -72,9 +72,9 @@ class SqliteRows {
     readonly column: string
     readonly select: Prepared<[id: Parameter], { id: number }>
   }[]
-  /** The highest id before. */
+  /** The highest id before the import. */
   readonly #last: number
-  /** How many more rows are stored before the indexes are dropped. */
+  /** Number of further rows to store before the indexes are dropped. */
   #keepsIndexesFor: number
 
   constructor(transaction: SqliteTransaction, { table, columns, references }: StoredRows) {
@@ -114,7 +114,7 @@ class SqliteRows {
     return { ids, refused }
   }
 
-  /** Returns false, and stores nothing, unless all of them can be stored. */
+  /** Returns false, and stores nothing, if any of them cannot be stored. */
   #storeTogether(rows: readonly NewRow[], ids: number[]): boolean {
     const given = rows.filter(({ id }) => typeof id === 'number').length
     if (rows.length < ROWS_AT_ONCE || (given > 0 && given < rows.length)) return false
@@ -145,7 +145,7 @@ class SqliteRows {
     return null
   }
 
-  /** Elsewhere ids only grow, so blocks of ids that have been counted get no new rows. */
+  /** Elsewhere ids only grow, so counted blocks of ids get no new rows. */
   #forgetCounts(rows: readonly NewRow[]): void {
     let lowest = this.#last + 1
     for (const { id } of rows) if (id !== undefined && id < lowest) lowest = id

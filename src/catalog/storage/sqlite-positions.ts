@@ -1,25 +1,25 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { TableName } from './resource.ts'
 
-/** Block n has the ids from n × 16,384 on. The triggers that count deleted rows know this number, too. */
+/** Block n starts with the id n × 16,384. The triggers that count deleted rows contain this number, too. */
 export const BLOCK_IDS = 16_384
 
-/** Blocks that are counted in one write, which takes some milliseconds. */
+/** Number of blocks counted in one write, which takes some milliseconds. */
 const COUNTED_AT_ONCE = 16
 
-/** A place in a list: after the id `afterId`, and then after `skip` further items. */
+/** A position in a list: `skip` items after the id `afterId`. */
 export interface Place {
   readonly afterId: number
   readonly skip: number
 }
 
 /**
- * Finds a deep place in the list of all rows of a table without walking over every id before it: `counted_blocks` tells how many
- * rows there are in each block of ids. Whatever was not counted yet is walked over, and counted in the background for the next
- * time. So creating costs nothing, and a list is right even if nobody ever counts.
+ * Finds a deep position in the list of all rows of a table without walking over every id before it, by the number of rows in
+ * each block of ids, in `counted_blocks`. Blocks that are not counted yet are walked, and then counted in the background. So
+ * creates cost nothing, and a list is correct even if no block was ever counted.
  *
- * Ids are assigned in ascending order and never again, so a block below the highest id gets no new rows; an import, which may be
- * given lower ids, forgets what was counted. Triggers count the rows that are deleted. A block that is missing below a counted one is empty.
+ * Ids are assigned in ascending order and never reused, so a block below the highest id gets no new rows; an import with lower
+ * ids discards the counts. Triggers subtract deleted rows. A block that is missing below a counted one is empty.
  */
 export class SqlitePositions {
   readonly #database: SqliteDatabase
@@ -47,7 +47,7 @@ export class SqlitePositions {
     )
   }
 
-  /** The same place, with as little to skip as is known. Called within a snapshot. */
+  /** The same position with the smallest known `skip`. Call it within a snapshot. */
   near({ afterId, skip }: Place): Place {
     if (skip < BLOCK_IDS) return { afterId, skip }
     const block = Math.floor(afterId / BLOCK_IDS)
@@ -58,7 +58,7 @@ export class SqlitePositions {
       left -= counted.items
       end = (counted.block + 1) * BLOCK_IDS
     }
-    // The block of the highest id, which is never counted, takes up to one more.
+    // The block of the highest id is never counted, so there may be one more.
     if (left >= 2 * BLOCK_IDS) void this.#countMore()
     return { afterId: end - 1, skip: left }
   }
@@ -72,16 +72,16 @@ export class SqlitePositions {
     this.#isCounting = true
     try {
       while (await this.#database.write(() => this.#countSome())) {
-        // Each write counts some, so that others get their turn in between.
+        // Each write counts a few, so that other writes run in between.
       }
     } catch {
-      // The disk may be full, or the file locked: whoever reads that deep the next time tries again.
+      // The disk may be full or the file locked. The next deep read tries again.
     } finally {
       this.#isCounting = false
     }
   }
 
-  /** Returns whether there was anything to count. */
+  /** Returns whether any block was counted. */
   #countSome(): boolean {
     const { first, last } = this.#selectUncounted.get() ?? {}
     if (typeof first !== 'number' || typeof last !== 'number' || first >= last) return false

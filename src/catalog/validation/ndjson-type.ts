@@ -1,7 +1,7 @@
-/** One JSON value on each line; the media type of bodies with many resources. */
+/** The media type of bodies with one JSON value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson'
 
-/** Whether a `Content-Type` names NDJSON, or an `Accept` does as one of its types. */
+/** Whether a `Content-Type` is NDJSON, or an `Accept` includes it. */
 export function isNdjson(header: string | null): boolean {
   return header !== null && /(^|[\s,])application\/x-ndjson\s*($|[;,])/i.test(header)
 }

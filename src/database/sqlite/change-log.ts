@@ -3,9 +3,9 @@ import { type Change, decodeChanges, encodeChanges } from '../change.ts'
 import type { Commits } from './commits.ts'
 import { type Prepared, prepared } from './connection.ts'
 
-/** Commits that the log keeps. A process that has missed more has to clear its cache. */
+/** Number of commits in the log. A process that has missed more must clear its cache. */
 const KEPT_COMMITS = 1_024
-/** How many commits pass between two removals of old rows. */
+/** Number of commits between two removals of old rows. */
 const REMOVAL_INTERVAL_COMMITS = 256
 
 const CREATE_TABLE = `
@@ -27,11 +27,11 @@ export function createChangeLog(connection: Database): void {
 }
 
 /**
- * What each commit has changed, for the other processes that have the file open. A writer adds one row to its transaction,
- * with the number that SQLite will give to the commit. A reader that finds a row for each commit since its last look knows
- * every change. If a number is missing, another program has written, or old rows are gone: then anything may have changed.
+ * Tells other processes on the file what each commit has changed. A writer adds one row to its transaction, with the number
+ * that SQLite will give to the commit. A reader that finds a row for each commit since its last check knows every change. If a
+ * number is missing, another program has written, or old rows were removed: then anything may have changed.
  *
- * The numbers start again when the last process closes the file; the places do not.
+ * The numbers start again when the last process closes the file; the row ids do not.
  */
 export class ChangeLog {
   readonly #commits: Commits
@@ -40,12 +40,12 @@ export class ChangeLog {
   readonly #insert: Prepared<[number: number, changes: string]>
   readonly #remove: Prepared<[place: number]>
   readonly #totalChanges: Statement<{ total: number }, []>
-  /** The last commit whose changes are known, and its place in the log; at first none. */
+  /** The last commit whose changes are known, and its row in the log; at first none. */
   #number = -1
   #place = 0
   /** The row of the transaction in progress. */
   #appended: number | null = null
-  /** Rows that the connection has changed in all its transactions. */
+  /** Number of rows that the connection has changed so far. */
   #rowsChanged = 0
 
   constructor(connection: Database, commits: Commits) {
@@ -60,12 +60,12 @@ export class ChangeLog {
     this.#totalChanges = connection.prepare('SELECT total_changes() AS total')
   }
 
-  /** Whether the changes of every commit up to the last look are known. */
+  /** Whether the changes of every commit up to the last check are known. */
   get isRead(): boolean {
     return this.#number === this.#commits.number
   }
 
-  /** Reads the changes of all commits up to the last look, in a transaction that began after it. */
+  /** Reads the changes of all commits up to the last check, in a transaction that began after it. */
   read(): readonly Change[] | 'unknown' {
     const until = this.#commits.number
     const changes: Change[] = []
@@ -84,11 +84,11 @@ export class ChangeLog {
     return isFirst ? [] : 'unknown'
   }
 
-  /** Adds what the transaction in progress has changed. All commits before it must have been read. */
+  /** Adds the changes of the transaction in progress. All commits before it must have been read. */
   append(changes: readonly Change[]): void {
     const rowsChanged = this.#totalChanges.get()?.total ?? 0
     this.#appended = null
-    // Other parts change rows without telling which. A transaction that changes none has nothing to commit.
+    // Other parts do not report which rows they change. A transaction without changes has nothing to commit.
     if (rowsChanged === this.#rowsChanged && changes.length === 0) return
     this.#appended = Number(this.#insert.run(this.#number + 1, encodeChanges(changes)).lastInsertRowid)
     const isFull = this.#appended % REMOVAL_INTERVAL_COMMITS === 0

@@ -5,8 +5,8 @@ import { connect, type Parameter, type Prepared, prepared, waitingForLocks } fro
 const PAGE_CACHE_KIB = 2_048
 
 /**
- * A connection of its own for long lists. On the other one they would take the place of pages that are read often, and fill a
- * cache of pages that they read once.
+ * A separate connection for long lists. On the main one, their pages would displace frequently read pages from SQLite's page
+ * cache, although each is read only once.
  */
 export class Scans implements Disposable {
   readonly #connection: Database
@@ -22,7 +22,7 @@ export class Scans implements Disposable {
     return prepared(this.#connection, sql)
   }
 
-  /** Runs `read` in a transaction: it sees one moment, and every commit before it. */
+  /** Runs `read` on a snapshot of all commits so far. */
   snapshot<Result>(read: () => Result): Result {
     try {
       this.#condition.mustHaveBeenInPlace()

@@ -14,14 +14,18 @@ export interface Change {
 
 /** The ids that changed of each part of each table, as JSON for the change log. */
 export function encodeChanges(changes: readonly Change[]): string {
-  const changed = new Map<string, Set<Change['id']>>()
-  for (const { table, id, part } of changes) {
-    const name = `${table} ${part}`
-    const ids = changed.get(name)
-    if (ids) ids.add(id)
-    else changed.set(name, new Set([id]))
+  const changed: Record<string, Change['id'][]> = {}
+  for (const part of PARTS) {
+    const tables = new Map<string, Set<Change['id']>>()
+    for (const change of changes) {
+      if (change.part !== part) continue
+      const ids = tables.get(change.table)
+      if (ids) ids.add(change.id)
+      else tables.set(change.table, new Set([change.id]))
+    }
+    for (const [table, ids] of tables) changed[`${table} ${part}`] = [...ids]
   }
-  return JSON.stringify(Object.fromEntries([...changed].map(([name, ids]) => [name, [...ids]])))
+  return JSON.stringify(changed)
 }
 
 /** Leaves out parts that only a newer version of the program knows, since nothing is cached by them. */

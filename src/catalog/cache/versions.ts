@@ -16,16 +16,23 @@ export class Versions {
 
 /** The version of everything that a write can change: the number of commits when it last changed. */
 export class ChangeVersions {
-  readonly #versions = new Map<string, Versions>()
+  /** By table. */
+  readonly #versions = {
+    row: new Map<string, Versions>(),
+    'referring rows': new Map<string, Versions>(),
+    'all rows': new Map<string, Versions>(),
+  } satisfies Record<Change['part'], unknown>
   #changedThings = 0
   /** Number of commits so far. */
   latest = 0
 
   of(table: string, part: Change['part']): Versions {
-    const name = `${table} ${part}`
-    const known = this.#versions.get(name) ?? new Versions()
-    this.#versions.set(name, known)
-    return known
+    const versions = this.#versions[part]
+    const known = versions.get(table)
+    if (known) return known
+    const first = new Versions()
+    versions.set(table, first)
+    return first
   }
 
   /** Records a commit. Returns false if too much has changed to be recorded. */
@@ -47,6 +54,8 @@ export class ChangeVersions {
   clear(): void {
     this.latest += 1
     this.#changedThings = 0
-    for (const versions of this.#versions.values()) versions.byId.clear()
+    for (const tables of Object.values(this.#versions)) {
+      for (const versions of tables.values()) versions.byId.clear()
+    }
   }
 }

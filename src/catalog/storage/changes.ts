@@ -5,9 +5,9 @@ import type { StoredResource, Values } from './resource.ts'
 export type References = Readonly<Record<string, number | null>>
 
 /**
- * The one rule for what a write changes, on every engine: the row itself; for each row that it references or referenced
- * before, the set of rows that refer to that one; if it is created or deleted, the set of the table's rows; and if it is
- * deleted, the same for all rows that are deleted with it.
+ * The one rule for what a write changes, on every engine: the row itself, unless it is new, because nothing has shown it yet;
+ * for each row that it references or referenced before, the set of rows that refer to that one; if it is created or deleted,
+ * the set of the table's rows; and if it is deleted, the same for all rows that are deleted with it.
  *
  * A representation shows rows and sets of referring rows, so it stays the same until one of these changes (`cache/`).
  * `before` and `after` are the references of the row; `null` if the row does not exist.
@@ -18,7 +18,7 @@ export function changesOf<Row extends Values>(
   before: References | null,
   after: References | null,
 ): Change[] {
-  const changes: Change[] = [{ table, id, part: 'row' }]
+  const changes: Change[] = before === null ? [] : [{ table, id, part: 'row' }]
   for (const { column, table: owners } of references) {
     const owner = before?.[column] ?? null
     const newOwner = after?.[column] ?? null

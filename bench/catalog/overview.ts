@@ -15,19 +15,17 @@ export function overviewTable(
   )
   const rows = workloads.map(workload => {
     const measured = rounds.flatMap(round => round.get(workload.name) ?? [])
-    const service = measured.flatMap(round => round.get(SERVICE.name) ?? [])
-    const peer = measured.flatMap(round => fastestOf(peers ?? [], round))
-    const native = measured.flatMap(round => fastestOf(natives ?? [], round))
-    const ceiling = measured.flatMap(round => fastestOf(ceilings ?? [], round))
+    const columns = [[SERVICE.name], peers, natives, ceilings].map(names =>
+      measured.map(round => fastestOf(names ?? [], round)),
+    )
+    const [service = [], peer = [], native = [], ceiling = []] = columns
     return [
       workload.title,
       medianOf(service, figure => figure.requestsPerSecond)?.toLocaleString('en', { maximumFractionDigits: 0 }) ?? '',
       ratio(service, peer, value => `${value.toFixed(1)}×`),
       ratio(service, native, value => `${value.toFixed(1)}×`),
       ratio(service, ceiling, value => `${(value * 100).toFixed(0)} %`),
-      ...[service, peer, native, ceiling].map(
-        figures => medianOf(figures, figure => figure.processorMicroseconds)?.toFixed(1) ?? '',
-      ),
+      ...columns.map(figures => medianOf(figures, figure => figure.processorMicroseconds)?.toFixed(1) ?? ''),
       medianOf(service, figure => figure.p50Milliseconds)?.toFixed(2) ?? '',
       medianOf(service, figure => figure.p99Milliseconds)?.toFixed(2) ?? '',
     ]
@@ -43,25 +41,24 @@ export function overviewTable(
   }
 }
 
-function fastestOf(names: readonly string[], round: Round): Measurement[] {
+/** Null if none of the servers was measured. */
+type PerRound = readonly (Measurement | null)[]
+
+function fastestOf(names: readonly string[], round: Round): Measurement | null {
   const measured = names.flatMap(name => round.get(name) ?? [])
-  return measured.toSorted((left, right) => right.requestsPerSecond - left.requestsPerSecond).slice(0, 1)
+  return measured.toSorted((left, right) => right.requestsPerSecond - left.requestsPerSecond)[0] ?? null
 }
 
 /** The median of the ratios within each round. */
-function ratio(
-  service: readonly Measurement[],
-  others: readonly Measurement[],
-  shown: (value: number) => string,
-): string {
+function ratio(service: PerRound, others: PerRound, shown: (value: number) => string): string {
   const ratios = service.flatMap((figures, round) => {
     const other = others[round]
-    return other ? [figures.requestsPerSecond / other.requestsPerSecond] : []
+    return figures && other ? [figures.requestsPerSecond / other.requestsPerSecond] : []
   })
   return ratios.length === 0 ? '' : shown(median(ratios))
 }
 
-function medianOf(figures: readonly Measurement[], value: (figure: Measurement) => number | null): number | null {
-  const known = figures.map(value).filter(figure => figure !== null)
+function medianOf(rounds: PerRound, value: (figure: Measurement) => number | null): number | null {
+  const known = rounds.flatMap(figure => (figure ? [value(figure)] : [])).filter(figure => figure !== null)
   return known.length === 0 ? null : median(known)
 }

@@ -5,8 +5,8 @@ import { errorMessage } from '../../src/error-message.ts'
 import { type Contest, openContest } from '../catalog/contest.ts'
 import { measure, measureRound } from '../catalog/measurement.ts'
 import { overviewTable } from '../catalog/overview.ts'
-import { BENCH } from '../catalog/servers.ts'
-import { WORKLOADS } from '../catalog/workloads.ts'
+import { BENCH, type Contestant } from '../catalog/servers.ts'
+import { WORKLOADS, type Workload } from '../catalog/workloads.ts'
 import { execute, runBench, temporaryFolder } from '../command.ts'
 import type { Measurement, Round } from '../comparison.ts'
 import { machineLine } from '../machine.ts'
@@ -25,10 +25,11 @@ const FAILURES_MAX = 5
 
 interface Part {
   readonly name: string
-  readonly measure: (contest: Contest, figures: KeptFigures) => Promise<void>
+  readonly measure: (contest: Contest, figures: KeptFigures, options: ReportOptions) => Promise<void>
 }
 
 const PARTS: readonly Part[] = [
+  { name: 'table', measure: measureTable },
   {
     name: 'connections',
     measure: ({ bench, service, others }, figures) => measureConnections(bench, [service, ...others], figures),
@@ -81,12 +82,10 @@ async function run(options: ReportOptions, interrupted: AbortSignal): Promise<vo
     machine: machineLine(contest.engines, folder.path),
   }
 
-  const rounds = await persistently(() => measureTable(contest, options, figures), interrupted)
-  await write(about, contest, rounds, figures)
   for (const part of parts) {
     console.error(`measuring ${part.name}`)
-    await persistently(() => part.measure(contest, figures), interrupted)
-    await write(about, contest, rounds, figures)
+    await persistently(() => part.measure(contest, figures, options), interrupted)
+    await write(about, contest, figures)
   }
 }
 
@@ -105,29 +104,38 @@ async function persistently<Result>(work: () => Promise<Result>, interrupted: Ab
 
 async function measureTable(
   { bench, service, others }: Contest,
-  options: ReportOptions,
   figures: KeptFigures,
-): Promise<ReadonlyMap<string, Round>[]> {
-  const rounds: ReadonlyMap<string, Round>[] = []
+  options: ReportOptions,
+): Promise<void> {
   for (let round = 1; round <= options.rounds; round++) {
     console.error(`round ${round} of ${options.rounds}`)
-    const pressure = { ...options, seed: round, pinned: true }
-    const measured = await measureRound(bench, [service, ...others], pressure, (...what) => {
+    await measureRound(bench, [service, ...others], { ...options, seed: round, pinned: true }, (...what) => {
       const [, server, workload] = what
-      return figures.once(`round ${round} ${workload.name} ${server.name}`, () => measure(...what))
+      return figures.once(nameOf(round, workload, server), () => measure(...what))
     })
-    rounds.push(measured)
   }
-  return rounds
+}
+
+/** The rounds of the table, as far as they were measured. */
+function keptRounds({ service, others }: Contest, figures: KeptFigures, rounds: number): Map<string, Round>[] {
+  return Array.from({ length: rounds }, (_, index) => {
+    const measured = WORKLOADS.map(workload => {
+      const servers = [service, ...others].flatMap(server => {
+        const measurement = figures.measured(nameOf(index + 1, workload, server))
+        return measurement ? [[server.name, measurement] as const] : []
+      })
+      return [workload.name, new Map(servers)] as const
+    })
+    return new Map(measured)
+  })
+}
+
+function nameOf(round: number, workload: Workload, server: Contestant): string {
+  return `round ${round} ${workload.name} ${server.name}`
 }
 
 /** Writes what is known so far: the page is whole after each part. */
-async function write(
-  about: Circumstances,
-  { others }: Contest,
-  rounds: readonly ReadonlyMap<string, Round>[],
-  figures: KeptFigures,
-): Promise<void> {
+async function write(about: Circumstances, contest: Contest, figures: KeptFigures): Promise<void> {
   await mkdir(PICTURES, { recursive: true })
   const chapters: Chapter[] = []
   for (const { growth, title, text } of CHAPTERS) {
@@ -141,6 +149,9 @@ async function write(
     }
     if (pictures.length > 0) chapters.push({ title, text, pictures })
   }
-  await Bun.write(PAGE, page(about, overviewTable(WORKLOADS, others, rounds), chapters))
+  await Bun.write(
+    PAGE,
+    page(about, overviewTable(WORKLOADS, contest.others, keptRounds(contest, figures, about.rounds)), chapters),
+  )
   console.error(`wrote ${PAGE}`)
 }

@@ -11,6 +11,8 @@ export function seededDatabases(version: Version, directory: string, interrupted
   return rows => {
     const database = databases.get(rows) ?? seedDatabase(version, directory, rows, interrupted)
     databases.set(rows, database)
+    // The next to ask tries again.
+    database.catch(() => databases.delete(rows))
     return database
   }
 }

@@ -76,7 +76,7 @@ export function workloadsOver(rows: Rows): readonly Workload[] {
     workload('category', 'One category with its products', reads('/categories/:id', rows.categories)),
     workload('list-20', 'A list of 20 products', lists(20)),
     workload('list-100', 'A list of 100 products', lists(100)),
-    workload('categories', 'A list of 10 categories, 42 kB', pages('/categories/', rows.categories, 10)),
+    workload('categories', 'A list of 10 categories', pages('/categories/', rows.categories, 10)),
     workload('reviews', 'The reviews of a product', reads('/reviews/products/:id', rows.products, '?limit=100')),
     {
       ...workload('first-read', 'A product that was never read before', eachProductOnce),

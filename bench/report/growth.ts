@@ -163,7 +163,7 @@ function nameOf({ name }: Pick<Growth, 'name'>, workload: Workload, server: stri
 
 const ROWS = new Map<number, Rows>()
 
-/** In the proportions of the usual rows: three reviews for each product, 28 products in each category. */
+/** At any size, each product has three reviews, and each category 100 products. */
 function rowsOf(products: number): Rows {
   const rows = ROWS.get(products) ?? {
     categories: Math.round(products / 28),

@@ -13,7 +13,8 @@ export function overviewTable(
   const [peers, natives, ceilings] = (['peer', 'native', 'ceiling'] as const).map(kind =>
     others.filter(server => server.kind === kind).map(({ name }) => name),
   )
-  const rows = workloads.map(workload => {
+  const known = workloads.filter(({ name }) => rounds.some(round => round.get(name)?.has(SERVICE.name)))
+  const rows = known.map(workload => {
     const measured = rounds.flatMap(round => round.get(workload.name) ?? [])
     const columns = [[SERVICE.name], peers, natives, ceilings].map(names =>
       measured.map(round => fastestOf(names ?? [], round)),

@@ -58,7 +58,7 @@ export const GROWTHS = {
   },
   cores: {
     name: 'cores',
-    across: `workers, each of ${WORKER_SHARE * 100} % of a core`,
+    across: `workers with ${WORKER_SHARE * 100} % of a core each`,
     steps: WORKERS,
     workloads: WORKLOADS.filter(({ name }) => ['product', 'list-20', 'create'].includes(name)),
     servers: [SERVICE.name],

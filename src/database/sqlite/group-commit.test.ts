@@ -10,6 +10,10 @@ import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 setDefaultTimeout(60_000)
 
 const WRITES = 48
+const READERS = 8
+
+/** Keeps SQLite busy for some milliseconds: a quarter of the time that a group may take if nobody reads. */
+const SLOWLY = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) SELECT max(i) FROM n'
 
 const Product = z.object({ id: z.int(), name: z.string() })
 const Products = z.array(Product)
@@ -36,4 +40,25 @@ test('a write that the database refuses fails alone, and the writes of its group
   const taken = creates.flatMap(({ status, body }) => (status === 200 ? [Product.parse(body)] : []))
   const stored = Products.parse((await api.get('/products/')).body)
   expect(stored).toEqual([{ id: kept, name: 'Kept' }, ...taken.toSorted((one, next) => one.id - next.id)])
+})
+
+test('while others read, slow writes are committed a few at a time, with reads in between', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  using database = new Database(file)
+  database.run(`CREATE TRIGGER slowly AFTER INSERT ON products BEGIN ${SLOWLY}; END`)
+  const commits = database.query<{ count: number }, []>('SELECT count(*) AS count FROM change_log')
+  const before = commits.get()?.count ?? 0
+  const writes = Promise.all(Array.from({ length: WRITES }, () => api.create('/products/', sample.product)))
+  let areWritten = false
+  const readers = Array.from({ length: READERS }, async () => {
+    while (!areWritten) expect((await api.get(`/products/${id}`)).status).toBe(200)
+  })
+  expect(new Set(await writes).size).toBe(WRITES)
+  areWritten = true
+  await Promise.all(readers)
+  expect((commits.get()?.count ?? 0) - before).toBeGreaterThan(WRITES / 2)
 })

@@ -2,7 +2,7 @@
  * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` runs one, `--quick` alone the catalog.
  * `--against REVISION` compares this version with that one instead.
  */
-const PARTS = ['catalog', 'postgres', 'markdown', 'chat', 'hostile']
+const PARTS = ['catalog', 'growth', 'postgres', 'markdown', 'chat', 'hostile']
 
 /** Writes docs/performance.md; only when it is asked for. */
 const REPORT = 'report'

@@ -166,7 +166,7 @@ const ROWS = new Map<number, Rows>()
 /** At any size, each product has three reviews, and each category 100 products. */
 function rowsOf(products: number): Rows {
   const rows = ROWS.get(products) ?? {
-    categories: Math.round(products / 28),
+    categories: products / 100,
     products,
     users: 200,
     reviews: 3 * products,

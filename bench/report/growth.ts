@@ -161,6 +161,7 @@ function nameOf({ name }: Pick<Growth, 'name'>, workload: Workload, server: stri
   return `${name} ${workload.name} ${server} ${step}`
 }
 
+/** The same object for the same number, because seeded databases are found by it. */
 const ROWS = new Map<number, Rows>()
 
 /** At any size, each product has three reviews, and each category 100 products. */

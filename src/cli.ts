@@ -17,7 +17,7 @@ const STORAGES = PARTS.flatMap(({ storage }) => storage ?? [])
 
 const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), copyCommand(STORAGES), licenses]
 
-// The reader of the output may close it early, as `head` does. The command goes on.
+// The reader of the output may close it early, as `head` does. The command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

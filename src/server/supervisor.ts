@@ -94,7 +94,7 @@ class Supervisor implements AsyncDisposable {
       // If no worker can serve, the problem is not one worker's.
       if (couldNotServe && (this.#texts !== null || this.#ready.size === 0)) throw error
       if (performance.now() - started > STABLE_MS) pauseMs = PAUSE_MIN_MS
-      log.error('{reason}; starting it again in {pause_ms} ms', { worker, reason: error.message, pause_ms: pauseMs })
+      log.error('{reason}; restarting it in {pause_ms} ms', { worker, reason: error.message, pause_ms: pauseMs })
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
       pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)
     }

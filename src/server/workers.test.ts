@@ -95,7 +95,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
       await until(() => linesWith(shop, 'serves again').length === killed)
       expect((await shop.api.get('/readyz', { Connection: 'close' })).status).toBe(200)
     }
-    const pauses = linesWith(shop, 'starting it again').map(({ pause_ms }) => pause_ms)
+    const pauses = linesWith(shop, 'restarting it in').map(({ pause_ms }) => pause_ms)
     expect(pauses).toEqual([100, 200, 400, 800])
   })
 

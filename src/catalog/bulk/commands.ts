@@ -3,12 +3,12 @@ import { database, databaseSettings } from '../../database/settings.ts'
 import { format, keepGood, passwordHashes, resource } from './settings.ts'
 
 const IMPORT_NOTE = `Each FILE is named after what it contains: products.csv, reviews-2024.ndjson, users.ndjson.gz; - is standard input.
-NDJSON has one JSON object on each line. The first line of CSV names the fields; it may come from a spreadsheet. Lines have
-the fields that the API takes, and may have an id; products may have a category_id, users a password_hash in place of a
-password. Wrong lines are listed with their numbers and reasons, and then nothing is imported.`
+NDJSON has one JSON object per line. CSV may come from a spreadsheet; its first line names the fields. The fields are those
+of the API, and may include an id, the category_id of a product, and the password_hash of a user instead of a password. If
+lines are wrong, they are listed with their numbers and reasons, and nothing is imported.`
 
 const EXPORT_NOTE = `TO is a new file such as products.csv, or a new folder for all four. Without TO, the resource that --resource names is
-written to standard output. Passwords are masked; whoever imports such a file has users without a password.`
+written to standard output. Passwords are masked, so users imported from such a file have none.`
 
 export const importCommand: Command = {
   name: 'import',
@@ -22,7 +22,7 @@ export const importCommand: Command = {
 export const exportCommand: Command = {
   name: 'export',
   operands: '[TO]',
-  summary: 'Write products, categories, users and reviews as NDJSON or CSV, as they are at one moment.',
+  summary: 'Write a consistent snapshot of products, categories, users and reviews as NDJSON or CSV.',
   settings: [database, resource, format, passwordHashes],
   note: EXPORT_NOTE,
   run: async line => (await import('./export.ts')).exportTo(line),

@@ -36,7 +36,7 @@ export async function exportTo(line: CommandLine): Promise<void> {
       for (const file of files) await writeFile(isOne ? partial : join(partial, basename(file.path)), textsOf(file))
     })
   })
-  if (to !== '-') process.stdout.write(`${to} holds what was there when the export began\n`)
+  if (to !== '-') process.stdout.write(`${to} has the data as it was when the export began\n`)
 }
 
 function filesIn(folder: string, line: CommandLine): BulkFile[] {

@@ -34,7 +34,7 @@ export async function importFiles(line: CommandLine): Promise<void> {
     .toSorted((one, other) => BULK_RESOURCES.indexOf(one.resource) - BULK_RESOURCES.indexOf(other.resource))
     .map(file => new SourceFile(file, columns => shown.note(`${file.path}: ignored columns: ${columns.join(', ')}`)))
   const isKept = line.value(keepGood)
-  const end = isKept ? 'interrupted; the same command goes on from here' : 'interrupted; nothing was imported'
+  const end = isKept ? 'interrupted; the same command resumes from here' : 'interrupted; nothing was imported'
   process.once('SIGINT', () => {
     process.stderr.write(`\nstockroom: ${end}\n`)
     process.exit(INTERRUPTED_STATUS)
@@ -109,7 +109,7 @@ class Import {
         records += 1
         if (records !== before?.records) continue
         if (checksum.copy().digest('hex') !== before.checksum) throw anotherFile(file)
-        this.#shown.note(`${file.path}: going on after line ${number}`)
+        this.#shown.note(`${file.path}: resuming after line ${number}`)
       }
       const rows = await rowsOf(file.resource, lines.slice(known), hash)
       step.push(rows)

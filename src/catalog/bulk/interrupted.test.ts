@@ -51,7 +51,7 @@ for (const engine of ENGINES) {
           status: 1,
           output: `Imported ${LINES - LINES / 1_000 - kept.length} products\n`,
         })
-        expect(resumed.errors).toMatch(/^-: going on after line \d+\n/)
+        expect(resumed.errors).toMatch(/^-: resuming after line \d+\n/)
         const good = TEXT.filter(line => !line.endsWith('0}')).map(line => JSON.parse(line).name)
         expect(await namesIn(engine, database.url)).toEqual(good)
         // What is done is forgotten: the next file of that name is another one.

@@ -11,7 +11,7 @@ export const format = choice('format', FORMATS, 'how they are written')
 
 export const keepGood = toggle(
   'keep-good',
-  'store the good lines even if others are wrong, in steps; after an interruption, the same command goes on',
+  'store the good lines even if others are wrong, in steps; after an interruption, the same command resumes',
 )
 
 export const passwordHashes = toggle('password-hashes', "export the hashes of users' passwords, too")
@@ -22,7 +22,7 @@ function choice<Name extends string>(flag: string, names: readonly Name[], meani
     flag,
     placeholder: 'NAME',
     fallback: '',
-    meaning: `${meaning}: ${names.join(', ')}; by default, their names say it`,
+    meaning: `${meaning}: ${names.join(', ')}; by default, taken from their names`,
     parse: text => {
       const name = names.find(candidate => candidate === text) ?? null
       if (name === null && text !== '') throw new SettingError(`${JSON.stringify(text)} is none of ${names.join(', ')}`)

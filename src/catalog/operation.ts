@@ -24,7 +24,7 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly query: Query
   readonly body: Body
   /** The body of a 200. */
-  readonly answer: z.ZodType
+  readonly response: z.ZodType
   /** Which resources a 404 can name. */
   readonly absent: readonly ResourceName[]
 }
@@ -84,7 +84,7 @@ function description<Path extends z.ZodObject, Query extends z.ZodObject, Body e
       }),
     },
     responses: {
-      200: { description: 'Successful Response', content: { 'application/json': { schema: contract.answer } } },
+      200: { description: 'Successful Response', content: { 'application/json': { schema: contract.response } } },
       ...(missing !== '' && {
         404: {
           description: missing,

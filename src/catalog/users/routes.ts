@@ -28,7 +28,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       url: '/users/',
       summary: 'Read Users',
       query: PageQuery,
-      answer: z.array(User),
+      response: z.array(User),
     },
     ({ query }, scope) => listResponse(users.list(), query, scope),
   )
@@ -42,7 +42,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       url: '/users/',
       summary: 'Create User',
       body: UserCreate,
-      answer: User,
+      response: User,
     },
     async ({ body: { password, ...user } }, scope) => {
       const password_hash = await hashPassword(password, scope.request.signal)
@@ -59,7 +59,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       url: '/users/{user_id}',
       summary: 'Read User',
       path: UserPath,
-      answer: User,
+      response: User,
       absent: ['User'],
     },
     async ({ path }, scope) => respond(scope, path.user_id, users.find(path.user_id)),
@@ -75,7 +75,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       summary: 'Update User',
       path: UserPath,
       body: UserUpdate,
-      answer: User,
+      response: User,
       absent: ['User'],
     },
     async ({ path, body: { password, ...user } }, scope) => {
@@ -98,7 +98,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       url: '/users/{user_id}',
       summary: 'Delete User',
       path: UserPath,
-      answer: User,
+      response: User,
       absent: ['User'],
     },
     async ({ path }, scope) => respond(scope, path.user_id, users.delete(path.user_id)),

@@ -1,6 +1,6 @@
 import { type Awaitable, whenThere } from '../../awaitable.ts'
+import { BoundedCache } from '../../bounded-cache.ts'
 import type { Change } from '../../database/change.ts'
-import { Generations } from '../../generations.ts'
 import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import { nestedObjects } from '../storage/shape.ts'
@@ -73,7 +73,7 @@ type Get = (id: number) => Entry | undefined
  */
 export class RepresentationCache {
   readonly #source: ChangeSource
-  readonly #kept: Generations
+  readonly #cache: BoundedCache
   readonly #versions = new ChangeVersions()
   #hits = 0
   #misses = 0
@@ -81,11 +81,11 @@ export class RepresentationCache {
 
   constructor(source: ChangeSource, maxBytes: number) {
     this.#source = source
-    this.#kept = new Generations(maxBytes)
+    this.#cache = new BoundedCache(maxBytes)
     source.onChange(changes => {
       if (changes !== 'unknown' && this.#versions.note(changes)) return
       this.#versions.clear()
-      this.#kept.clear()
+      this.#cache.clear()
       this.#clears += 1
     })
   }
@@ -96,7 +96,7 @@ export class RepresentationCache {
 
   /** The same table, with its reads cached. */
   cached<Row extends Values>(resource: StoredResource<Row>, table: ResourceTable<Row>): ResourceTable<Row> {
-    const entries = this.#kept.shelf<number, Entry>()
+    const entries = this.#cache.partition<number, Entry>()
     const isGood = this.#goodness(resource)
     const get: Get = id => {
       const entry = entries.get(id)
@@ -147,7 +147,7 @@ export class RepresentationCache {
     table: ResourceTable<Row>,
     get: Get,
   ): ResourceTable<Row>['page'] {
-    const pages = this.#kept.shelf<string, Page>()
+    const pages = this.#cache.partition<string, Page>()
     const setVersion = this.#setVersion(resource)
     const lookUp = (key: string, scope: Scope<Row>): IdPage | null => {
       const known = pages.get(key)

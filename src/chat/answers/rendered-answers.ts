@@ -1,4 +1,4 @@
-import { Generations } from '../../generations.ts'
+import { BoundedCache } from '../../bounded-cache.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { Pace } from './pace.ts'
 import { RenderedAnswer } from './rendered-answer.ts'
@@ -13,7 +13,7 @@ const CHARACTER_BYTES = 2
 
 /** Renders answers, and caches those that have ended. */
 export class RenderedAnswers {
-  readonly #cached = new Generations(RENDERED_MAX_BYTES).shelf<string, { answer: RenderedAnswer; bytes: number }>()
+  readonly #cached = new BoundedCache(RENDERED_MAX_BYTES).partition<string, { answer: RenderedAnswer; bytes: number }>()
   readonly #rendering = new Map<string, Promise<RenderedAnswer>>()
   readonly #markdown: Markdown
   readonly #pace = new Pace()

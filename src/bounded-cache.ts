@@ -4,7 +4,7 @@ interface Sized {
 }
 
 /** Values of one kind, by key, in two generations. */
-export class Shelf<Key, Value extends Sized> {
+export class CachePartition<Key, Value extends Sized> {
   readonly #count: (bytes: number) => void
   #recent = new Map<Key, Value>()
   #older = new Map<Key, Value>()
@@ -41,33 +41,34 @@ export class Shelf<Key, Value extends Sized> {
 }
 
 /**
- * Limits all its shelves together to `maxBytes`. When the recent generation has grown to half of that, it becomes the older
- * one, whose values are dropped unless they are read again. A list in order of use would take nearly twice the time.
+ * A cache in memory, limited to `maxBytes` for all its partitions together. When the recent generation has grown to half of
+ * that, it becomes the older one, whose values are dropped unless they are read again. A list in order of use would take
+ * nearly twice the time.
  */
-export class Generations {
+export class BoundedCache {
   readonly #generationBytes: number
-  readonly #shelves: { turn(): void; clear(): void }[] = []
+  readonly #partitions: { turn(): void; clear(): void }[] = []
   #recentBytes = 0
 
   constructor(maxBytes: number) {
     this.#generationBytes = maxBytes / 2
   }
 
-  shelf<Key, Value extends Sized>(): Shelf<Key, Value> {
-    const shelf = new Shelf<Key, Value>(bytes => this.#count(bytes))
-    this.#shelves.push(shelf)
-    return shelf
+  partition<Key, Value extends Sized>(): CachePartition<Key, Value> {
+    const partition = new CachePartition<Key, Value>(bytes => this.#count(bytes))
+    this.#partitions.push(partition)
+    return partition
   }
 
   clear(): void {
     this.#recentBytes = 0
-    for (const shelf of this.#shelves) shelf.clear()
+    for (const partition of this.#partitions) partition.clear()
   }
 
   #count(bytes: number): void {
     this.#recentBytes += bytes
     if (this.#recentBytes < this.#generationBytes) return
     this.#recentBytes = 0
-    for (const shelf of this.#shelves) shelf.turn()
+    for (const partition of this.#partitions) partition.turn()
   }
 }

@@ -40,8 +40,7 @@ function contentsOf(folder: string): Record<string, string> {
 }
 
 async function importedInto(url: string, folder: string): Promise<void> {
-  const files = readdirSync(folder).map(name => join(folder, name))
-  expect(await run(['import', '--database', url, ...files])).toMatchObject({ status: 0 })
+  expect(await run(['import', '--database', url, folder])).toMatchObject({ status: 0 })
 }
 
 for (const engine of ENGINES) {

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { basename } from 'node:path'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { CommandLine } from '../../config.ts'
@@ -28,6 +28,15 @@ export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkF
   if (!found) throw new SettingError(`${path}: use --resource to say what it contains`)
   if (!written) throw new SettingError(`${path}: use --format to say how it is written`)
   return { path, resource: found, format: written }
+}
+
+/** The files of a folder that an export may have written, or the file itself. */
+export function pathsIn(path: string): string[] {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  const written = /^(categories|products|users|reviews)\b.*\.(ndjson|csv)(\.gz)?$/i
+  return readdirSync(path)
+    .filter(name => written.test(name))
+    .map(name => join(path, name))
 }
 
 /** A file to import. */

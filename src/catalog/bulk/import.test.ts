@@ -116,6 +116,27 @@ for (const engine of ENGINES) {
       expect(body).toMatchObject([{ id: 30_249 }, { id: 30_250 }])
     })
 
+    test('wrong lines among many good ones are found', async () => {
+      await using database = await engine.freshDatabase()
+      const products = Array.from({ length: 450 }, (_, place) => PRODUCT.replace('{', `{"id":${place + 1},`))
+      const twice = [...products.slice(0, 250), products[7], ...products.slice(250)].join('')
+      const absent = REVIEW.replace('"user_id":1', '"user_id":2')
+      const { errors } = await imported(database.url, {
+        'products.ndjson': twice,
+        'users.ndjson': USER,
+        'reviews.ndjson': REVIEW.repeat(150) + absent + REVIEW.repeat(150),
+      })
+      expect(errors.split('\n')).toEqual([
+        'products.ndjson:251: id: Value error, Product with this id exists already',
+        'products.ndjson: 450',
+        'users.ndjson: 1',
+        'reviews.ndjson:151: user_id: Value error, User not found',
+        'reviews.ndjson: 300',
+        'stockroom: nothing was imported, because of 2 wrong lines',
+        '',
+      ])
+    })
+
     test('passwords are stored as hashes only; the mask stands for a password that nobody has', async () => {
       await using database = await engine.freshDatabase()
       const hash = await Bun.password.hash('old secret', { algorithm: 'bcrypt', cost: 4 })

@@ -8,7 +8,7 @@ import { loaderOf } from '../loading/open.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import { hash } from '../users/password.ts'
 import type { ValidationError } from '../validation/errors.ts'
-import { type BulkFile, bulkFile, SourceFile } from './files.ts'
+import { type BulkFile, bulkFile, pathsIn, SourceFile } from './files.ts'
 import { BULK_RESOURCES } from './resources.ts'
 import { type Rows, rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
@@ -30,6 +30,7 @@ export async function importFiles(line: CommandLine): Promise<void> {
   if (line.operands.length === 0) throw new SettingError('import takes at least one FILE; - is standard input')
   const shown = progress()
   const files = line.operands
+    .flatMap(pathsIn)
     .map(path => bulkFile(path, line))
     .toSorted((one, other) => BULK_RESOURCES.indexOf(one.resource) - BULK_RESOURCES.indexOf(other.resource))
     .map(file => new SourceFile(file, columns => shown.note(`${file.path}: ignored columns: ${columns.join(', ')}`)))

@@ -10,7 +10,7 @@ import type { ResourceName } from './resource.ts'
 export const CHUNK_WEIGHT_MAX = 1_048_576
 
 /** Limit on the weight of the items of a long list read at a time on SQLite, unless a single one is heavier. */
-export const SCAN_WEIGHT_MAX = 131_072
+export const SCAN_WEIGHT_MAX = 65_536
 
 /** A part of a listing, in ascending order of id. */
 export interface Range {

@@ -6,6 +6,7 @@ import { loaderOf } from './loading/open.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { postgresTable } from './storage/postgres.ts'
+import { loggedChanges } from './storage/postgres-log.ts'
 import type { StoredResource, Values } from './storage/resource.ts'
 import { resourceStore } from './storage/resource-store.ts'
 import { sqliteTable } from './storage/sqlite.ts'
@@ -30,7 +31,8 @@ export interface Repositories {
 
 /** `cacheBytes` limits the cache; 0 switches it off. */
 export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Repositories {
-  const changes = database.engine === 'sqlite' ? database : database.changes
+  const changes =
+    database.engine === 'sqlite' ? database : loggedChanges(database.changes, [CATEGORIES, PRODUCTS, USERS, REVIEWS])
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, cacheBytes) : null
   const tableOf = <Row extends Values>(resource: StoredResource<Row>): ResourceTable<Row> => {
     const table = database.engine === 'sqlite' ? sqliteTable(database, resource) : postgresTable(database, resource)

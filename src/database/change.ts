@@ -1,3 +1,5 @@
+import type { Awaitable } from '../awaitable.ts'
+
 /**
  * The row itself; or the set of rows in other tables that refer to it, with what they hold; or which rows the table has, where
  * the id is `any`.
@@ -10,6 +12,17 @@ export interface Change {
   /** `any` if the write cannot tell which rows. */
   readonly id: number | 'any'
   readonly part: (typeof PARTS)[number]
+}
+
+/** Tells the cache about changes. Each database is one. */
+export interface ChangeSource {
+  /** `unknown` stands for commits that do not say what they changed. */
+  onChange(listener: (changes: readonly Change[] | 'unknown') => void): void
+  /**
+   * Tells the listener of every commit that was acknowledged before this call, then returns the result of `look`; `null` if
+   * the database cannot know.
+   */
+  current<Result>(look: () => Result): Awaitable<Result | null>
 }
 
 /** The ids that changed of each part of each table, as JSON for the change log. */

@@ -1,10 +1,10 @@
-import { type Awaitable, whenThere } from '../../awaitable.ts'
+import { whenThere } from '../../awaitable.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
-import type { Change } from '../../database/change.ts'
+import type { ChangeSource } from '../../database/change.ts'
 import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import { nestedObjects } from '../storage/shape.ts'
-import type { Found, IdPage, IdRange, Read, ResourceTable, Scope } from '../storage/store.ts'
+import type { Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from '../storage/store.ts'
 import { ChangeVersions, type Versions } from './versions.ts'
 
 /** Longer representations are not cached, because each would displace many others. */
@@ -22,17 +22,6 @@ const COMPRESSED_TEXTS = 2
 
 /** The runtime stores a text with one byte for each character unless it has one of these. */
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
-
-/** Tells the cache about changes. Each database is one. */
-export interface ChangeSource {
-  /** `unknown` stands for commits that do not say what they changed. */
-  onChange(listener: (changes: readonly Change[] | 'unknown') => void): void
-  /**
-   * Tells the listener of every commit that was acknowledged before this call, then returns the result of `look`; `null` if
-   * the database cannot know.
-   */
-  current<Result>(look: () => Result): Awaitable<Result | null>
-}
 
 /** What the cache has done since the start. */
 export interface CacheFigures {
@@ -102,13 +91,15 @@ export class RepresentationCache {
       const entry = entries.get(id)
       return entry && isGood(entry) ? entry : undefined
     }
-    // Called at the moment of the read, when all changes up to then are known.
-    const keep = (found: Found) => {
-      const { json, rest } = found
-      if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
-      const textBytes = (TWO_BYTE_CHARACTERS.test(json) ? 2 : 1) * json.length
-      const bytes = ENTRY_BYTES + (json.length < COMPRESSED_MIN_CHARACTERS ? 1 : COMPRESSED_TEXTS) * textBytes
-      entries.set(found.id, { found: { ...found, kept: {} }, version: this.#versions.latest, bytes })
+    const keep: Keep = () => {
+      const version = this.#versions.latest
+      return found => {
+        const { json, rest } = found
+        if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
+        const textBytes = (TWO_BYTE_CHARACTERS.test(json) ? 2 : 1) * json.length
+        const bytes = ENTRY_BYTES + (json.length < COMPRESSED_MIN_CHARACTERS ? 1 : COMPRESSED_TEXTS) * textBytes
+        entries.set(found.id, { found: { ...found, kept: {} }, version, bytes })
+      }
     }
     return {
       ...table,
@@ -177,10 +168,13 @@ export class RepresentationCache {
       const key = keyOf(scope, range)
       const read = () => {
         let seen: IdPage | undefined
-        const read = table.page(scope, range, ids => {
-          seen = { ids, cached: ids.map(id => get(id)?.found) }
-          const bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length
-          pages.set(key, { version: this.#versions.latest, goodAt: -1, page: seen, bytes })
+        const read = table.page(scope, range, () => {
+          const version = this.#versions.latest
+          return ids => {
+            seen = { ids, cached: ids.map(id => get(id)?.found) }
+            const bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length
+            pages.set(key, { version, goodAt: -1, page: seen, bytes })
+          }
         })
         return whenThere(read, page => seen ?? page)
       }

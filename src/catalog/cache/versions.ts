@@ -55,7 +55,11 @@ export class ChangeVersions {
     this.latest += 1
     this.#changedThings = 0
     for (const tables of Object.values(this.#versions)) {
-      for (const versions of tables.values()) versions.byId.clear()
+      for (const versions of tables.values()) {
+        versions.byId.clear()
+        // What is being read now was begun before.
+        versions.any = this.latest
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Migrations } from '../../database/migrations.ts'
 import postgres from './postgres/0001_catalog.sql' with { type: 'text' }
 import postgresCreationLocks from './postgres/0004_catalog_creation_locks.sql' with { type: 'text' }
 import postgresImports from './postgres/0009_catalog_imports.sql' with { type: 'text' }
+import postgresChangeLog from './postgres/0010_catalog_change_log.sql' with { type: 'text' }
 import sqlite from './sqlite/0001_catalog.sql' with { type: 'text' }
 import sqliteGrowth from './sqlite/0008_catalog_growth.sql' with { type: 'text' }
 import sqliteImports from './sqlite/0009_catalog_imports.sql' with { type: 'text' }
@@ -18,5 +19,6 @@ export const catalogMigrations: Migrations = {
     { name: '0001_catalog', sql: postgres },
     { name: '0004_catalog_creation_locks', sql: postgresCreationLocks },
     { name: '0009_catalog_imports', sql: postgresImports },
+    { name: '0010_catalog_change_log', sql: postgresChangeLog },
   ],
 }

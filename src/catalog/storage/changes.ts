@@ -1,8 +1,15 @@
 import type { Change } from '../../database/change.ts'
-import type { StoredResource, Values } from './resource.ts'
+import type { NestedArray, StoredResource, Values } from './resource.ts'
 
 /** The ids that a row references, by column. */
 export type References = Readonly<Record<string, number | null>>
+
+/** What the rule needs to know of a `StoredResource`. */
+export interface ChangeRule {
+  readonly table: string
+  readonly references: readonly { readonly column: string; readonly table: string }[]
+  readonly array: NestedArray | null
+}
 
 /**
  * The one rule for what a write changes, on every engine: the row itself, unless it is new, because nothing has shown it yet;
@@ -12,8 +19,8 @@ export type References = Readonly<Record<string, number | null>>
  * A representation shows rows and sets of referring rows, so it stays the same until one of these changes (`cache/`).
  * `before` and `after` are the references of the row; `null` if the row does not exist.
  */
-export function changesOf<Row extends Values>(
-  { table, references, array }: StoredResource<Row>,
+export function changesOf(
+  { table, references, array }: ChangeRule,
   id: number,
   before: References | null,
   after: References | null,

@@ -1,5 +1,6 @@
 import { Batch } from '../../database/postgres/batch.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { logged } from './postgres-log.ts'
 import { columnSql } from './postgres-rows.ts'
 import type { ColumnType, StoredResource, Values } from './resource.ts'
 import { type FlatRow, nestedObjects } from './shape.ts'
@@ -42,19 +43,21 @@ export function creating<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
 ): (row: Row) => Promise<FlatRow | Absent> {
-  const insert = insertion(resource, 'SKIP LOCKED')
-  const insertWaiting = insertion(resource)
+  const creation = (statement: (log: string) => string) =>
+    logged(database.changes, resource, 'create', 'numbered AS changed', statement)
+  const insert = creation(log => insertion(resource, log, 'SKIP LOCKED'))
+  const insertWaiting = creation(log => insertion(resource, log))
   // Takes two thirds of the CPU time.
-  const insertWithoutReferences = plainInsertion(resource)
+  const insertWithoutReferences = creation(log => plainInsertion(resource, log))
   const refers = (row: Row) => resource.references.some(({ column }) => row[column] !== null)
   const batch = new Batch<Row, Written>(
-    rows => database.write<Written>(rows.some(refers) ? insert : insertWithoutReferences, JSON.stringify(rows)),
+    rows => database.write<Written>(rows.some(refers) ? insert() : insertWithoutReferences(), JSON.stringify(rows)),
     IN_FLIGHT,
   )
   return async row => {
     const tried = await batch.add(row)
     const isHeldByOthers = tried.id === null && tried.absent_reference === null
-    const [written] = isHeldByOthers ? await database.write<Written>(insertWaiting, JSON.stringify([row])) : [tried]
+    const [written] = isHeldByOthers ? await database.write<Written>(insertWaiting(), JSON.stringify([row])) : [tried]
     if (!written) throw new Error('a statement that creates a row returned nothing')
     const absent = resource.references.find(({ column }) => column === written.absent_reference)
     if (absent) return { absent: absent.resource }
@@ -65,7 +68,7 @@ export function creating<Row extends Values>(
 }
 
 /** SQL that creates rows without references from a JSON array, and returns their ids in the same order. */
-function plainInsertion<Row extends Values>(resource: StoredResource<Row>): string {
+function plainInsertion<Row extends Values>(resource: StoredResource<Row>, log: string): string {
   const { table } = resource
   const { names, input } = inputOf(resource.columns)
   return `
@@ -73,14 +76,18 @@ function plainInsertion<Row extends Values>(resource: StoredResource<Row>): stri
       SELECT collection FROM creation_locks WHERE collection = '${table}' FOR UPDATE
     ),
     numbered AS MATERIALIZED (SELECT nextval('${table}_id_seq') AS id, input.* FROM turn CROSS JOIN ${input}),
-    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id)
+    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id)${log}
     SELECT written.id::float8 AS id, NULL AS absent_reference
     FROM numbered LEFT JOIN written ON written.id = numbered.id
     ORDER BY numbered.place`
 }
 
 /** SQL that creates rows from a JSON array, and returns the outcome for each, in the same order. */
-function insertion<Row extends Values>(resource: StoredResource<Row>, ifLocked: 'SKIP LOCKED' | '' = ''): string {
+function insertion<Row extends Values>(
+  resource: StoredResource<Row>,
+  log: string,
+  ifLocked: 'SKIP LOCKED' | '' = '',
+): string {
   const { table, references } = resource
   const { names, input } = inputOf(resource.columns)
   const referred = references.map(({ column, table: owners }) => {
@@ -116,7 +123,7 @@ function insertion<Row extends Values>(resource: StoredResource<Row>, ifLocked: 
     numbered AS MATERIALIZED (
       SELECT nextval('${table}_id_seq') AS id, input.* FROM turn CROSS JOIN input WHERE ${isWhole}
     ),
-    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id)
+    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id)${log}
     SELECT written.id::float8 AS id, CASE ${['WHEN FALSE THEN NULL', ...absences].join(' ')} END AS absent_reference${shown.join('')}
     FROM input
     LEFT JOIN numbered ON numbered.place = input.place

@@ -3,6 +3,7 @@ import type { Query } from '../../database/postgres/pool.ts'
 import { deleteHeavy } from './deleted.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import { typed } from './postgres-creation.ts'
+import { logged } from './postgres-log.ts'
 import {
   type Group,
   type PostgresRows,
@@ -28,13 +29,19 @@ export function postgresWrites<Row extends Values>(
   const { columns, references, keptOnUpdate } = resource
   const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column))
   const referred = references.filter(({ column }) => updated.includes(column))
-  const update = updating(resource, updated, referred)
+  const update = logged(
+    database.changes,
+    resource,
+    { update: referred.length > 0 ? 'before' : 'changed' },
+    referred.length > 0 ? 'changed CROSS JOIN before' : 'changed',
+    log => updating(resource, updated, referred, log),
+  )
   const ask: Query = (sql, ...values) => database.read(sql, ...values)
   const heavy = weighedRows(resource, `SELECT * FROM ${resource.table} WHERE id = $1::bigint`)
 
   return {
     update: async (id, row) => {
-      const changed = await database.write<ChangedRow>(update, id, ...updated.map(column => row[column] ?? null))
+      const changed = await database.write<ChangedRow>(update(), id, ...updated.map(column => row[column] ?? null))
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
       if (absent) return { absent: absent.resource }
       const group = groupOf(changed, rows)
@@ -59,7 +66,9 @@ function deleting<Row extends Values>(
 ): ResourceTable<Row>['delete'] {
   const { table, array } = resource
   const isLight = array ? ' AND (SELECT is_light FROM light)' : ''
-  const deleteLight = changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint${isLight} RETURNING *`)
+  const deleteLight = logged(database.changes, resource, 'delete', 'changed', log =>
+    changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint${isLight} RETURNING *`, log),
+  )
   const one = `SELECT * FROM ${table} WHERE id = $1::bigint`
   const lockOne = `SELECT id FROM ${table} WHERE id = $1::bigint FOR UPDATE`
   const lockItems =
@@ -88,7 +97,7 @@ function deleting<Row extends Values>(
 
   return async id => {
     const deleted = await database.transaction(async ask =>
-      (await lock(ask, id)) ? ask<ChangedRow>(deleteLight, id) : null,
+      (await lock(ask, id)) ? ask<ChangedRow>(deleteLight(), id) : null,
     )
     if (deleted === null) return null
     const group = groupOf(deleted, rows)
@@ -96,26 +105,31 @@ function deleting<Row extends Values>(
   }
 }
 
-/** SQL that updates the resource $1. Returns one row if a new reference does not exist, none if the resource does not exist. */
+/**
+ * SQL that updates the resource $1. Its row is locked first, because another write may change its references before this one
+ * has the lock, and the log needs those from right before. Returns one row if a new reference does not exist, none if the resource does not exist. */
 function updating<Row extends Values>(
   resource: StoredResource<Row>,
   updated: readonly string[],
   referred: StoredResource<Row>['references'],
+  log: string,
 ): string {
   const { table, columns } = resource
   const parameterOf = (column: string) => typed(`$${updated.indexOf(column) + 2}`, columns[column] ?? 'text')
   const assignments = updated.map(column => `${column} = coalesce(${parameterOf(column)}, owner.${column})`)
   const change = `UPDATE ${table} AS owner SET ${assignments.join(', ')}`
-  if (referred.length === 0) return changing(resource, `${change} WHERE id = $1::bigint RETURNING owner.*`)
+  if (referred.length === 0) return changing(resource, `${change} WHERE id = $1::bigint RETURNING owner.*`, log)
   const there = referred.map(({ column, table: owners }, place) => {
     const id = parameterOf(column)
     return `(${id} IS NULL OR EXISTS (SELECT 1 FROM ${owners} WHERE id = ${id})) AS there_${place}`
   })
   const areThere = referred.map((_, place) => ` AND there_${place}`).join('')
   return `
-    WITH referred AS MATERIALIZED (SELECT ${there.join(', ')}), changed AS (
-      ${change} FROM referred WHERE owner.id = $1::bigint${areThere} RETURNING owner.*
-    )
+    WITH referred AS MATERIALIZED (SELECT ${there.join(', ')}), before AS MATERIALIZED (
+      SELECT locked.* FROM ${table} AS locked CROSS JOIN referred WHERE id = $1::bigint${areThere} FOR NO KEY UPDATE OF locked
+    ), changed AS (
+      ${change} FROM before WHERE owner.id = before.id RETURNING owner.*
+    )${log}
     SELECT referred.*, answer.*, TRUE AS is_light
     FROM ${table} AS existing CROSS JOIN referred
     LEFT JOIN (SELECT ${rowColumns(resource)} FROM changed AS owner ${joins(resource, 'JOIN')}) AS answer ON TRUE
@@ -126,12 +140,12 @@ function updating<Row extends Values>(
  * SQL for a statement on the resource $1 that returns its row and, unless they are heavy (`is_light`), its items. The items
  * are those before the statement, so they include those that are deleted with the resource.
  */
-function changing<Row extends Values>(resource: StoredResource<Row>, statement: string): string {
+function changing<Row extends Values>(resource: StoredResource<Row>, statement: string, log: string): string {
   const { array } = resource
   const row = rowColumns(resource)
   if (!array) {
     return `
-      WITH changed AS (${statement}) SELECT ${row}, TRUE AS is_light FROM changed AS owner ${joins(resource, 'JOIN')}`
+      WITH changed AS (${statement})${log} SELECT ${row}, TRUE AS is_light FROM changed AS owner ${joins(resource, 'JOIN')}`
   }
   const weight = longColumns(array.columns).map(column => `octet_length(${column})`)
   return `
@@ -139,7 +153,7 @@ function changing<Row extends Values>(resource: StoredResource<Row>, statement: 
       SELECT * FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}
     ), light AS MATERIALIZED (
       SELECT coalesce(sum(${weight.join(' + ') || '0'}), 0) <= ${CHUNK_WEIGHT_MAX} AS is_light FROM items
-    ), changed AS (${statement})
+    ), changed AS (${statement})${log}
     SELECT ${row}, light.is_light FROM light CROSS JOIN changed AS owner LEFT JOIN items AS item ON FALSE
     UNION ALL
     SELECT ${row}, TRUE FROM light JOIN items AS item ON light.is_light LEFT JOIN changed AS owner ON FALSE`

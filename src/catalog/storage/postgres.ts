@@ -38,13 +38,14 @@ export function postgresTable<Row extends Values>(
 
   /** Reads resources with their arrays, up to the weight limit. */
   const readWeighed = async (ids: readonly number[], keep?: Keep) => {
+    const kept = keep?.()
     const found = await database.read<WeighedRow>(
       weighedRows(resource, withIds, database.changes.state),
       `{${ids.join(',')}}`,
     )
     const { whole, partial, isCut } = rows.grouped(found)
     const resources = whole.map(group => rows.found(group))
-    if (database.changes.observe(found[0]?.state ?? null)) for (const one of resources) keep?.(one)
+    if (kept && database.changes.observe(found[0]?.state ?? null)) for (const one of resources) kept(one)
     const lastId = resources.at(-1)?.id ?? 0
     const firstLeftOut = partial?.row.id ?? (isCut ? ids.find(id => id > lastId) : undefined)
     return { found: resources, firstLeftOut: firstLeftOut ?? null }
@@ -77,17 +78,20 @@ export function postgresTable<Row extends Values>(
   const page = async (
     scope: Scope<Row>,
     { afterId, skip, limit }: IdRange,
-    seen?: (ids: readonly number[]) => void,
-  ) => {
+    keep?: Keep<readonly number[]>,
+  ): Promise<IdPage> => {
     const { condition, parameters } = conditionOf(scope)
-    const [page] = await database.read<{ ids: string | null; state: string | null }>(
+    const kept = keep?.()
+    const reading = database.read<{ ids: string | null; state: string | null }>(
       `SELECT string_agg(id::text, ',' ORDER BY id) AS ids, ${database.changes.state} AS state FROM (
         SELECT id FROM ${table} WHERE id > $1::bigint AND ${condition} ORDER BY id LIMIT $2::bigint OFFSET $3::bigint
       ) AS page`,
       ...[afterId, limit, skip, ...parameters],
     )
+    // At the same time, so that what is cached of the page can be used.
+    const [[page], isKnown] = await Promise.all([reading, kept && database.changes.current(() => true)])
     const ids = page?.ids ? page.ids.split(',').map(Number) : []
-    if (database.changes.observe(page?.state ?? null)) seen?.(ids)
+    if (database.changes.observe(page?.state ?? null) && isKnown) kept?.(ids)
     return { ids, cached: [] }
   }
 
@@ -161,6 +165,7 @@ function pageReader<Row extends Values>(
       .join(' + ') || '0'
   const own = rowColumns(resource)
   return async (ids, keep) => {
+    const kept = keep?.()
     const itemsMax = (ids.length + 1) * NESTED_MAX
     // In a resource's own row, the columns of the item are NULL, and vice versa.
     const read = await database.read<PageRow>(
@@ -195,7 +200,7 @@ function pageReader<Row extends Values>(
       const group = groups.get(id)
       return group ? [rows.found(group)] : []
     })
-    if (database.changes.observe(state)) for (const one of found) keep?.(one)
+    if (kept && database.changes.observe(state)) for (const one of found) kept(one)
     return { found, firstLeftOut: null }
   }
 }

@@ -55,11 +55,12 @@ export function sqliteTable<Row extends Values>(
     find: (id, keep) =>
       database.snapshot(() => {
         const found = find(id)
-        if (found) keep?.(found)
+        if (found) keep?.()(found)
         return found
       }),
     read: ({ ids }, keep) =>
       database.snapshot(() => {
+        const kept = keep?.()
         const found: Found[] = []
         let count = 0
         let weight = 0
@@ -68,19 +69,19 @@ export function sqliteTable<Row extends Values>(
           const next = find(id)
           if (!next) continue
           found.push(next)
-          keep?.(next)
+          kept?.(next)
           weight += next.weight
           if (weight > CHUNK_WEIGHT_MAX) break
         }
         return { found, count }
       }),
-    page: (scope, { afterId, skip, limit }, seen) => {
+    page: (scope, { afterId, skip, limit }, keep) => {
       const { selectIds, parameters, positions } = lists(scope)
       return database.snapshot(() => {
         const near = positions?.near({ afterId, skip }) ?? { afterId, skip }
         parameters.push(near.afterId, limit, near.skip)
         const ids = selectIds.all(...parameters).map(({ id }) => id)
-        seen?.(ids)
+        keep?.()(ids)
         return { ids, cached: [] }
       })
     },

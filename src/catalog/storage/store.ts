@@ -40,8 +40,11 @@ export interface Read {
   readonly count: number
 }
 
-/** Called with each resource that may be cached until it changes, at the moment at which it is current. */
-export type Keep = (found: Found) => void
+/**
+ * Called right before something is read. The result is called with what was read, if it may be cached until it changes. What
+ * has changed in between counts as a change after the read.
+ */
+export type Keep<Read = Found> = () => (read: Read) => void
 
 /** The ids of a page, in ascending order. */
 export interface IdPage {
@@ -64,11 +67,8 @@ export interface ResourceTable<Row extends Values>
   extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete'> {
   find(id: number, keep?: Keep): Awaitable<Found | null>
   read(page: IdPage, keep?: Keep): Awaitable<Read>
-  /**
-   * Calls `seen` at the moment of the read, when listeners know of every change before it. Later this would not be certain,
-   * because the result of an older statement may arrive in between.
-   */
-  page(scope: Scope<Row>, range: IdRange, seen?: (ids: readonly number[]) => void): Awaitable<IdPage>
+  /** Calls the result of `keep` at a moment at which listeners know of every change that was acknowledged before this call. */
+  page(scope: Scope<Row>, range: IdRange, keep?: Keep<readonly number[]>): Awaitable<IdPage>
   /** See `Listing.scan`. */
   scan(scope: Scope<Row>, afterId: number, untilId: number): Awaitable<readonly Found[]>
   /** The highest id of a list; 0 for an empty one. */

@@ -1,4 +1,6 @@
 import { Batch } from './batch.ts'
+import type { Query } from './pool.ts'
+import { Snapshot } from './snapshot.ts'
 
 /**
  * SQL for the state of the database that a statement reads: its snapshot, the server, and the last recovery. Statements with
@@ -17,55 +19,141 @@ const stateSince = (recovery: string) => `(
 const RECOVERY = 'pg_stat_get_bgwriter_stat_reset_time()'
 const RECOVERY_BEFORE_15 = '(SELECT checkpoint_lsn FROM pg_control_checkpoint())'
 
+/** The most rows of the log that are read at once. After more transactions, everything counts as changed. */
+const LOGGED_MAX = 1_024
+
+/** `xmin` has the lower 32 bits of a transaction's id. */
+const XID_VALUES = 4_294_967_296
+
+/** All calls that wait share one check. */
+const IN_FLIGHT = { statementsMax: 1, inputsMax: 8_192 }
+
 /** SQL for the state on a server of this version. */
 export function stateOn(majorVersion: number): string {
   return stateSince(majorVersion >= 15 ? RECOVERY : RECOVERY_BEFORE_15)
 }
 
-/** Tells whether any client has changed the database since something was read. */
-export class Changes {
-  readonly #listeners: ((changes: 'unknown') => void)[] = []
-  readonly #checks: Batch<null, string | null>
-  #state = 'NULL::text'
-  #current: string | null = null
+/** A row that was created, updated or deleted, with the ids that it referenced before and after; `null` if it did not exist. */
+type LoggedRow = readonly [id: number, before: References | null, after: References | null]
+type References = readonly (number | null)[]
 
-  /** `ask` runs a statement whose only row has a `state`. */
-  constructor(ask: (sql: string) => Promise<readonly { readonly state: string | null }[]>) {
-    this.#checks = new Batch(async asked => {
-      const [row] = await ask(`SELECT ${this.state} AS state`)
-      return asked.map(() => row?.state ?? null)
-    })
+/** What one transaction has changed in one collection. */
+export interface LoggedChange {
+  readonly collection: string
+  readonly rows: readonly LoggedRow[]
+}
+
+/** A row of the log with the state. If nothing is logged, the state alone. */
+interface LogRow {
+  readonly state: string | null
+  readonly transaction: number | null
+  readonly insertedBy: number
+  readonly collection: string
+  readonly changes: readonly LoggedRow[]
+}
+
+interface State {
+  readonly snapshot: Snapshot
+  /** The server and its last recovery. */
+  readonly server: string
+}
+
+/**
+ * Tells what any client has changed in the database. A transaction that changes something also adds a row to `change_log`.
+ * Snapshots tell exactly which transactions have become visible since the last check. If the log has all of them, their
+ * changes are known. If one is missing, it was another program's, or old rows are gone: then anything may have changed.
+ */
+export class Changes {
+  readonly #listeners: ((changes: readonly LoggedChange[] | 'unknown') => void)[] = []
+  readonly #ask: Query
+  readonly #checks = new Batch<null, boolean>(async asked => {
+    const isKnown = await this.#check()
+    return asked.map(() => isKnown)
+  }, IN_FLIGHT)
+  #stateSql: string | null = null
+  /** Listeners know of every change up to this state. */
+  #known: State | null = null
+
+  constructor(ask: Query) {
+    this.#ask = ask
   }
 
   /** SQL for the state of the database that a statement reads; `NULL` if the server cannot tell. */
   get state(): string {
-    return this.#state
+    return this.#stateSql ?? 'NULL::text'
+  }
+
+  /** Whether the server has what it takes to log changes. */
+  get areLogged(): boolean {
+    return this.#stateSql !== null
   }
 
   /** Sets the SQL. Until then, everything counts as changed. */
   enable(state: string): void {
-    this.#state = state
+    this.#stateSql = state
   }
 
-  /** Calls `listener` when the state has changed. The state does not tell which rows have. */
-  onChange(listener: (changes: 'unknown') => void): void {
+  onChange(listener: (changes: readonly LoggedChange[] | 'unknown') => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Notes the state of a read. Returns whether its result may be cached until the next change. */
+  /**
+   * Notes the state of a read. Returns whether its result may be cached: whether it is from the server that the checks are
+   * about. The first read from another server clears every cache.
+   */
   observe(state: string | null): boolean {
-    if (state !== this.#current) {
-      this.#current = state
-      for (const listener of this.#listeners) listener('unknown')
-    }
-    return state !== null
+    const seen = parsed(state)
+    if (!seen) return false
+    if (this.#known?.server === seen.server) return true
+    this.#known = seen
+    this.#tell('unknown')
+    return false
   }
 
   /**
-   * Queries the state, once for all concurrent callers, and tells listeners if it has changed. Then resolves to the result of
-   * `look`, or to `null` if the server cannot tell its state.
+   * Checks for changes, once for all concurrent callers, and tells listeners. Then resolves to the result of `look`, or to
+   * `null` if the server cannot tell.
    */
   async current<Result>(look: () => Result): Promise<Result | null> {
-    return this.observe(await this.#checks.add(null)) ? look() : null
+    return (await this.#checks.add(null)) ? look() : null
   }
+
+  async #check(): Promise<boolean> {
+    if (!this.#known) return false
+    const rows = await this.#ask<LogRow>(
+      `SELECT ${this.state} AS state, logged.* FROM (SELECT) AS always LEFT JOIN (
+        SELECT transaction_id::float8 AS transaction, xmin::text::float8 AS "insertedBy", collection, changes FROM change_log
+        WHERE transaction_id >= $1::bigint ORDER BY transaction_id LIMIT ${LOGGED_MAX}
+      ) AS logged ON TRUE`,
+      this.#known.snapshot.first,
+    )
+    const state = rows[0]?.state ?? null
+    const now = parsed(state)
+    if (!now || !this.observe(state)) return false
+    // An earlier answer may have told of some of it already.
+    const before = this.#known.snapshot
+    const count = now.snapshot.countSince(before)
+    if (count === 0) return true
+    this.#known = now
+    const transactions = new Set<number>()
+    const changes: LoggedChange[] = []
+    for (const { transaction, insertedBy, collection, changes: rowsOf } of rows) {
+      // In a restored dump, the log names transactions of another server.
+      if (transaction === null || insertedBy !== transaction % XID_VALUES || before.shows(transaction)) continue
+      transactions.add(transaction)
+      changes.push({ collection, rows: rowsOf })
+    }
+    this.#tell(transactions.size === count ? changes : 'unknown')
+    return true
+  }
+
+  #tell(changes: readonly LoggedChange[] | 'unknown'): void {
+    for (const listener of this.#listeners) listener(changes)
+  }
+}
+
+function parsed(state: string | null): State | null {
+  if (state === null) return null
+  const end = state.indexOf(' ')
+  return { snapshot: new Snapshot(state.slice(0, end)), server: state.slice(end) }
 }

@@ -76,7 +76,7 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Resolves when the database is reachable and migrated; rejects with an `OperatorError`. */
   readonly ready: Promise<void>
   /** Tells of changes, unless there are replicas or the server cannot tell. */
-  readonly changes = new Changes(sql => this.read(sql))
+  readonly changes = new Changes((sql, ...parameters) => this.read(sql, ...parameters))
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress

@@ -1,0 +1,136 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
+import { priceOf } from '../../../test/harness/catalog/resources.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { PostgresServer } from '../../../test/harness/postgres/server.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { type Service, startService } from '../../../test/harness/service.ts'
+
+setDefaultTimeout(120_000)
+
+const PRODUCTS = 40
+const FLAGS = ['--access-log', 'off']
+/** More transactions than the log keeps. */
+const MANY_TRANSACTIONS = 9_000
+/** Enough writes for old rows to be removed. */
+const MANY_WRITES = 600
+
+interface Node {
+  readonly service: Service
+  readonly api: Client
+}
+
+/** A server of its own: on the shared one, transactions in other databases would clear the caches. */
+class TwoNodes implements AsyncDisposable {
+  readonly #open = new AsyncDisposableStack()
+  url = ''
+
+  static async on(): Promise<TwoNodes> {
+    const nodes = new TwoNodes()
+    const server = nodes.#open.use(await PostgresServer.start())
+    nodes.url = (await createDatabase(server.url())).url
+    return nodes
+  }
+
+  async start(): Promise<Node> {
+    const service = this.#open.use(await startService(this.url, { flags: FLAGS }))
+    return { service, api: client(() => service.address) }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#open.disposeAsync()
+  }
+}
+
+test('what one node writes takes nothing else out of the cache of another, nor out of its own', async () => {
+  await using nodes = await TwoNodes.on()
+  const [reader, writer] = [await nodes.start(), await nodes.start()]
+  const products = await createProducts(reader.api)
+  const user = await writer.api.create('/users/', sample.user)
+  // The first answer of a server only tells where to count changes from.
+  for (const read of [0, 1]) expect(await pricesOf(reader.api, products), `${read}`).toHaveLength(PRODUCTS)
+  const before = PRODUCTS
+  await writer.api.create('/reviews/', sample.review(products[0] ?? 0, user))
+  await writer.api.put(`/products/${products[1]}`, { ...sample.product, price: 2 })
+  await reader.api.put(`/products/${products[2]}`, { ...sample.product, price: 3 })
+  expect((await pricesOf(reader.api, products)).slice(1, 3)).toEqual([2, 3])
+  await reader.service.stop()
+  const { hits, misses, clears } = cacheFigures(reader.service)
+  expect({ clears, reads: hits + misses }).toEqual({ clears: 1, reads: 3 * PRODUCTS })
+  expect(hits).toBeGreaterThanOrEqual(before - 3)
+})
+
+test('what another program writes amid the writes of a node is shown at once', async () => {
+  await using nodes = await TwoNodes.on()
+  const [reader, writer] = [await nodes.start(), await nodes.start()]
+  const products = await createProducts(writer.api)
+  await using other = connected(nodes.url)
+  for (const through of [reader, writer]) {
+    const base = through === reader ? 100 : 200
+    for (let times = 0; times < 2; times += 1) await pricesOf(reader.api, products)
+    await through.api.put(`/products/${products[0]}`, { ...sample.product, price: base })
+    await other.unsafe(`UPDATE products SET price = ${base + 1} WHERE id = ${products[1]}`)
+    await through.api.put(`/products/${products[2]}`, { ...sample.product, price: base + 2 })
+    expect((await pricesOf(reader.api, products)).slice(0, 3)).toEqual([base, base + 1, base + 2])
+  }
+})
+
+test('a transaction that was in progress for long is shown as soon as it commits', async () => {
+  await using nodes = await TwoNodes.on()
+  const [reader, writer] = [await nodes.start(), await nodes.start()]
+  const products = await createProducts(writer.api)
+  await using other = connected(nodes.url)
+  await other.unsafe('BEGIN')
+  await other.unsafe(`UPDATE products SET price = 7 WHERE id = ${products[0]}`)
+  for (let price = 1; price <= MANY_WRITES; price += 1) {
+    await writer.api.put(`/products/${products[1]}`, { ...sample.product, price })
+    if (price % 10 === 0) expect((await pricesOf(reader.api, products)).slice(0, 2)).toEqual([34.5, price])
+  }
+  await other.unsafe('COMMIT')
+  expect((await pricesOf(reader.api, products)).slice(0, 2)).toEqual([7, MANY_WRITES])
+})
+
+test('a log that was restored from a dump accounts for no transaction of another program', async () => {
+  await using nodes = await TwoNodes.on()
+  const reader = await nodes.start()
+  const products = await createProducts(reader.api)
+  await using other = connected(nodes.url)
+  for (let price = 1; price <= 5; price += 1) {
+    await other.unsafe(`
+      INSERT INTO change_log (transaction_id, collection, changes)
+      VALUES (pg_current_xact_id()::text::bigint + 1, 'products', '[]')`)
+    for (let times = 0; times < 2; times += 1) await pricesOf(reader.api, products)
+    await other.unsafe(`UPDATE products SET price = ${price} WHERE id = ${products[0]}`)
+    expect((await pricesOf(reader.api, products))[0]).toBe(price)
+  }
+})
+
+test('a node that has read nothing for many transactions shows what they changed, and the log stays short', async () => {
+  await using nodes = await TwoNodes.on()
+  const [reader, writer] = [await nodes.start(), await nodes.start()]
+  const products = await createProducts(writer.api)
+  for (let times = 0; times < 2; times += 1) await pricesOf(reader.api, products)
+  await writer.api.put(`/products/${products[0]}`, { ...sample.product, price: 7 })
+  await using other = connected(nodes.url)
+  await other.unsafe(
+    `DO $$ BEGIN FOR i IN 1..${MANY_TRANSACTIONS} LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$`,
+  )
+  for (let price = 1; price <= MANY_WRITES; price += 1) {
+    await writer.api.put(`/products/${products[1]}`, { ...sample.product, price })
+  }
+  expect((await pricesOf(reader.api, products)).slice(0, 2)).toEqual([7, MANY_WRITES])
+  const [log] = await other.unsafe<{ count: number }[]>('SELECT count(*)::int AS count FROM change_log')
+  expect(log?.count).toBeLessThanOrEqual(MANY_WRITES)
+})
+
+async function createProducts(api: Client): Promise<number[]> {
+  const ids: number[] = []
+  // One after another, so that each is a transaction.
+  for (let made = 0; made < PRODUCTS; made += 1) ids.push(await api.create('/products/', sample.product))
+  return ids
+}
+
+function pricesOf(api: Client, products: readonly number[]): Promise<unknown[]> {
+  return Promise.all(products.map(async id => priceOf((await api.get(`/products/${id}`)).body)))
+}

@@ -1,10 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
+import { type Clock, systemClock } from '../../clock.ts'
 import { BEHIND_MAX_MS, RENDERING_BURST_MS, RENDERING_SHARE } from './limits.ts'
 
 /** Shares the time for rendering between all answers of a process. */
 export class Pace {
+  readonly clock: Clock
   #answers = 0
   #turns = Promise.resolve()
+
+  constructor(clock: Clock = systemClock) {
+    this.clock = clock
+  }
 
   /** Adds an answer, until the result is disposed of. */
   answer(): AnswerPace {
@@ -35,10 +41,11 @@ export class Pace {
 class AnswerPace implements Disposable {
   readonly #pace: Pace
   #savedMs = RENDERING_BURST_MS
-  #at = performance.now()
+  #at: number
 
   constructor(pace: Pace) {
     this.#pace = pace
+    this.#at = pace.clock.now()
   }
 
   /** How long the next rendering should wait. */
@@ -61,8 +68,8 @@ class AnswerPace implements Disposable {
   }
 
   #save(): void {
-    const now = performance.now()
-    const { share } = this.#pace
+    const { clock, share } = this.#pace
+    const now = clock.now()
     // A debt that cannot be paid off within the longest delay is forgiven.
     const least = -BEHIND_MAX_MS * share
     this.#savedMs = Math.min(RENDERING_BURST_MS, Math.max(least, this.#savedMs) + (now - this.#at) * share)

@@ -1,75 +1,83 @@
 import { expect, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { type ManualClock, manualClock } from '../../../test/harness/manual-clock.ts'
 import { Pace } from './pace.ts'
 import { RenderedAnswer } from './rendered-answer.ts'
 
 /** A renderer that takes so many milliseconds, and shows the text as it is. */
-function slowStream(milliseconds: number) {
+function slowStream(clock: ManualClock, milliseconds: number) {
   let text = ''
   return {
     append(piece: string): void {
       text += piece
     },
     html(): string {
-      const begun = performance.now()
-      while (performance.now() - begun < milliseconds);
+      clock.advance(milliseconds)
       return text
     },
   }
 }
 
 /** Collects what a listener gets, and after how long each character is in it. */
-async function listen(answer: RenderedAnswer, sentAt: readonly number[]) {
+async function listen(clock: ManualClock, answer: RenderedAnswer, sentAt: readonly number[]) {
   const renderings: string[] = []
   let behindMs = 0
   for await (const { html } of answer.listen(new AbortController().signal)) {
     const first = renderings.at(-1)?.length ?? 0
-    if (html.length > first) behindMs = Math.max(behindMs, performance.now() - (sentAt[first] ?? Number.NaN))
+    if (html.length > first) behindMs = Math.max(behindMs, clock.now() - (sentAt[first] ?? Number.NaN))
     renderings.push(html)
   }
   return { renderings, behindMs }
 }
 
-async function send(answer: RenderedAnswer, pieces: number, periodMs: number) {
+const NOTHING = { renderings: [], behindMs: Number.NaN }
+
+/** Sends pieces to several answers at the same moments. */
+async function send(clock: ManualClock, answers: readonly RenderedAnswer[], pieces: number, periodMs: number) {
   const sentAt: number[] = []
-  const listening = listen(answer, sentAt)
+  const listening = answers.map(answer => listen(clock, answer, sentAt))
   for (let piece = 0; piece < pieces; piece += 1) {
-    sentAt.push(performance.now())
-    await answer.append('x')
-    await Bun.sleep(periodMs)
+    sentAt.push(clock.now())
+    for (const answer of answers) await answer.append('x')
+    clock.advance(periodMs)
+    await turn()
   }
-  answer.end({ state: 'finished' })
-  return listening
+  for (const answer of answers) answer.end({ state: 'finished' })
+  return Promise.all(listening)
 }
 
 test('each piece gets its own rendering while rendering is quick, even if hundreds come at once', async () => {
-  const answer = new RenderedAnswer(slowStream(0), new Pace())
-  const { renderings } = await send(answer, 200, 0)
-  expect(renderings).toEqual(Array.from({ length: 200 }, (_, index) => 'x'.repeat(index + 1)))
+  const clock = manualClock()
+  const answer = new RenderedAnswer(slowStream(clock, 0), new Pace(clock))
+  const [only] = await send(clock, [answer], 200, 0)
+  expect(only?.renderings).toEqual(Array.from({ length: 200 }, (_, index) => 'x'.repeat(index + 1)))
 })
 
 test('pieces are merged when rendering takes most of the time, a listener is never far behind, and the last is whole', async () => {
-  const answer = new RenderedAnswer(slowStream(12), new Pace())
-  const { renderings, behindMs } = await send(answer, 100, 5)
+  const clock = manualClock()
+  const answer = new RenderedAnswer(slowStream(clock, 12), new Pace(clock))
+  const [{ renderings, behindMs } = NOTHING] = await send(clock, [answer], 100, 5)
   // Time for one in two and a half, and the time that was saved up before.
   expect(renderings.length).toBeLessThan(60)
   expect(renderings.length).toBeGreaterThan(4)
-  expect(behindMs).toBeLessThan(500)
+  expect(behindMs).toBeLessThan(130)
   expect(renderings.at(-1)).toBe('x'.repeat(100))
 })
 
 test('several answers share the time for rendering', async () => {
-  const pace = new Pace()
-  const answers = Array.from({ length: 4 }, () => new RenderedAnswer(slowStream(6), pace))
-  const results = await Promise.all(answers.map(answer => send(answer, 100, 5)))
+  const clock = manualClock()
+  const pace = new Pace(clock)
+  const answers = Array.from({ length: 4 }, () => new RenderedAnswer(slowStream(clock, 6), pace))
+  const results = await send(clock, answers, 100, 5)
   const count = results.map(({ renderings }) => renderings.length).reduce((one, other) => one + other)
   expect(count).toBeLessThan(250)
   for (const { renderings } of results) expect(renderings.at(-1)).toBe('x'.repeat(100))
 })
 
 test('a long text is taken in steps, other work runs in between, and only the whole is shown', async () => {
-  const answer = new RenderedAnswer(slowStream(1), new Pace())
-  const listening = listen(answer, [])
+  const clock = manualClock()
+  const answer = new RenderedAnswer(slowStream(clock, 1), new Pace(clock))
+  const listening = listen(clock, answer, [])
   let turns = 0
   let isDone = false
   const appended = answer.append('y'.repeat(20_000)).then(() => {
@@ -86,7 +94,8 @@ test('a long text is taken in steps, other work runs in between, and only the wh
 })
 
 test('an answer that ends while a long text is taken in steps is shown whole', async () => {
-  const answer = new RenderedAnswer(slowStream(1), new Pace())
+  const clock = manualClock()
+  const answer = new RenderedAnswer(slowStream(clock, 1), new Pace(clock))
   const appended = answer.append('z'.repeat(20_000))
   answer.end({ state: 'stopped' })
   await appended
@@ -95,7 +104,8 @@ test('an answer that ends while a long text is taken in steps is shown whole', a
 
 test('a rendering that fails later on fails the next piece', async () => {
   let isBroken = false
-  const slow = slowStream(40)
+  const clock = manualClock()
+  const slow = slowStream(clock, 40)
   const stream = {
     append: slow.append,
     html: () => {
@@ -103,11 +113,13 @@ test('a rendering that fails later on fails the next piece', async () => {
       return slow.html()
     },
   }
-  const answer = new RenderedAnswer(stream, new Pace())
+  const answer = new RenderedAnswer(stream, new Pace(clock))
   await answer.append('a')
   isBroken = true
   await answer.append('b')
-  await Bun.sleep(150)
+  clock.advance(150)
+  await turn()
+  await turn()
   await expect(answer.append('c')).rejects.toThrow('cannot be rendered')
   answer.end({ state: 'failed', reason: 'no' })
   expect(answer.newest).toEqual({ html: 'a', ending: { state: 'failed', reason: 'no' } })

@@ -35,7 +35,7 @@ export class RenderedAnswer {
   #rendered = 0
   /** The duration of the last rendering. */
   #costMs = 0
-  #later: Timer | null = null
+  #cancelLater: (() => void) | null = null
   #newest: Rendering = { html: '', ending: null }
   /** Counts renderings, so that each listener knows which one it has seen. */
   #version = 0
@@ -131,7 +131,7 @@ export class RenderedAnswer {
     const { waitMs } = pace
     const isMuch = this.#streamed - this.#rendered >= RENDERING_STEP_CHARACTERS
     if (waitMs > 0 && !isMuch) {
-      this.#later ??= setTimeout(() => void pace.turn().then(() => this.#renderRest()), waitMs)
+      this.#cancelLater ??= this.#pace.clock.after(waitMs, () => void pace.turn().then(() => this.#renderRest()))
       return
     }
     if (this.#costMs >= QUICK_MS) await pace.turn()
@@ -149,8 +149,8 @@ export class RenderedAnswer {
   }
 
   #render(): void {
-    if (this.#later) clearTimeout(this.#later)
-    this.#later = null
+    this.#cancelLater?.()
+    this.#cancelLater = null
     const html = this.#htmlSoFar()
     this.#answerPace?.spend(html.length * this.listeners * EVENT_MS_PER_CHARACTER)
     this.#newest = { html, ending: null }
@@ -160,15 +160,16 @@ export class RenderedAnswer {
   }
 
   #htmlSoFar(): string {
-    const begun = performance.now()
+    const { clock } = this.#pace
+    const begun = clock.now()
     const html = this.#stream?.html() ?? this.#newest.html
-    this.#costMs = performance.now() - begun
+    this.#costMs = clock.now() - begun
     this.#answerPace?.spend(this.#costMs)
     return html
   }
 
   #leave(): void {
-    if (this.#later) clearTimeout(this.#later)
+    this.#cancelLater?.()
     if (!this.#isOver) this.#answerPace?.[Symbol.dispose]()
     this.#isOver = true
   }

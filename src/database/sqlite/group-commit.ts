@@ -16,10 +16,12 @@ const GROUP_MAX = 1_024
 /** A group accepts no further writes after this long, so that heavy writes do not block the event loop. */
 const GROUP_MAX_MS = 20
 /**
- * While others read, a group accepts writes for as long as the last commit took, at least this long. So reads wait less, and
- * no more than half of the time goes to commits.
+ * While others read, a group accepts writes for as long as a commit takes, at least this long. So reads wait less, and no more
+ * than half of the time goes to commits.
  */
 const GROUP_AMONG_READS_MS = 0.1
+/** How much the duration of a commit counts in the running average. */
+const COMMIT_WEIGHT = 1 / 8
 
 interface WaitingWrite {
   /** Adds its changes to `changes`. Called again if its group is tried again. */
@@ -56,7 +58,8 @@ export class GroupCommit {
   #waiting: WaitingWrite[] = []
   #scheduled = false
   #busySince: number | null = null
-  #lastCommitMs = 0
+  /** Running average. */
+  #commitMs = 0
   #idle = Promise.withResolvers<void>()
   /** Resolves when no other connection of this process holds the write lock. */
   #beside: Promise<void> | null = null
@@ -157,7 +160,7 @@ export class GroupCommit {
       this.#events.ends(changes)
       const worked = performance.now()
       this.#commit.run()
-      this.#lastCommitMs = performance.now() - worked
+      this.#commitMs += COMMIT_WEIGHT * (performance.now() - worked - this.#commitMs)
     } catch (error) {
       const mayBeOfOneWrite = run === 'together' && done.length < group.length && !this.#endsGroup(error)
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
@@ -176,7 +179,7 @@ export class GroupCommit {
   }
 
   #shareOfWrites(): number {
-    return Math.min(Math.max(this.#lastCommitMs, GROUP_AMONG_READS_MS), GROUP_MAX_MS)
+    return Math.min(Math.max(this.#commitMs, GROUP_AMONG_READS_MS), GROUP_MAX_MS)
   }
 
   /** Takes the write lock. While another process holds it, schedules a retry, so that reads go on. */

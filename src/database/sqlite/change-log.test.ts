@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
 import { priceOf } from '../../../test/harness/catalog/resources.ts'
@@ -16,6 +17,9 @@ const FLAGS = ['--access-log', 'off']
 /** More than the log keeps. */
 const MANY_COMMITS = 1_300
 const LOGGED_MAX = 1_300
+
+/** SQLite keeps two copies of it at the beginning of the file that connections share. */
+const HEADER_BYTES = 48
 
 interface Process {
   readonly service: Service
@@ -101,6 +105,25 @@ test('a log from before the last start accounts for no commit of another program
     other.run('UPDATE products SET price = ? WHERE id = ?', [price, product])
     expect(await pricesOf(reader.api, [product])).toEqual([price])
   }
+})
+
+test('after SQLite has restored its shared file and counts commits anew, an equal count hides no commit', async () => {
+  await using processes = new TwoProcesses()
+  const [reader, writer] = [await processes.start(), await processes.start()]
+  const [product = 0, ...products] = await createProducts(writer.api)
+  await pricesOf(reader.api, [product, ...products])
+  const sharedFile = openSync(`${processes.file}-shm`, 'r+')
+  const header = new Uint32Array(HEADER_BYTES / 4)
+  readSync(sharedFile, header, 0, HEADER_BYTES, 0)
+  const commits = header[2] ?? 0
+  // As if a process had been killed amid a commit: both copies of the header are broken.
+  writeSync(sharedFile, new Uint8Array(2 * HEADER_BYTES), 0, 2 * HEADER_BYTES, 0)
+  closeSync(sharedFile)
+  expect(commits).toBeGreaterThan(PRODUCTS)
+  for (let price = 1; price <= commits; price += 1) {
+    await writer.api.put(`/products/${product}`, { ...sample.product, price })
+  }
+  expect(await pricesOf(reader.api, [product])).toEqual([commits])
 })
 
 async function createProducts(api: Client): Promise<number[]> {

@@ -43,6 +43,7 @@ export class ChangeLog {
   /** The last commit whose changes are known, and its row in the log; at first none. */
   #number = -1
   #place = 0
+  #isRead = false
   /** The row of the transaction in progress. */
   #appended: number | null = null
   /** Number of rows that the connection has changed so far. */
@@ -62,26 +63,37 @@ export class ChangeLog {
 
   /** Whether the changes of every commit up to the last check are known. */
   get isRead(): boolean {
-    return this.#number === this.#commits.number
+    return this.#isRead
+  }
+
+  /** Checks whether anyone has committed since the last check. */
+  hasNewCommits(): boolean {
+    if (!this.#commits.hasNew()) return false
+    this.#isRead = false
+    return true
   }
 
   /** Reads the changes of all commits up to the last check, in a transaction that began after it. */
   read(): readonly Change[] | 'unknown' {
     const until = this.#commits.number
-    const changes: Change[] = []
-    if (this.#number < until) {
-      for (const commit of this.#select.iterate(this.#place)) {
-        if (commit.number !== this.#number + 1) break
-        this.#number = commit.number
-        this.#place = commit.place
-        changes.push(...decodeChanges(commit.changes))
-      }
-      if (this.#number >= until) return changes
-    }
     const isFirst = this.#number === -1
-    this.#number = until
-    this.#place = this.#selectLast.get()?.place ?? 0
-    return isFirst ? [] : 'unknown'
+    const changes: Change[] = []
+    let isWhole = this.#number <= until
+    // Even if the number is the same: after a recovery, others may have counted up to it again.
+    for (const commit of this.#select.iterate(this.#place)) {
+      isWhole &&= commit.number === this.#number + 1
+      if (!isWhole) break
+      this.#number = commit.number
+      this.#place = commit.place
+      changes.push(...decodeChanges(commit.changes))
+    }
+    if (!isWhole || this.#number < until) {
+      this.#number = until
+      this.#place = this.#selectLast.get()?.place ?? 0
+      isWhole = false
+    }
+    this.#isRead = true
+    return isWhole || isFirst ? changes : 'unknown'
   }
 
   /** Adds the changes of the transaction in progress. All commits before it must have been read. */
@@ -101,5 +113,7 @@ export class ChangeLog {
     if (this.#appended === null) return
     this.#number += 1
     this.#place = this.#appended
+    this.#commits.hasNew()
+    this.#isRead = this.#commits.number === this.#number
   }
 }

@@ -225,7 +225,7 @@ export class SqliteDatabase implements AsyncDisposable {
   }
 
   #checkForCommits(): void {
-    if (this.#commits.hasNew()) this.#endSnapshot()
+    if (this.#log.hasNewCommits()) this.#endSnapshot()
   }
 
   #beginSnapshot(): void {

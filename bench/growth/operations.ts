@@ -29,8 +29,14 @@ export const OPERATIONS: readonly Operation[] = [
   { name: 'products', request: (_, random) => get(`/products/?after_id=${random(8_000)}&limit=20`) },
   { name: 'reviews', request: (_, random) => get(`/reviews/?after_id=${random(80_000)}&limit=20`) },
   { name: 'users', request: (_, random) => get(`/users/?after_id=${random(900)}&limit=20`) },
-  { name: 'products, 90 % skipped', request: of => get(`/products/?skip=${of.products * 0.9}&limit=100`) },
-  { name: 'reviews, 90 % skipped', request: of => get(`/reviews/?skip=${of.reviews * 0.9}&limit=100`) },
+  {
+    name: 'products, 80 to 90 % skipped',
+    request: (of, random) => get(`/products/?skip=${of.products * 0.9 - random(of.products / 10)}&limit=100`),
+  },
+  {
+    name: 'reviews, 80 to 90 % skipped',
+    request: (of, random) => get(`/reviews/?skip=${of.reviews * 0.9 - random(of.reviews / 10)}&limit=100`),
+  },
   { name: 'products of a category', request: (of, random) => get(`/products/${random(of.categories)}/products`) },
   { name: 'reviews of a product', request: (of, random) => get(`/reviews/products/${random(of.products)}`) },
   { name: 'reviews of a user', request: (of, random) => get(`/reviews/users/${random(of.users)}`) },

@@ -62,3 +62,18 @@ test('while others read, slow writes are committed a few at a time, with reads i
   await Promise.all(readers)
   expect((commits.get()?.count ?? 0) - before).toBeGreaterThan(WRITES / 2)
 })
+
+test('writes are refused, and not tried forever, when the log of changes cannot be read', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  await api.create('/products/', sample.product)
+  {
+    using database = new Database(file)
+    database.run('DROP TABLE change_log')
+  }
+  const refused = await api.post('/products/', sample.product)
+  expect([refused.status, refused.body]).toEqual([500, { detail: 'Internal Server Error' }])
+  expect((await api.get('/healthz')).status).toBe(200)
+})

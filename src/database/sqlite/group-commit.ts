@@ -144,7 +144,7 @@ export class GroupCommit {
     if (this.#beside) return
     const isAmongReads = this.#events.begins()
     if (!this.#beginGroup()) return
-    const group: WaitingWrite[] = []
+    let group: WaitingWrite[] = []
     const done: WaitingWrite[] = []
     const changes: Change[] = []
     const end = performance.now() + (isAmongReads ? this.#shareOfWrites() : GROUP_MAX_MS)
@@ -168,6 +168,8 @@ export class GroupCommit {
         this.#commitGroup('each')
         return
       }
+      // If the group could not even begin, those that would have been in it fail, too.
+      if (group.length === 0) group = this.#waiting.slice(0, GROUP_MAX)
       // Writes that failed by themselves were rejected already; a promise settles only once.
       for (const write of group) write.failed(error)
       done.length = 0

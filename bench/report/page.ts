@@ -2,7 +2,7 @@ import { renderTable, type Table } from '../table.ts'
 
 /** What the report says of its figures, besides the figures. */
 export interface Circumstances {
-  readonly commit: string
+  readonly version: string
   readonly date: string
   readonly machine: string
   readonly connections: number
@@ -33,7 +33,7 @@ command measured all of this and wrote this page. Run it on your machine:
 npm run bench -- report
 \`\`\`
 
-- **Version**: ${about.commit}, measured on ${about.date}.
+- **Version**: ${about.version}, measured on ${about.date}.
 - **Machine**: ${about.machine}.
 - **Method**: the server has one core to itself and the load generator, wrk, another one; ${about.connections} connections unless a row says
   otherwise. Each server is freshly started on its own copy of the same database, warmed up, and driven for ${about.seconds} s; one

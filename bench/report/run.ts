@@ -70,15 +70,15 @@ process.exitCode = await runBench(() => readReportOptions(PARTS.map(({ name }) =
 
 async function run(options: ReportOptions, interrupted: AbortSignal): Promise<void> {
   const parts = chosen(PARTS, options.only)
-  const commit = await execute(['git', 'describe', '--always', '--dirty'], WORKING_TREE.root, interrupted)
-  const file = join(BENCH, 'results', `${commit.trim()}-${options.rounds}x${options.seconds}.json`)
+  const version = await measuredVersion(interrupted)
+  const file = join(BENCH, 'results', `${version}-${options.rounds}x${options.seconds}.json`)
   if (options.fresh) await rm(file, { force: true })
   const figures = await keptFigures(file)
   await using folder = await temporaryFolder(options.directory ?? tmpdir())
   const contest = await openContest(folder.path, WORKLOADS, [], interrupted)
   const about = {
     ...options,
-    commit: commit.trim(),
+    version,
     date: new Date().toISOString().slice(0, 10),
     machine: machineLine(contest.engines, folder.path),
   }
@@ -88,6 +88,14 @@ async function run(options: ReportOptions, interrupted: AbortSignal): Promise<vo
     await persistently(() => part.measure(contest, figures, options), interrupted)
     await write(about, contest, figures)
   }
+}
+
+/** The commit, and whether anything has changed since, besides what a report writes. */
+async function measuredVersion(interrupted: AbortSignal): Promise<string> {
+  const git = (...words: string[]) => execute(['git', ...words], WORKING_TREE.root, interrupted)
+  const commit = (await git('rev-parse', '--short', 'HEAD')).trim()
+  const changed = await git('status', '--porcelain', '--', '.', ...[PAGE, PICTURES].map(path => `:(exclude)${path}`))
+  return changed === '' ? commit : `${commit}-dirty`
 }
 
 /** Goes on after a failure, without what is measured already: something else may have stalled the machine. */

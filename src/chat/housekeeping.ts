@@ -20,13 +20,20 @@ interface HousekeepingOptions {
   readonly clock?: Clock
 }
 
-/** Ends the answers of dead processes and deletes old prompts, now and at intervals. Disposing of the result stops it. */
-export function startHousekeeping({ prompts, answers, clock = systemClock }: HousekeepingOptions): Disposable {
+/** Ends the answers of dead processes and deletes old prompts, now and at intervals. Disposing of the result waits for work in progress. */
+export function startHousekeeping({ prompts, answers, clock = systemClock }: HousekeepingOptions): AsyncDisposable {
   const stopping = new AbortController()
   const { signal } = stopping
-  void regularly(DEAD_CHECK_MS, deadAnswersCheck(answers, clock), clock, signal)
-  void regularly(PRUNE_MS, () => prompts.prune(), clock, signal)
-  return { [Symbol.dispose]: () => stopping.abort() }
+  const running = [
+    regularly(DEAD_CHECK_MS, deadAnswersCheck(answers, clock), clock, signal),
+    regularly(PRUNE_MS, () => prompts.prune(), clock, signal),
+  ]
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort()
+      await Promise.all(running)
+    },
+  }
 }
 
 async function regularly(

@@ -38,7 +38,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const markdown = await openMarkdown({ lineBreak: '&#10;' })
   const prompts = new Prompts(repositories.prompts, settings.retention)
   await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
-  using _ = startHousekeeping({ prompts, answers: repositories.answers })
+  await using _ = startHousekeeping({ prompts, answers: repositories.answers })
   const app = createChat({ prompts, answers, probe: repositories.probe })
   await using server = listen({ app: { fetch: app.fetch, routes: app.routes, loggedPath }, ...settings.server })
   process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)

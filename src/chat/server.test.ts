@@ -83,6 +83,13 @@ withEachEngine('the chat server', engine => {
     for (const path of paths) expect((await chat.get(path)).status, path).toBe(200)
   })
 
+  test('a chat that is stopped at the moment when it is ready ends cleanly', async () => {
+    for (let time = 0; time < 5; time += 1) {
+      await using started = await startChatServer(engine)
+      expect(await started.service.stop(), started.service.errors()).toBe(0)
+    }
+  })
+
   test('a wrong setting stops the chat at once, with one line and exit status 2', async () => {
     const { status, errors } = await run(['chat'], { environment: { CHAT_MODEL: 'nobody:knows' } })
     expect(status).toBe(2)

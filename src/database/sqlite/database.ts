@@ -210,7 +210,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** Finishes waiting writes, moves the write-ahead log into the file, and closes it. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#writes.finished()
+    await this.#writes.close()
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
     try {

@@ -57,6 +57,7 @@ export class GroupCommit {
   readonly #release: Statement
   #waiting: WaitingWrite[] = []
   #scheduled = false
+  #isClosed = false
   #busySince: number | null = null
   /** Running average. */
   #commitMs = 0
@@ -76,6 +77,7 @@ export class GroupCommit {
 
   /** See `SqliteDatabase.write`. */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new DatabaseUnavailableError('the database is closed'))
     if (this.#waiting.length >= WRITES_WAITING_MAX) {
       return Promise.reject(new DatabaseUnavailableError(`too many writes are waiting (${WRITES_WAITING_MAX})`))
     }
@@ -115,10 +117,11 @@ export class GroupCommit {
     return done
   }
 
-  /** Resolves when no write is waiting. */
-  async finished(): Promise<void> {
+  /** Resolves when no write is waiting. Later ones are refused: statements of a closed connection would still run. */
+  async close(): Promise<void> {
     while (this.#beside) await this.#beside
     if (this.#scheduled) await this.#idle.promise
+    this.#isClosed = true
   }
 
   #schedule(delayMs = 0): void {

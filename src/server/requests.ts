@@ -56,6 +56,23 @@ interface RequestSettings {
   readonly streamsPerAddress: number
 }
 
+/** A request and its response. */
+export interface Exchange {
+  readonly request: RoutedRequest
+  readonly scope: Scope
+  readonly target: SentTarget
+  readonly response: Response
+  /** Until the response is there. A stream goes on after that. */
+  readonly durationMs: number
+}
+
+/** Is told of every exchange. It must not throw. */
+export interface Observer {
+  /** Before anything else is done with the request. */
+  readonly begin?: (scope: Scope) => void
+  readonly end: (exchange: Exchange) => void
+}
+
 /** Shared by all requests of a server. */
 interface Shared {
   readonly streams: ClientStreams
@@ -97,6 +114,7 @@ export class Scope implements RequestScope {
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
   const { fetch, direct, cacheControl, loggedPath = path => path } = app
   const { accessLog, trustedProxies, allowedHosts, streamsPerAddress } = settings
+  const observers: Observer[] = accessLog ? [requestLog(loggedPath)] : []
   const shared = { trustedProxies, streams: new ClientStreams(streamsPerAddress) }
   const checkHost = hostCheck(allowedHosts)
   return (target: SentTarget) => {
@@ -131,26 +149,37 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       }
     }
 
-    if (!accessLog) {
+    // Without observers, nothing is measured.
+    if (observers.length === 0) {
       return (request: RoutedRequest, server: Server<undefined>) =>
         run(request, new Scope(request, server, target.matched(request), shared))
     }
     return (request: RoutedRequest, server: Server<undefined>) => {
       const started = performance.now()
       const scope = new Scope(request, server, target.matched(request), shared)
-      // Read it now: it is unknown once the client has disconnected.
-      const client = scope.clientAddress
+      for (const { begin } of observers) begin?.(scope)
       return whenThere(run(request, scope), response => {
-        logRequest({
-          requestId: scope.requestId,
-          client,
-          method: request.method,
-          path: loggedPath(target.loggedPath(request)),
-          status: response.status,
-          durationMs: Math.round((performance.now() - started) * 1000) / 1000,
-        })
+        const exchange = { request, scope, target, response, durationMs: performance.now() - started }
+        for (const { end } of observers) end(exchange)
         return response
       })
     }
+  }
+}
+
+/** Logs one line per request. */
+function requestLog(loggedPath: (path: string) => string): Observer {
+  return {
+    // Read it now: it is unknown once the client has disconnected.
+    begin: scope => scope.clientAddress,
+    end: ({ request, scope, target, response, durationMs }) =>
+      logRequest({
+        requestId: scope.requestId,
+        client: scope.clientAddress,
+        method: request.method,
+        path: loggedPath(target.loggedPath(request)),
+        status: response.status,
+        durationMs: Math.round(durationMs * 1000) / 1000,
+      }),
   }
 }

@@ -1,37 +1,29 @@
 import { expect, test } from 'bun:test'
+import { shelf } from '../../test/harness/catalog/resources.ts'
 import { onEachEngine } from '../../test/harness/contract.ts'
 import { sample } from '../../test/harness/samples.ts'
 
 onEachEngine('conditional requests', api => {
-  /** A product in a category, with one review. */
-  async function shop() {
-    const category = await api.create('/categories/', sample.category)
-    const product = await api.create(`/products/${category}/products`, sample.product)
-    const user = await api.create('/users/', sample.user)
-    const review = await api.create('/reviews/', sample.review(product, user))
-    return { category, product, user, review }
-  }
-
   async function tagOf(path: string): Promise<string> {
     const { status, headers } = await api.get(path)
     expect(status, path).toBe(200)
     return headers.get('ETag') ?? ''
   }
 
-  function paths({ category, product, user, review }: Awaited<ReturnType<typeof shop>>): string[] {
+  function paths({ categoryId, productId, userId, reviewId }: Awaited<ReturnType<typeof shelf>>): string[] {
     return [
-      `/categories/${category}`,
-      `/products/${product}`,
-      `/reviews/${review}`,
-      `/users/${user}`,
-      `/products/${category}/products`,
-      `/reviews/products/${product}`,
+      `/categories/${categoryId}`,
+      `/products/${productId}`,
+      `/reviews/${reviewId}`,
+      `/users/${userId}`,
+      `/products/${categoryId}/products`,
+      `/reviews/products/${productId}`,
       '/products/?limit=5',
     ]
   }
 
   test('a resource and a list have a strong ETag, the same at each read', async () => {
-    for (const path of paths(await shop())) {
+    for (const path of paths(await shelf(api))) {
       const tag = await tagOf(path)
       expect(tag, path).toMatch(/^"[^"]+"$/)
       expect(await tagOf(path), path).toBe(tag)
@@ -40,7 +32,7 @@ onEachEngine('conditional requests', api => {
   })
 
   test('a client that has what it would get is answered 304 without a body', async () => {
-    for (const path of paths(await shop())) {
+    for (const path of paths(await shelf(api))) {
       const tag = await tagOf(path)
       for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
         const { status, headers, body } = await api.get(path, { 'If-None-Match': known })
@@ -52,7 +44,7 @@ onEachEngine('conditional requests', api => {
   })
 
   test('all but users may be kept by caches that revalidate, with a 304, too', async () => {
-    const shown = await shop()
+    const shown = await shelf(api)
     for (const path of paths(shown)) {
       const expected = path.startsWith('/users/') ? 'no-store' : 'no-cache'
       const { headers } = await api.get(path)
@@ -62,26 +54,26 @@ onEachEngine('conditional requests', api => {
   })
 
   test('a tag changes when anything changes that is shown, and then only there', async () => {
-    const shown = await shop()
-    const other = await shop()
+    const shown = await shelf(api)
+    const other = await shelf(api)
     const before = {
-      product: await tagOf(`/products/${shown.product}`),
-      other: await tagOf(`/products/${other.product}`),
+      product: await tagOf(`/products/${shown.productId}`),
+      other: await tagOf(`/products/${other.productId}`),
     }
-    await api.patch(`/reviews/${shown.review}`, { ...sample.review(shown.product, shown.user), rating: 1 })
-    expect(await tagOf(`/products/${shown.product}`)).not.toBe(before.product)
-    expect(await tagOf(`/products/${other.product}`)).toBe(before.other)
-    const listed = await tagOf(`/reviews/products/${shown.product}`)
-    await api.put(`/products/${shown.product}`, { ...sample.product, name: 'Renamed' })
-    expect(await tagOf(`/reviews/products/${shown.product}`)).not.toBe(listed)
+    await api.patch(`/reviews/${shown.reviewId}`, { ...sample.review(shown.productId, shown.userId), rating: 1 })
+    expect(await tagOf(`/products/${shown.productId}`)).not.toBe(before.product)
+    expect(await tagOf(`/products/${other.productId}`)).toBe(before.other)
+    const listed = await tagOf(`/reviews/products/${shown.productId}`)
+    await api.put(`/products/${shown.productId}`, { ...sample.product, name: 'Renamed' })
+    expect(await tagOf(`/reviews/products/${shown.productId}`)).not.toBe(listed)
   })
 
   test('the tag of a list changes when a next page appears, so that no client misses the link', async () => {
-    const { product, user } = await shop()
-    const path = `/reviews/products/${product}?limit=1`
+    const { productId, userId } = await shelf(api)
+    const path = `/reviews/products/${productId}?limit=1`
     const alone = await api.get(path)
     expect(alone.headers.get('Link')).toBeNull()
-    await api.create('/reviews/', sample.review(product, user))
+    await api.create('/reviews/', sample.review(productId, userId))
     const followed = await api.get(path, { 'If-None-Match': alone.headers.get('ETag') ?? '' })
     expect(followed.status).toBe(200)
     expect(followed.headers.get('Link')).toContain('rel="next"')
@@ -89,9 +81,9 @@ onEachEngine('conditional requests', api => {
   })
 
   test('a response to a write has no tag, and what is absent has none either', async () => {
-    const { product } = await shop()
+    const { productId } = await shelf(api)
     const created = await api.post('/products/', sample.product)
-    const updated = await api.put(`/products/${product}`, sample.product)
+    const updated = await api.put(`/products/${productId}`, sample.product)
     const absent = await api.get('/products/999999', { 'If-None-Match': '*' })
     expect(absent.status).toBe(404)
     for (const { headers } of [created, updated, absent]) expect(headers.get('ETag')).toBeNull()

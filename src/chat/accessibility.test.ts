@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { DESKTOP, PHONE, screens, violations } from '../../test/harness/browser/accessibility.ts'
-import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromium.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
+import { answered, send } from '../../test/harness/chat/chat-page.ts'
 import { until } from '../../test/harness/until.ts'
-
-/** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
-
-setDefaultTimeout(BROWSER_TIMEOUT_MS)
 
 const WIDE_ANSWER = `## Tools
 
@@ -27,22 +22,13 @@ const second = 2 // note
 2. two
 `
 
-let browser: TestBrowser
-let server: ChatServer
-beforeAll(async () => {
-  browser = await openBrowser()
-  server = await startChatServer()
-}, BROWSER_TIMEOUT_MS)
-afterAll(async () => {
-  await server[Symbol.asyncDispose]()
-  await browser[Symbol.asyncDispose]()
-}, BROWSER_TIMEOUT_MS)
+const open = chatInBrowser()
 
 test('axe finds nothing wrong with the chat page, with a wide table and wide code, on a phone and a desktop, light and dark', async () => {
   for (const options of screens()) {
-    await using tab = await browser.openTab(options)
+    await using tab = await open.browser.openTab(options)
     const { page } = tab
-    await page.goto(server.chat.address)
+    await page.goto(open.server.chat.address)
     expect(await violations(page), `before a prompt, ${JSON.stringify(options)}`).toEqual([])
     await answerOf(page, WIDE_ANSWER)
     expect(await violations(page), `behind an answer, ${JSON.stringify(options)}`).toEqual([])
@@ -50,9 +36,9 @@ test('axe finds nothing wrong with the chat page, with a wide table and wide cod
 })
 
 test('axe finds nothing wrong with a chat page that refuses a prompt', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
+  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').fill('  ')
   await page.keyboard.press('Enter')
   await page.locator('#refusal').waitFor()
@@ -60,9 +46,9 @@ test('axe finds nothing wrong with a chat page that refuses a prompt', async () 
 })
 
 test('a wide table and wide code can be scrolled with the keyboard', async () => {
-  await using tab = await browser.openTab(PHONE)
+  await using tab = await open.browser.openTab(PHONE)
   const { page } = tab
-  await page.goto(server.chat.address)
+  await page.goto(open.server.chat.address)
   await answerOf(page, WIDE_ANSWER)
   for (const name of ['Table', 'Code']) {
     const wide = page.getByRole('group', { name })
@@ -79,9 +65,9 @@ test('a wide table and wide code can be scrolled with the keyboard', async () =>
 
 test('the Copy button covers no code, with a pointer or without, however far the code is scrolled', async () => {
   for (const options of [PHONE, DESKTOP]) {
-    await using tab = await browser.openTab(options)
+    await using tab = await open.browser.openTab(options)
     const { page } = tab
-    await page.goto(server.chat.address)
+    await page.goto(open.server.chat.address)
     await answerOf(page, WIDE_ANSWER)
     await page.getByRole('button', { name: 'Copy' }).waitFor()
     for (const scrolled of [0, 300]) {
@@ -100,8 +86,7 @@ test('the Copy button covers no code, with a pointer or without, however far the
 })
 
 async function answerOf(page: Page, answer: string): Promise<void> {
-  await page.getByLabel('Your message').fill('Show me')
-  await page.keyboard.press('Enter')
-  await (await server.model.nextCall()).answer(answer)
-  await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
+  const call = await send(page, 'Show me', open.server)
+  await call.answer(answer)
+  await answered(page)
 }

@@ -1,32 +1,15 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Page } from 'playwright-core'
-import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromium.ts'
-import { answered, complaints, expectLastMessages, messages } from '../../test/harness/chat/chat-page.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { expect, test } from 'bun:test'
+import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
+import { answered, complaints, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
 import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
-import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 
-/** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
-
-setDefaultTimeout(BROWSER_TIMEOUT_MS)
-
-let browser: TestBrowser
-let server: ChatServer
-beforeAll(async () => {
-  browser = await openBrowser()
-  server = await startChatServer()
-}, BROWSER_TIMEOUT_MS)
-afterAll(async () => {
-  await server[Symbol.asyncDispose]()
-  await browser[Symbol.asyncDispose]()
-}, BROWSER_TIMEOUT_MS)
+const open = chatInBrowser()
 
 test('a reload during an answer resumes it with the text so far, and the model is not asked again', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
-  const call = await send(page, 'reloaded')
+  await page.goto(open.server.chat.address)
+  const call = await send(page, 'reloaded', open.server)
   await call.send('one ')
   await page.getByText('one', { exact: true }).waitFor()
   await page.reload()
@@ -48,11 +31,11 @@ test('a reload during an answer resumes it with the text so far, and the model i
 })
 
 test('a connection cut during an answer recovers by itself, the page says so meanwhile, and nothing is missing', async () => {
-  await using proxy = await startCuttingProxy(server.chat.address)
-  await using tab = await browser.openTab()
+  await using proxy = await startCuttingProxy(open.server.chat.address)
+  await using tab = await open.browser.openTab()
   const { page } = tab
   await page.goto(proxy.address)
-  const call = await send(page, 'cut off')
+  const call = await send(page, 'cut off', open.server)
   await call.send('one ')
   await page.getByText('one', { exact: true }).waitFor()
   proxy.cut()
@@ -68,10 +51,10 @@ test('a connection cut during an answer recovers by itself, the page says so mea
 })
 
 test('the page requests nothing more once an answer has ended', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
-  await (await send(page, 'over')).answer('It is over.')
+  await page.goto(open.server.chat.address)
+  await (await send(page, 'over', open.server)).answer('It is over.')
   await answered(page)
   const before = tab.requests().length
   // Longer than a browser waits before it reopens a stream.
@@ -81,10 +64,10 @@ test('the page requests nothing more once an answer has ended', async () => {
 })
 
 test('two tabs on one turn show the same answer, from one call', async () => {
-  await using first = await browser.openTab()
-  await using second = await browser.openTab({ viewport: { width: 800, height: 600 } })
-  await first.page.goto(server.chat.address)
-  const call = await send(first.page, 'two tabs')
+  await using first = await open.browser.openTab()
+  await using second = await open.browser.openTab({ viewport: { width: 800, height: 600 } })
+  await first.page.goto(open.server.chat.address)
+  const call = await send(first.page, 'two tabs', open.server)
   await call.send('one ')
   await first.page.getByText('one', { exact: true }).waitFor()
   await second.page.goto(first.page.url())
@@ -99,8 +82,8 @@ test('two tabs on one turn show the same answer, from one call', async () => {
 })
 
 test('the page says that a server cannot be reached, and keeps what was typed', async () => {
-  await using proxy = await startCuttingProxy(server.chat.address)
-  await using tab = await browser.openTab()
+  await using proxy = await startCuttingProxy(open.server.chat.address)
+  await using tab = await open.browser.openTab()
   const { page } = tab
   await page.goto(proxy.address)
   await proxy[Symbol.asyncDispose]()
@@ -110,13 +93,6 @@ test('the page says that a server cannot be reached, and keeps what was typed', 
   expect(await page.getByLabel('Your message').inputValue()).toBe('Is anybody there?')
 })
 
-/** Types a message and sends it; the test decides what the model answers. */
-async function send(page: Page, text: string): Promise<ModelCall> {
-  await page.getByLabel('Your message').fill(text)
-  await page.keyboard.press('Enter')
-  return server.model.nextCall()
-}
-
 function callsFor(prompt: string): number {
-  return server.model.calls.filter(call => call.prompt === prompt).length
+  return open.server.model.calls.filter(call => call.prompt === prompt).length
 }

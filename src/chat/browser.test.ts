@@ -1,35 +1,20 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromium.ts'
-import { answered, complaints, expectLastMessages, messages } from '../../test/harness/chat/chat-page.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
+import { answered, complaints, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
-
-/** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
-
-setDefaultTimeout(BROWSER_TIMEOUT_MS)
 
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
 /** One client's limit; the other places are for other clients. */
 const ANSWERS_RUNNING_MAX = 12
 
-let browser: TestBrowser
-let server: ChatServer
-beforeAll(async () => {
-  browser = await openBrowser()
-  server = await startChatServer()
-}, BROWSER_TIMEOUT_MS)
-afterAll(async () => {
-  await server[Symbol.asyncDispose]()
-  await browser[Symbol.asyncDispose]()
-}, BROWSER_TIMEOUT_MS)
+const open = chatInBrowser()
 
 test('a turn shows the prompt, says what it waits for, lets the answer grow, and makes the field ready again', async () => {
-  await using tab = await browser.openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
+  await using tab = await open.browser.openTab({ permissions: ['clipboard-read', 'clipboard-write'] })
   const { page } = tab
-  await page.goto(server.chat.address)
-  const call = await send(page, 'What is a spade?')
+  await page.goto(open.server.chat.address)
+  const call = await send(page, 'What is a spade?', open.server)
   await expectLastMessages(page, ['You', 'What is a spade?'], ['Assistant', ''])
   await page.getByText('Waiting for the answer').waitFor()
   await call.send('A **spade** is a tool.\n\n```ts\nconst spade = 1\n')
@@ -44,17 +29,17 @@ test('a turn shows the prompt, says what it waits for, lets the answer grow, and
   await page.getByRole('button', { name: 'Copy' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('const spade = 1\n')
-  expect(tab.requests().every(address => new URL(address).origin === server.chat.address)).toBe(true)
+  expect(tab.requests().every(address => new URL(address).origin === open.server.chat.address)).toBe(true)
   expect(complaints(tab)).toEqual([])
 })
 
 test('a second turn leaves the first as it is, and no element id is duplicated', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
-  await (await send(page, 'first')).answer('The first answer.')
+  await page.goto(open.server.chat.address)
+  await (await send(page, 'first', open.server)).answer('The first answer.')
   await answered(page)
-  const call = await send(page, 'second')
+  const call = await send(page, 'second', open.server)
   await call.send('The second')
   await page.getByText('The second').waitFor()
   expect(await duplicateIds(page)).toEqual([])
@@ -72,15 +57,15 @@ test('a second turn leaves the first as it is, and no element id is duplicated',
 })
 
 test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the answer', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
+  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').focus()
   await page.keyboard.type('one')
   await page.keyboard.press('Shift+Enter')
   await page.keyboard.type('two')
   await page.keyboard.press('Enter')
-  const call = await server.model.nextCall()
+  const call = await open.server.model.nextCall()
   expect(call.prompt).toBe('one\ntwo')
   await call.send('Three')
   await page.getByText('Three').waitFor()
@@ -91,16 +76,16 @@ test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the 
   await answered(page)
   expect(await page.getByLabel('Your message').inputValue()).toBe('too early')
   await page.keyboard.press('Enter')
-  const next = await server.model.nextCall()
+  const next = await open.server.model.nextCall()
   expect(next.prompt).toBe('too early')
   await next.finish()
 })
 
 test('the stop button ends the answer: the connection to the model is closed, and the text so far stays', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
-  const call = await send(page, 'stop me')
+  await page.goto(open.server.chat.address)
+  const call = await send(page, 'stop me', open.server)
   await call.send('The beginning')
   await page.getByText('The beginning').waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()
@@ -112,37 +97,37 @@ test('the stop button ends the answer: the connection to the model is closed, an
 })
 
 test('a failure of the model is readable, and the next message can be sent', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
-  await (await send(page, 'refused')).refuse(401)
+  await page.goto(open.server.chat.address)
+  await (await send(page, 'refused', open.server)).refuse(401)
   await page.locator('.note.failure').waitFor()
   await answered(page)
-  await (await send(page, 'again')).answer('Here I am.')
+  await (await send(page, 'again', open.server)).answer('Here I am.')
   await page.getByText('Here I am.').waitFor()
   expect(complaints(tab)).toEqual([])
 })
 
 test('a blank message is refused where it was typed, and the conversation stays', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
+  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').fill('   ')
   await page.keyboard.press('Enter')
   await page.getByRole('alert').waitFor()
   expect(await page.getByRole('alert').textContent()).toBe('Write something first.')
   expect(await focused(page)).toBe('user_prompt')
   expect(await messages(page)).toHaveLength(3)
-  await (await send(page, 'something')).answer('Thanks.')
+  await (await send(page, 'something', open.server)).answer('Thanks.')
   await page.getByText('Thanks.').waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
 })
 
 test('the page follows the answer down, unless the reader has scrolled up', async () => {
-  await using tab = await browser.openTab({ viewport: { width: 800, height: 500 } })
+  await using tab = await open.browser.openTab({ viewport: { width: 800, height: 500 } })
   const { page } = tab
-  await page.goto(server.chat.address)
-  const call = await send(page, 'a long one')
+  await page.goto(open.server.chat.address)
+  const call = await send(page, 'a long one', open.server)
   await call.send(lines(1, 40))
   await page.getByText('line 40.').waitFor()
   await isAtTheEnd(page)
@@ -162,15 +147,15 @@ test('the page follows the answer down, unless the reader has scrolled up', asyn
 })
 
 test('nothing that the model or the user writes takes effect: no script, link, attribute, id or frame', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
-  await page.goto(server.chat.address)
+  await page.goto(open.server.chat.address)
   const dialogs: string[] = []
   page.on('dialog', dialog => {
     dialogs.push(dialog.message())
     void dialog.dismiss()
   })
-  const call = await send(page, TRICKS.join('\n\n'))
+  const call = await send(page, TRICKS.join('\n\n'), open.server)
   for (const trick of TRICKS) await call.send(`${trick}\n\n`)
   await call.send('The end of the tricks.')
   await page.getByText('The end of the tricks.').last().waitFor()
@@ -193,21 +178,21 @@ test('nothing that the model or the user writes takes effect: no script, link, a
   expect(await page.evaluate('window.intruded')).toBeUndefined()
   expect(dialogs).toEqual([])
   expect(tab.requests().filter(address => /intrude|evil/.test(address))).toEqual([])
-  expect(tab.requests().every(address => new URL(address).origin === server.chat.address)).toBe(true)
+  expect(tab.requests().every(address => new URL(address).origin === open.server.chat.address)).toBe(true)
   expect(complaints(tab)).toEqual([])
-  await (await send(page, 'still alive?')).answer('Yes.')
+  await (await send(page, 'still alive?', open.server)).answer('Yes.')
   await page.getByText('Yes.', { exact: true }).waitFor()
 })
 
 test('an answer that waits in line says so', async () => {
-  const { chat, model } = server
+  const { chat, model } = open.server
   const others: ModelCall[] = []
   for (let index = 0; index < ANSWERS_RUNNING_MAX; index += 1) {
     await chat.post(`busy-${index}`, 'busy')
     chat.listen(`busy-${index}`)
     others.push(await model.nextCall())
   }
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
   await page.goto(chat.address)
   await page.getByLabel('Your message').fill('in line')
@@ -220,10 +205,10 @@ test('an answer that waits in line says so', async () => {
 })
 
 test('the page fits a phone and is dark if the reader prefers that', async () => {
-  await using tab = await browser.openTab({ ...PHONE, colorScheme: 'dark' })
+  await using tab = await open.browser.openTab({ ...PHONE, colorScheme: 'dark' })
   const { page } = tab
-  await page.goto(server.chat.address)
-  const call = await send(page, `A ${'very'.repeat(40)} long word`)
+  await page.goto(open.server.chat.address)
+  const call = await send(page, `A ${'very'.repeat(40)} long word`, open.server)
   await call.answer(
     `Also ${'long'.repeat(60)}.\n\n| ${'wide '.repeat(20)} | table |\n| --- | --- |\n| a | b |\n\n`,
     `\`\`\`sh\n${'echo wide '.repeat(30)}\n\`\`\`\n`,
@@ -236,18 +221,18 @@ test('the page fits a phone and is dark if the reader prefers that', async () =>
 })
 
 test('without scripts, a plain form leads to the answer', async () => {
-  await using tab = await browser.openTab({ javaScriptEnabled: false })
+  await using tab = await open.browser.openTab({ javaScriptEnabled: false })
   const { page } = tab
-  await page.goto(server.chat.address)
+  await page.goto(open.server.chat.address)
   await page.getByLabel('Your message').fill('no scripts')
   await page.getByRole('button', { name: 'Send' }).click()
-  const call = await server.model.nextCall()
+  const call = await open.server.model.nextCall()
   expect(call.prompt).toBe('no scripts')
   await call.answer('No scripts needed.')
   await page.getByText('No scripts needed.').waitFor()
   await page.getByLabel('Your message').fill('once more')
   await page.getByRole('button', { name: 'Send' }).click()
-  await (await server.model.nextCall()).answer('With pleasure.')
+  await (await open.server.model.nextCall()).answer('With pleasure.')
   await page.getByText('With pleasure.').waitFor()
 })
 
@@ -267,13 +252,6 @@ const TRICKS = [
   '| <base href="http://evil.example/"> | `</code><script>alert(1)</script>` |\n| --- | --- |',
   '<meta http-equiv="refresh" content="0; url=http://evil.example/">',
 ]
-
-/** Types a message and sends it; the test decides what the model answers. */
-async function send(page: Page, text: string): Promise<ModelCall> {
-  await page.getByLabel('Your message').fill(text)
-  await page.keyboard.press('Enter')
-  return server.model.nextCall()
-}
 
 function focused(page: Page): Promise<string> {
   return page.evaluate<string>('document.activeElement.id')

@@ -1,32 +1,18 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { openBrowser, type TestBrowser } from '../../test/harness/browser/chromium.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { expect, test } from 'bun:test'
+import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
+import { startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 
 /** What a page shows while one address is at its limit. */
 
-/** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
-
-setDefaultTimeout(BROWSER_TIMEOUT_MS)
-
-let browser: TestBrowser
-let server: ChatServer
-beforeAll(async () => {
-  browser = await openBrowser()
-  server = await startChatServer(sqlite, { environment: { CHAT_ANSWERS_PER_ADDRESS: '1' } })
-}, BROWSER_TIMEOUT_MS)
-afterAll(async () => {
-  await server[Symbol.asyncDispose]()
-  await browser[Symbol.asyncDispose]()
-}, BROWSER_TIMEOUT_MS)
+const open = chatInBrowser(() => startChatServer(sqlite, { environment: { CHAT_ANSWERS_PER_ADDRESS: '1' } }))
 
 test('an answer that cannot begin yet says so, and begins by itself when it can', async () => {
-  const { chat, model } = server
+  const { chat, model } = open.server
   await chat.post('other', 'other')
   const other = chat.listen('other')
   const call = await model.nextCall()
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
   await page.goto(chat.address)
   await page.getByLabel('Your message').fill('too soon')
@@ -40,11 +26,11 @@ test('an answer that cannot begin yet says so, and begins by itself when it can'
 })
 
 test('without scripts, the page refreshes by itself until its answer can begin', async () => {
-  const { chat, model } = server
+  const { chat, model } = open.server
   await chat.post('another', 'another')
   const another = chat.listen('another')
   const call = await model.nextCall()
-  await using tab = await browser.openTab({ javaScriptEnabled: false })
+  await using tab = await open.browser.openTab({ javaScriptEnabled: false })
   const { page } = tab
   await page.goto(chat.address)
   await page.getByLabel('Your message').fill('too soon')
@@ -59,7 +45,7 @@ test('without scripts, the page refreshes by itself until its answer can begin',
 
 test('a message that is refused for now stays in the field with the reason, and can be sent again', async () => {
   await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
-  await using tab = await browser.openTab()
+  await using tab = await open.browser.openTab()
   const { page } = tab
   await page.goto(bounded.chat.address)
   await page.getByLabel('Your message').fill('first')
@@ -82,7 +68,7 @@ test('a message that is refused for now stays in the field with the reason, and 
 test('without scripts, a message that is refused for now stays in the field too', async () => {
   await using bounded = await startChatServer(sqlite, { environment: { CHAT_PROMPTS_PER_ADDRESS: '1' } })
   await bounded.chat.post('first', 'first')
-  await using tab = await browser.openTab({ javaScriptEnabled: false })
+  await using tab = await open.browser.openTab({ javaScriptEnabled: false })
   const { page } = tab
   await page.goto(bounded.chat.address)
   await page.getByLabel('Your message').fill('two\nlines')

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { openBrowser, PLAIN_HOST, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { answered, send } from '../../test/harness/chat/chat-page.ts'
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { startHostRewritingProxy } from '../../test/harness/peers/host-rewriting-proxy.ts'
 
@@ -125,14 +126,11 @@ test('behind a proxy that rewrites Host, the page works if the browser says that
 })
 
 async function wholeTurnAndStop(page: Page): Promise<void> {
-  await page.getByLabel('Your message').fill('first')
-  await page.keyboard.press('Enter')
-  await (await server.model.nextCall()).answer('The first answer.')
+  const first = await send(page, 'first', server)
+  await first.answer('The first answer.')
   await page.getByText('The first answer.').waitFor()
-  await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
-  await page.getByLabel('Your message').fill('second')
-  await page.keyboard.press('Enter')
-  const call = await server.model.nextCall()
+  await answered(page)
+  const call = await send(page, 'second', server)
   await call.send('The beginning')
   await page.getByText('The beginning').waitFor()
   await page.getByRole('button', { name: 'Stop' }).click()

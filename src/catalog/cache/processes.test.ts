@@ -1,40 +1,20 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { join } from 'node:path'
-import { idOf, listOf, priceOf } from '../../../test/harness/catalog/resources.ts'
-import { type Client, client } from '../../../test/harness/client.ts'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { idOf, listOf, priceOf, readOften, shelf } from '../../../test/harness/catalog/resources.ts'
+import { twoProcesses } from '../../../test/harness/catalog/two-processes.ts'
+import type { Client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
-import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(60_000)
 
-/** How many reads put a resource into the cache. */
-const READS = 3
-
-const FLAGS = ['--access-log', 'off']
+const _FLAGS = ['--access-log', 'off']
 
 describe('two processes that serve one database', () => {
-  const open = new AsyncDisposableStack()
-  const addresses: [string, string] = ['', '']
-  let file = ''
-  beforeAll(async () => {
-    const folder = open.use(temporaryFolder())
-    file = join(folder.path, 'shop.db')
-    const services = [
-      open.use(await startService(`sqlite:${file}`, { flags: FLAGS })),
-      open.use(await startService(`sqlite:${file}`, { flags: FLAGS })),
-    ]
-    addresses[0] = services[0]?.address ?? ''
-    addresses[1] = services[1]?.address ?? ''
-  })
-  afterAll(() => open.disposeAsync())
-  const one = client(() => addresses[0])
-  const other = client(() => addresses[1])
+  const { one, other, file } = twoProcesses()
 
   test('a cached resource is shown as another process has changed it', async () => {
     for (const [writer, reader] of bothWays()) {
-      const { category, product, user, review } = await createOfEach(reader)
+      const { categoryId: category, productId: product, userId: user, reviewId: review } = await shelf(reader)
       const productPath = `/products/${product}`
       await readOften(reader, [`/categories/${category}`, productPath, `/users/${user}`, `/reviews/${review}`])
 
@@ -54,7 +34,7 @@ describe('two processes that serve one database', () => {
 
   test('a cached review shows its user and product as another process has changed them', async () => {
     for (const [writer, reader] of bothWays()) {
-      const { product, user, review } = await createOfEach(reader)
+      const { productId: product, userId: user, reviewId: review } = await shelf(reader)
       const paths = [
         `/reviews/${review}`,
         `/reviews/products/${product}`,
@@ -80,7 +60,7 @@ describe('two processes that serve one database', () => {
 
   test('a cached product, user or category shows what another process has added to it', async () => {
     for (const [writer, reader] of bothWays()) {
-      const { category, product, user, review } = await createOfEach(reader)
+      const { categoryId: category, productId: product, userId: user, reviewId: review } = await shelf(reader)
       const reviewsOf = async (path: string) => embedded((await reader.get(path)).body, 'reviews')
       const productsOf = async (path: string) => embedded((await reader.get(path)).body, 'products')
       const [ofCategory, ofProduct, ofUser] = [`/categories/${category}`, `/products/${product}`, `/users/${user}`]
@@ -128,49 +108,49 @@ describe('two processes that serve one database', () => {
 
   test('a review that another process moves leaves the cached product and user that had it, and joins the new ones', async () => {
     for (const [writer, reader] of bothWays()) {
-      const [from, to] = [await createOfEach(reader), await createOfEach(reader)]
-      const paths = [from, to].flatMap(({ product, user }) => [`/products/${product}`, `/users/${user}`])
+      const [from, to] = [await shelf(reader), await shelf(reader)]
+      const paths = [from, to].flatMap(({ productId, userId }) => [`/products/${productId}`, `/users/${userId}`])
       await readOften(reader, paths)
-      await writer.patch(`/reviews/${from.review}`, sample.review(to.product, to.user))
+      await writer.patch(`/reviews/${from.reviewId}`, sample.review(to.productId, to.userId))
       const reviewIds = []
       for (const path of paths) {
         const reviews = embedded((await reader.get(path)).body, 'reviews')
         reviewIds.push(reviews.map(review => idOf(review)))
       }
-      const both = [from.review, to.review]
+      const both = [from.reviewId, to.reviewId]
       expect(reviewIds).toEqual([[], [], both, both])
     }
   })
 
   test('a cached resource that another process deletes is gone at once, with everything that goes with it', async () => {
     for (const [writer, reader] of bothWays()) {
-      const withReview = await createOfEach(reader)
-      const another = await createOfEach(reader)
-      const kept = await createOfEach(reader)
-      const review = await reader.create('/reviews/', sample.review(kept.product, another.user))
+      const withReview = await shelf(reader)
+      const another = await shelf(reader)
+      const kept = await shelf(reader)
+      const review = await reader.create('/reviews/', sample.review(kept.productId, another.userId))
       const [category, product, user] = [
-        `/categories/${kept.category}`,
-        `/products/${withReview.product}`,
-        `/users/${another.user}`,
+        `/categories/${kept.categoryId}`,
+        `/products/${withReview.productId}`,
+        `/users/${another.userId}`,
       ]
-      const gone = [product, `/reviews/${withReview.review}`, `/reviews/products/${withReview.product}`]
-      await readOften(reader, [...gone, `/users/${withReview.user}`, `/categories/${withReview.category}`])
+      const gone = [product, `/reviews/${withReview.reviewId}`, `/reviews/products/${withReview.productId}`]
+      await readOften(reader, [...gone, `/users/${withReview.userId}`, `/categories/${withReview.categoryId}`])
       await writer.delete(product)
       for (const path of gone) expect((await reader.get(path)).status, path).toBe(404)
-      expect(embedded((await reader.get(`/users/${withReview.user}`)).body, 'reviews')).toEqual([])
-      expect(embedded((await reader.get(`/categories/${withReview.category}`)).body, 'products')).toEqual([])
+      expect(embedded((await reader.get(`/users/${withReview.userId}`)).body, 'reviews')).toEqual([])
+      expect(embedded((await reader.get(`/categories/${withReview.categoryId}`)).body, 'products')).toEqual([])
 
-      const goneToo = [user, `/reviews/${another.review}`, `/reviews/${review}`, `/reviews/users/${another.user}`]
-      await readOften(reader, [...goneToo, `/products/${kept.product}`])
+      const goneToo = [user, `/reviews/${another.reviewId}`, `/reviews/${review}`, `/reviews/users/${another.userId}`]
+      await readOften(reader, [...goneToo, `/products/${kept.productId}`])
       await writer.delete(user)
       for (const path of goneToo) expect((await reader.get(path)).status, path).toBe(404)
-      expect(embedded((await reader.get(`/products/${kept.product}`)).body, 'reviews')).toHaveLength(1)
+      expect(embedded((await reader.get(`/products/${kept.productId}`)).body, 'reviews')).toHaveLength(1)
 
-      await readOften(reader, [category, `/products/${kept.category}/products`])
+      await readOften(reader, [category, `/products/${kept.categoryId}/products`])
       await writer.delete(category)
       expect((await reader.get(category)).status).toBe(404)
-      expect((await reader.get(`/products/${kept.category}/products`)).status).toBe(404)
-      expect((await reader.get(`/products/${kept.product}`)).status).toBe(200)
+      expect((await reader.get(`/products/${kept.categoryId}/products`)).status).toBe(404)
+      expect((await reader.get(`/products/${kept.productId}`)).status).toBe(200)
     }
   })
 
@@ -192,7 +172,7 @@ describe('two processes that serve one database', () => {
 
   test('lists that were read before are as another process has left them', async () => {
     for (const [writer, reader] of bothWays()) {
-      const { category, product, user, review } = await createOfEach(reader)
+      const { categoryId: category, productId: product, userId: user, reviewId: review } = await shelf(reader)
       const lists = {
         categories: `/categories/?skip=0&limit=1000000`,
         products: `/products/?limit=1000000`,
@@ -261,7 +241,7 @@ describe('two processes that serve one database', () => {
 
   test('a cached nested array has a link as soon as another process adds more than it can show', async () => {
     for (const [writer, reader] of bothWays()) {
-      const { product, user } = await createOfEach(reader)
+      const { productId: product, userId: user } = await shelf(reader)
       const addOne = () => writer.create('/reviews/', sample.review(product, user))
       await Promise.all(Array.from({ length: 99 }, addOne))
       const path = `/products/${product}`
@@ -278,7 +258,7 @@ describe('two processes that serve one database', () => {
   })
 
   test('a refused write through one process changes nothing that the other shows', async () => {
-    const { product } = await createOfEach(one)
+    const { productId: product } = await shelf(one)
     const before = (await other.get(`/products/${product}`)).body
     expect((await one.put(`/products/${product}`, { ...sample.product, price: -1 })).status).toBe(422)
     expect((await one.post('/reviews/', sample.review(product, 0))).status).toBe(404)
@@ -288,7 +268,7 @@ describe('two processes that serve one database', () => {
   test('a resource that another program changes in the file is shown at once', async () => {
     const product = await one.create('/products/', sample.product)
     await readOften(one, [`/products/${product}`])
-    using database = new Database(file)
+    using database = new Database(file())
     database.run('UPDATE products SET price = 99 WHERE id = ?', [product])
     expect(priceOf((await one.get(`/products/${product}`)).body)).toBe(99)
   })
@@ -301,18 +281,6 @@ describe('two processes that serve one database', () => {
     ]
   }
 })
-
-async function createOfEach(api: Client) {
-  const category = await api.create('/categories/', sample.category)
-  const product = await api.create(`/products/${category}/products`, sample.product)
-  const user = await api.create('/users/', sample.user)
-  const review = await api.create('/reviews/', sample.review(product, user))
-  return { category, product, user, review }
-}
-
-async function readOften(api: Client, paths: readonly string[]): Promise<void> {
-  for (let time = 0; time < READS; time += 1) await Promise.all(paths.map(path => api.get(path)))
-}
 
 /** A list's first item, or a resource itself. */
 function first(body: unknown): unknown {

@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite'
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { listOf, priceOf } from '../../../test/harness/catalog/resources.ts'
-import { type Client, client } from '../../../test/harness/client.ts'
+import { listOf, priceOf, readOften } from '../../../test/harness/catalog/resources.ts'
+import { twoProcesses } from '../../../test/harness/catalog/two-processes.ts'
+import { client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
@@ -12,9 +13,6 @@ setDefaultTimeout(60_000)
 const CLIENTS = 16
 const WRITES_OF_A_CLIENT = 25
 
-/** How many reads put a resource into the cache. */
-const READS = 3
-
 /** If a waiting write blocked the event loop for 50 ms at a time, most of these reads would take nearly as long. */
 const READS_WHILE_LOCKED = 40
 const READ_PAUSE_MS = 10
@@ -23,22 +21,7 @@ const READ_MEDIAN_MAX_MS = 20
 const FLAGS = ['--access-log', 'off']
 
 describe('two processes that serve one database', () => {
-  const open = new AsyncDisposableStack()
-  const addresses: [string, string] = ['', '']
-  let file = ''
-  beforeAll(async () => {
-    const folder = open.use(temporaryFolder())
-    file = join(folder.path, 'shop.db')
-    const services = [
-      open.use(await startService(`sqlite:${file}`, { flags: FLAGS })),
-      open.use(await startService(`sqlite:${file}`, { flags: FLAGS })),
-    ]
-    addresses[0] = services[0]?.address ?? ''
-    addresses[1] = services[1]?.address ?? ''
-  })
-  afterAll(() => open.disposeAsync())
-  const one = client(() => addresses[0])
-  const other = client(() => addresses[1])
+  const { one, other } = twoProcesses()
 
   test('writes through two processes at once all succeed, and both show them', async () => {
     const ids = await Promise.all(
@@ -200,7 +183,3 @@ test('writes that wait for the lock of another process do not make reads wait', 
   const median = durations.toSorted((one, next) => one - next)[READS_WHILE_LOCKED / 2]
   expect(median).toBeLessThan(READ_MEDIAN_MAX_MS)
 })
-
-async function readOften(api: Client, paths: readonly string[]): Promise<void> {
-  for (let time = 0; time < READS; time += 1) await Promise.all(paths.map(path => api.get(path)))
-}

@@ -10,6 +10,14 @@ export async function shelf(api: Client) {
   return { categoryId, productId, userId, reviewId }
 }
 
+/** Number of reads after which a resource is in the cache. */
+const READS = 3
+
+/** Reads the paths until their resources are cached. */
+export async function readOften(api: Client, paths: readonly string[]): Promise<void> {
+  for (let time = 0; time < READS; time += 1) await Promise.all(paths.map(path => api.get(path)))
+}
+
 /** Everything the service stores. */
 export async function everything(api: Client): Promise<unknown[]> {
   const paths = ['/categories/', '/products/', '/reviews/', '/users/']

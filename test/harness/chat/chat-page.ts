@@ -1,7 +1,17 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import type { Tab } from '../browser/chromium.ts'
+import type { ModelCall } from '../peers/model-server.ts'
+import type { ChatServer } from './chat-server.ts'
 
+/** Sends a prompt from the page; resolves when the model is asked. */
+export async function send(page: Page, text: string, { model }: ChatServer): Promise<ModelCall> {
+  await page.getByLabel('Your message').fill(text)
+  await page.keyboard.press('Enter')
+  return model.nextCall()
+}
+
+/** Resolves when the page has left the stream of its answer. */
 export async function answered(page: Page): Promise<void> {
   await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
 }

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, setDefaultTimeout } from 'bun:test'
+import { openBrowser, type TestBrowser } from '../browser/chromium.ts'
+import { type ChatServer, startChatServer } from './chat-server.ts'
+
+/** Unpacking and starting a browser takes long on a busy machine. */
+export const BROWSER_TIMEOUT_MS = 60_000
+
+export interface ChatInBrowser {
+  readonly browser: TestBrowser
+  readonly server: ChatServer
+}
+
+/** A browser and a chat server for all tests of a file. They are there once the tests run. */
+export function chatInBrowser(start: () => Promise<ChatServer> = startChatServer): ChatInBrowser {
+  setDefaultTimeout(BROWSER_TIMEOUT_MS)
+  const open = new AsyncDisposableStack()
+  let browser: TestBrowser | undefined
+  let server: ChatServer | undefined
+  beforeAll(async () => {
+    browser = open.use(await openBrowser())
+    server = open.use(await start())
+  }, BROWSER_TIMEOUT_MS)
+  afterAll(() => open.disposeAsync(), BROWSER_TIMEOUT_MS)
+  const started = <Part>(part: Part | undefined): Part => {
+    if (part === undefined) throw new Error('the browser and the server start before the first test')
+    return part
+  }
+  return {
+    get browser() {
+      return started(browser)
+    },
+    get server() {
+      return started(server)
+    },
+  }
+}

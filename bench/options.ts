@@ -23,7 +23,7 @@ export interface PeersOptions extends BenchOptions {
 }
 
 export interface ReportOptions extends BenchOptions {
-  /** Whether to measure anew what an interrupted report has measured already. */
+  /** Whether to ignore the figures of an interrupted report. */
   readonly fresh: boolean
 }
 
@@ -109,7 +109,7 @@ export function readReportOptions(parts: readonly string[]): ReportOptions | nul
     process.stdout.write(`Usage: npm run bench -- report [OPTION ...]
 
   --quick           one round of a second: a quarter of an hour instead of a half
-  --fresh           measure everything anew, even if a report of this commit was interrupted
+  --fresh           repeat all measurements, even if a report of this commit was interrupted
   --seconds N       seconds to drive each server in each round (2)
   --rounds N        number of rounds (3)
   --only NAMES      some of ${parts.join(',')}

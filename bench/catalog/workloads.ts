@@ -8,7 +8,7 @@ export interface CatalogRequests extends RequestKind {
   readonly route: string
 }
 
-/** What a storefront does. */
+/** A load that a storefront causes. */
 export interface Workload extends Load {
   readonly title: string
   readonly kinds: readonly CatalogRequests[]
@@ -16,9 +16,9 @@ export interface Workload extends Load {
   readonly rows: Rows
   /** Instead of those of the command line. */
   readonly connections?: number
-  /** The most seconds in one go. */
+  /** Limit on the length of a round, in seconds. */
   readonly secondsMax?: number
-  /** What the connections of the command line send without a pause, while this load is sent over one connection. */
+  /** A load for all connections of the command line, without a pause. This load then uses one connection more. */
   readonly meanwhile?: Load & { readonly kinds: readonly CatalogRequests[] }
 }
 

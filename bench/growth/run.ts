@@ -25,7 +25,7 @@ const HELP = `Usage: npm run bench -- growth [OPTION ...]
 
 const PAGE_PATHS = ['/products/', '/reviews/', '/users/', '/categories/']
 
-/** What one operation took on one server, in microseconds. */
+/** Times of one operation on one server, in microseconds. */
 interface Figures {
   readonly first: number
   readonly firstWork: number

@@ -1,12 +1,12 @@
 import { openMarkdown } from '../../src/markdown/renderer.ts'
 import { median } from '../statistics.ts'
-import { openAnew } from './anew.ts'
 import { ANSWER_CHARACTERS, sampleAnswer } from './answer.ts'
 import { costOf, cpuMilliseconds, PIECE_CHARACTERS } from './cost.ts'
+import { openWholeRendering } from './whole-rendering.ts'
 
 const ROUNDS = 7
-/** Rendering everything anew is measured at every Nth piece, because measuring all of them takes a minute. */
-const ANEW_STEP = 40
+/** Rendering the whole answer is measured at every Nth piece, because measuring all of them takes a minute. */
+const WHOLE_STEP = 40
 
 const opening = cpuMilliseconds()
 const markdown = await openMarkdown()
@@ -39,23 +39,23 @@ console.log(`with the bytes to send made of each rendering: ${range(sent)} ms`)
 console.log(`a quarter of it, ${pieces / 4} pieces: ${range(short)} ms`)
 console.log(`so ${pieces} pieces cost ${(median(long) / median(short)).toFixed(2)} times as much as ${pieces / 4}`)
 
-const anew = await openAnew()
-anew(answer)
+const renderWhole = await openWholeRendering()
+renderWhole(answer)
 const stream = markdown.stream()
 let sampled = 0
 let checked = 0
 for (let end = PIECE_CHARACTERS; end <= answer.length; end += PIECE_CHARACTERS) {
   stream.append(answer.slice(end - PIECE_CHARACTERS, end))
-  if ((end / PIECE_CHARACTERS) % ANEW_STEP !== 0) continue
+  if ((end / PIECE_CHARACTERS) % WHOLE_STEP !== 0) continue
   const before = cpuMilliseconds()
-  const html = anew(answer.slice(0, end))
+  const html = renderWhole(answer.slice(0, end))
   sampled += cpuMilliseconds() - before
   checked += 1
   if (html !== stream.html()) throw new Error(`the two differ after ${end} characters`)
 }
-const everything = sampled * ANEW_STEP
+const everything = sampled * WHOLE_STEP
 console.log(
-  `everything anew with markdown-it and Shiki: ${everything.toFixed(0)} ms (${checked} of ${pieces} pieces measured, the same output)`,
+  `the whole answer each time, with markdown-it and Shiki: ${everything.toFixed(0)} ms (${checked} of ${pieces} pieces measured, the same output)`,
 )
 console.log(`that is ${(everything / median(long)).toFixed(0)} times as much`)
 

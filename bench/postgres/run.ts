@@ -14,7 +14,7 @@ import { startDatabase } from './database.ts'
 import { measureNodes, type NodesRound, nodesTable } from './nodes.ts'
 import { peers } from './servers.ts'
 
-/** What the peers can do. */
+/** The workloads that the peers support. */
 const COMPARED = WORKLOADS.filter(({ name }) => ['product', 'list-100', 'create'].includes(name))
 
 /** The comparison of one node with two, which `--only` selects as well. */

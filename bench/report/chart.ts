@@ -16,7 +16,7 @@ export interface Point {
 
 export interface Picture {
   readonly title: string
-  /** What the horizontal axis shows. */
+  /** The label of the horizontal axis. */
   readonly across: string
   readonly panels: readonly Panel[]
 }

@@ -1,6 +1,6 @@
 import { renderTable, type Table } from '../table.ts'
 
-/** What the report says of its figures, besides the figures. */
+/** How and where the figures were measured. */
 export interface Circumstances {
   readonly version: string
   readonly date: string

@@ -12,7 +12,7 @@ const CODINGS = ['zstd', 'br', 'gzip'] as const
 const ZSTD_LEVEL = 3
 const BROTLI_QUALITY = 4
 
-/** Codings by header, because most clients send the same one. */
+/** The coding for the last header, because most clients send the same one. */
 let last: { readonly accepted: string; readonly coding: Coding | 'identity' } = { accepted: '', coding: 'identity' }
 
 /** The coding for a response to a request with this `Accept-Encoding`. */

@@ -1,5 +1,5 @@
 /**
- * What the `ETag` of a body is made of, with whether a `Link` header belongs to it. The same on every node, and after a
+ * Hashes a body, and whether a `Link` header belongs to it, for its `ETag`. The hash is the same on every node and after a
  * restart. 64 bits are enough to tell versions of one resource apart; the hash protects nothing.
  */
 export function hashOf(body: string, hasLink: boolean): string {

@@ -52,7 +52,7 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
   const route = contract.url.replaceAll(/\{(\w+)\}/g, ':$1')
   const method = contract.method.toUpperCase()
   operations.set(route, { ...operations.get(route), [method]: handle })
-  // Whatever has taken the place of `handle` since.
+  // Looked up per request, because the creation of many wraps the operation later.
   app.on(method, route, context => (operations.get(route)?.[method] ?? handle)(context.req.raw, context.env))
 }
 

@@ -54,7 +54,7 @@ for (const engine of ENGINES) {
         expect(resumed.errors).toMatch(/^-: resuming after line \d+\n/)
         const good = TEXT.filter(line => !line.endsWith('0}')).map(line => JSON.parse(line).name)
         expect(await namesIn(engine, database.url)).toEqual(good)
-        // What is done is forgotten: the next file of that name is another one.
+        // The progress of a finished import is deleted, so another file of that name starts at its first line.
         expect(await run(command, { input: `${TEXT[0]}\n` })).toMatchObject({ status: 0 })
       })
     }

@@ -23,7 +23,7 @@ const COMPRESSED_TEXTS = 2
 /** The runtime stores a text with one byte for each character unless it has one of these. */
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
 
-/** What the cache has done since the start. */
+/** Counters since the start. */
 export interface CacheFigures {
   /** Resources that were served from memory, alone or in lists. */
   readonly hits: number
@@ -43,7 +43,7 @@ interface Entry {
 interface Page {
   /** Number of commits so far when the ids were read. */
   readonly version: number
-  /** Number of commits so far when all items were last found to be current; −1 if they never were. */
+  /** Number of commits so far when all items were last found in the cache and current; −1 if some were not. */
   readonly goodAt: number
   readonly page: IdPage
   readonly bytes: number

@@ -57,7 +57,7 @@ export class ChangeVersions {
     for (const tables of Object.values(this.#versions)) {
       for (const versions of tables.values()) {
         versions.byId.clear()
-        // What is being read now was begun before.
+        // Reads in progress began before this.
         versions.any = this.latest
       }
     }

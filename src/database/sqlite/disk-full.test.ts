@@ -17,6 +17,9 @@ const CAN_LIMIT = Bun.which('prlimit') !== null
 /** More than an empty database and its log need. */
 const SMALL_DISK_KIB = 1_024
 
+/** The signal would end a process that exceeds the limit; without it, the write fails as on a full disk. */
+const ON_SMALL_DISK = ['bash', '-c', `trap '' XFSZ; ulimit -S -f ${SMALL_DISK_KIB}; exec "$@"`, 'bash']
+
 const BIG_PRODUCT = { ...sample.product, description: 'x'.repeat(50_000) }
 
 test.skipIf(!CAN_LIMIT)(
@@ -28,8 +31,7 @@ test.skipIf(!CAN_LIMIT)(
     {
       await using service = await startService(database, {
         flags: ['--access-log', 'off'],
-        // The signal would end a process that exceeds the limit; without it, the write fails as on a full disk.
-        through: ['bash', '-c', `trap '' XFSZ; ulimit -S -f ${SMALL_DISK_KIB}; exec "$@"`, 'bash'],
+        through: ON_SMALL_DISK,
       })
       const api = client(() => service.address)
       stored.push(...(await fillUp(api)))
@@ -91,7 +93,7 @@ test.skipIf(!CAN_LIMIT)(
     {
       await using service = await startService(database, {
         flags: ['--access-log', 'off'],
-        through: ['bash', '-c', `trap '' XFSZ; ulimit -S -f ${SMALL_DISK_KIB}; exec "$@"`, 'bash'],
+        through: ON_SMALL_DISK,
       })
       const api = client(() => service.address)
       for (let round = 0; round < 5; round += 1) {

@@ -10,7 +10,7 @@ import { pairThemes } from '../../src/markdown/theme.ts'
  * Renders the whole text after each piece, as a simple program would: with plain markdown-it, and with Shiki's own function
  * for a block of code. Safety rules, languages and colors are Stockroom's, so that the output can be equal.
  */
-export async function openAnew(): Promise<(text: string) => string> {
+export async function openWholeRendering(): Promise<(text: string) => string> {
   const [engine, languages] = await Promise.all([
     createOnigurumaEngine(import('@shikijs/engine-oniguruma/wasm-inlined')),
     loadLanguages(),

@@ -20,6 +20,11 @@ export class ClientStreams {
     this.#max = max
   }
 
+  /** The open streams of all clients. */
+  get total(): number {
+    return this.#open.total
+  }
+
   /** Throws an `HttpError` 429 if the client is at the limit. */
   check(client: string): void {
     if (this.#open.of(client) < this.#max) return

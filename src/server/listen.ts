@@ -2,8 +2,9 @@ import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../error-message.ts'
 import { OperatorError } from '../operator-error.ts'
 import { BoundedServer } from './bounded-server.ts'
+import { ClientStreams } from './client-streams.ts'
 import { routeTable } from './request-target.ts'
-import { requestHandlers, type ServedApp } from './requests.ts'
+import { type Observer, requestHandlers, type ServedApp } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
 
 const log = getLogger(['stockroom', 'server'])
@@ -21,29 +22,45 @@ export interface ListenOptions extends ServerSettings {
   readonly app: ServedApp
   /** Whether other processes listen on the same port, with the same option (SO_REUSEPORT). */
   readonly sharesPort?: boolean
+  /** Are told of every request. */
+  readonly observers?: readonly Observer[]
 }
 
 export interface Listening extends AsyncDisposable {
   /** The server's URL for clients on this machine. */
   readonly address: string
   readonly port: number
+  /** What it is doing now. */
+  readonly figures: () => { readonly requestsInProgress: number; readonly streams: number }
 }
 
 /** Starts listening. Disposing drains: it refuses new connections and lets requests in progress finish within the grace. */
-export function listen({ app, host, port, sharesPort, connectionsMax, ...settings }: ListenOptions): Listening {
+export function listen(options: ListenOptions): Listening {
+  const {
+    app,
+    host,
+    port,
+    sharesPort = false,
+    connectionsMax,
+    streamsPerAddress,
+    observers = [],
+    ...settings
+  } = options
   const paths = app.routes.map(({ path }) => path)
-  const options = {
+  const streams = new ClientStreams(streamsPerAddress)
+  const serving = {
     hostname: host,
-    reusePort: sharesPort === true,
+    reusePort: sharesPort,
     idleTimeout: IDLE_SECONDS,
     // Handlers limit the bodies that they read, and answer 413. The runtime does not buffer unread bodies.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...routeTable(paths, requestHandlers(app, settings)),
+    ...routeTable(paths, requestHandlers(app, { ...settings, streams, observers })),
   }
-  const server = new BoundedServer(at => bind({ ...options, port: at }), port, connectionsMax)
+  const server = new BoundedServer(at => bind({ ...serving, port: at }), port, connectionsMax)
   return {
     address: `http://${reachableHost(host)}:${server.port}`,
     port: server.port,
+    figures: () => ({ requestsInProgress: server.pendingRequests, streams: streams.total }),
     [Symbol.asyncDispose]: () => drain(server),
   }
 }

@@ -3,7 +3,7 @@ import type { Hono } from 'hono'
 import { type Awaitable, whenThere } from '../awaitable.ts'
 import { logRequest } from '../log.ts'
 import { clientAddress } from './client-address.ts'
-import { ClientStreams } from './client-streams.ts'
+import type { ClientStreams } from './client-streams.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
 import type { MatchedRoute, RoutedRequest, SentTarget } from './request-target.ts'
@@ -53,11 +53,13 @@ interface RequestSettings {
   /** How many entries of `X-Forwarded-For` to trust. */
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
-  readonly streamsPerAddress: number
+  readonly streams: ClientStreams
+  /** Are told of every request, after the access log. */
+  readonly observers: readonly Observer[]
 }
 
 /** A request and its response. */
-export interface Exchange {
+interface Exchange {
   readonly request: RoutedRequest
   readonly scope: Scope
   readonly target: SentTarget
@@ -113,9 +115,9 @@ export class Scope implements RequestScope {
  */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
   const { fetch, direct, cacheControl, loggedPath = path => path } = app
-  const { accessLog, trustedProxies, allowedHosts, streamsPerAddress } = settings
-  const observers: Observer[] = accessLog ? [requestLog(loggedPath)] : []
-  const shared = { trustedProxies, streams: new ClientStreams(streamsPerAddress) }
+  const { accessLog, trustedProxies, allowedHosts, streams } = settings
+  const observers = [...(accessLog ? [requestLog(loggedPath)] : []), ...settings.observers]
+  const shared = { trustedProxies, streams }
   const checkHost = hostCheck(allowedHosts)
   return (target: SentTarget) => {
     const handlers = direct?.get(target.route)

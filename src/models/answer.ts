@@ -4,6 +4,7 @@ import { type Clock, pause } from '../clock.ts'
 import { AnswerError, type AnswerFailure, type ChatModel, type Question } from './chat-model.ts'
 import { answerError, notUnderstood, type Service } from './failures.ts'
 import { retryAfterMs } from './retry-after.ts'
+import { UsageMeter } from './usage.ts'
 
 /** Time limit for the first output, over all calls and the pauses between them. */
 const FIRST_PIECE_MAX_MS = 120_000
@@ -23,6 +24,9 @@ const RETRY_AFTER_MAX_MS = 10_000
 
 /** Models are offered no tools. Calls to tools are ignored up to this number, as the AI SDK keeps each of them in memory. */
 const TOOL_CALLS_MAX = 100
+
+/** The AI SDK's reason of a stream that ends before the answer does. */
+const INTERRUPTED = 'interrupted'
 
 /** Failures that a retry may fix. */
 const RETRYABLE: ReadonlySet<AnswerFailure> = new Set(['rate limited', 'provider failed', 'unreachable', 'cut off'])
@@ -47,10 +51,11 @@ async function* answer(source: ModelSource, question: Question, clock: Clock): A
   const watch = watchdog(clock)
   const stop = AbortSignal.any([question.signal, watch.signal])
   const { title } = source.service
+  const meter = new UsageMeter(question)
   let length = 0
   try {
     watch.expect(FIRST_PIECE_MAX_MS, () => tooSlow(title))
-    for await (const text of callWithRetries(source, question, stop, clock)) {
+    for await (const text of callWithRetries(source, question, meter, stop, clock)) {
       watch.rest()
       const room = ANSWER_MAX_CHARACTERS - length
       const piece = text.length > room ? truncated(text, room) : text
@@ -62,18 +67,26 @@ async function* answer(source: ModelSource, question: Question, clock: Clock): A
     if (length === 0) throw empty(title)
   } catch (error) {
     if (question.signal.aborted) return
+    meter.fail()
     throw error
   } finally {
     watch.rest()
+    question.onUsage?.(meter.usage)
   }
 }
 
 /** Yields as `call` does. Retries a failed call that has produced no output. */
-async function* callWithRetries(source: ModelSource, question: Question, stop: AbortSignal, clock: Clock) {
+async function* callWithRetries(
+  source: ModelSource,
+  question: Question,
+  meter: UsageMeter,
+  stop: AbortSignal,
+  clock: Clock,
+) {
   for (let retries = 0; ; retries += 1) {
     let hasOutput = false
     try {
-      for await (const text of call(source, question, stop)) {
+      for await (const text of call(source, question, meter, stop)) {
         hasOutput = true
         yield text
       }
@@ -93,7 +106,12 @@ async function* callWithRetries(source: ModelSource, question: Question, stop: A
  * Makes one call. Yields the pieces of the text, and an empty string for each piece of reasoning. The connection to the
  * provider is closed however the loop ends. Throws the AI SDK's errors.
  */
-async function* call({ languageModel, service }: ModelSource, { system, prompt }: Question, stop: AbortSignal) {
+async function* call(
+  { languageModel, service }: ModelSource,
+  { system, prompt }: Question,
+  meter: UsageMeter,
+  stop: AbortSignal,
+) {
   const ended = new AbortController()
   let toolCalls = 0
   try {
@@ -110,6 +128,7 @@ async function* call({ languageModel, service }: ModelSource, { system, prompt }
       providerOptions: { openai: { store: false } },
     })
     for await (const part of stream) {
+      if (part.type === 'text-delta' || part.type === 'reasoning-delta') meter.add(part.text)
       // PostgreSQL cannot store U+0000. CommonMark replaces it in the same way.
       if (part.type === 'text-delta' && part.text !== '') yield part.text.replaceAll('\0', '\uFFFD')
       else if (part.type === 'reasoning-delta') yield ''
@@ -118,7 +137,10 @@ async function* call({ languageModel, service }: ModelSource, { system, prompt }
       else if (part.type === 'tool-input-start') {
         toolCalls += 1
         if (toolCalls > TOOL_CALLS_MAX) throw notUnderstood(service)
-      } else if (part.type === 'finish') mustBeWhole(part.finishReason, service)
+      } else if (part.type === 'finish') {
+        if (part.finishReason !== INTERRUPTED) meter.report(part.totalUsage)
+        mustBeWhole(part.finishReason, service)
+      }
     }
   } finally {
     ended.abort()
@@ -126,7 +148,7 @@ async function* call({ languageModel, service }: ModelSource, { system, prompt }
 }
 
 function mustBeWhole(finishReason: string, { title }: Service): void {
-  if (finishReason === 'interrupted') throw new Error('the stream ended before the answer was complete')
+  if (finishReason === INTERRUPTED) throw new Error('the stream ended before the answer was complete')
   if (finishReason === 'length') {
     throw new AnswerError('too long', `${title} reached the model's length limit: ask for a shorter answer.`)
   }

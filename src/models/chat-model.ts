@@ -22,6 +22,17 @@ export interface Question {
   readonly prompt: string
   /** Ends the answer at any point. */
   readonly signal: AbortSignal
+  /** Is told once, when the answer has ended in any way. */
+  readonly onUsage?: (usage: Usage) => void
+}
+
+/** The tokens that an answer has used. */
+export interface Usage {
+  readonly inputTokens: number
+  /** Including those of the model's reasoning. */
+  readonly outputTokens: number
+  /** Whether the model has not reported them. */
+  readonly isEstimate: boolean
 }
 
 /** Why an answer failed or was cut off. */

@@ -9,6 +9,12 @@ import { type ModelChoice, providerAddress } from './settings.ts'
 /** The demo model has no settings, except that no other model is chosen. */
 const DEMO: Service = { title: 'The demo model', credentialVariable: 'CHAT_MODEL', addressVariable: 'CHAT_MODEL' }
 
+interface ModelOptions {
+  readonly clock?: Clock
+  /** Asks a `compatible:` server to report usage. Off by default, because some servers refuse the question. */
+  readonly asksForUsage?: boolean
+}
+
 /**
  * Opens the chosen model, without calling it. `choice` is CHAT_MODEL, `null` for the offline demo model; `baseUrl` is
  * CHAT_BASE_URL. Credentials come from the environment only. Throws a `SettingError` that names the missing or wrong
@@ -17,9 +23,9 @@ const DEMO: Service = { title: 'The demo model', credentialVariable: 'CHAT_MODEL
 export async function openChatModel(
   choice: ModelChoice | null,
   baseUrl: string | null,
-  clock: Clock = systemClock,
+  { clock = systemClock, asksForUsage = false }: ModelOptions = {},
 ): Promise<ChatModel> {
-  return choice === null ? openDemo(clock) : openProvided(choice, baseUrl, clock)
+  return choice === null ? openDemo(clock) : openProvided(choice, baseUrl, clock, asksForUsage)
 }
 
 // These functions import the AI SDK when they run, because it takes longer to load than the rest of a command.
@@ -29,7 +35,12 @@ async function openDemo(clock: Clock): Promise<ChatModel> {
   return limitedModel({ name: 'demo', languageModel: demoModel(clock), service: DEMO }, clock)
 }
 
-async function openProvided(choice: ModelChoice, baseUrl: string | null, clock: Clock): Promise<ChatModel> {
+async function openProvided(
+  choice: ModelChoice,
+  baseUrl: string | null,
+  clock: Clock,
+  asksForUsage: boolean,
+): Promise<ChatModel> {
   const provider = PROVIDERS[choice.provider]
   const apiKey = credentialFor(provider, choice)
   const baseURL = addressOf(provider, choice, baseUrl)
@@ -39,7 +50,8 @@ async function openProvided(choice: ModelChoice, baseUrl: string | null, clock: 
     import('ai'),
   ])
   const name = `${choice.provider}:${choice.model}` as const
-  const loaded = await provider.load({ baseURL, fetch: providerFetch(provider), ...(apiKey !== null && { apiKey }) })
+  const connection = { baseURL, fetch: providerFetch(provider), ...(apiKey !== null && { apiKey }) }
+  const loaded = await provider.load(connection, asksForUsage)
   const languageModel = createProviderRegistry({ [choice.provider]: loaded }).languageModel(name)
   return limitedModel({ name, languageModel, service: provider }, clock)
 }

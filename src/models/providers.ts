@@ -10,7 +10,7 @@ export interface Provider extends Service {
   /** Appended to an address from the variable. */
   readonly addressSuffix: string
   /** Loads the AI SDK's package for this provider. Only the chosen one is loaded, to save time and memory. */
-  readonly load: (connection: Connection) => Promise<ProviderV4>
+  readonly load: (connection: Connection, asksForUsage: boolean) => Promise<ProviderV4>
 }
 
 /** Passed explicitly, because the packages would otherwise read the environment themselves. */
@@ -57,7 +57,9 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     addressVariable: 'CHAT_BASE_URL',
     defaultAddress: null,
     addressSuffix: '',
-    load: async connection =>
-      (await import('@ai-sdk/openai-compatible')).createOpenAICompatible({ name: 'compatible', ...connection }),
+    load: async (connection, includeUsage) => {
+      const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+      return createOpenAICompatible({ name: 'compatible', includeUsage, ...connection })
+    },
   },
 }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { readCommandLine } from '../../src/config.ts'
-import { AnswerError, type ChatModel, type Question } from '../../src/models/chat-model.ts'
+import { AnswerError, type ChatModel, type Question, type Usage } from '../../src/models/chat-model.ts'
 import { openChatModel } from '../../src/models/open.ts'
 import { chatBaseUrl, chatModel } from '../../src/models/settings.ts'
 import { withVariables } from './environment.ts'
@@ -9,7 +9,7 @@ import { withVariables } from './environment.ts'
 export function openModel(settings: Record<string, string>, clock: Clock = impatientClock): Promise<ChatModel> {
   return withVariables(['CHAT_', 'OPENAI_', 'ANTHROPIC_', 'GOOGLE_'], settings, async () => {
     const line = readCommandLine([], [chatModel, chatBaseUrl])
-    return await openChatModel(line.value(chatModel), line.value(chatBaseUrl), clock)
+    return await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { clock, asksForUsage: true })
   })
 }
 
@@ -41,12 +41,15 @@ export interface Answering {
   readonly isOver: () => boolean
   /** The whole text, and why the answer failed. */
   readonly end: () => Promise<{ text: string; failure: AnswerError | null }>
+  /** What the answer has told of its usage so far. */
+  readonly usages: readonly Usage[]
 }
 
 /** Asks a question and reads the answer as it arrives. */
 export function ask(model: ChatModel, { prompt }: { prompt?: string } = {}): Answering {
   const stopping = new AbortController()
   const pieces: string[] = []
+  const usages: Usage[] = []
   let read = 0
   let over = false
   let changed = Promise.withResolvers<void>()
@@ -55,7 +58,8 @@ export function ask(model: ChatModel, { prompt }: { prompt?: string } = {}): Ans
     changed = Promise.withResolvers()
   }
   const failed = failureOf(async () => {
-    const asked = question({ signal: stopping.signal, ...(prompt !== undefined && { prompt }) })
+    const onUsage = (usage: Usage) => usages.push(usage)
+    const asked = question({ signal: stopping.signal, onUsage, ...(prompt !== undefined && { prompt }) })
     for await (const piece of model.answer(asked)) {
       pieces.push(piece)
       tell()
@@ -66,6 +70,7 @@ export function ask(model: ChatModel, { prompt }: { prompt?: string } = {}): Ans
   })
   return {
     pieces,
+    usages,
     piece: async () => {
       for (;;) {
         const piece = pieces[read]

@@ -35,12 +35,16 @@ export const anthropicMessages: Protocol = {
       system: textOf(system),
       prompt: textOf(messages.findLast(({ role }) => role === 'user')?.content),
       credential: headers['x-api-key'] ?? null,
+      wantsUsage: true,
     }
   },
-  answer: model => {
+  answer: ({ model }) => {
     const frame = (type: string, fields: object = {}) => event({ type, ...fields }, type)
-    const usage = { input_tokens: 1, output_tokens: 1 }
-    const message = { id: 'msg_1', type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage }
+    const tokens = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens })
+    const message = {
+      ...{ id: 'msg_1', type: 'message', role: 'assistant', model, content: [], stop_reason: null },
+      usage: tokens(1, 1),
+    }
     // A thought is its own block, before the text's block.
     let blocks = 0
     let open: 'text' | 'thinking' | null = null
@@ -57,9 +61,12 @@ export const anthropicMessages: Protocol = {
       begin: () => frame('message_start', { message }) + frame('ping'),
       piece: text => block('text') + delta({ type: 'text_delta', text }),
       thought: thinking => block('thinking') + delta({ type: 'thinking_delta', thinking }),
-      end: ending =>
+      end: (ending, { input, output }) =>
         (open === null ? '' : frame('content_block_stop', { index: blocks - 1 })) +
-        frame('message_delta', { delta: { stop_reason: ENDINGS[ending], stop_sequence: null }, usage }) +
+        frame('message_delta', {
+          delta: { stop_reason: ENDINGS[ending], stop_sequence: null },
+          usage: tokens(input, output),
+        }) +
         frame('message_stop'),
       failure: message => frame('error', { error: { type: 'overloaded_error', message } }),
     }

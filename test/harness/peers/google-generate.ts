@@ -32,12 +32,17 @@ export const googleGenerate: Protocol = {
       system: textOf(systemInstruction.parts),
       prompt: textOf(contents.findLast(({ role }) => role === 'user')?.parts),
       credential: headers['x-goog-api-key'] ?? null,
+      wantsUsage: true,
     }
   },
-  answer: model => {
+  answer: ({ model }) => {
     // Google ends its lines with carriage return and line feed.
-    const chunk = (candidate: object) => {
-      const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }
+    const chunk = (candidate: object, { input, output } = { input: 1, output: 1 }) => {
+      const usageMetadata = {
+        promptTokenCount: input,
+        candidatesTokenCount: output,
+        totalTokenCount: input + output,
+      }
       const content = { candidates: [{ index: 0, ...candidate }], usageMetadata, modelVersion: model, responseId: 'r1' }
       return `data: ${JSON.stringify(content)}\r\n\r\n`
     }
@@ -46,7 +51,7 @@ export const googleGenerate: Protocol = {
       begin: () => '',
       piece: text => chunk(said({ text })),
       thought: text => chunk(said({ text, thought: true })),
-      end: ending => chunk({ ...said({ text: '' }), finishReason: ENDINGS[ending] }),
+      end: (ending, tokens) => chunk({ ...said({ text: '' }), finishReason: ENDINGS[ending] }, tokens),
       failure: message => `data: ${JSON.stringify({ error: { code: 503, message, status: 'UNAVAILABLE' } })}\r\n\r\n`,
     }
   },

@@ -11,7 +11,7 @@ export interface Protocol {
   /** Throws if the request is malformed. */
   readonly read: (request: ModelRequest) => Asked
   /** The frames of one answer, in call order. */
-  readonly answer: (model: string) => AnswerFrames
+  readonly answer: (asked: Asked) => AnswerFrames
   /** The body of an error response. */
   readonly refusal: (status: number, reason: RefusalReason) => unknown
 }
@@ -37,7 +37,18 @@ interface Asked {
   readonly system: string
   readonly prompt: string
   readonly credential: string | null
+  /** Whether the caller wants to know what the answer has used. Most protocols always tell. */
+  readonly wantsUsage: boolean
 }
+
+/** The tokens of an answer. */
+interface TokenCounts {
+  readonly input: number
+  readonly output: number
+}
+
+/** Unless the test says otherwise. */
+const TOKENS: TokenCounts = { input: 1, output: 1 }
 
 interface AnswerFrames {
   /** Before the first piece. */
@@ -45,7 +56,7 @@ interface AnswerFrames {
   readonly piece: (text: string) => string
   /** A piece of the model's thoughts, before the answer. */
   readonly thought: (text: string) => string
-  readonly end: (ending: Ending) => string
+  readonly end: (ending: Ending, tokens: TokenCounts) => string
   /** An error during the answer, as an overloaded provider sends it. */
   readonly failure: (message: string) => string
 }
@@ -58,7 +69,7 @@ export interface ModelCall extends Asked, ModelRequest {
   readonly sendAtOnce: (pieces: readonly string[]) => Promise<void>
   readonly think: (text: string) => Promise<void>
   /** Ends the answer as the protocol ends one. */
-  readonly finish: (ending?: Ending) => Promise<void>
+  readonly finish: (ending?: Ending, tokens?: TokenCounts) => Promise<void>
   /** Sends a whole answer. */
   readonly answer: (...pieces: string[]) => Promise<void>
   /** Refuses the call, with the protocol's own error body. */
@@ -142,7 +153,7 @@ export function textOf(content: z.infer<typeof texts> = ''): string {
 
 function modelCall(protocol: Protocol, request: ModelRequest, response: ServerResponse): ModelCall {
   const asked = protocol.read(request)
-  const frames = protocol.answer(asked.model)
+  const frames = protocol.answer(asked)
   const closed = new Promise<void>(resolve => response.once('close', resolve))
   const write = (text: string) => new Promise<void>(resolve => response.write(text, () => resolve()))
   const end = (text: string) => new Promise<void>(resolve => response.end(text, () => resolve()))
@@ -161,10 +172,10 @@ function modelCall(protocol: Protocol, request: ModelRequest, response: ServerRe
     send: text => write(begin() + frames.piece(text)),
     sendAtOnce: pieces => write(begin() + pieces.map(frames.piece).join('')),
     think: text => write(begin() + frames.thought(text)),
-    finish: (ending = 'whole') => end(begin() + frames.end(ending)),
+    finish: (ending = 'whole', tokens = TOKENS) => end(begin() + frames.end(ending, tokens)),
     answer: async (...pieces) => {
       for (const piece of pieces) await write(begin() + frames.piece(piece))
-      await end(begin() + frames.end('whole'))
+      await end(begin() + frames.end('whole', TOKENS))
     },
     refuse: (status, { headers = {}, message = 'refused', code = null } = {}) => {
       const body = JSON.stringify(protocol.refusal(status, { message, code }))

@@ -27,9 +27,10 @@ export const openaiResponses: Protocol = {
       system: textOf(input.find(({ role }) => role === 'system' || role === 'developer')?.content),
       prompt: textOf(input.findLast(({ role }) => role === 'user')?.content),
       credential: headers.authorization ?? null,
+      wantsUsage: true,
     }
   },
-  answer: model => {
+  answer: ({ model }) => {
     let sent = 0
     const frame = (type: string, fields: object) => event({ type, sequence_number: sent++, ...fields }, type)
     const response = (status: string) => ({
@@ -39,7 +40,6 @@ export const openaiResponses: Protocol = {
       model,
       status,
     })
-    const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
     // A thought is its own output item, before the text's item.
     let items = 0
     let open: 'message' | 'reasoning' | null = null
@@ -73,7 +73,8 @@ export const openaiResponses: Protocol = {
           frame('response.reasoning_summary_text.delta', { ...part, delta })
         )
       },
-      end: ending => {
+      end: (ending, { input, output }) => {
+        const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output }
         if (ending === 'whole') {
           return close() + frame('response.completed', { response: { ...response('completed'), usage } })
         }

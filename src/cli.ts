@@ -1,4 +1,5 @@
 import { version } from '../package.json'
+import { accessStorage, keyCommand } from './access/command.ts'
 import { breeds } from './breeds/part.ts'
 import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
@@ -13,9 +14,9 @@ import { talk } from './talk/part.ts'
 
 const PARTS: readonly Part[] = [catalog, breeds, chat, talk]
 
-const STORAGES = PARTS.flatMap(({ storage }) => storage ?? [])
+const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), accessStorage]
 
-const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), copyCommand(STORAGES), licenses]
+const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), keyCommand, copyCommand(STORAGES), licenses]
 
 // The reader of the output may close it early, as `head` does. The command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

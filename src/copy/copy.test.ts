@@ -38,7 +38,7 @@ test('a database of unusual values goes from SQLite to PostgreSQL, on to another
   }
   expect(shown[0]).not.toEqual([[], [], [], []])
   expect(shown.slice(1)).toEqual([shown[0], shown[0], shown[0]])
-  // What no answer shows: password hashes, talk and chat.
+  // What no answer shows: password hashes, talk, chat and keys.
   expect(contentsOf(back)).toEqual(contentsOf(shop.url))
 })
 
@@ -208,6 +208,7 @@ function contentsOf(url: string): Record<string, unknown[]> {
     accounts: all('SELECT * FROM accounts ORDER BY username'),
     rooms: all('SELECT * FROM rooms ORDER BY name'),
     messages: all('SELECT * FROM messages ORDER BY id'),
+    keys: all('SELECT * FROM access_keys ORDER BY name'),
     counters: all('SELECT * FROM sqlite_sequence ORDER BY name'),
   }
 }

@@ -1,4 +1,5 @@
 import { Database } from 'bun:sqlite'
+import { accessMigrations } from '../../../src/access/migrations/index.ts'
 import { catalogMigrations } from '../../../src/catalog/migrations/index.ts'
 import { chatMigrations } from '../../../src/chat/migrations/index.ts'
 import { openDatabase } from '../../../src/database/open.ts'
@@ -24,7 +25,12 @@ export async function migrated(engine: Engine): Promise<AsyncDisposable & { read
 /** Creates the tables of all parts, because each command creates only those of its own part. */
 async function makeTables(url: string): Promise<void> {
   const settings = { address: databaseSetting.parse(url), replicas: [], connections: 1 }
-  await using database = await openDatabase(settings, [catalogMigrations, chatMigrations, talkMigrations])
+  await using database = await openDatabase(settings, [
+    catalogMigrations,
+    chatMigrations,
+    talkMigrations,
+    accessMigrations,
+  ])
   await database.ready
 }
 
@@ -36,7 +42,7 @@ export async function oddShop(): Promise<AsyncDisposable & { readonly url: strin
     await fill(client(() => service.address))
   }
   await makeTables(database.url)
-  fillChatAndTalk(database.url)
+  fillTheOthers(database.url)
   return database
 }
 
@@ -107,7 +113,7 @@ async function fill(api: Client): Promise<void> {
 }
 
 /** Inserts rows directly, because a client cannot choose their times or the texts of answers. */
-function fillChatAndTalk(url: string): void {
+function fillTheOthers(url: string): void {
   using database = new Database(url.slice('sqlite:'.length), { strict: true })
   const insert = (table: string, row: Record<string, string | number | null>) =>
     database.run(
@@ -137,4 +143,8 @@ function fillChatAndTalk(url: string): void {
     insert('messages', { ...answer, answer_to: Number(lastInsertRowid), stopped: place % 2 })
   }
   database.run('DELETE FROM messages WHERE id = 10')
+  for (const [place, name] of ['till', 'Shop.window-1', 'shop_window'].entries()) {
+    const scope = ['read', 'write', 'admin'][place] ?? ''
+    insert('access_keys', { name, scope, sha256: String(place).repeat(64), created_at: MILLISECONDS + place })
+  }
 }

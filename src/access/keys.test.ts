@@ -1,0 +1,154 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { withEachEngine } from '../../test/harness/contract.ts'
+import { ENGINES, sqlite } from '../../test/harness/engines.ts'
+import { expectRefusal } from '../../test/harness/refusal.ts'
+import { run } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { openDatabase } from '../database/open.ts'
+import { database as databaseSetting } from '../database/settings.ts'
+import { digestOf, newSecret } from './key.ts'
+import { accessMigrations } from './migrations/index.ts'
+import { keysOf } from './open.ts'
+
+setDefaultTimeout(120_000)
+
+const NOTHING = { status: 0, output: '', errors: '' }
+
+withEachEngine('access keys', engine => {
+  test('a key is printed once, and the database has only its digest', async () => {
+    await using database = await engine.freshDatabase()
+    const { status, output, errors } = await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+    expect({ status, errors }).toEqual({ status: 0, errors: '' })
+    expect(output).toMatch(/^stockroom_[A-Za-z0-9_-]{43}\n$/)
+    const stored = await engine.everything(database.url)
+    expect(stored).toContain(createHash('sha256').update(output.trim()).digest('hex'))
+    expect(stored).not.toContain(output.trim().slice('stockroom_'.length))
+  })
+
+  test('the list has the names and scopes of all keys, by name, and no secret', async () => {
+    await using database = await engine.freshDatabase()
+    await run(key(database.url, 'create', 'till-2', '--scope', 'write'))
+    await run(key(database.url, 'create', 'owner', '--scope', 'admin'))
+    await run(key(database.url, 'create', 'Shop.window_1', '--scope', 'read'))
+    const { status, output } = await run(key(database.url, 'list'))
+    const lines = output.trimEnd().split('\n')
+    expect(status).toBe(0)
+    expect(lines.map(line => line.split(/ +/).slice(0, 2))).toEqual([
+      ['Shop.window_1', 'read'],
+      ['owner', 'admin'],
+      ['till-2', 'write'],
+    ])
+    const ages = lines.map(line => Date.now() - Date.parse(line.split(/ +/)[2] ?? ''))
+    expect(ages.filter(age => age >= 0 && age < 120_000)).toHaveLength(3)
+  })
+
+  test('a revoked key is gone from the list, and its name is free again', async () => {
+    await using database = await engine.freshDatabase()
+    const first = await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+    expect(await run(key(database.url, 'revoke', 'shop'))).toEqual({ ...NOTHING, output: 'revoked shop\n' })
+    expect(await run(key(database.url, 'list'))).toEqual(NOTHING)
+    const second = await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+    expect(second.status).toBe(0)
+    expect(second.output).not.toBe(first.output)
+  })
+
+  test('a name that is taken is refused, and its key stays as it is', async () => {
+    await using database = await engine.freshDatabase()
+    await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+    const before = await run(key(database.url, 'list'))
+    const refused = await run(key(database.url, 'create', 'shop', '--scope', 'admin'))
+    expectRefusal(refused, { status: 1, reason: /a key shop already/ })
+    expect(await run(key(database.url, 'list'))).toEqual(before)
+  })
+
+  test('to revoke a key that is not there is refused', async () => {
+    await using database = await engine.freshDatabase()
+    await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+    expectRefusal(await run(key(database.url, 'revoke', 'Shop')), { status: 1, reason: /no key Shop/ })
+  })
+
+  test('there can be 1,000 keys, and no more', async () => {
+    await using database = await engine.freshDatabase()
+    await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+    await createMany(database.url, 999)
+    const refused = await run(key(database.url, 'create', 'one-more', '--scope', 'read'))
+    expectRefusal(refused, { status: 1, reason: /1000 keys already/ })
+    await run(key(database.url, 'revoke', 'key-7'))
+    expect(await run(key(database.url, 'create', 'one-more', '--scope', 'read'))).toMatchObject({ status: 0 })
+  })
+})
+
+test('keys are copied from each engine to each', async () => {
+  for (const from of ENGINES) {
+    for (const to of ENGINES) {
+      await using source = await from.freshDatabase()
+      await using target = await to.freshDatabase()
+      await run(key(source.url, 'create', 'shop', '--scope', 'read'))
+      await run(key(source.url, 'create', 'owner', '--scope', 'admin'))
+      const copied = await run(['copy', source.url, target.url])
+      expect(copied.output).toEndWith(', 2 access_keys\n')
+      expect(await run(key(target.url, 'list'))).toEqual(await run(key(source.url, 'list')))
+      const digests = 'SELECT name, sha256 FROM access_keys ORDER BY name'
+      expect(await to.read<unknown>(target.url, digests)).toEqual(await from.read<unknown>(source.url, digests))
+    }
+  }
+})
+
+test('a backup has the keys', async () => {
+  await using database = await sqlite.freshDatabase()
+  using folder = temporaryFolder()
+  await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+  const copy = join(folder.path, 'copy.db')
+  expect(await run(['backup', '--database', database.url, copy])).toMatchObject({ status: 0 })
+  expect(await run(key(`sqlite:${copy}`, 'list'))).toEqual(await run(key(database.url, 'list')))
+})
+
+test('a wrong command line is refused before anything is touched', async () => {
+  using folder = temporaryFolder()
+  const url = `sqlite:${join(folder.path, 'shop.db')}`
+  for (const [words, reason] of [
+    [[], /create NAME, list, or revoke NAME/],
+    [['make', 'shop'], /create NAME, list, or revoke NAME/],
+    [['list', 'shop'], /create NAME, list, or revoke NAME/],
+    [['create'], /NAME/],
+    [['create', 'a shop', '--scope', 'read'], /NAME/],
+    [['create', 'x'.repeat(65), '--scope', 'read'], /NAME/],
+    [['create', '.shop', '--scope', 'read'], /NAME/],
+    [['create', 'shop"', '--scope', 'read'], /NAME/],
+    [['create', 'shop'], /--scope read, write or admin/],
+    [['create', 'shop', '--scope', 'all'], /read, write, admin/],
+    [['create', 'shop', 'till', '--scope', 'read'], /unexpected argument/],
+    [['revoke'], /NAME/],
+    [['revoke', 'shop', '--scope', 'read'], /--scope/],
+    [['list', '--scope', 'read'], /--scope/],
+  ] as const) {
+    expectRefusal(await run(key(url, ...words)), { status: 2, reason }, words.join(' '))
+  }
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
+test('list and revoke need a database, and create makes one', async () => {
+  using folder = temporaryFolder()
+  const url = `sqlite:${join(folder.path, 'shop.db')}`
+  expectRefusal(await run(key(url, 'list')), { status: 1, reason: /shop\.db/ })
+  expectRefusal(await run(key(url, 'revoke', 'shop')), { status: 1, reason: /shop\.db/ })
+  expect(readdirSync(folder.path)).toEqual([])
+  expect(await run(key(url, 'create', 'shop', '--scope', 'read'))).toMatchObject({ status: 0 })
+})
+
+/** Creates keys named `key-0`, `key-1` and so on. */
+async function createMany(url: string, count: number): Promise<void> {
+  const settings = { address: databaseSetting.parse(url), replicas: [], connections: 1 }
+  await using database = await openDatabase(settings, [accessMigrations])
+  const keys = keysOf(database)
+  for (let place = 0; place < count; place += 1) {
+    expect(await keys.create({ name: `key-${place}`, scope: 'read', digest: digestOf(newSecret()) })).toBe(true)
+  }
+}
+
+function key(database: string, ...words: string[]): string[] {
+  return ['key', '--database', database, ...words]
+}

@@ -1,11 +1,11 @@
-import { OpenAPIHono } from '@hono/zod-openapi'
+import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import { finishApp } from '../server/app.ts'
-import type { RequestScope, ServedApp } from '../server/requests.ts'
+import type { App, ServedApp } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { addBulkCreation } from './bulk/creation.ts'
 import { addCategories } from './categories/routes.ts'
-import { addInterfaceDescription } from './openapi/routes.ts'
+import { addInterfaceDescriptions } from './openapi/routes.ts'
 import type { Catalog } from './operation.ts'
 import { addProducts } from './products/routes.ts'
 import type { Repositories } from './repositories.ts'
@@ -22,8 +22,8 @@ export interface CatalogOptions {
 
 /** The store catalog service. It opens no port. */
 export function createCatalog({ repositories, corsOrigins }: CatalogOptions): ServedApp {
-  const app = new OpenAPIHono<{ Bindings: RequestScope }>(routing())
-  const catalog: Catalog = { app, operations: new Map() }
+  const app: App = new Hono(routing())
+  const catalog: Catalog = { app, operations: new Map(), contracts: [] }
   const hasCors = corsOrigins.length > 0
   if (hasCors) {
     const exposeHeaders = ['Link', 'X-Request-Id', 'Retry-After']
@@ -35,7 +35,7 @@ export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Se
   const hashPassword = passwordHasher()
   addUsers(catalog, repositories.users, hashPassword)
   addBulkCreation(catalog, repositories.loader, hashPassword)
-  addInterfaceDescription(app)
+  addInterfaceDescriptions(catalog)
   addSlashRedirects(app)
   finishApp(app, repositories.probe)
   return {

@@ -1,18 +1,20 @@
-import { type OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../awaitable.ts'
-import type { DirectRoutes, RequestScope } from '../server/requests.ts'
+import type { App, DirectRoutes, RequestScope } from '../server/requests.ts'
 import { withinBodies } from './large-bodies.ts'
 import type { ResourceName } from './storage/resource.ts'
-import { HTTPValidationError, type ValidationError } from './validation/errors.ts'
+import type { ValidationError } from './validation/errors.ts'
 import { type Input, type Read, requestReader } from './validation/request.ts'
 
 /** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
 export interface Catalog {
-  readonly app: OpenAPIHono<{ Bindings: RequestScope }>
+  readonly app: App
   readonly operations: DirectRoutes
+  /** Of all operations, in the order in which they were added. */
+  readonly contracts: AnyContract[]
 }
 
-/** One operation's contract. It validates requests, types the handler, and appears in `/openapi.json`. */
+/** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */
 export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly operationId: string
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -23,25 +25,26 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly path: Path
   readonly query: Query
   readonly body: Body
+  /** The body's shape in `/openapi.json`, if the specification uses another one for it. */
+  readonly specifiedBody?: z.ZodObject
   /** The body of a 200. */
   readonly response: z.ZodType
   /** Which resources a 404 can name. */
   readonly absent: readonly ResourceName[]
 }
 
+export type AnyContract = Contract<z.ZodObject, z.ZodObject, z.ZodType>
+
 /** Defaults to spread into a contract: no parameters, no body, no 404. */
 export const noInput = { path: z.object({}), query: z.object({}), body: z.undefined(), absent: [] } as const
 
-/** Query parameters that are supported, but that the specified interface description does not have. */
-const UNDESCRIBED = ['after_id']
-
-/** Adds the operation to the service and to its description. The handler gets a request that fulfils the contract. */
+/** Adds the operation to the service and to its descriptions. The handler gets a request that fulfils the contract. */
 export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
-  { app, operations }: Catalog,
+  { app, operations, contracts }: Catalog,
   contract: Contract<Path, Query, Body>,
   handler: (input: Input<Path, Query, Body>, scope: RequestScope) => Awaitable<Response>,
 ): void {
-  app.openAPIRegistry.registerPath(description(contract))
+  contracts.push(contract)
   const read = requestReader(contract)
   const handle = (request: Request, scope: RequestScope) => {
     const answer = (input: Read<Input<Path, Query, Body>>) =>
@@ -58,40 +61,4 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
 
 export function invalid(detail: readonly ValidationError[]): Response {
   return new Response(JSON.stringify({ detail }), { status: 422, headers: { 'Content-Type': 'application/json' } })
-}
-
-function description<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>({
-  operationId,
-  method,
-  url,
-  tag,
-  summary,
-  ...contract
-}: Contract<Path, Query, Body>) {
-  const query = Object.entries<z.ZodType>(contract.query.shape).filter(([name]) => !UNDESCRIBED.includes(name))
-  const missing = contract.absent.map(resource => `${resource} not found`).join(', or ')
-  return {
-    operationId,
-    method,
-    path: url,
-    tags: [tag],
-    summary,
-    request: {
-      params: contract.path,
-      query: z.object(Object.fromEntries(query)),
-      ...(contract.body instanceof z.ZodObject && {
-        body: { required: true, content: { 'application/json': { schema: contract.body } } },
-      }),
-    },
-    responses: {
-      200: { description: 'Successful Response', content: { 'application/json': { schema: contract.response } } },
-      ...(missing !== '' && {
-        404: {
-          description: missing,
-          content: { 'application/json': { schema: z.object({ detail: z.string() }) } },
-        },
-      }),
-      422: { description: 'Validation Error', content: { 'application/json': { schema: HTTPValidationError } } },
-    },
-  }
 }

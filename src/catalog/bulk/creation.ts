@@ -1,3 +1,4 @@
+import { z } from '@hono/zod-openapi'
 import { BusyError } from '../../busy-error.ts'
 import { ByteBudget } from '../../byte-budget.ts'
 import { refuseEncodedBody } from '../../server/encoded-body.ts'
@@ -6,6 +7,7 @@ import type { RequestScope } from '../../server/requests.ts'
 import type { Loader } from '../loading/loader.ts'
 import { type Catalog, invalid } from '../operation.ts'
 import type { PasswordHasher } from '../users/password.ts'
+import { id } from '../validation/fields.ts'
 import { isNdjson } from '../validation/ndjson-type.ts'
 import { ndjsonLines } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource } from './resources.ts'
@@ -23,6 +25,11 @@ const BAD_LINES_MAX = 1_000
 const TIMEOUT_SECONDS = 120
 
 const bodies = new ByteBudget(BODIES_MAX_BYTES)
+
+/** The answer: the ids in the order of the lines. */
+export const Creation = z.object({ created: z.int(), ids: z.array(id()) }).openapi('Creation')
+
+type Creation = z.output<typeof Creation>
 
 /** Lets a `POST` of NDJSON to a collection create one resource per line, all or none. */
 export function addBulkCreation({ operations }: Catalog, loader: Loader, hashPassword: PasswordHasher): void {
@@ -106,7 +113,7 @@ class WrongLinesError extends Error {
   }
 }
 
-function stored(loader: Loader, resource: BulkResource, read: readonly Rows[]) {
+function stored(loader: Loader, resource: BulkResource, read: readonly Rows[]): Promise<Creation> {
   return loader.load(async load => {
     const ids: number[] = []
     const bad: BadLine[] = []

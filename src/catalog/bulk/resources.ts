@@ -1,4 +1,4 @@
-import type { z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
 import { CategoryCreate } from '../categories/schema.ts'
 import { CATEGORIES } from '../categories/stored.ts'
 import type { NewRow, StoredRows } from '../loading/loader.ts'
@@ -11,32 +11,41 @@ import { PASSWORD_MASK, UserCreate } from '../users/schema.ts'
 import { USERS } from '../users/stored.ts'
 import { fault } from '../validation/errors.ts'
 import { integer, text } from '../validation/fields.ts'
+import { stricter } from '../validation/stricter.ts'
 
 /** Leaves room for later ids, which must stay below 2^53. */
 const GIVEN_ID_MAX = 2 ** 52
 
-const id = integer().min(1).max(GIVEN_ID_MAX).optional()
+const given = { id: integer().min(1).max(GIVEN_ID_MAX).optional() }
+
+const placed = { category_id: integer().nullable().default(null) }
 
 /** The hashes that `Bun.password.verify` supports. */
 const PASSWORD_HASH = /^\$(argon2(id|i|d)\$|2[aby]\$)/
 
 /** The API's `UserCreate` with a hash instead of the password, or with the mask for a user without one. */
-const UserLine = UserCreate.extend({ id, password: text().optional(), password_hash: text().optional() }).superRefine(
-  ({ password, password_hash }, context) => {
+const UserLine = z
+  .object({
+    ...UserCreate.shape,
+    ...given,
+    password: text().optional(),
+    password_hash: text(undefined, { allOf: [{ pattern: PASSWORD_HASH.source }] }).optional(),
+  })
+  .superRefine(({ password, password_hash }, context) => {
     if (password_hash === undefined) {
       // Without an input, the issue says that the field is required.
       if (password === undefined) context.addIssue({ ...fault.value('no password'), path: ['password'] })
     } else if (!PASSWORD_HASH.test(password_hash)) {
       context.addIssue({ ...fault.value('not a hash of argon2 or bcrypt'), path: ['password_hash'] })
     }
-  },
-)
+  })
+  .openapi('UserLine', stricter({ anyOf: [{ required: ['password'] }, { required: ['password_hash'] }] }))
 
 /** Converts between the lines of a file and rows. */
 export interface BulkResource {
   readonly name: ResourceName
   readonly stored: StoredRows
-  /** Validates a line like a request body. */
+  /** Validates a line like a request body, and describes it. */
   readonly line: z.ZodType<NewRow>
   /** The fields of a line. */
   readonly fields: readonly string[]
@@ -44,10 +53,10 @@ export interface BulkResource {
 
 /** Each one comes after those that it references. */
 export const BULK_RESOURCES: readonly BulkResource[] = [
-  bulkResource(CATEGORIES, CategoryCreate.extend({ id })),
-  bulkResource(PRODUCTS, ProductCreate.extend({ id, category_id: integer().nullable().default(null) })),
+  bulkResource(CATEGORIES, z.object({ ...CategoryCreate.shape, ...given }).openapi('CategoryLine')),
+  bulkResource(PRODUCTS, z.object({ ...ProductCreate.shape, ...given, ...placed }).openapi('ProductLine')),
   bulkResource(USERS, UserLine),
-  bulkResource(REVIEWS, ReviewCreate.extend({ id })),
+  bulkResource(REVIEWS, z.object({ ...ReviewCreate.shape, ...given }).openapi('ReviewLine')),
 ]
 
 function bulkResource<Shape extends z.ZodRawShape>(

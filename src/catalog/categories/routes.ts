@@ -7,11 +7,11 @@ import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
 import type { Absent, ResourceStore } from '../storage/store.ts'
-import { integer } from '../validation/fields.ts'
+import { integerParameter } from '../validation/fields.ts'
 import { Category, CategoryCreate } from './schema.ts'
 import type { CategoryRow } from './stored.ts'
 
-const CategoryPath = z.object({ category_id: integer() })
+const CategoryPath = z.object({ category_id: integerParameter() })
 
 /** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Categories' }

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { EmbeddedProduct } from '../nested/schema.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
-import { text } from '../validation/fields.ts'
+import { id, text } from '../validation/fields.ts'
 
 const category = {
   name: text({ minLength: 3, maxLength: 50 }),
@@ -11,7 +11,7 @@ const category = {
 export const CategoryCreate = z.object(category).openapi('CategoryCreate')
 
 export const Category = z
-  .object({ id: z.int(), ...category, products: z.array(EmbeddedProduct).max(NESTED_MAX).default([]) })
+  .object({ id: id(), ...category, products: z.array(EmbeddedProduct).max(NESTED_MAX).default([]) })
   .openapi('Category')
 
 export type CategoryCreate = z.output<typeof CategoryCreate>

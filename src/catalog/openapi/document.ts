@@ -1,8 +1,23 @@
-import type { Catalog } from '../operation.ts'
+import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
+import type { AnyContract } from '../operation.ts'
+import { HTTPValidationError } from '../validation/errors.ts'
+import { STRICTER } from '../validation/stricter.ts'
 
-/** The interface description as JSON: OpenAPI 3.1.0 with all operations that were added so far. */
-export function interfaceDescription(app: Catalog['app']): string {
-  const { openapi, info, paths, components } = app.getOpenAPI31Document({
+/** Query parameters that are supported, but that the specified interface description does not have. */
+const UNSPECIFIED = ['after_id']
+
+/** `/openapi.json`: OpenAPI 3.1.0 with these operations, exactly as the specification has them. */
+export function interfaceDescription(contracts: readonly AnyContract[]): string {
+  const { openapi, info, paths, components } = openApi(contracts.map(specifiedOperation))
+  const description = { openapi, info, paths, components: { schemas: components?.schemas ?? {} } }
+  return JSON.stringify(description, (key, value) => (key === STRICTER ? undefined : value))
+}
+
+/** The members that both descriptions share. */
+export function openApi(operations: readonly RouteConfig[]) {
+  const described = new OpenAPIHono()
+  for (const operation of operations) described.openAPIRegistry.registerPath(operation)
+  return described.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
       title: 'Store API',
@@ -10,5 +25,34 @@ export function interfaceDescription(app: Catalog['app']): string {
       description: 'The backend behind a storefront: categories, products, users and reviews.',
     },
   })
-  return JSON.stringify({ openapi, info, paths, components: { schemas: components?.schemas ?? {} } })
+}
+
+function specifiedOperation(contract: AnyContract) {
+  const { operationId, method, url, tag, summary, path, query, body, specifiedBody = body, response, absent } = contract
+  const parameters = Object.entries<z.ZodType>(query.shape).filter(([name]) => !UNSPECIFIED.includes(name))
+  const missing = absent.map(resource => `${resource} not found`).join(', or ')
+  return {
+    operationId,
+    method,
+    path: url,
+    tags: [tag],
+    summary,
+    request: {
+      params: path,
+      query: z.object(Object.fromEntries(parameters)),
+      ...(specifiedBody instanceof z.ZodObject && {
+        body: { required: true, content: { 'application/json': { schema: specifiedBody } } },
+      }),
+    },
+    responses: {
+      200: { description: 'Successful Response', content: { 'application/json': { schema: response } } },
+      ...(missing !== '' && {
+        404: {
+          description: missing,
+          content: { 'application/json': { schema: z.object({ detail: z.string() }) } },
+        },
+      }),
+      422: { description: 'Validation Error', content: { 'application/json': { schema: HTTPValidationError } } },
+    },
+  }
 }

@@ -10,14 +10,20 @@ const PAGE_HEADERS = {
 
 const ASSETS = ['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/narrow.css', '/docs/start.js'] as const
 
-/** Serves `/openapi.json` and the interactive page on it. Call it when all operations were added. */
-export function addInterfaceDescription(app: Catalog['app']): void {
-  // The first request makes the description and loads the page: together they take longer than the rest of the start.
-  let description: string | undefined
+/** Serves both interface descriptions and the interactive page. Call it when all operations were added. */
+export function addInterfaceDescriptions({ app, contracts }: Catalog): void {
+  // The first request makes a description or loads the page: together they take longer than the rest of the start.
+  let specified: string | undefined
+  let strict: Promise<string> | undefined
   const docs = () => import('./docs.tsx')
+  const json = { 'Content-Type': 'application/json' }
   app.get('/openapi.json', context => {
-    description ??= interfaceDescription(app)
-    return context.body(description, 200, { 'Content-Type': 'application/json' })
+    specified ??= interfaceDescription(contracts)
+    return context.body(specified, 200, json)
+  })
+  app.get('/openapi.strict.json', async context => {
+    strict ??= import('./strict.ts').then(({ strictDescription }) => strictDescription(contracts))
+    return context.body(await strict, 200, json)
   })
   app.get('/docs', async context => context.html((await docs()).PAGE, 200, PAGE_HEADERS))
   app.get('/redoc', context => context.redirect('/docs', 307))

@@ -8,12 +8,12 @@ import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
 import type { Absent, ResourceStore } from '../storage/store.ts'
-import { integer } from '../validation/fields.ts'
+import { integerParameter } from '../validation/fields.ts'
 import { Product, ProductCreate } from './schema.ts'
 import type { ProductRow } from './stored.ts'
 
-const ProductPath = z.object({ product_id: integer() })
-const CategoryPath = z.object({ category_id: integer() })
+const ProductPath = z.object({ product_id: integerParameter() })
+const CategoryPath = z.object({ category_id: integerParameter() })
 
 /** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Products' }

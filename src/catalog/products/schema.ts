@@ -1,19 +1,23 @@
 import { z } from '@hono/zod-openapi'
 import { EmbeddedReview } from '../nested/schema.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
-import { text } from '../validation/fields.ts'
+import { id, text } from '../validation/fields.ts'
+import { stricter } from '../validation/stricter.ts'
 
 const product = {
   name: text({ minLength: 3, maxLength: 50 }),
   description: text(),
   /** In USD. */
-  price: z.number().gt(0),
+  price: z
+    .number()
+    .gt(0)
+    .openapi(stricter({ maximum: Number.MAX_VALUE })),
 }
 
 export const ProductCreate = z.object(product).openapi('ProductCreate')
 
 export const Product = z
-  .object({ id: z.int(), ...product, reviews: z.array(EmbeddedReview).max(NESTED_MAX).default([]) })
+  .object({ id: id(), ...product, reviews: z.array(EmbeddedReview).max(NESTED_MAX).default([]) })
   .openapi('Product')
 
 export type ProductCreate = z.output<typeof ProductCreate>

@@ -4,14 +4,14 @@ import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import { resourceResponse } from '../responses.ts'
 import type { ResourceStore } from '../storage/store.ts'
-import { integer } from '../validation/fields.ts'
+import { integerParameter } from '../validation/fields.ts'
 import { Review, ReviewCreate } from './schema.ts'
 import type { ReviewRow } from './stored.ts'
 
-const ReviewPath = z.object({ review_id: integer() })
-const ProductPath = z.object({ product_id: integer() })
-const UserPath = z.object({ user_id: integer() })
-const ProductAndUserPath = z.object({ product_id: integer(), user_id: integer() })
+const ReviewPath = z.object({ review_id: integerParameter() })
+const ProductPath = z.object({ product_id: integerParameter() })
+const UserPath = z.object({ user_id: integerParameter() })
+const ProductAndUserPath = z.object({ product_id: integerParameter(), user_id: integerParameter() })
 
 /** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Reviews' }

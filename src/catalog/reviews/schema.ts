@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { EmbeddedProduct, EmbeddedUser } from '../nested/schema.ts'
-import { integer, text } from '../validation/fields.ts'
+import { id, integer, text } from '../validation/fields.ts'
 
 const review = {
   product_id: integer(),
@@ -11,9 +11,7 @@ const review = {
 
 export const ReviewCreate = z.object(review).openapi('ReviewCreate')
 
-export const Review = z
-  .object({ id: z.int(), ...review, user: EmbeddedUser, product: EmbeddedProduct })
-  .openapi('Review')
+export const Review = z.object({ id: id(), ...review, user: EmbeddedUser, product: EmbeddedProduct }).openapi('Review')
 
 export type ReviewCreate = z.output<typeof ReviewCreate>
 export type Review = z.output<typeof Review>

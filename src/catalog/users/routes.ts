@@ -8,12 +8,12 @@ import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
 import type { Absent, ResourceStore } from '../storage/store.ts'
-import { integer } from '../validation/fields.ts'
+import { integerParameter } from '../validation/fields.ts'
 import type { PasswordHasher } from './password.ts'
 import { PASSWORD_MASK, User, UserCreate, UserUpdate } from './schema.ts'
 import type { UserRow } from './stored.ts'
 
-const UserPath = z.object({ user_id: integer() })
+const UserPath = z.object({ user_id: integerParameter() })
 
 /** The members that all contracts of this resource share. */
 const shared = { ...noInput, tag: 'Users' }
@@ -75,6 +75,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       summary: 'Update User',
       path: UserPath,
       body: UserUpdate,
+      specifiedBody: UserCreate,
       response: User,
       absent: ['User'],
     },

@@ -2,7 +2,8 @@ import { z } from '@hono/zod-openapi'
 import { EmbeddedReview } from '../nested/schema.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
 import { fault } from '../validation/errors.ts'
-import { integer, text } from '../validation/fields.ts'
+import { id, integer, text } from '../validation/fields.ts'
+import { stricter } from '../validation/stricter.ts'
 
 /** Responses show this for a password, as Pydantic's `SecretStr` does. An update with it keeps the stored password. */
 export const PASSWORD_MASK = '**********'
@@ -38,18 +39,26 @@ const keptFlags = {
 export const UserCreate = z
   .object({
     ...person,
-    password: text().superRefine((value, context) => {
+    password: text(undefined, { not: { const: PASSWORD_MASK } }).superRefine((value, context) => {
       if (value === PASSWORD_MASK) context.addIssue(fault.value('the mask of a password is not a password'))
     }),
     ...flags,
   })
   .openapi('UserCreate')
 
-/** The specification's `UserCreate` as an update reads it, under the same name in the interface description. */
-export const UserUpdate = z.object({ ...person, ...keptFlags }).openapi('UserCreate')
+/** The specification's `UserCreate` as an update reads it. */
+export const UserUpdate = z.object({ ...person, ...keptFlags }).openapi('UserUpdate')
+
+const mask = z.string().openapi(stricter({ const: PASSWORD_MASK }))
 
 export const User = z
-  .object({ id: z.int(), ...person, ...flags, reviews: z.array(EmbeddedReview).max(NESTED_MAX).optional() })
+  .object({
+    id: id(),
+    ...person,
+    password: mask,
+    ...flags,
+    reviews: z.array(EmbeddedReview).max(NESTED_MAX).optional(),
+  })
   .openapi('User')
 
 export type UserCreate = z.output<typeof UserCreate>

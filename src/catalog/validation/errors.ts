@@ -1,17 +1,30 @@
 import { z } from '@hono/zod-openapi'
+import { stricter } from './stricter.ts'
 
 /** The part of the request that an input comes from: the first item of an error's `loc`. */
 export type Source = 'path' | 'query' | 'body'
 
+/** In the words of Pydantic 2. */
+const ERROR_TYPES = [
+  ...['missing', 'value_error', 'json_invalid', 'model_attributes_type'],
+  ...['string_type', 'string_unicode', 'string_too_short', 'string_too_long'],
+  ...['int_type', 'int_from_float', 'int_parsing', 'int_parsing_size', 'float_type', 'finite_number'],
+  ...['greater_than', 'greater_than_equal', 'less_than_equal'],
+]
+
 export const ValidationError = z
   .object({
-    loc: z.array(z.union([z.string(), z.int()])),
+    loc: z
+      .array(z.union([z.string(), z.int()]))
+      .openapi(stricter({ minItems: 1, prefixItems: [{ enum: ['path', 'query', 'body'] }] })),
     msg: z.string(),
-    type: z.string(),
+    type: z.string().openapi(stricter({ enum: ERROR_TYPES })),
   })
   .openapi('ValidationError')
 
-export const HTTPValidationError = z.object({ detail: z.array(ValidationError) }).openapi('HTTPValidationError')
+export const HTTPValidationError = z
+  .object({ detail: z.array(ValidationError).openapi(stricter({ minItems: 1 })) })
+  .openapi('HTTPValidationError')
 
 export type ValidationError = z.infer<typeof ValidationError>
 

@@ -1,17 +1,21 @@
 import { z } from '@hono/zod-openapi'
 import { countCodePoints } from '../../text/code-points.ts'
 import { fault, NOT_AN_INTEGER } from './errors.ts'
+import { stricter } from './stricter.ts'
 
 /** The largest integer that JSON clients and this program represent exactly: 2^53 − 1. */
 const INTEGER_MAX = Number.MAX_SAFE_INTEGER
+
+/** Neither U+0000 nor a lone surrogate. */
+const STORABLE_TEXT = '^[^\\u0000\\uD800-\\uDFFF]*$'
 
 interface TextBounds {
   readonly minLength: number
   readonly maxLength: number
 }
 
-/** Text that every engine can store. Its length is in Unicode code points, as in Python. */
-export function text(bounds?: TextBounds) {
+/** Text that every engine can store. Its length is in Unicode code points, as in Python. `rules` are for `stricter`. */
+export function text(bounds?: TextBounds, rules?: Readonly<Record<string, unknown>>) {
   const field = z.string().superRefine((value, context) => {
     if (!value.isWellFormed() || value.includes('\0')) return context.addIssue(fault.unreadableText)
     if (!bounds) return
@@ -19,22 +23,38 @@ export function text(bounds?: TextBounds) {
     if (length < bounds.minLength) context.addIssue(fault.tooShort(bounds.minLength))
     if (length > bounds.maxLength) context.addIssue(fault.tooLong(bounds.maxLength))
   })
-  return bounds ? field.openapi({ ...bounds }) : field
+  return field.openapi({ ...bounds, ...stricter({ pattern: STORABLE_TEXT, ...rules }) })
 }
 
 /** A whole number that a double represents exactly; `5.0` is one. */
 export function integer() {
+  return z.int({ error: NOT_AN_INTEGER.msg }).openapi(stricter({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
+}
+
+/** An integer in a path or query. One that is too large to be exact acts as the largest. */
+export function integerParameter() {
   return z.int({ error: NOT_AN_INTEGER.msg })
 }
 
-/** The number of items to skip or to return. One that is too large to be exact acts as the largest. */
+/** An id in a response. */
+export function id() {
+  return z.int().openapi(stricter({ minimum: 1, maximum: INTEGER_MAX }))
+}
+
+/** The number of items to skip or to return. */
 export function pageNumber(fallback: number) {
-  return integer().superRefine(notNegative).default(fallback)
+  return integerParameter()
+    .superRefine(notNegative)
+    .openapi(stricter({ minimum: 0 }))
+    .default(fallback)
 }
 
 /** The id after which a list starts. */
 export function cursor() {
-  return integer().superRefine(notNegative).optional()
+  return integerParameter()
+    .superRefine(notNegative)
+    .openapi(stricter({ minimum: 0 }))
+    .optional()
 }
 
 /**

@@ -1,0 +1,85 @@
+import { expect, test } from 'bun:test'
+import { validate } from '@hyperjump/json-schema/openapi-3-1'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Spectral } from '@stoplight/spectral-core'
+import { oas } from '@stoplight/spectral-rulesets'
+import { z } from 'zod'
+import type { Client } from '../../../test/harness/client.ts'
+import { onOneEngine } from '../../../test/harness/contract.ts'
+
+/** The official schema of OpenAPI 3.1 together with that of its dialect of JSON Schema. */
+const OPENAPI_SCHEMA = 'https://spec.openapis.org/oas/3.1/schema-base'
+
+const SPECIFIED = '/openapi.json'
+const STRICT = '/openapi.strict.json'
+
+const Operations = z.object({
+  paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))),
+})
+
+/** What Spectral finds in `/openapi.json`, and why the specification wants it so. */
+const SPECIFIED_FINDINGS = {
+  // Collections end with a slash: general rule 5.
+  'path-keys-no-trailing-slash': 4,
+  // The specification gives its description a title and a version, and no contact, license, servers or tags.
+  'info-contact': 1,
+  'info-license': 1,
+  'license-url': 1,
+  'oas3-api-servers': 1,
+  'openapi-tags': 1,
+  'operation-tag-defined': 25,
+  // It explains neither operations nor parameters.
+  'operation-description': 25,
+  'oas3-parameter-description': 32,
+}
+
+const STRICT_FINDINGS = {
+  'path-keys-no-trailing-slash': 4,
+  // Whoever runs a service is its contact. The program does not know their address.
+  'contact-properties': 1,
+}
+
+onOneEngine('both interface descriptions', api => {
+  test('/openapi.strict.json has the operations of /openapi.json, and is JSON', async () => {
+    const [specified, strict] = await Promise.all([api.get(SPECIFIED), api.get(STRICT)])
+    expect(strict.headers.get('Content-Type')).toBe('application/json')
+    expect(Operations.parse(strict.body)).toEqual(Operations.parse(specified.body))
+  })
+
+  test('both interface descriptions satisfy the official schema of OpenAPI 3.1 and its dialect of JSON Schema', async () => {
+    for (const path of [SPECIFIED, STRICT]) {
+      const description = await read(api, path)
+      expect((await validate(OPENAPI_SCHEMA, JSON.parse(description))).valid, path).toBe(true)
+      // Premise: an error deep in a schema is found.
+      const wrong = description.replaceAll('"minLength":3', '"minLength":"3"')
+      expect((await validate(OPENAPI_SCHEMA, JSON.parse(wrong))).valid, path).toBe(false)
+    }
+  })
+
+  test("all of Spectral's oas rules find nothing in /openapi.json but what the specification wants", async () => {
+    expect(await spectralFindings(api, SPECIFIED)).toEqual(SPECIFIED_FINDINGS)
+  })
+
+  test("all of Spectral's oas rules find nothing in /openapi.strict.json but final slashes and no address", async () => {
+    expect(await spectralFindings(api, STRICT)).toEqual(STRICT_FINDINGS)
+  })
+
+  test("/openapi.strict.json passes Redocly's strictest lint, except for the final slashes of collections", async () => {
+    const rules = { 'no-path-trailing-slash': 'off' } as const
+    const config = await createConfig({ extends: ['recommended-strict'], rules })
+    const problems = await lintFromString({ source: await read(api, STRICT), absoluteRef: STRICT, config })
+    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
+  })
+})
+
+async function read(api: Client, path: string): Promise<string> {
+  return (await fetch(api.address() + path)).text()
+}
+
+/** How often each rule finds something. */
+async function spectralFindings(api: Client, path: string): Promise<Record<string, number>> {
+  const spectral = new Spectral()
+  spectral.setRuleset({ extends: [[{ ...oas, extends: [] }, 'all']] })
+  const findings = Map.groupBy(await spectral.run(await read(api, path)), ({ code }) => String(code))
+  return Object.fromEntries([...findings].map(([code, some]) => [code, some.length]))
+}

@@ -1,0 +1,91 @@
+/** The headers, header parameters and errors that all operations of `/openapi.strict.json` share. */
+
+const TEXT = { type: 'string' }
+
+export const PARAMETERS = {
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'The `ETag`s that the client has, or `*`. If one of them is current, the answer is 304.',
+    schema: TEXT,
+  },
+  ContentEncoding: {
+    name: 'Content-Encoding',
+    in: 'header',
+    description: 'A body is sent as it is, neither compressed nor encoded otherwise.',
+    schema: { type: 'string', enum: ['identity'] },
+  },
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    description:
+      'Comes back if it is 1 to 128 ASCII letters, digits or `._:=+/@-`; otherwise the server makes up another.',
+    schema: TEXT,
+  },
+}
+
+export const HEADERS = {
+  RequestId: {
+    description: 'The id of the request in the log',
+    required: true,
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._:=+/@-]{1,128}$' },
+  },
+  NoSniff: { description: 'The body has the type that it says', required: true, schema: { const: 'nosniff' } },
+  CacheControl: {
+    description: '`no-store` for all about users; other answers may be kept if they are revalidated before each use',
+    required: true,
+    schema: { enum: ['no-cache', 'no-store'] },
+  },
+  ETag: {
+    description: 'Changes when anything in the answer changes. One that is sent while it is read has none.',
+    schema: { type: 'string', pattern: '^"[0-9a-z]+(-(zstd|br|gzip))?"$' },
+  },
+  Vary: { description: 'Of answers that may be compressed', schema: { const: 'Accept-Encoding' } },
+  ContentEncoding: {
+    description: 'Of long answers, if the client accepts it',
+    schema: { enum: ['zstd', 'br', 'gzip'] },
+  },
+  Link: {
+    description: 'Leads to the next page of a list that was cut, or to the rest of an array that was cut (RFC 8288)',
+    schema: { type: 'string', pattern: '^</[^>]*>; rel="(next|more)"$' },
+  },
+  RetryAfter: {
+    description: 'Seconds. Absent if the database is damaged, because trying again does not help.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+  AcceptEncoding: { description: 'How to send the body', required: true, schema: { const: 'identity' } },
+}
+
+/** Of every answer. */
+export const SHARED_HEADERS = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  'X-Content-Type-Options': { $ref: '#/components/headers/NoSniff' },
+  'Cache-Control': { $ref: '#/components/headers/CacheControl' },
+}
+
+/** Of every answer to a read. */
+export const READ_HEADERS = {
+  ETag: { $ref: '#/components/headers/ETag' },
+  Vary: { $ref: '#/components/headers/Vary' },
+  'Content-Encoding': { $ref: '#/components/headers/ContentEncoding' },
+  Link: { $ref: '#/components/headers/Link' },
+}
+
+export const RESPONSES = {
+  NotModified: { description: 'The client has the current answer', headers: { ...SHARED_HEADERS, ...READ_HEADERS } },
+  BadRequest: failure('The `Host` header is malformed, or there are several'),
+  TooLarge: failure('The body is too large'),
+  Encoded: failure('The body is compressed or encoded otherwise', {
+    'Accept-Encoding': { $ref: '#/components/headers/AcceptEncoding' },
+  }),
+  Misdirected: failure('The server does not answer for this `Host`, if it was told which ones are its own'),
+  Failed: failure('The server failed'),
+  Unavailable: failure('The database cannot be used at the moment, or too many requests are waiting', {
+    'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+  }),
+}
+
+function failure(description: string, headers: Readonly<Record<string, object>> = {}) {
+  const schema = { type: 'object', properties: { detail: TEXT }, required: ['detail'], additionalProperties: false }
+  return { description, headers: { ...SHARED_HEADERS, ...headers }, content: { 'application/json': { schema } } }
+}

@@ -1,0 +1,164 @@
+import { type RouteConfig, z } from '@hono/zod-openapi'
+import { Creation } from '../bulk/creation.ts'
+import { BULK_RESOURCES } from '../bulk/resources.ts'
+import type { AnyContract } from '../operation.ts'
+import { HTTPValidationError } from '../validation/errors.ts'
+import { NDJSON_TYPE } from '../validation/ndjson-type.ts'
+import { STRICTER } from '../validation/stricter.ts'
+import { openApi } from './document.ts'
+import { HEADERS, PARAMETERS, READ_HEADERS, RESPONSES, SHARED_HEADERS } from './strict-components.ts'
+
+const ABOUT = [
+  'The backend behind a storefront, with every rule that it enforces and every status that an operation answers with.',
+  'Numbers are doubles, and lengths count Unicode code points. What is not described is ignored: members of a body,',
+  'parameters of a query, headers. `HEAD` is answered as `GET`, without the body. Another method of a path gets 405 with',
+  '`Allow`, another path 404, and the path of a collection without its final slash 307. `application/*+json` is JSON, too.',
+  `Each line of a body of \`${NDJSON_TYPE}\` is an item of the array that is described.`,
+].join(' ')
+
+const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' }
+
+/** By the name of the parameter. */
+const PARAMETER_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  skip: 'How many items to pass over',
+  limit: 'How many items to return at most',
+  after_id: 'Returns only items whose id is greater',
+  category_id: 'The id of the category',
+  product_id: 'The id of the product',
+  review_id: 'The id of the review',
+  user_id: 'The id of the user',
+}
+
+const ACTIONS = {
+  get: 'Reads it, with at most 100 items of its array.',
+  post: 'Creates it.',
+  put: 'Sets all its fields.',
+  patch: 'Sets all its fields. A flag that is left out keeps its value.',
+  delete: 'Deletes it, and answers with it as it was just before.',
+} as const
+
+/** `/openapi.strict.json`: the operations of `/openapi.json` from the same contracts, with every rule, header and status. */
+export function strictDescription(contracts: readonly AnyContract[]): string {
+  const { openapi, info, paths, components } = openApi(contracts.map(strictOperation))
+  const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
+    name,
+    // Requests may have other members, too.
+    /(Create|Update|Line)$/.test(name) ? schema : complete(schema),
+  ])
+  const description = {
+    openapi,
+    info: {
+      ...info,
+      description: ABOUT,
+      contact: { name: 'The operator of this service' },
+      license: LICENSE,
+    },
+    servers: [{ url: '/', description: 'The server of this description' }],
+    security: [],
+    tags: [...new Set(contracts.map(({ tag }) => tag))].map(name => ({ name, description: `${name} of the shop` })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(schemas),
+      headers: HEADERS,
+      parameters: PARAMETERS,
+      responses: RESPONSES,
+    },
+  }
+  return JSON.stringify(withStricterRules(description))
+}
+
+function strictOperation(contract: AnyContract): RouteConfig {
+  const { operationId, method, url, tag, summary, path, query, body, response, absent } = contract
+  const isRead = method === 'get'
+  const isList = response instanceof z.ZodArray
+  const hasBody = body instanceof z.ZodObject
+  const bulk = method === 'post' ? BULK_RESOURCES.find(({ stored }) => url === `/${stored.table}/`) : undefined
+  const missing = absent.map(resource => `${resource} not found`)
+  return {
+    operationId,
+    method,
+    path: url,
+    tags: [tag],
+    summary,
+    description: isList ? 'Lists them in the order of their ids.' : ACTIONS[method] + (bulk ? FROM_LINES : ''),
+    parameters: [
+      ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
+      ...(hasBody ? [{ $ref: '#/components/parameters/ContentEncoding' }] : []),
+      { $ref: '#/components/parameters/RequestId' },
+    ],
+    request: {
+      params: explained(path),
+      query: explained(query),
+      ...(hasBody && {
+        body: {
+          required: true,
+          content: {
+            'application/json': { schema: body },
+            ...(bulk && { [NDJSON_TYPE]: { schema: z.array(bulk.line) } }),
+          },
+        },
+      }),
+    },
+    responses: {
+      200: {
+        description: 'Successful Response',
+        headers: { ...SHARED_HEADERS, ...(isRead ? READ_HEADERS : { Link: READ_HEADERS.Link }) },
+        content: {
+          'application/json': { schema: bulk ? z.union([response, Creation]) : response },
+          ...(isList && { [NDJSON_TYPE]: { schema: response } }),
+        },
+      },
+      ...(isRead && { 304: { $ref: '#/components/responses/NotModified' } }),
+      400: { $ref: '#/components/responses/BadRequest' },
+      ...(missing.length > 0 && {
+        404: {
+          description: missing.join(', or '),
+          headers: SHARED_HEADERS,
+          content: { 'application/json': { schema: z.strictObject({ detail: z.enum(missing) }) } },
+        },
+      }),
+      ...(hasBody && {
+        413: { $ref: '#/components/responses/TooLarge' },
+        415: { $ref: '#/components/responses/Encoded' },
+      }),
+      421: { $ref: '#/components/responses/Misdirected' },
+      422: {
+        description: `Validation Error${bulk ? OF_LINES : ''}`,
+        headers: SHARED_HEADERS,
+        content: { 'application/json': { schema: HTTPValidationError } },
+      },
+      500: { $ref: '#/components/responses/Failed' },
+      503: { $ref: '#/components/responses/Unavailable' },
+    },
+  }
+}
+
+const FROM_LINES = ' Or, from lines of NDJSON, many: all of them, or none.'
+
+const OF_LINES =
+  '. Of NDJSON, `loc` has the number of the line, from 1, after `body`; an id that is taken and a reference to what does not exist are errors.'
+
+/** Parameters with their descriptions. */
+function explained(parameters: z.ZodObject): z.ZodObject {
+  const all = Object.entries<z.ZodType>(parameters.shape).map(([name, schema]) => {
+    const description = PARAMETER_DESCRIPTIONS[name]
+    if (description === undefined) throw new Error(`no description of the parameter ${name}`)
+    return [name, schema.openapi({ param: { description } })]
+  })
+  return z.object(Object.fromEntries(all))
+}
+
+/** A shape of which responses have every member, and no other. */
+function complete(schema: object): object {
+  const properties = 'properties' in schema && schema.properties ? Object.keys(schema.properties) : []
+  return { ...schema, required: properties, additionalProperties: false }
+}
+
+/** Moves the rules that only this description states to the others. Bounds of a field's own are the stricter ones. */
+function withStricterRules(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withStricterRules)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, withStricterRules(member)])
+  const { [STRICTER]: rules, ...others } = Object.fromEntries(members)
+  return { ...rules, ...others }
+}

@@ -11,7 +11,7 @@ import ownList from './own-list.json'
 import { breedsPage, FILES } from './page.tsx'
 import { breedEvents } from './stream.tsx'
 
-const OWN_LIST_PATH = '/breeds/list'
+export const OWN_LIST_PATH = '/breeds/list'
 
 export interface BreedsOptions {
   /** Address of the list service; `null` for the app's own list. */

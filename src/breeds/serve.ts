@@ -2,7 +2,7 @@ import type { CommandLine } from '../config.ts'
 import { startLog } from '../log.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { logLevel, readServerSettings } from '../server/settings.ts'
-import { createBreeds } from './app.ts'
+import { createBreeds, OWN_LIST_PATH } from './app.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
 
 export async function serveBreeds(line: CommandLine): Promise<void> {
@@ -15,7 +15,9 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
   startLog(settings.level)
   const stopped = stopSignal()
   const app = createBreeds({ listUrl: settings.listUrl })
-  await using server = listen({ app, ...settings.server })
+  // The app asks itself for its list, as one client for all who listen.
+  const served = { fetch: app.fetch, routes: app.routes, unlimitedRoutes: [OWN_LIST_PATH] }
+  await using server = listen({ app: served, ...settings.server })
   process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)
   await stopped
 }

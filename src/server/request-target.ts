@@ -19,7 +19,7 @@ export interface MatchedRoute {
 }
 
 /** For requests that must not reach any handler: no app has this route. */
-const NO_ROUTE: MatchedRoute = { route: '//', parameters: {} }
+export const NO_ROUTE: MatchedRoute = { route: '//', parameters: {} }
 
 /** Reads the target of the requests that match one route of the runtime's router. */
 export interface SentTarget {

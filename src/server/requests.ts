@@ -2,11 +2,12 @@ import type { Server } from 'bun'
 import type { Hono } from 'hono'
 import { type Awaitable, whenThere } from '../awaitable.ts'
 import { logRequest } from '../log.ts'
-import { clientAddress } from './client-address.ts'
+import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import type { ClientStreams } from './client-streams.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
-import type { MatchedRoute, RoutedRequest, SentTarget } from './request-target.ts'
+import { type Allowance, isUnlimited, type RateLimit, RateLimiter } from './rate-limit.ts'
+import { type MatchedRoute, NO_ROUTE, type RoutedRequest, type SentTarget } from './request-target.ts'
 
 /** What a handler may need in addition to the request itself. Apps get it as Hono's bindings. */
 export interface RequestScope {
@@ -22,6 +23,8 @@ export interface RequestScope {
   readonly isHead: boolean
   /** The open event streams of all clients. */
   readonly streams: ClientStreams
+  /** The answer to a request that no handler may see. */
+  readonly refusal: Response | null
 }
 
 /** A server's routes. An app opens no port. */
@@ -46,6 +49,8 @@ export interface ServedApp {
   readonly cacheControl?: (route: string) => string | null
   /** Removes secrets from a path before it is logged. By default, paths are logged unchanged. */
   readonly loggedPath?: (path: string) => string
+  /** Routes that clients may request at any rate, besides those about the server's health. */
+  readonly unlimitedRoutes?: readonly string[]
 }
 
 interface RequestSettings {
@@ -54,6 +59,8 @@ interface RequestSettings {
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
   readonly streams: ClientStreams
+  /** Per client address; `null` for none. */
+  readonly rateLimit: RateLimit | null
   /** Are told of every request, after the access log. */
   readonly observers: readonly Observer[]
 }
@@ -78,7 +85,7 @@ export interface Observer {
 /** Shared by all requests of a server. */
 interface Shared {
   readonly streams: ClientStreams
-  readonly trustedProxies: number
+  readonly addressOf: ClientAddress
 }
 
 /** A class, so that properties that no handler reads cost nothing. */
@@ -86,13 +93,18 @@ export class Scope implements RequestScope {
   readonly request: Request
   readonly requestId: string
   readonly server: Server<undefined>
-  readonly matched: MatchedRoute
   readonly isHead: boolean
   readonly streams: ClientStreams
-  readonly #trustedProxies: number
+  matched: MatchedRoute
+  refusal: Response | null = null
+  /** By the system's clock; 0 if nobody wants to know. */
+  arrivedAt = 0
+  /** `null` if the request is not limited. */
+  allowance: Allowance | null = null
+  readonly #addressOf: ClientAddress
   #clientAddress: string | undefined
 
-  constructor(request: Request, server: Server<undefined>, matched: MatchedRoute, { streams, trustedProxies }: Shared) {
+  constructor(request: Request, server: Server<undefined>, matched: MatchedRoute, { streams, addressOf }: Shared) {
     const sentId = request.headers.get('X-Request-Id')
     this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
     this.server = server
@@ -100,12 +112,18 @@ export class Scope implements RequestScope {
     this.isHead = request.method === 'HEAD'
     this.request = request
     this.streams = streams
-    this.#trustedProxies = trustedProxies
+    this.#addressOf = addressOf
   }
 
   get clientAddress(): string {
-    this.#clientAddress ??= clientAddress(this.request, this.server, this.#trustedProxies)
+    this.#clientAddress ??= this.#addressOf(this.request, this.server)
     return this.#clientAddress
+  }
+
+  /** Makes the app answer with this response, as it answers a request without a route. */
+  refuse(response: Response): void {
+    this.matched = NO_ROUTE
+    this.refusal = response
   }
 }
 
@@ -114,14 +132,16 @@ export class Scope implements RequestScope {
  * and turn errors into responses. A response that is ready at once is not awaited, which would cost a tenth of its time.
  */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { fetch, direct, cacheControl, loggedPath = path => path } = app
-  const { accessLog, trustedProxies, allowedHosts, streams } = settings
+  const { fetch, direct, cacheControl, loggedPath = path => path, unlimitedRoutes = [] } = app
+  const { accessLog, trustedProxies, allowedHosts, streams, rateLimit } = settings
   const observers = [...(accessLog ? [requestLog(loggedPath)] : []), ...settings.observers]
-  const shared = { trustedProxies, streams }
+  const shared = { addressOf: clientAddressBehind(trustedProxies), streams }
   const checkHost = hostCheck(allowedHosts)
+  const rateLimiter = rateLimit === null ? null : new RateLimiter(rateLimit)
   return (target: SentTarget) => {
     const handlers = direct?.get(target.route)
     const caching = cacheControl?.(target.route) ?? null
+    const limiter = isUnlimited(target.route) || unlimitedRoutes.includes(target.route) ? null : rateLimiter
 
     const handle = (request: Request, scope: Scope): Awaitable<Response> => {
       checkHost(request.headers.get('Host'))
@@ -131,19 +151,32 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       return fetch(scope.isHead ? new Request(request, { method: 'GET' }) : request, scope)
     }
 
-    const finished = (response: Response, { requestId }: Scope): Response => {
+    // Browsers send preflights by themselves, and only apps without direct handlers can permit one.
+    const isPreflight = ({ method, headers }: Request) =>
+      direct === undefined && method === 'OPTIONS' && headers.has('Access-Control-Request-Method')
+
+    const refuse = (request: Request, scope: Scope, response: Response): Awaitable<Response> => {
+      if (direct) return response
+      // The app adds the headers that let a page of another origin read the response.
+      scope.refuse(response)
+      return fetch(request, scope)
+    }
+
+    const finished = (response: Response, { requestId, allowance }: Scope): Response => {
       const { headers } = response
       headers.set('X-Request-Id', requestId)
       // Keeps browsers from guessing another content type.
       headers.set('X-Content-Type-Options', 'nosniff')
       if (caching !== null) headers.set('Cache-Control', caching)
+      if (allowance !== null) limiter?.describe(headers, allowance)
       return response
     }
 
     const run = (request: Request, scope: Scope): Awaitable<Response> => {
       const failed = (error: unknown) => finished(errorResponse(error, scope.requestId), scope)
       try {
-        const response = handle(request, scope)
+        const refusal = limiter === null || isPreflight(request) ? null : limiter.take(scope)
+        const response = refusal === null ? handle(request, scope) : refuse(request, scope, refusal)
         if (response instanceof Response) return finished(response, scope)
         return response.then(later => finished(later, scope)).catch(failed)
       } catch (error) {
@@ -151,17 +184,21 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       }
     }
 
+    const begin = (request: RoutedRequest, server: Server<undefined>): Scope => {
+      const scope = new Scope(request, server, target.matched(request), shared)
+      if (limiter !== null || observers.length > 0) scope.arrivedAt = performance.now()
+      return scope
+    }
+
     // Without observers, nothing is measured.
     if (observers.length === 0) {
-      return (request: RoutedRequest, server: Server<undefined>) =>
-        run(request, new Scope(request, server, target.matched(request), shared))
+      return (request: RoutedRequest, server: Server<undefined>) => run(request, begin(request, server))
     }
     return (request: RoutedRequest, server: Server<undefined>) => {
-      const started = performance.now()
-      const scope = new Scope(request, server, target.matched(request), shared)
-      for (const { begin } of observers) begin?.(scope)
+      const scope = begin(request, server)
+      for (const observer of observers) observer.begin?.(scope)
       return whenThere(run(request, scope), response => {
-        const exchange = { request, scope, target, response, durationMs: performance.now() - started }
+        const exchange = { request, scope, target, response, durationMs: performance.now() - scope.arrivedAt }
         for (const { end } of observers) end(exchange)
         return response
       })

@@ -2,11 +2,14 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 const PORT_MAX = 65_535
 const TRUSTED_PROXIES_MAX = 100
 const MANY = 1_000_000
 const WORKERS_MAX = 256
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600 }
 
 /** The most verbose first. */
 const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
@@ -122,8 +125,25 @@ const streamsPerAddress: Setting<number> = {
   parse: text => wholeNumber(text, 1, MANY),
 }
 
+const rateLimit: Setting<RateLimit | null> = {
+  variable: 'RATE_LIMIT',
+  flag: 'rate-limit',
+  placeholder: 'N/UNIT',
+  fallback: 'off',
+  meaning: 'requests per client address and time, such as 100/s, 6000/min or 50000/h; beyond it, requests get 429',
+  parse: text => {
+    if (text === 'off') return null
+    const [, requests = '', unit = ''] = /^([1-9][0-9]{0,8})\/(s|min|h)$/.exec(text) ?? []
+    const seconds = UNIT_SECONDS[unit]
+    if (seconds === undefined) {
+      throw new SettingError(`${JSON.stringify(text)} is not off or a rate such as 100/s, 6000/min or 50000/h`)
+    }
+    return { requests: Number(requests), seconds }
+  },
+}
+
 /** The settings of every server, except its host and port. */
-export const serverSettings = [allowedHosts, trustedProxies, connectionsMax, accessLog, logLevel]
+export const serverSettings = [allowedHosts, trustedProxies, connectionsMax, rateLimit, accessLog, logLevel]
 
 /** The settings of a server with event streams. */
 export const streamSettings = [streamsPerAddress]
@@ -140,6 +160,7 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
     trustedProxies: line.value(trustedProxies),
     connectionsMax: line.value(connectionsMax),
     streamsPerAddress: line.value(streamsPerAddress),
+    rateLimit: line.value(rateLimit),
   }
 }
 

@@ -10,6 +10,7 @@ export const LOOPBACK: ServerSettings = {
   trustedProxies: 0,
   connectionsMax: 10_000,
   streamsPerAddress: 256,
+  rateLimit: null,
 }
 
 /** An app with one route, whose handler needs no framework. */

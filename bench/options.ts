@@ -32,6 +32,8 @@ export interface VersionsOptions extends BenchOptions {
   readonly parts: readonly string[]
   /** A Git revision. */
   readonly revision: string
+  /** Variables for the servers of the working tree. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** A wrong command line. */
@@ -127,6 +129,7 @@ export function readVersionsOptions(parts: readonly string[], only: readonly str
       options: {
         ...COMMON,
         against: { type: 'string' },
+        with: { type: 'string', multiple: true, default: [] },
         quick: { type: 'boolean', default: false },
         seconds: { type: 'string' },
         rounds: { type: 'string' },
@@ -138,6 +141,7 @@ export function readVersionsOptions(parts: readonly string[], only: readonly str
     process.stdout.write(`Usage: npm run bench -- [${parts.join('] [')}] --against REVISION [OPTION ...]
 
   --against REVISION  the version to compare with, in the named benches or in all of them
+  --with NAME=VALUE   a variable for the servers of the working tree; may be given several times
   --quick           one round of 4 turns: about five minutes for everything
   --seconds N       turns of each version in each round, of a second or an answer each (8)
   --rounds N        number of rounds; each restarts both versions (5)
@@ -146,7 +150,12 @@ ${COMMON_HELP}`)
     return null
   }
   const { seconds = values.quick ? '4' : '8', rounds = values.quick ? '1' : '5' } = values
-  return { ...common({ ...values, seconds, rounds }), parts: positionals, revision: values.against }
+  return {
+    ...common({ ...values, seconds, rounds }),
+    parts: positionals,
+    revision: values.against,
+    settings: variables(values.with),
+  }
 }
 
 /** The items with these names, or all of them if no name is given. */
@@ -195,6 +204,16 @@ function positive(flag: string, text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text))
     throw new UsageError(`--${flag} ${JSON.stringify(text)} is not a whole number above 0`)
   return Number(text)
+}
+
+function variables(assignments: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    assignments.map(assignment => {
+      const [, name, value] = /^(\w+)=(.*)$/s.exec(assignment) ?? []
+      if (name === undefined || value === undefined) throw new UsageError(`--with ${assignment} is not NAME=VALUE`)
+      return [name, value]
+    }),
+  )
 }
 
 function names(text: string): string[] {

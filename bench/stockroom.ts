@@ -4,6 +4,8 @@ import { join } from 'node:path'
 export interface Version {
   readonly name: string
   readonly root: string
+  /** Variables for its servers, besides those of the bench. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** The version that this bench belongs to. */

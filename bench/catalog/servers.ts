@@ -61,7 +61,7 @@ export function service(version: Version): Contestant {
       name: version.name,
       command: commandOf(version, 'serve', ...ANY_PORT, '--database', databaseAddress),
       directory: version.root,
-      environment: { ACCESS_LOG: 'off' },
+      environment: { ACCESS_LOG: 'off', ...version.settings },
     }),
   }
 }

@@ -34,6 +34,7 @@ export function startChat(
         STREAMS_PER_ADDRESS: '100000',
         DATABASE_URL: `sqlite:${join(folder, `${version.name}.db`)}`,
         ...model.environment,
+        ...version.settings,
       },
     },
     interrupted,

@@ -41,17 +41,20 @@ process.exitCode = await runBench(
 )
 
 async function run(options: VersionsOptions, interrupted: AbortSignal): Promise<void> {
+  const { rounds, seconds, connections, settings } = options
   const parts = chosen(PARTS, options.parts)
   chosen(WORKLOADS, options.only)
   const commit = await commitOf(options.revision, interrupted)
   await using folder = await temporaryFolder(options.directory ?? tmpdir())
-  const versions = [await checkOut(commit, folder.path, interrupted), { ...WORKING_TREE, name: 'now' }] as const
+  const versions = [
+    await checkOut(commit, folder.path, interrupted),
+    { ...WORKING_TREE, name: 'now', settings },
+  ] as const
   const rows: Row[] = []
   for (const { name, measure } of parts) {
     console.error(`measuring ${name}`)
     rows.push(...(await measure(versions, folder.path, options, interrupted)))
   }
-  const { rounds, seconds, connections } = options
   console.log(machineLine([`Bun ${Bun.version}`], folder.path))
   console.log(`${rounds} rounds of ${seconds} turns each, requests over ${connections} connections\n`)
   const table = versionsTable(`Before, at ${commit}, and now, in the working tree`, rows)

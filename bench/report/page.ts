@@ -38,7 +38,7 @@ npm run bench -- report
 - **Method**: the server has one core to itself and the load generator, wrk, another one; ${about.connections} connections unless a row says
   otherwise. Each server is freshly started on its own copy of the same database, warmed up, and driven for ${about.seconds} s; one
   server runs at a time, and the order rotates over ${about.rounds} ${about.rounds === 1 ? 'round' : 'rounds'}. The figures are medians over the rounds, and ratios are medians
-  of the ratios within a round. All servers write with \`synchronous=FULL\`, so an acknowledged write is on the disk. The access
+  of the ratios within a round. All servers sync the log at each commit, so an acknowledged write is on the disk. The access
   log is off. Before anything is measured, all servers must give the same answers.
 - **Database**: 5,000 products with 15,000 reviews, in 180 categories; for first reads, 300,000 products.
 

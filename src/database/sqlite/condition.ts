@@ -1,6 +1,7 @@
 import { constants, type Database } from 'bun:sqlite'
 import { accessSync, constants as modes, statfsSync } from 'node:fs'
 import { getLogger } from '@logtape/logtape'
+import { errorMessage } from '../../error-message.ts'
 import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
 import { isBusy, translated } from './failure.ts'
 
@@ -41,6 +42,17 @@ export class Condition {
       )
     }
     return reported
+  }
+
+  /** Records that commits could not be made durable, and returns the error for the callers. */
+  afterSync(error: unknown): DatabaseDamagedError {
+    const reason = errorMessage(error)
+    this.#damage ??= new DatabaseDamagedError(`its log could not be stored: ${reason}`, { cause: error })
+    log.error(
+      '{path}: the disk could not store the last writes: {reason}. Writes are refused from now on. Check the disk, then start again',
+      { path: this.#path, reason },
+    )
+    return this.#damage
   }
 
   afterWrite(error: unknown): unknown {

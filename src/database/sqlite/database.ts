@@ -9,6 +9,7 @@ import { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
 import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+import { LogSync } from './log-sync.ts'
 import { Scans } from './scans.ts'
 
 /** Called with the changes of a commit, or with `unknown` for commits of other connections. */
@@ -39,6 +40,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #commits: Commits
   readonly #log: ChangeLog
   readonly #condition: Condition
+  readonly #sync: LogSync
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
   readonly #selectMigration: Statement
@@ -60,7 +62,8 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
     this.#condition = new Condition(connection, path)
-    this.#writes = new GroupCommit(connection, this.#condition, {
+    this.#sync = new LogSync(connection, error => this.#condition.afterSync(error))
+    this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       begins: () => {
         this.#endSnapshot()
         const wasRead = this.#wasRead
@@ -94,6 +97,7 @@ export class SqliteDatabase implements AsyncDisposable {
   snapshot<Result>(read: () => Result): Result {
     try {
       this.#wasRead = true
+      this.#sync.now()
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()
       if (!this.#reading) this.#beginSnapshot()
@@ -109,7 +113,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** For long lists. Opened when it is first needed. */
   get scans(): Scans {
     try {
-      this.#scans ??= new Scans(this.#path, this.#condition)
+      this.#scans ??= new Scans(this.#path, this.#condition, this.#sync)
       return this.#scans
     } catch (error) {
       throw this.#condition.afterRead(error)
@@ -136,7 +140,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /**
    * Runs `work` in a transaction and resolves when the commit is durable. `work` adds its changes to `changes`.
    *
-   * Group commit: all waiting writes share one transaction and one fsync. One that throws is rolled back and rejected by itself.
+   * Group commit: all waiting writes share one transaction and one sync of the log. One that throws is rolled back and rejected by itself.
    * `work` may be called again. Rejects with a `DatabaseUnavailableError` if the file stays locked or the disk is full.
    */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
@@ -188,8 +192,10 @@ export class SqliteDatabase implements AsyncDisposable {
       if (access !== 'reading') this.#condition.mustBeSound()
       using own = connect(this.#path)
       if (access === 'loading') own.run('PRAGMA foreign_keys = OFF')
-      if (access === 'reading') own.run('BEGIN')
-      else await beginImmediate(own)
+      if (access === 'reading') {
+        this.#sync.now()
+        own.run('BEGIN')
+      } else await beginImmediate(own)
       try {
         // The first read takes the snapshot.
         own.run('SELECT count(*) FROM migrations')
@@ -222,6 +228,7 @@ export class SqliteDatabase implements AsyncDisposable {
     }
     this.#connection.close()
     this.#commits[Symbol.dispose]()
+    await this.#sync.close()
   }
 
   #checkForCommits(): void {

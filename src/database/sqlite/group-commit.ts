@@ -3,6 +3,7 @@ import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Condition } from './condition.ts'
 import { isBusy, isDamage } from './failure.ts'
+import type { LogSync } from './log-sync.ts'
 
 /** How long a write waits for the lock of another process before it fails, and how often it retries. */
 export const WRITE_WAIT_MAX_MS = 10_000
@@ -42,14 +43,15 @@ interface GroupEvents {
   readonly begun: () => void
   /** Called after the last write, in the same transaction. */
   readonly ends: (changes: readonly Change[]) => void
-  /** Called when the group is on the disk, before its writes resolve. */
+  /** Called after the commit, before it is on the disk. */
   readonly committed: (changes: readonly Change[]) => void
 }
 
-/** Commits all writes of one event-loop turn in one transaction, with one fsync. */
+/** Commits all writes of one event-loop turn in one transaction, with at most one sync. */
 export class GroupCommit {
   readonly #connection: Database
   readonly #condition: Condition
+  readonly #sync: LogSync
   readonly #events: GroupEvents
   readonly #beginImmediate: Statement
   readonly #commit: Statement
@@ -65,9 +67,10 @@ export class GroupCommit {
   /** Resolves when no other connection of this process holds the write lock. */
   #beside: Promise<void> | null = null
 
-  constructor(connection: Database, condition: Condition, events: GroupEvents) {
+  constructor(connection: Database, condition: Condition, sync: LogSync, events: GroupEvents) {
     this.#connection = connection
     this.#condition = condition
+    this.#sync = sync
     this.#events = events
     this.#beginImmediate = connection.prepare('BEGIN IMMEDIATE')
     this.#commit = connection.prepare('COMMIT')
@@ -178,13 +181,22 @@ export class GroupCommit {
       done.length = 0
     }
     this.#waiting.splice(0, group.length)
-    if (done.length > 0) this.#events.committed(changes)
-    for (const write of done) write.committed()
+    if (done.length > 0) {
+      this.#events.committed(changes)
+      this.#sync.committed({
+        durable: () => {
+          for (const write of done) write.committed()
+        },
+        failed: error => {
+          for (const write of done) write.failed(error)
+        },
+      })
+    }
     if (this.#waiting.length > 0) this.#schedule()
   }
 
   #shareOfWrites(): number {
-    return Math.min(Math.max(this.#commitMs, GROUP_AMONG_READS_MS), GROUP_MAX_MS)
+    return Math.min(Math.max(this.#commitMs + this.#sync.blockingMs, GROUP_AMONG_READS_MS), GROUP_MAX_MS)
   }
 
   /** Takes the write lock. While another process holds it, schedules a retry, so that reads go on. */

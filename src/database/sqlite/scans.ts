@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import type { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
+import type { LogSync } from './log-sync.ts'
 
 const PAGE_CACHE_KIB = 2_048
 
@@ -11,11 +12,13 @@ const PAGE_CACHE_KIB = 2_048
 export class Scans implements Disposable {
   readonly #connection: Database
   readonly #condition: Condition
+  readonly #sync: LogSync
 
-  constructor(path: string, condition: Condition) {
+  constructor(path: string, condition: Condition, sync: LogSync) {
     this.#connection = connect(path)
     this.#connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
     this.#condition = condition
+    this.#sync = sync
   }
 
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
@@ -26,6 +29,7 @@ export class Scans implements Disposable {
   snapshot<Result>(read: () => Result): Result {
     try {
       this.#condition.mustHaveBeenInPlace()
+      this.#sync.now()
       return waitingForLocks(this.#connection, this.#connection.transaction(read))
     } catch (error) {
       throw this.#condition.afterRead(error)

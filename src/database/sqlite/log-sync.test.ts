@@ -1,0 +1,134 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { listOf } from '../../../test/harness/catalog/resources.ts'
+import { client } from '../../../test/harness/client.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+const CAN_TRACE = Bun.which('strace') !== null
+
+const CREATES = 20
+
+const FLAGS = ['--access-log', 'off']
+
+/** Runs the service with a disk that is slow or fails, as `strace` injects it into the system calls of syncs. */
+function strace(file: string, injected: string | null): string[] {
+  const traced = 'pwrite64,fdatasync,sendto,writev,sendmsg'
+  const injection = injected === null ? [] : ['-e', `inject=fdatasync:${injected}`]
+  return ['strace', '-D', '-f', '-qq', '-y', '-s', '1000', '-o', file, '-e', `trace=${traced}`, ...injection]
+}
+
+test.skipIf(!CAN_TRACE)(
+  'a write is acknowledged after a sync that began after its commit, on a fast disk and a slow one',
+  async () => {
+    for (const injected of [null, 'delay_exit=5000']) {
+      using folder = temporaryFolder()
+      const file = join(folder.path, 'calls')
+      await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
+        flags: FLAGS,
+        through: strace(file, injected),
+      })
+      const api = client(() => service.address)
+      for (let count = 0; count < CREATES; count += 1) await api.create('/products/', sample.product)
+      await service.stop()
+      const { responses, tooEarly } = shown(readFileSync(file, 'utf8'), /HTTP/)
+      expect(responses).toBe(CREATES)
+      expect(tooEarly).toEqual([])
+    }
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'while the disk syncs a write, cached resources are served, and the write is shown only once it is on the disk',
+  async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'calls')
+    await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
+      flags: FLAGS,
+      through: strace(file, 'delay_exit=300000'),
+    })
+    const api = client(() => service.address)
+    const product = await api.create('/products/', sample.product)
+    // The first slow sync blocks, and shows that the disk is slow.
+    await api.get(`/products/${product}`)
+    const order: string[] = []
+    const noted = async <Answer>(name: string, request: Promise<Answer>) => {
+      const answer = await request
+      order.push(name)
+      return answer
+    }
+    const created = noted('created', api.create('/products/', sample.product))
+    const reads = []
+    for (let count = 0; count < 5; count += 1) reads.push(await noted('cached', api.get(`/products/${product}`)))
+    expect(reads.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    expect(await listOf(api, '/products/')).toHaveLength(2)
+    await created
+    expect(order.slice(0, 5)).toEqual(Array(5).fill('cached'))
+    await service.stop()
+    const { responses, tooEarly } = shown(readFileSync(file, 'utf8'), /\\"id\\":2,/)
+    expect(responses).toBe(2)
+    expect(tooEarly).toEqual([])
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'if the disk cannot store a commit, no write is acknowledged from then on, and reads go on',
+  async () => {
+    using folder = temporaryFolder()
+    const database = `sqlite:${join(folder.path, 'shop.db')}`
+    {
+      await using service = await startService(database, { flags: FLAGS })
+      await client(() => service.address).create('/products/', sample.product)
+    }
+    {
+      await using service = await startService(database, {
+        flags: FLAGS,
+        // The first sync of each thread.
+        through: strace('/dev/null', 'error=EIO:when=1'),
+      })
+      const api = client(() => service.address)
+      const failed = await api.post('/products/', sample.product)
+      expect([failed.status, failed.headers.get('Retry-After')]).toEqual([503, null])
+      // A later sync would succeed, although the disk has lost the commit before.
+      for (const path of ['/products/', '/categories/']) {
+        expect((await api.post(path, path === '/products/' ? sample.product : sample.category)).status).toBe(503)
+      }
+      expect((await api.get('/readyz')).status).toBe(503)
+      expect((await api.get('/products/1')).status).toBe(200)
+      expect((await listOf(api, '/products/')).length).toBeGreaterThanOrEqual(1)
+      const told = service
+        .errors()
+        .split('\n')
+        .filter(line => line.includes('could not store'))
+      expect(told).toHaveLength(1)
+      expect(told[0]).toMatch(/shop\.db.*EIO.*start again/)
+    }
+    await using service = await startService(database, { flags: FLAGS })
+    const api = client(() => service.address)
+    await api.create('/products/', sample.product)
+    expect((await listOf(api, '/products/')).length).toBeGreaterThan(1)
+  },
+)
+
+/** Finds the responses with this text, and those of them that were sent before all commits were in a sync that has ended. */
+function shown(trace: string, text: RegExp) {
+  const began = new Map<string, number>()
+  const tooEarly: string[] = []
+  let responses = 0
+  let written = 0
+  let durable = 0
+  for (const line of trace.split('\n')) {
+    const [thread = ''] = line.split(' ')
+    if (/pwrite64\(.*-wal>/.test(line)) written += 1
+    if (line.includes('fdatasync(')) began.set(thread, written)
+    if (/fdatasync.*= 0/.test(line)) durable = Math.max(durable, began.get(thread) ?? 0)
+    if (!/"HTTP\/1\.1 200/.test(line) || !text.test(line)) continue
+    responses += 1
+    if (durable < written) tooEarly.push(line)
+  }
+  return { responses, tooEarly }
+}

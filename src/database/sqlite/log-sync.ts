@@ -1,0 +1,118 @@
+import type { Database } from 'bun:sqlite'
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+
+/** Syncs that take less time than this block the event loop, because handing them to another thread takes nearly as long. */
+const BLOCKING_MAX_MS = 0.2
+/** How much one sync counts in the running average. */
+const WEIGHT = 1 / 8
+/** While syncs do not block, one of this many does, to measure whether the disk has become faster. */
+const MEASURED_INTERVAL = 64
+
+interface Waiting {
+  readonly durable: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * Syncs the write-ahead log to the disk after commits. SQLite would do so within each commit (`synchronous=FULL`), and block
+ * the event loop for as long as the disk takes. Here, a slow disk is waited for on another thread, while requests are served.
+ *
+ * A commit is durable when a sync that began after it has ended. Commits meanwhile share the next sync. After a power cut,
+ * SQLite finds the durable commits by their checksums, and perhaps later ones.
+ */
+export class LogSync {
+  readonly #file: number
+  readonly #failureOf: (error: unknown) => Error
+  /** A later sync would succeed although the disk has lost what this one could not store. */
+  #failure: Error | null = null
+  #waiting: Waiting[] = []
+  #syncing: Promise<void> | null = null
+  #commits = 0
+  #durableCommits = 0
+  #averageMs = 0
+  #sinceMeasured = 0
+
+  /**
+   * From now on, the connection does not sync its commits itself; it must not be in a transaction. `failureOf` makes the error
+   * for the callers if a sync fails: then nothing is known of the last commits, and none may follow.
+   */
+  constructor(connection: Database, failureOf: (error: unknown) => Error) {
+    connection.run('PRAGMA synchronous = NORMAL')
+    const main = connection
+      .query<{ file: string }, []>("SELECT file FROM pragma_database_list WHERE name = 'main'")
+      .get()
+    this.#file = openSync(`${main?.file}-wal`, 'r+')
+    this.#failureOf = failureOf
+  }
+
+  /** How long a sync blocks the event loop on average; 0 if syncs do not block it. */
+  get blockingMs(): number {
+    return this.#averageMs < BLOCKING_MAX_MS ? this.#averageMs : 0
+  }
+
+  /** Call it after each commit. `durable` is called when the commit is on the disk. */
+  committed(waiting: Waiting): void {
+    this.#commits += 1
+    this.#waiting.push(waiting)
+    if (!this.#syncing) this.#sync()
+  }
+
+  /** Blocks until all commits are on the disk, so that nobody reads what a power cut could undo. Throws if one cannot be. */
+  now(): void {
+    if (this.#durableCommits === this.#commits) return
+    const started = performance.now()
+    try {
+      fdatasyncSync(this.#file)
+    } catch (error) {
+      throw this.#fail(error)
+    }
+    this.#durableCommits = this.#commits
+    this.#averageMs += WEIGHT * (performance.now() - started - this.#averageMs)
+    this.#sinceMeasured = 0
+  }
+
+  /** Waits for syncs in progress. Close the connection first, which may still write. */
+  async close(): Promise<void> {
+    while (this.#syncing) await this.#syncing
+    closeSync(this.#file)
+  }
+
+  #sync(): void {
+    if (this.#averageMs < BLOCKING_MAX_MS || this.#sinceMeasured >= MEASURED_INTERVAL) this.#syncHere()
+    else this.#syncing = this.#syncOnAnotherThread()
+  }
+
+  #syncHere(): void {
+    const waiting = this.#waiting.splice(0)
+    try {
+      this.now()
+    } catch (error) {
+      for (const { failed } of waiting) failed(error)
+      return
+    }
+    for (const { durable } of waiting) durable()
+  }
+
+  async #syncOnAnotherThread(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const waiting = this.#waiting.splice(0)
+      const commits = this.#commits
+      this.#sinceMeasured += 1
+      const error = await new Promise<unknown>(resolve => fdatasync(this.#file, resolve))
+      const failure = error ? this.#fail(error) : this.#failure
+      if (!failure) this.#durableCommits = Math.max(this.#durableCommits, commits)
+      for (const { durable, failed } of waiting) {
+        if (failure) failed(failure)
+        else durable()
+      }
+    }
+    this.#syncing = null
+  }
+
+  #fail(error: unknown): Error {
+    this.#failure ??= this.#failureOf(error)
+    // Reads go on.
+    this.#durableCommits = this.#commits
+    return this.#failure
+  }
+}

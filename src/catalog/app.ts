@@ -26,7 +26,7 @@ export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Se
   const catalog: Catalog = { app, operations: new Map(), contracts: [] }
   const hasCors = corsOrigins.length > 0
   if (hasCors) {
-    const exposeHeaders = ['Link', 'X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy']
+    const exposeHeaders = ['Link', 'ETag', 'X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy']
     app.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))
   }
   addCategories(catalog, repositories.categories)

@@ -1,18 +1,49 @@
+import { HttpError } from '../server/errors.ts'
+import type { ExpectedRevisions } from './storage/revision.ts'
+
+/** Entity tags, of which at least one is needed, and commas (RFC 9110, 5.6.1 and 8.8.3). */
+const TAG_LIST = /^[ \t,]*(?:(?:W\/)?"[!#-~\x80-\xff]*"[ \t]*(?:,[ \t,]*|$))+$/
+const TAG = /(W\/)?"([^"]*)"/g
+
+/** The revision in one of our tags. */
+const REVISION = /^([0-9a-z]{1,10})\./
+
 /**
- * Hashes a body, and whether a `Link` header belongs to it, for its `ETag`. The hash is the same on every node and after a
- * restart. 64 bits are enough to tell versions of one resource apart; the hash protects nothing.
+ * What the `ETag` of a body is made of: the revision of the resource's own fields, except for lists, then a hash of the body
+ * and of whether a `Link` header belongs to it. The same on every node, and after a restart. 64 bits are enough to tell
+ * versions of one resource apart; the hash protects nothing.
  */
-export function hashOf(body: string, hasLink: boolean): string {
-  return Bun.hash(body, hasLink ? 1 : 0).toString(36)
+export function versionOf(body: string, hasLink: boolean, revision: number | undefined): string {
+  const hash = Bun.hash(body, hasLink ? 1 : 0).toString(36)
+  return revision === undefined ? hash : `${revision.toString(36)}.${hash}`
+}
+
+/** Like `versionOf`, for a resource that is not known as a whole: it can be expected, but never matches another response. */
+export function uniqueVersion(revision: number): string {
+  return `${revision.toString(36)}.${crypto.randomUUID()}`
 }
 
 /** A strong `ETag`: another one for each coding, because the bytes differ (RFC 9110, 8.8.3). */
-export function entityTag(hash: string, coding: string): string {
-  return coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`
+export function entityTag(version: string, coding = 'identity'): string {
+  return coding === 'identity' ? `"${version}"` : `"${version}-${coding}"`
 }
 
 /** Whether the header `If-None-Match` names the tag. Weak tags count as if they were strong (RFC 9110, 8.8.3.2). */
 export function matches(ifNoneMatch: string, tag: string): boolean {
   if (ifNoneMatch === tag || ifNoneMatch === '*') return true
   return ifNoneMatch.split(',').some(known => known.trim().replace(/^W\//, '') === tag)
+}
+
+/**
+ * The revisions that the header `If-Match` expects. Weak tags never match (RFC 9110, 13.1.1), nor do tags that are not ours.
+ * A header that is no list of tags is rejected with an `HttpError` 400, because ignoring it could lose an update.
+ */
+export function expectedRevisions({ headers }: Request): ExpectedRevisions {
+  const ifMatch = headers.get('If-Match')
+  if (ifMatch === null || ifMatch === '*') return null
+  if (!TAG_LIST.test(ifMatch)) throw new HttpError(400, 'If-Match must be * or a list of entity tags in double quotes')
+  return [...ifMatch.matchAll(TAG)].flatMap(([, weak, tag = '']) => {
+    const revision = weak === undefined ? REVISION.exec(tag)?.[1] : undefined
+    return revision === undefined ? [] : [Number.parseInt(revision, 36)]
+  })
 }

@@ -6,6 +6,8 @@ export interface Representation {
   readonly json: string
   /** The id of the last item if the nested array was cut; `null` if it is complete, or if there is none. */
   readonly cutAfterId: number | null
+  /** See `storage/revision.ts`. */
+  readonly revision: number
   /** For a heavy resource: reads the rest, piece by piece. */
   readonly rest?: () => AsyncIterable<string>
   /** For a resource that is held in memory: call it when nobody reads any further. */
@@ -17,7 +19,7 @@ export interface Representation {
 /** Values derived from a resource or a page, cached as long as it does not change. */
 export interface Kept {
   /** See `entity-tag.ts`. */
-  hash?: string
+  version?: string
   compressed?: { readonly [Name in Coding]?: Uint8Array<ArrayBuffer> }
   /** The body of a page. */
   json?: string

@@ -2,10 +2,10 @@ import { type Awaitable, whenThere } from '../awaitable.ts'
 import { detailResponse } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
-import { entityTag, hashOf, matches } from './entity-tag.ts'
+import { entityTag, matches, uniqueVersion, versionOf } from './entity-tag.ts'
 import type { Kept, Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
-import type { Absent } from './storage/store.ts'
+import type { Absent, Changed } from './storage/store.ts'
 import { streamedResponse } from './streamed.ts'
 
 /** Longer responses are streamed, so that their memory counts while a slow client reads. */
@@ -17,24 +17,31 @@ interface JsonBody {
   /** The `Link` header. */
   readonly link: string | undefined
   readonly kept: Kept | undefined
+  /** Of a single resource. */
+  readonly revision?: number
 }
 
 /**
  * A read gets an `ETag`, or 304 without a body if the client already has the response (RFC 9110, 13.1.2). Long bodies are
- * compressed if the client accepts it.
+ * compressed if the client accepts it. A created or updated resource has the `ETag` that a read would get.
  */
-export function jsonResponse({ request }: RequestScope, { json, link, kept }: JsonBody): Response {
+export function jsonResponse({ request }: RequestScope, { json, link, kept, revision }: JsonBody): Response {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' }
   if (link !== undefined) headers.Link = link
-  if (request.method !== 'GET' && request.method !== 'HEAD') return new Response(json, { headers })
-  const hash = kept?.hash ?? hashOf(json, link !== undefined)
-  if (kept) kept.hash = hash
+  const { method } = request
+  if (method === 'DELETE') return new Response(json, { headers })
+  const version = kept?.version ?? versionOf(json, link !== undefined, revision)
+  if (kept) kept.version = version
+  if (method !== 'GET' && method !== 'HEAD') {
+    headers.ETag = entityTag(version)
+    return new Response(json, { headers })
+  }
   let coding: Coding | 'identity' = 'identity'
   if (json.length >= COMPRESSED_MIN_CHARACTERS) {
     headers.Vary = 'Accept-Encoding'
     coding = preferredCoding(request.headers.get('Accept-Encoding'))
   }
-  headers.ETag = entityTag(hash, coding)
+  headers.ETag = entityTag(version, coding)
   const known = request.headers.get('If-None-Match')
   if (known !== null && matches(known, headers.ETag)) return new Response(null, { status: 304, headers })
   if (coding === 'identity') return new Response(json, { headers })
@@ -51,16 +58,18 @@ export function jsonResponse({ request }: RequestScope, { json, link, kept }: Js
 export function resourceResponse(
   scope: RequestScope,
   name: ResourceName,
-  found: Awaitable<Representation | Absent | null>,
+  found: Awaitable<Representation | Absent | Changed | null>,
   restOf?: (cutAfterId: number) => string,
 ): Awaitable<Response> {
   return whenThere(found, representation => {
     if (!representation) return notFound(name)
+    if (representation === 'changed') return detailResponse(412, `${name} has changed`)
     if ('absent' in representation) return notFound(representation.absent)
-    const { json, cutAfterId, kept, rest, release } = representation
+    const { json, cutAfterId, kept, rest, release, revision } = representation
     const link = cutAfterId === null || !restOf ? undefined : `<${restOf(cutAfterId)}>; rel="more"`
-    if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept })
-    return streamedResponse(textsOf(json, rest), scope, { link, ended: release })
+    if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept, revision })
+    const tag = scope.request.method === 'DELETE' ? undefined : entityTag(uniqueVersion(revision))
+    return streamedResponse(textsOf(json, rest), scope, { link, tag, ended: release })
   })
 }
 

@@ -21,6 +21,8 @@ let lastTurn = Promise.resolve()
 interface StreamedResponseOptions {
   /** The `Link` header. */
   readonly link?: string | undefined
+  /** The `ETag` header. */
+  readonly tag?: string | undefined
   /** JSON by default. */
   readonly contentType?: string
   /** Called when nobody reads any further, however the response has ended. */
@@ -34,7 +36,7 @@ interface StreamedResponseOptions {
 export function streamedResponse(
   texts: AsyncIterable<string>,
   { request, requestId, server }: RequestScope,
-  { link, contentType = 'application/json', ended }: StreamedResponseOptions,
+  { link, tag, contentType = 'application/json', ended }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
@@ -44,7 +46,11 @@ export function streamedResponse(
     ended,
   })
   return new Response(body, {
-    headers: { 'Content-Type': contentType, ...(link !== undefined && { Link: link }) },
+    headers: {
+      'Content-Type': contentType,
+      ...(link !== undefined && { Link: link }),
+      ...(tag !== undefined && { ETag: tag }),
+    },
   })
 }
 

@@ -22,5 +22,5 @@ export const catalogStorage: Storage = {
 
 function tableOf<Row extends Values>({ table, columns }: StoredResource<Row>): Table {
   const types = Object.entries<ColumnType>(columns).map(([name, type]) => [name, TABLE_TYPE[type]] as const)
-  return { name: table, key: 'id', columns: { id: 'integer', ...Object.fromEntries(types) } }
+  return { name: table, key: 'id', columns: { id: 'integer', ...Object.fromEntries(types), revision: 'integer' } }
 }

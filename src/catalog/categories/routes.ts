@@ -1,12 +1,13 @@
 import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
+import { expectedRevisions } from '../entity-tag.ts'
 import { PageQuery } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
-import type { Absent, ResourceStore } from '../storage/store.ts'
+import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import { Category, CategoryCreate } from './schema.ts'
 import type { CategoryRow } from './stored.ts'
@@ -73,7 +74,8 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       response: Category,
       absent: ['Category'],
     },
-    async ({ path, body }, scope) => respond(scope, path.category_id, categories.update(path.category_id, body)),
+    async ({ path, body }, scope) =>
+      respond(scope, path.category_id, categories.update(path.category_id, body, expectedRevisions(scope.request))),
   )
 
   operation(
@@ -88,11 +90,12 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       response: Category,
       absent: ['Category'],
     },
-    async ({ path }, scope) => respond(scope, path.category_id, categories.delete(path.category_id)),
+    async ({ path }, scope) =>
+      respond(scope, path.category_id, categories.delete(path.category_id, expectedRevisions(scope.request))),
   )
 }
 
 /** The list of a category's products has no `skip`, so the link to the rest continues after the last id shown. */
-function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | null>) {
+function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | Changed | null>) {
   return resourceResponse(scope, 'Category', found, lastId => `/products/${id}/products?after_id=${lastId}`)
 }

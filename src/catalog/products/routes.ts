@@ -1,13 +1,14 @@
 import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
+import { expectedRevisions } from '../entity-tag.ts'
 import { CursorQuery, PageQuery, WHOLE_LIST } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
-import type { Absent, ResourceStore } from '../storage/store.ts'
+import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import { Product, ProductCreate } from './schema.ts'
 import type { ProductRow } from './stored.ts'
@@ -109,7 +110,8 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: Product,
       absent: ['Product'],
     },
-    async ({ path, body }, scope) => respond(scope, path.product_id, products.update(path.product_id, body)),
+    async ({ path, body }, scope) =>
+      respond(scope, path.product_id, products.update(path.product_id, body, expectedRevisions(scope.request))),
   )
 
   operation(
@@ -124,10 +126,11 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: Product,
       absent: ['Product'],
     },
-    async ({ path }, scope) => respond(scope, path.product_id, products.delete(path.product_id)),
+    async ({ path }, scope) =>
+      respond(scope, path.product_id, products.delete(path.product_id, expectedRevisions(scope.request))),
   )
 }
 
-function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | null>) {
+function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | Changed | null>) {
   return resourceResponse(scope, 'Product', found, () => `/reviews/products/${id}?skip=${NESTED_MAX}`)
 }

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { expectedRevisions } from '../entity-tag.ts'
 import { PageQuery } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
@@ -123,7 +124,8 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       response: Review,
       absent: ['Review', 'Product', 'User'],
     },
-    async ({ path, body }, scope) => resourceResponse(scope, 'Review', reviews.update(path.review_id, body)),
+    async ({ path, body }, scope) =>
+      resourceResponse(scope, 'Review', reviews.update(path.review_id, body, expectedRevisions(scope.request))),
   )
 
   operation(
@@ -138,6 +140,7 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       response: Review,
       absent: ['Review'],
     },
-    async ({ path }, scope) => resourceResponse(scope, 'Review', reviews.delete(path.review_id)),
+    async ({ path }, scope) =>
+      resourceResponse(scope, 'Review', reviews.delete(path.review_id, expectedRevisions(scope.request))),
   )
 }

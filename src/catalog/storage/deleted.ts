@@ -1,6 +1,7 @@
 import { BusyError } from '../../busy-error.ts'
 import { ByteBudget } from '../../byte-budget.ts'
 import type { Representation } from '../representation.ts'
+import type { Changed } from './store.ts'
 
 /** Limit on deleted heavy resources held for their clients. Beyond it, no further one is deleted. */
 const HELD_MAX_BYTES = 67_108_864
@@ -16,8 +17,8 @@ const deleted = new ByteBudget(HELD_MAX_BYTES)
  * `BusyError`, and deletes nothing, while too much is held already.
  */
 export async function deleteHeavy(
-  transaction: (hold: (found: Representation) => Promise<Representation>) => Promise<Representation | null>,
-): Promise<Representation | null> {
+  transaction: (hold: (found: Representation) => Promise<Representation>) => Promise<Representation | Changed | null>,
+): Promise<Representation | Changed | null> {
   if (deleted.isSpent) throw new BusyError('Too many large resources are being deleted')
   const held = new HeldTexts()
   try {
@@ -30,7 +31,7 @@ export async function deleteHeavy(
       }
       return { ...beginning, rest: () => held.taken(), release: () => held.release() }
     })
-    if (found) held.releaseLater()
+    if (found && found !== 'changed') held.releaseLater()
     else held.release()
     return found
   } catch (error) {

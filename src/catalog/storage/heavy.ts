@@ -26,7 +26,7 @@ interface HeavyResource {
 export function heavyRepresentation(
   { emptyJson, ids, items, cutAfterId }: HeavyResource,
   read: ReadItems,
-): Representation {
+): Omit<Representation, 'revision'> {
   const untilId = ids.at(-1) ?? 0
   const rest = async function* () {
     let lastId = items.at(-1)?.id ?? 0

@@ -3,11 +3,12 @@ import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { logged } from './postgres-log.ts'
 import { columnSql } from './postgres-rows.ts'
 import type { ColumnType, StoredResource, Values } from './resource.ts'
+import { FIRST_REVISION } from './revision.ts'
 import { type FlatRow, nestedObjects } from './shape.ts'
 import type { Absent } from './store.ts'
 
 /** The outcome for a row, with the columns of its nested objects as in a `FlatRow`. */
-type Written = Omit<FlatRow, 'id'> & {
+type Written = Omit<FlatRow, 'id' | 'revision'> & {
   readonly id: number | null
   /** The first column that references a missing row. */
   readonly absent_reference: string | null
@@ -63,7 +64,7 @@ export function creating<Row extends Values>(
     if (absent) return { absent: absent.resource }
     const { id } = written
     if (id === null) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
-    return { ...written, ...row, id }
+    return { ...written, ...row, id, revision: FIRST_REVISION }
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Query } from '../../database/postgres/pool.ts'
-import type { Representation } from '../representation.ts'
 import { heavyRepresentation, PIECE_WEIGHT_MAX } from './heavy.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { ColumnType, NestedArray, StoredResource, Value, Values } from './resource.ts'
@@ -138,7 +137,7 @@ export class PostgresRows<Row extends Values> {
     const shown = items.slice(0, NESTED_MAX)
     const cutAfterId = items.length > NESTED_MAX ? (shown.at(-1)?.id ?? null) : null
     const nestedIds = this.#nestedIds.map(name => Number(row[name]))
-    return { id: row.id, json: JSON.stringify(this.#shape(row, shown)), cutAfterId, nestedIds }
+    return { id: row.id, revision: row.revision, json: JSON.stringify(this.#shape(row, shown)), cutAfterId, nestedIds }
   }
 
   /** The resource in weighed rows that were read for it alone. `ask` reads the rest of a heavy one. */
@@ -149,7 +148,7 @@ export class PostgresRows<Row extends Values> {
     return { ...this.found(partial), ...(await this.#heavy(ask, partial, array)) }
   }
 
-  async #heavy(ask: Query, { row, items }: Group, array: NestedArray): Promise<Representation> {
+  async #heavy(ask: Query, { row, items }: Group, array: NestedArray) {
     const { table, key } = array
     const long =
       longColumns(array.columns)
@@ -184,7 +183,7 @@ function listItemOf(item: Item) {
 
 function flatRow(row: RawRow): FlatRow {
   const values = Object.entries(row).map(([name, value]) => [name, columnValue(value)] as const)
-  return { ...Object.fromEntries(values), id: row.id ?? 0 }
+  return { ...Object.fromEntries(values), id: row.id ?? 0, revision: Number(row.revision) }
 }
 
 function columnValue(value: Value | boolean | undefined): Value {

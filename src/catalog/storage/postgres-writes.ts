@@ -14,8 +14,9 @@ import {
 } from './postgres-rows.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
+import { type ExpectedRevisions, isExpected, REVISION_BITS } from './revision.ts'
 import { joins, longColumns } from './shape.ts'
-import type { ResourceTable } from './store.ts'
+import type { Changed, ResourceTable } from './store.ts'
 
 /** It also has columns that say whether the rows exist that an update references. */
 type ChangedRow = RawRow & { readonly is_light: boolean }
@@ -37,14 +38,17 @@ export function postgresWrites<Row extends Values>(
     log => updating(resource, updated, referred, log),
   )
   const ask: Query = (sql, ...values) => database.read(sql, ...values)
-  const heavy = weighedRows(resource, `SELECT * FROM ${resource.table} WHERE id = $1::bigint`)
+  const one = `SELECT * FROM ${resource.table} WHERE id = $1::bigint`
+  const heavy = weighedRows(resource, one)
 
   return {
-    update: async (id, row) => {
-      const changed = await database.write<ChangedRow>(update(), id, ...updated.map(column => row[column] ?? null))
+    update: async (id, row, expected) => {
+      const values = updated.map(column => row[column] ?? null)
+      const changed = await database.write<ChangedRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
       if (absent) return { absent: absent.resource }
       const group = groupOf(changed, rows)
+      if (!group && expected) return (await ask(one, id)).length > 0 ? 'changed' : null
       if (!group || group.isLight) return group && rows.found(group)
       // If it has been deleted since, the update has still taken place.
       const found = (await rows.one(ask, await ask<WeighedRow>(heavy, id))) ?? rows.found(group)
@@ -70,24 +74,27 @@ function deleting<Row extends Values>(
     changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint${isLight} RETURNING *`, log),
   )
   const one = `SELECT * FROM ${table} WHERE id = $1::bigint`
-  const lockOne = `SELECT id FROM ${table} WHERE id = $1::bigint FOR UPDATE`
+  const lockOne = `SELECT revision::float8 AS revision FROM ${table} WHERE id = $1::bigint FOR UPDATE`
   const lockItems =
     array &&
     `SELECT id FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1} FOR UPDATE`
 
-  /** Resolves to false if it does not exist. */
-  const lock = async (ask: Query, id: number) => {
-    if ((await ask(lockOne, id)).length === 0) return false
+  /** Resolves to `null` if it does not exist. */
+  const lock = async (ask: Query, id: number, expected: ExpectedRevisions): Promise<'locked' | Changed | null> => {
+    const [locked] = await ask<{ revision: number }>(lockOne, id)
+    if (!locked) return null
+    if (!isExpected(expected, locked.revision)) return 'changed'
     if (lockItems) await ask(lockItems, id)
-    return true
+    return 'locked'
   }
 
-  const deleteLarge = (id: number) =>
+  const deleteLarge = (id: number, expected: ExpectedRevisions) =>
     deleteHeavy(hold =>
       database.bulk(async ask => {
         await ask(`SET LOCAL statement_timeout = ${STATEMENT_MS}`)
         await ask(`SET LOCAL lock_timeout = ${LOCK_MS}`)
-        if (!(await lock(ask, id))) return null
+        const locked = await lock(ask, id, expected)
+        if (locked !== 'locked') return locked
         const found = await rows.one(ask, await ask<WeighedRow>(weighedRows(resource, one), id))
         const held = found && (await hold(found))
         await ask(`DELETE FROM ${table} WHERE id = $1::bigint`, id)
@@ -95,18 +102,19 @@ function deleting<Row extends Values>(
       }),
     )
 
-  return async id => {
-    const deleted = await database.transaction(async ask =>
-      (await lock(ask, id)) ? ask<ChangedRow>(deleteLight(), id) : null,
-    )
-    if (deleted === null) return null
+  return async (id, expected) => {
+    const deleted = await database.transaction(async ask => {
+      const locked = await lock(ask, id, expected)
+      return locked === 'locked' ? ask<ChangedRow>(deleteLight(), id) : locked
+    })
+    if (deleted === null || deleted === 'changed') return deleted
     const group = groupOf(deleted, rows)
-    return group ? rows.found(group) : deleteLarge(id)
+    return group ? rows.found(group) : deleteLarge(id, expected)
   }
 }
 
 /**
- * SQL that updates the resource $1. Its row is locked first, because another write may change its references before this one
+ * SQL that updates the resource $1 if its revision is among those of the last parameter. Its row is locked first, because another write may change its references before this one
  * has the lock, and the log needs those from right before. Returns one row if a new reference does not exist, none if the resource does not exist. */
 function updating<Row extends Values>(
   resource: StoredResource<Row>,
@@ -117,8 +125,12 @@ function updating<Row extends Values>(
   const { table, columns } = resource
   const parameterOf = (column: string) => typed(`$${updated.indexOf(column) + 2}`, columns[column] ?? 'text')
   const assignments = updated.map(column => `${column} = coalesce(${parameterOf(column)}, owner.${column})`)
-  const change = `UPDATE ${table} AS owner SET ${assignments.join(', ')}`
-  if (referred.length === 0) return changing(resource, `${change} WHERE id = $1::bigint RETURNING owner.*`, log)
+  const change = `UPDATE ${table} AS owner SET ${assignments.join(', ')}, revision = floor(random() * ${2 ** REVISION_BITS})`
+  const expected = `$${updated.length + 2}::text::bigint[]`
+  const isExpected = `(${expected} IS NULL OR revision = ANY (${expected}))`
+  if (referred.length === 0) {
+    return changing(resource, `${change} WHERE id = $1::bigint AND ${isExpected} RETURNING owner.*`, log)
+  }
   const there = referred.map(({ column, table: owners }, place) => {
     const id = parameterOf(column)
     return `(${id} IS NULL OR EXISTS (SELECT 1 FROM ${owners} WHERE id = ${id})) AS there_${place}`
@@ -126,7 +138,8 @@ function updating<Row extends Values>(
   const areThere = referred.map((_, place) => ` AND there_${place}`).join('')
   return `
     WITH referred AS MATERIALIZED (SELECT ${there.join(', ')}), before AS MATERIALIZED (
-      SELECT locked.* FROM ${table} AS locked CROSS JOIN referred WHERE id = $1::bigint${areThere} FOR NO KEY UPDATE OF locked
+      SELECT locked.* FROM ${table} AS locked CROSS JOIN referred WHERE id = $1::bigint${areThere} AND ${isExpected}
+      FOR NO KEY UPDATE OF locked
     ), changed AS (
       ${change} FROM before WHERE owner.id = before.id RETURNING owner.*
     )${log}

@@ -1,7 +1,7 @@
 import type { ColumnType, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
 
 /** A row as an engine reads it, with a response's members. Those of nested objects have names like `user.name`. */
-export type FlatRow = { readonly id: number } & Readonly<Record<string, Value>>
+export type FlatRow = { readonly id: number; readonly revision: number } & Readonly<Record<string, Value>>
 
 /** An item of a nested array, or a nested object. */
 export interface Item {
@@ -21,7 +21,8 @@ export function selectedColumns<Row extends Values>({ members, columns }: Stored
       ([column, type]) => `${sql(`"${member.name}"`, column, type)} AS "${member.name}.${column}"`,
     )
   })
-  return [`${sql('owner', 'id', 'integer')} AS id`, ...selected].join(', ')
+  const known = ['id', 'revision'].map(column => `${sql('owner', column, 'integer')} AS ${column}`)
+  return [...known, ...selected].join(', ')
 }
 
 /** SQL for the columns of an item, from its table as `item`. */

@@ -27,6 +27,9 @@ interface Weighed extends Found {
   readonly weight: number
 }
 
+/** A resource's representation without what its row tells by itself. */
+type Shown = Omit<Representation, 'revision'>
+
 /** Reads one kind of resource. Call its functions within a snapshot, or within the transaction of a write. */
 interface SqliteReader {
   find(id: number): Weighed | null
@@ -43,11 +46,11 @@ export function sqliteReader<Row extends Values>(source: RowSource, resource: St
     WHERE owner.id = ?`)
   const nested = nestedObjects(resource).map(({ referredBy }) => referredBy)
   const shape = shapeOf(resource)
-  const alone = (row: FlatRow): Representation => ({ json: JSON.stringify(shape(row, [])), cutAfterId: null })
+  const alone = (row: FlatRow): Shown => ({ json: JSON.stringify(shape(row, [])), cutAfterId: null })
   const whole = resource.array ? withArray(source, resource, resource.array) : alone
-  const found = (row: FlatRow, representation: Representation): Weighed => {
+  const found = (row: FlatRow, shown: Shown): Weighed => {
     const nestedIds = nested.map(name => Number(row[name]))
-    return { ...representation, id: row.id, nestedIds, weight: representation.json.length }
+    return { ...shown, id: row.id, revision: row.revision, nestedIds, weight: shown.json.length }
   }
   return {
     find: id => {
@@ -68,7 +71,7 @@ function withArray<Row extends Values>(
   source: RowSource,
   resource: StoredResource<Row>,
   { table, key, index, columns, ...array }: NestedArray,
-): (row: FlatRow) => Representation {
+): (row: FlatRow) => Shown {
   const ofOwner = `FROM ${table} AS item INDEXED BY ${index} WHERE ${key} = ? AND id > ? ORDER BY id LIMIT ?`
   const selectItems: Prepared<[ownerId: number, afterId: number, limit: number], Item> = source.prepare(
     `SELECT ${selectedItemColumns({ table, key, index, columns, ...array }, column)} ${ofOwner}`,

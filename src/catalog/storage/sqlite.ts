@@ -4,6 +4,7 @@ import { changesOf, referencesOf } from './changes.ts'
 import { deleteHeavy } from './deleted.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { Reference, StoredResource, Value, Values } from './resource.ts'
+import { type ExpectedRevisions, FIRST_REVISION, isExpected, newRevision } from './revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from './shape.ts'
 import { SqlitePositions } from './sqlite-positions.ts'
 import { column, sqliteReader } from './sqlite-reader.ts'
@@ -34,7 +35,7 @@ export function sqliteTable<Row extends Values>(
   )
   const changed = columns.filter(column => !resource.keptOnUpdate.includes(column))
   const change = database.prepare<Parameter[]>(
-    `UPDATE ${table} SET ${changed.map(column => `${column} = coalesce(?, ${column})`).join(', ')} WHERE id = ?`,
+    `UPDATE ${table} SET ${changed.map(column => `${column} = coalesce(?, ${column})`).join(', ')}, revision = ? WHERE id = ?`,
   )
   const remove = database.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`)
 
@@ -102,31 +103,39 @@ export function sqliteTable<Row extends Values>(
         if ('absent' in owners) return owners
         const id = Number(insert.run(...columns.map(column => row[column] ?? null)).lastInsertRowid)
         changes.push(...changesOf(resource, id, null, referencesOf(resource, row)))
-        return representNew({ ...owners.shown, ...row, id })
+        return representNew({ ...owners.shown, ...row, id, revision: FIRST_REVISION })
       }),
-    update: (id, row) =>
+    update: (id, row, expected) =>
       database.write(changes => {
         const before = selectBefore.get(id)
         if (!before) return null
         const owners = shownParents(row)
         if ('absent' in owners) return owners
-        change.run(...changed.map(column => row[column] ?? null), id)
-        const after: Record<string, Value> & { id: number } = { ...before, ...owners.shown, id }
+        if (!isExpected(expected, before.revision)) return 'changed'
+        const revision = newRevision()
+        change.run(...changed.map(column => row[column] ?? null), revision, id)
+        const after: Record<string, Value> & { id: number; revision: number } = {
+          ...before,
+          ...owners.shown,
+          id,
+          revision,
+        }
         for (const column of changed) after[column] = row[column] ?? after[column] ?? null
         changes.push(...changesOf(resource, id, referencesOf(resource, before), referencesOf(resource, after)))
         return represent(after)
       }),
-    delete: async id => {
+    delete: async (id, expected) => {
       const deleted = await database.write(changes => {
         const before = selectBefore.get(id)
         if (!before) return null
+        if (!isExpected(expected, before.revision)) return 'changed'
         const found = represent(before)
         if (isLarge(found)) return 'too large'
         changes.push(...changesOf(resource, id, referencesOf(resource, before), null))
         remove.run(id)
         return found
       })
-      return deleted === 'too large' ? deleteLarge(database, resource, id) : deleted
+      return deleted === 'too large' ? deleteLarge(database, resource, id, expected) : deleted
     },
   }
 }
@@ -151,7 +160,12 @@ function isLarge({ rest, cutAfterId }: Found): boolean {
 }
 
 /** Deletes a resource with many or heavy items, a few at a time, in a transaction of its own. */
-function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>, id: number) {
+function deleteLarge<Row extends Values>(
+  database: SqliteDatabase,
+  resource: StoredResource<Row>,
+  id: number,
+  expected: ExpectedRevisions,
+) {
   const { table, array } = resource
   if (!array) throw new Error(`${table} have no array that could be large`)
   const { table: rows, index, key, onDelete } = array
@@ -161,6 +175,7 @@ function deleteLarge<Row extends Values>(database: SqliteDatabase, resource: Sto
     database.bulk('writing', async transaction => {
       const source = { prepare: transaction.prepare, snapshot: <Result>(read: () => Result) => read() }
       const found = sqliteReader(source, resource).find(id)
+      if (found && !isExpected(expected, found.revision)) return 'changed'
       const held = found && (await hold(found))
       const detach = transaction.prepare<[id: number]>(detachment)
       while (detach.run(id).changes > 0) await new Promise<void>(resolve => setImmediate(resolve))

@@ -2,11 +2,15 @@ import type { Awaitable } from '../../awaitable.ts'
 import type { Kept, Representation } from '../representation.ts'
 import type { Listing } from './listing.ts'
 import type { ResourceName, Values } from './resource.ts'
+import type { ExpectedRevisions } from './revision.ts'
 
 /** A row would reference a resource that does not exist. If there are two, this names the first. */
 export interface Absent {
   readonly absent: ResourceName
 }
+
+/** A row has another revision than the client expects, so nothing was written. */
+export type Changed = 'changed'
 
 /** Selects the rows of a list: all, or those that reference these ids. */
 export type Scope<Row extends Values> = { readonly [Column in keyof Row]?: number }
@@ -20,9 +24,9 @@ export interface ResourceStore<Row extends Values> {
   exists(id: number): Promise<boolean>
   list(scope?: Scope<Row>): Listing
   create(row: Row): Promise<Representation | Absent>
-  update(id: number, row: Update<Row>): Promise<Representation | Absent | null>
+  update(id: number, row: Update<Row>, expected: ExpectedRevisions): Promise<Representation | Absent | Changed | null>
   /** Resolves to the deleted resource. */
-  delete(id: number): Promise<Representation | null>
+  delete(id: number, expected: ExpectedRevisions): Promise<Representation | Changed | null>
 }
 
 /** A resource that was read. */

@@ -1,13 +1,14 @@
 import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
+import { expectedRevisions } from '../entity-tag.ts'
 import { PageQuery } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
-import type { Absent, ResourceStore } from '../storage/store.ts'
+import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import type { PasswordHasher } from './password.ts'
 import { PASSWORD_MASK, User, UserCreate, UserUpdate } from './schema.ts'
@@ -80,13 +81,14 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       absent: ['User'],
     },
     async ({ path, body: { password, ...user } }, scope) => {
+      const expected = expectedRevisions(scope.request)
       if (password === PASSWORD_MASK) {
-        return respond(scope, path.user_id, users.update(path.user_id, user))
+        return respond(scope, path.user_id, users.update(path.user_id, user, expected))
       }
       // Hashing takes far longer than this check.
       if (!(await users.exists(path.user_id))) return resourceResponse(scope, 'User', null)
       const password_hash = await hashPassword(password, scope.request.signal)
-      return respond(scope, path.user_id, users.update(path.user_id, { ...user, password_hash }))
+      return respond(scope, path.user_id, users.update(path.user_id, { ...user, password_hash }, expected))
     },
   )
 
@@ -102,10 +104,11 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       response: User,
       absent: ['User'],
     },
-    async ({ path }, scope) => respond(scope, path.user_id, users.delete(path.user_id)),
+    async ({ path }, scope) =>
+      respond(scope, path.user_id, users.delete(path.user_id, expectedRevisions(scope.request))),
   )
 }
 
-function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | null>) {
+function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | Changed | null>) {
   return resourceResponse(scope, 'User', found, () => `/reviews/users/${id}?skip=${NESTED_MAX}`)
 }

@@ -38,6 +38,11 @@ export class CachePartition<Key, Value extends Sized> {
     this.#older = new Map()
     this.#recent = new Map()
   }
+
+  /** Values that were read again count twice, until the next generation. */
+  get entries(): number {
+    return this.#recent.size + this.#older.size
+  }
 }
 
 /**
@@ -47,11 +52,21 @@ export class CachePartition<Key, Value extends Sized> {
  */
 export class BoundedCache {
   readonly #generationBytes: number
-  readonly #partitions: { turn(): void; clear(): void }[] = []
+  readonly #partitions: { turn(): void; clear(): void; readonly entries: number }[] = []
   #recentBytes = 0
+  #olderBytes = 0
 
   constructor(maxBytes: number) {
     this.#generationBytes = maxBytes / 2
+  }
+
+  /** What it holds, by approximation: values that were read again count twice, until the next generation. */
+  get figures(): { readonly bytes: number; readonly maxBytes: number; readonly entries: number } {
+    return {
+      bytes: this.#recentBytes + this.#olderBytes,
+      maxBytes: 2 * this.#generationBytes,
+      entries: this.#partitions.reduce((sum, { entries }) => sum + entries, 0),
+    }
   }
 
   partition<Key, Value extends Sized>(): CachePartition<Key, Value> {
@@ -62,12 +77,14 @@ export class BoundedCache {
 
   clear(): void {
     this.#recentBytes = 0
+    this.#olderBytes = 0
     for (const partition of this.#partitions) partition.clear()
   }
 
   #count(bytes: number): void {
     this.#recentBytes += bytes
     if (this.#recentBytes < this.#generationBytes) return
+    this.#olderBytes = this.#recentBytes
     this.#recentBytes = 0
     for (const partition of this.#partitions) partition.turn()
   }

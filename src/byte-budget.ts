@@ -1,3 +1,11 @@
+/** What a budget is used for now. */
+export interface BudgetFigures {
+  readonly heldBytes: number
+  readonly maxBytes: number
+  /** Tasks that wait for their turn. */
+  readonly waiting: number
+}
+
 /** A limit on memory that several tasks share. A task that needs more than is free waits its turn. */
 export class ByteBudget {
   readonly #max: number
@@ -6,6 +14,10 @@ export class ByteBudget {
 
   constructor(maxBytes: number) {
     this.#max = maxBytes
+  }
+
+  get figures(): BudgetFigures {
+    return { heldBytes: this.#held, maxBytes: this.#max, waiting: this.#waiting.length }
   }
 
   /** Whether the next `take` would have to wait. */

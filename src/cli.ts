@@ -1,4 +1,3 @@
-import { version } from '../package.json'
 import { accessStorage, keyCommand } from './access/command.ts'
 import { breeds } from './breeds/part.ts'
 import { catalog } from './catalog/part.ts'
@@ -11,6 +10,7 @@ import { OperatorError, SettingError } from './operator-error.ts'
 import { stopWithParent } from './parent.ts'
 import type { Part } from './part.ts'
 import { talk } from './talk/part.ts'
+import { version } from './version.ts'
 
 const PARTS: readonly Part[] = [catalog, breeds, chat, talk]
 

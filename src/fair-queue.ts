@@ -25,6 +25,11 @@ export class FairQueue {
     return this.#waiting.length
   }
 
+  /** How many hold a place. */
+  get held(): number {
+    return this.#held.total
+  }
+
   /**
    * Resolves once it has a place for this owner; disposing of the place frees it. Rejects with the signal's reason if the
    * signal is aborted first.

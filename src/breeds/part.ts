@@ -1,3 +1,4 @@
+import { adminSettings } from '../admin/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, streamSettings } from '../server/settings.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
@@ -8,7 +9,7 @@ export const breeds: Part = {
       name: 'breeds',
       operands: '',
       summary: 'Serve the page that lists dog breeds, one at a time.',
-      settings: [host, breedsPort, breedsUrl, ...streamSettings, ...serverSettings],
+      settings: [host, breedsPort, breedsUrl, ...streamSettings, ...serverSettings, ...adminSettings],
       run: async line => (await import('./serve.ts')).serveBreeds(line),
     },
   ],

@@ -1,7 +1,10 @@
+import { openAdmin } from '../admin/open.ts'
+import { readAdminSettings } from '../admin/settings.ts'
 import type { CommandLine } from '../config.ts'
 import { startLog } from '../log.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { logLevel, readServerSettings } from '../server/settings.ts'
+import { ALONE } from '../server/worker.ts'
 import { createBreeds, OWN_LIST_PATH } from './app.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
 
@@ -11,13 +14,17 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
     level: line.value(logLevel),
     listUrl: line.value(breedsUrl),
     server: readServerSettings(line, breedsPort),
+    admin: readAdminSettings(line),
   }
   startLog(settings.level)
   const stopped = stopSignal()
   const app = createBreeds({ listUrl: settings.listUrl })
   // The app asks itself for its list, as one client for all who listen.
   const served = { fetch: app.fetch, routes: app.routes, unlimitedRoutes: [OWN_LIST_PATH] }
-  await using server = listen({ app: served, ...settings.server })
+  using admin = await openAdmin(settings.admin)
+  await using server = listen({ app: served, ...settings.server, observers: admin.observers })
+  await using shown = admin.show({ server, serving: ALONE })
   process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)
+  shown.announce()
   await stopped
 }

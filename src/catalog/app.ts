@@ -11,17 +11,18 @@ import { addProducts } from './products/routes.ts'
 import type { Repositories } from './repositories.ts'
 import { addReviews } from './reviews/routes.ts'
 import { addSlashRedirects } from './slash-redirects.ts'
-import { passwordHasher } from './users/password.ts'
+import type { PasswordHasher } from './users/password.ts'
 import { addUsers } from './users/routes.ts'
 
 export interface CatalogOptions {
   readonly repositories: Repositories
+  readonly hashPassword: PasswordHasher
   /** Web origins whose pages may call the service; if empty, none may. */
   readonly corsOrigins: readonly string[]
 }
 
 /** The store catalog service. It opens no port. */
-export function createCatalog({ repositories, corsOrigins }: CatalogOptions): ServedApp {
+export function createCatalog({ repositories, hashPassword, corsOrigins }: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
   const catalog: Catalog = { app, operations: new Map(), contracts: [] }
   const hasCors = corsOrigins.length > 0
@@ -32,7 +33,6 @@ export function createCatalog({ repositories, corsOrigins }: CatalogOptions): Se
   addCategories(catalog, repositories.categories)
   addProducts(catalog, repositories.products)
   addReviews(catalog, repositories.reviews)
-  const hashPassword = passwordHasher()
   addUsers(catalog, repositories.users, hashPassword)
   addBulkCreation(catalog, repositories.loader, hashPassword)
   addInterfaceDescriptions(catalog)

@@ -9,7 +9,7 @@ const LARGE_BODY_BYTES = 65_536
 /** Limit on the large bodies of all requests in progress, which may be queued for a commit, a statement or a hash. */
 const LARGE_BODIES_MAX_BYTES = 67_108_864
 
-const bodies = new ByteBudget(LARGE_BODIES_MAX_BYTES)
+export const largeBodies = new ByteBudget(LARGE_BODIES_MAX_BYTES)
 
 /** Answers a request whose body has been read. Rejects with a `BusyError` if it is large and the limit is reached. */
 export function withinBodies(request: Request, answer: () => Awaitable<Response>): Awaitable<Response> {
@@ -18,11 +18,11 @@ export function withinBodies(request: Request, answer: () => Awaitable<Response>
 }
 
 async function holding(bytes: number, answer: () => Awaitable<Response>): Promise<Response> {
-  if (bodies.isSpent) throw new BusyError('Too many large requests are under way')
-  bodies.hold(bytes)
+  if (largeBodies.isSpent) throw new BusyError('Too many large requests are under way')
+  largeBodies.hold(bytes)
   try {
     return await answer()
   } finally {
-    bodies.release(bytes)
+    largeBodies.release(bytes)
   }
 }

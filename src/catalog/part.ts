@@ -1,3 +1,5 @@
+import { showWorkers } from '../admin/open.ts'
+import { adminSettings } from '../admin/settings.ts'
 import type { Command } from '../command.ts'
 import { database, databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
@@ -11,8 +13,21 @@ const serve: Command = {
   name: 'serve',
   operands: '',
   summary: 'Serve the store catalog over HTTP.',
-  settings: [host, servePort, workers, ...databaseSettings, corsOrigins, cacheBytes, ...serverSettings],
-  run: line => serveInWorkers(line, servePort, async (...serving) => (await import('./serve.ts')).serve(...serving)),
+  settings: [
+    host,
+    servePort,
+    workers,
+    ...databaseSettings,
+    corsOrigins,
+    cacheBytes,
+    ...serverSettings,
+    ...adminSettings,
+  ],
+  run: line =>
+    serveInWorkers(line, servePort, {
+      serve: async (...serving) => (await import('./serve.ts')).serve(...serving),
+      showMetrics: showWorkers,
+    }),
 }
 
 const seed: Command = {

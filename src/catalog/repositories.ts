@@ -1,5 +1,5 @@
 import type { StoreDatabase } from '../database/open.ts'
-import { type CacheFigures, RepresentationCache } from './cache/cached.ts'
+import { type CacheContents, type CacheFigures, RepresentationCache } from './cache/cached.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import type { Loader } from './loading/loader.ts'
 import { loaderOf } from './loading/open.ts'
@@ -26,7 +26,7 @@ export interface Repositories {
   /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
   readonly probe: () => Promise<void>
   /** `null` without a cache. */
-  readonly cacheFigures: () => CacheFigures | null
+  readonly cacheFigures: () => (CacheFigures & CacheContents) | null
 }
 
 /** `cacheBytes` limits the cache; 0 switches it off. */

@@ -1,4 +1,7 @@
+import { openAdmin } from '../admin/open.ts'
+import { readAdminSettings } from '../admin/settings.ts'
 import type { CommandLine } from '../config.ts'
+import { databaseFamilies } from '../database/metrics.ts'
 import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
 import { startLog } from '../log.ts'
 import { listen, stopSignal } from '../server/listen.ts'
@@ -6,11 +9,14 @@ import { logLevel, readServerSettings } from '../server/settings.ts'
 import type { ServingProcess } from '../server/worker.ts'
 import { createCatalog } from './app.ts'
 import { logCache } from './cache/log.ts'
+import { catalogFamilies } from './metrics.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { repositoriesOf } from './repositories.ts'
 import { cacheBytes, corsOrigins, servePort } from './settings.ts'
+import { PasswordHashing } from './users/password.ts'
 
-export async function serve(line: CommandLine, { worker, share, listening, ready }: ServingProcess): Promise<void> {
+export async function serve(line: CommandLine, serving: ServingProcess): Promise<void> {
+  const { worker, share, listening, ready } = serving
   // Read every setting first: a wrong one stops the program before it has touched anything.
   const ofDatabase = readDatabaseSettings(line)
   const ofServer = readServerSettings(line, servePort)
@@ -20,15 +26,25 @@ export async function serve(line: CommandLine, { worker, share, listening, ready
     corsOrigins: line.value(corsOrigins),
     cacheBytes: share(line.value(cacheBytes)),
     server: { ...ofServer, connectionsMax: share(ofServer.connectionsMax), sharesPort: worker !== null },
+    admin: readAdminSettings(line),
   }
   startLog(settings.level, worker)
   const stopped = stopSignal()
   await using database = await openDatabase(settings.database, [catalogMigrations], START_WAIT_MS)
   const repositories = repositoriesOf(database, settings.cacheBytes)
-  const catalog = createCatalog({ repositories, corsOrigins: settings.corsOrigins })
+  const hashing = new PasswordHashing()
+  const catalog = createCatalog({ repositories, hashPassword: hashing.hash, corsOrigins: settings.corsOrigins })
   using _ = logCache(repositories.cacheFigures)
-  await using server = listen({ app: catalog, ...settings.server })
+  using admin = await openAdmin(settings.admin)
+  await using server = listen({ app: catalog, ...settings.server, observers: admin.observers })
+  await using shown = admin.show({
+    server,
+    serving,
+    probe: repositories.probe,
+    families: () => [...databaseFamilies(database), ...catalogFamilies(repositories.cacheFigures(), hashing.figures)],
+  })
   listening(server.port, `stockroom serves the store catalog at ${server.address}, its documentation at /docs`)
+  shown.announce()
   await Promise.race([database.ready, stopped])
   // If the database has become unavailable again, requests report it.
   const isEmpty = await repositories.isEmpty().catch(() => false)

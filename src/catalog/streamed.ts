@@ -13,7 +13,7 @@ const PIECES_MAX_BYTES = 134_217_728
 /** The size that counts for a piece before it has been read: the text of a chunk and one more item. */
 const PIECE_BYTES = 2 * CHUNK_WEIGHT_MAX
 
-const pieces = new ByteBudget(PIECES_MAX_BYTES)
+export const streamedPieces = new ByteBudget(PIECES_MAX_BYTES)
 
 /** Resolves in the event-loop turn in which the last piece may be read. */
 let lastTurn = Promise.resolve()
@@ -39,7 +39,7 @@ export function streamedResponse(
   { link, tag, contentType = 'application/json', ended }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  if (isRead && pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
+  if (isRead && streamedPieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
   server.timeout(request, READER_IDLE_SECONDS)
   const body = jsonStream(texts[Symbol.asyncIterator](), {
     failed: error => logFailure(error, requestId),
@@ -71,14 +71,14 @@ function jsonStream(texts: AsyncIterator<string>, { failed, ended }: StreamEnds)
   let isFirst = true
   let hasLeft = false
   const release = () => {
-    pieces.release(held)
+    streamedPieces.release(held)
     held = 0
   }
   /** The first piece has already been read, so it only counts. */
   const next = async () => {
     release()
-    if (isFirst) pieces.hold(PIECE_BYTES)
-    else await pieces.take(PIECE_BYTES)
+    if (isFirst) streamedPieces.hold(PIECE_BYTES)
+    else await streamedPieces.take(PIECE_BYTES)
     held = PIECE_BYTES
     if (!isFirst) await ownTurn()
     isFirst = false
@@ -87,7 +87,7 @@ function jsonStream(texts: AsyncIterator<string>, { failed, ended }: StreamEnds)
     if (done) return null
     const bytes = encoder.encode(value)
     release()
-    pieces.hold(bytes.length)
+    streamedPieces.hold(bytes.length)
     held = bytes.length
     return bytes
   }

@@ -1,3 +1,4 @@
+import { adminSettings } from '../admin/settings.ts'
 import { databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
@@ -19,6 +20,7 @@ export const chat: Part = {
         ...boundSettings,
         ...streamSettings,
         ...serverSettings,
+        ...adminSettings,
       ],
       note: CREDENTIALS_NOTE,
       run: async line => (await import('./serve.ts')).serveChat(line),

@@ -1,15 +1,21 @@
+import { openAdmin } from '../admin/open.ts'
+import { readAdminSettings } from '../admin/settings.ts'
 import type { CommandLine } from '../config.ts'
+import { databaseFamilies } from '../database/metrics.ts'
 import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
 import { startLog } from '../log.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
+import { CountedModel } from '../models/metrics.ts'
 import { openChatModel } from '../models/open.ts'
 import { chatBaseUrl, chatModel } from '../models/settings.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { logLevel, readServerSettings } from '../server/settings.ts'
+import { ALONE } from '../server/worker.ts'
 import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { loggedPath } from './logged-path.ts'
+import { chatFamilies } from './metrics.ts'
 import { chatMigrations } from './migrations/index.ts'
 import { Prompts } from './prompts/prompts.ts'
 import { repositoriesOf } from './repositories.ts'
@@ -29,8 +35,9 @@ export async function serveChat(line: CommandLine): Promise<void> {
     server: readServerSettings(line, chatPort),
     limits: readAnswerLimits(line),
     retention: readRetention(line),
+    admin: readAdminSettings(line),
   }
-  const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
+  const model = new CountedModel(await openChatModel(line.value(chatModel), line.value(chatBaseUrl)))
   startLog(settings.level)
   const stopped = stopSignal()
   await using database = await openDatabase(settings.database, [chatMigrations], START_WAIT_MS)
@@ -40,8 +47,20 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
   await using _ = startHousekeeping({ prompts, answers: repositories.answers })
   const app = createChat({ prompts, answers, probe: repositories.probe })
-  await using server = listen({ app: { fetch: app.fetch, routes: app.routes, loggedPath }, ...settings.server })
+  using admin = await openAdmin(settings.admin)
+  await using server = listen({
+    app: { fetch: app.fetch, routes: app.routes, loggedPath },
+    ...settings.server,
+    observers: admin.observers,
+  })
+  await using shown = admin.show({
+    server,
+    serving: ALONE,
+    probe: repositories.probe,
+    families: () => [...databaseFamilies(database), ...chatFamilies(answers.figures), ...model.families()],
+  })
   process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
+  shown.announce()
   const warmingUp = setTimeout(() => markdown.warmUp(), WARM_UP_DELAY_MS)
   await Promise.race([database.ready, stopped])
   await stopped

@@ -1,7 +1,6 @@
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
-import { devNull } from 'node:os'
 import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
+import { descriptorLimit, lowestFreeDescriptor, openDescriptors } from '../descriptors.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
@@ -88,34 +87,5 @@ export class BoundedServer {
     }
     this.#servers.add(this.#listening)
     log.info('new connections are accepted again')
-  }
-}
-
-/** A lower bound on the open descriptors, because the lowest free one is given out first. Much cheaper than counting. */
-function lowestFreeDescriptor(): number {
-  try {
-    const descriptor = openSync(devNull, 'r')
-    closeSync(descriptor)
-    return descriptor
-  } catch {
-    return Number.POSITIVE_INFINITY
-  }
-}
-
-function openDescriptors(): number {
-  try {
-    return readdirSync('/dev/fd').length
-  } catch {
-    return lowestFreeDescriptor()
-  }
-}
-
-/** The soft limit on Linux. Other systems do not tell it: only the limit on connections applies there. */
-function descriptorLimit(): number {
-  try {
-    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
-  } catch {
-    return Number.POSITIVE_INFINITY
   }
 }

@@ -1,4 +1,5 @@
 import { getLogger } from '@logtape/logtape'
+import type { Server } from 'bun'
 import { errorMessage } from '../error-message.ts'
 import { OperatorError } from '../operator-error.ts'
 import { BoundedServer } from './bounded-server.ts'
@@ -18,12 +19,22 @@ const STOP_MAX_MS = 4_800
 /** Timeout of idle connections. */
 const IDLE_SECONDS = 30
 
+/** Limit on the event streams of one operator's address. */
+const OPERATOR_STREAMS_MAX = 64
+
 export interface ListenOptions extends ServerSettings {
   readonly app: ServedApp
   /** Whether other processes listen on the same port, with the same option (SO_REUSEPORT). */
   readonly sharesPort?: boolean
   /** Are told of every request. */
   readonly observers?: readonly Observer[]
+}
+
+export interface OperatorOptions {
+  readonly app: ServedApp
+  readonly host: string
+  readonly port: number
+  readonly allowedHosts: readonly string[]
 }
 
 export interface Listening extends AsyncDisposable {
@@ -58,16 +69,46 @@ export function listen(options: ListenOptions): Listening {
   }
   const server = new BoundedServer(at => bind({ ...serving, port: at }), port, connectionsMax)
   return {
-    address: `http://${reachableHost(host)}:${server.port}`,
+    address: reachableAddress(host, server.port),
     port: server.port,
     figures: () => ({ requestsInProgress: server.pendingRequests, streams: streams.total }),
     [Symbol.asyncDispose]: () => drain(server),
   }
 }
 
+/** Listens for the few requests of operators. Disposing ends them at once. */
+export function listenForOperators({ app, host, port, allowedHosts }: OperatorOptions): Listening {
+  const streams = new ClientStreams(OPERATOR_STREAMS_MAX)
+  const settings = { accessLog: false, trustedProxies: 0, rateLimit: null, allowedHosts, streams, observers: [] }
+  const server = bind(
+    {
+      hostname: host,
+      port,
+      idleTimeout: IDLE_SECONDS,
+      ...routeTable(
+        app.routes.map(({ path }) => path),
+        requestHandlers(app, settings),
+      ),
+    },
+    'admin-port',
+  )
+  return {
+    address: reachableAddress(host, server.port ?? port),
+    port: server.port ?? port,
+    figures: () => ({ requestsInProgress: server.pendingRequests, streams: streams.total }),
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
 /** Throws an `OperatorError` if a program listens on the port. */
 export function requireFreePort(host: string, port: number): void {
   bind({ hostname: host, port, fetch: () => new Response() }).stop(true)
+}
+
+/** The URL for clients on this machine. */
+export function reachableAddress(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** Resolves on the first SIGTERM or SIGINT. Later ones are ignored, because a terminal and npm may both send one. */
@@ -82,7 +123,10 @@ export function stopSignal(maxMs = STOP_MAX_MS): Promise<void> {
   })
 }
 
-function bind(options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: string; port: number }) {
+function bind(
+  options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: string; port: number },
+  portFlag = 'port',
+): Server<undefined> {
   try {
     return Bun.serve<undefined>(options)
   } catch (error) {
@@ -90,7 +134,7 @@ function bind(options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: 
     const place = `${options.hostname}:${options.port}`
     if (code === 'EADDRINUSE') {
       throw new OperatorError(
-        `${place} is in use; stop the program that listens there, or choose another port with --port`,
+        `${place} is in use; stop the program that listens there, or choose another port with --${portFlag}`,
       )
     }
     throw new OperatorError(`cannot listen on ${place}: ${errorMessage(error)}`)
@@ -104,9 +148,4 @@ async function drain(server: BoundedServer): Promise<void> {
   await Promise.race([server.stop(), grace.promise])
   clearTimeout(timer)
   await server.closeConnections()
-}
-
-function reachableHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }

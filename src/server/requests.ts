@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
-import { type Awaitable, whenThere } from '../awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import { logRequest } from '../log.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import type { ClientStreams } from './client-streams.ts'
@@ -66,7 +66,7 @@ interface RequestSettings {
 }
 
 /** A request and its response. */
-interface Exchange {
+export interface Exchange {
   readonly request: RoutedRequest
   readonly scope: Scope
   readonly target: SentTarget
@@ -135,6 +135,8 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
   const { fetch, direct, cacheControl, loggedPath = path => path, unlimitedRoutes = [] } = app
   const { accessLog, trustedProxies, allowedHosts, streams, rateLimit } = settings
   const observers = [...(accessLog ? [requestLog(loggedPath)] : []), ...settings.observers]
+  const begins = observers.flatMap(({ begin }) => begin ?? [])
+  const ends = observers.map(({ end }) => end)
   const shared = { addressOf: clientAddressBehind(trustedProxies), streams }
   const checkHost = hostCheck(allowedHosts)
   const rateLimiter = rateLimit === null ? null : new RateLimiter(rateLimit)
@@ -194,14 +196,17 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
     if (observers.length === 0) {
       return (request: RoutedRequest, server: Server<undefined>) => run(request, begin(request, server))
     }
+    const told = (request: RoutedRequest, scope: Scope, response: Response): Response => {
+      const exchange = { request, scope, target, response, durationMs: performance.now() - scope.arrivedAt }
+      for (const end of ends) end(exchange)
+      return response
+    }
     return (request: RoutedRequest, server: Server<undefined>) => {
       const scope = begin(request, server)
-      for (const observer of observers) observer.begin?.(scope)
-      return whenThere(run(request, scope), response => {
-        const exchange = { request, scope, target, response, durationMs: performance.now() - scope.arrivedAt }
-        for (const { end } of observers) end(exchange)
-        return response
-      })
+      for (const begin of begins) begin(scope)
+      const response = run(request, scope)
+      if (response instanceof Response) return told(request, scope, response)
+      return response.then(later => told(request, scope, later))
     }
   }
 }

@@ -4,7 +4,7 @@ import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-const PORT_MAX = 65_535
+export const PORT_MAX = 65_535
 const TRUSTED_PROXIES_MAX = 100
 const MANY = 1_000_000
 const WORKERS_MAX = 256
@@ -99,12 +99,7 @@ const allowedHosts: Setting<string[]> = {
   placeholder: 'NAMES',
   fallback: '',
   meaning: 'host names to answer for, separated by commas (prevents DNS rebinding); any by default',
-  parse: text =>
-    text
-      .split(',')
-      .map(name => name.trim().toLowerCase())
-      .filter(name => name !== '')
-      .map(hostName),
+  parse: hostNames,
 }
 
 const connectionsMax: Setting<number> = {
@@ -162,6 +157,15 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
     streamsPerAddress: line.value(streamsPerAddress),
     rateLimit: line.value(rateLimit),
   }
+}
+
+/** Reads a list of host names. */
+export function hostNames(text: string): string[] {
+  return text
+    .split(',')
+    .map(name => name.trim().toLowerCase())
+    .filter(name => name !== '')
+    .map(hostName)
 }
 
 function hostName(text: string): string {

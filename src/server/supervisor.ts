@@ -4,9 +4,12 @@ import { spawn } from 'bun'
 import { environmentWith, LAUNCHER_VARIABLE } from '../config.ts'
 import { errorMessage } from '../error-message.ts'
 import { startLog } from '../log.ts'
+import type { MetricsSource, Shown } from '../metrics/source.ts'
 import { OperatorError, SettingError } from '../operator-error.ts'
-import { requireFreePort, stopSignal } from './listen.ts'
-import { print, type Report, WORKER_VARIABLE } from './worker.ts'
+import { HttpError } from './errors.ts'
+import { reachableAddress, requireFreePort, stopSignal } from './listen.ts'
+import { METRICS_QUESTION, print, type Report, WORKER_VARIABLE } from './worker.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
 
 const log = getLogger(['stockroom', 'supervisor'])
 
@@ -31,14 +34,21 @@ export interface SupervisorSettings {
  * Runs this command line in several worker processes that share the port. After a stop signal, the workers drain. Rejects
  * with the worker's `OperatorError` if the service cannot start.
  */
-export async function supervise({ count, host, port, level }: SupervisorSettings): Promise<void> {
+export async function supervise(
+  { count, host, port, level }: SupervisorSettings,
+  showMetrics: (source: MetricsSource) => Promise<Shown | null>,
+): Promise<void> {
   startLog(level)
   // Workers could not detect this, because a shared port can also be shared with another program.
   if (port !== 0) requireFreePort(host, port)
   const stopped = stopSignal(KILL_AFTER_MS + 50)
-  await using supervisor = new Supervisor(count, port)
-  await Promise.race([supervisor.run(), stopped])
+  await using supervisor = new Supervisor(count, host, port)
+  await using shown = await showMetrics(supervisor)
+  await Promise.race([supervisor.run(() => shown?.announce()), stopped])
 }
+
+/** A report of a worker that starts. */
+type Started = Extract<Report, { readonly text: string | null }>
 
 interface Ended {
   readonly error: OperatorError
@@ -46,8 +56,10 @@ interface Ended {
   readonly couldNotServe: boolean
 }
 
-class Supervisor implements AsyncDisposable {
+class Supervisor implements AsyncDisposable, MetricsSource {
   readonly #count: number
+  readonly #host: string
+  readonly #metrics = new WorkerMetrics()
   readonly #living = new Set<Bun.Subprocess>()
   readonly #listening = new Set<number>()
   readonly #ready = new Set<number>()
@@ -55,16 +67,31 @@ class Supervisor implements AsyncDisposable {
   readonly #firstListens = Promise.withResolvers<void>()
   /** The text to print when all workers listen; `null` afterwards. */
   #texts: string[] | null = []
+  #allListen = () => {}
   readonly #told = new Set<Report['event']>()
   #port: number
 
-  constructor(count: number, port: number) {
+  constructor(count: number, host: string, port: number) {
     this.#count = count
+    this.#host = host
     this.#port = port
   }
 
+  get port(): number {
+    return this.#port
+  }
+
+  readonly families = () => this.#metrics.families()
+
+  /** Rejects unless one of the workers is ready. */
+  readonly probe = async (): Promise<void> => {
+    const response = await fetch(`${reachableAddress(this.#host, this.#port)}/readyz`).catch(() => null)
+    if (!response?.ok) throw new HttpError(503, 'The workers cannot answer requests')
+  }
+
   /** Keeps all workers running. Rejects when it gives up. */
-  async run(): Promise<void> {
+  async run(allListen: () => void): Promise<void> {
+    this.#allListen = allListen
     // Only the first worker creates and migrates the database, and picks a free port if requested.
     const kept = [this.#keepRunning(1)]
     await Promise.race([this.#firstListens.promise, ...kept])
@@ -107,7 +134,9 @@ class Supervisor implements AsyncDisposable {
     const child = startWorker(worker, this.#port, {
       reports: report => {
         if (report.event === 'failed') failure = failureOf(report)
+        else if (report.event === 'metrics') this.#metrics.answered(worker, report.families)
         else this.#note(worker, report)
+        if (report.event === 'listening') this.#metrics.began(worker, () => ask(child))
       },
       disconnects: disconnected.resolve,
     })
@@ -117,6 +146,7 @@ class Supervisor implements AsyncDisposable {
     // Its last report may arrive after its end.
     await disconnected.promise
     this.#living.delete(child)
+    this.#metrics.ended(worker)
     const wasListening = this.#listening.delete(worker)
     const wasReady = this.#ready.delete(worker)
     const how = child.signalCode === null ? `ended with status ${child.exitCode}` : `was killed by ${child.signalCode}`
@@ -126,7 +156,7 @@ class Supervisor implements AsyncDisposable {
     }
   }
 
-  #note(worker: number, report: Exclude<Report, { readonly event: 'failed' }>): void {
+  #note(worker: number, report: Started): void {
     if (report.event === 'ready') {
       this.#ready.add(worker)
     } else {
@@ -139,10 +169,11 @@ class Supervisor implements AsyncDisposable {
     if (this.#texts === null || this.#listening.size < this.#count) return
     for (const text of this.#texts) print(text)
     this.#texts = null
+    this.#allListen()
   }
 
   /** All workers report the same text. It is printed once, when all of them listen. */
-  #tellOnce({ event, text }: Exclude<Report, { readonly event: 'failed' }>): void {
+  #tellOnce({ event, text }: Started): void {
     if (this.#told.has(event)) return
     this.#told.add(event)
     if (this.#texts === null) print(text)
@@ -167,6 +198,14 @@ function startWorker(worker: number, port: number, on: WorkerEvents): Bun.Subpro
     })
   } catch (error) {
     return new OperatorError(`cannot start worker ${worker}: ${errorMessage(error)}`)
+  }
+}
+
+function ask(child: Bun.Subprocess | OperatorError): void {
+  try {
+    if (!(child instanceof OperatorError)) child.send(METRICS_QUESTION)
+  } catch {
+    // It has just ended.
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Family } from '../metrics/family.ts'
 import { OperatorError } from '../operator-error.ts'
 
 /** The variable with a worker's number. */
@@ -13,13 +14,19 @@ export interface ServingProcess {
   readonly listening: (port: number, text: string) => void
   /** Call it when the process can answer requests. The text is printed, if there is one. */
   readonly ready: (text: string | null) => void
+  /** Sends the metrics to the supervisor whenever it asks, until the result is disposed of; `null` without a supervisor. */
+  readonly showMetrics: ((families: () => readonly Family[]) => Disposable) | null
 }
+
+/** What a supervisor sends to ask for metrics. */
+export const METRICS_QUESTION = 'metrics'
 
 /** A worker's message to its supervisor. */
 export type Report =
   | { readonly event: 'listening'; readonly port: number; readonly text: string }
   | { readonly event: 'ready'; readonly text: string | null }
   | { readonly event: 'failed'; readonly reason: string; readonly exitStatus: number }
+  | { readonly event: 'metrics'; readonly families: readonly Family[] }
 
 /** A process without a supervisor. */
 export const ALONE: ServingProcess = {
@@ -27,6 +34,7 @@ export const ALONE: ServingProcess = {
   share: total => total,
   listening: (_, text) => print(text),
   ready: print,
+  showMetrics: null,
 }
 
 export function print(text: string | null): void {
@@ -45,6 +53,13 @@ export async function serveAsWorker(
       share: total => Math.ceil(total / count),
       listening: (port, text) => report({ event: 'listening', port, text }),
       ready: text => report({ event: 'ready', text }),
+      showMetrics: families => {
+        const answer = (question: unknown) => {
+          if (question === METRICS_QUESTION) report({ event: 'metrics', families: families() })
+        }
+        process.on('message', answer)
+        return { [Symbol.dispose]: () => process.off('message', answer) }
+      },
     })
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error

@@ -1,12 +1,20 @@
 import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../config.ts'
+import type { MetricsSource, Shown } from '../metrics/source.ts'
 import { host, logLevel, workers } from './settings.ts'
 import { ALONE, type ServingProcess, serveAsWorker, WORKER_VARIABLE } from './worker.ts'
 
-/** Runs `serve` in this process, or in the number of workers that the command line asks for. */
+interface Serving {
+  /** Serves in one process. */
+  readonly serve: (line: CommandLine, serving: ServingProcess) => Promise<void>
+  /** Shows the metrics of several processes to operators, if they have asked for it. */
+  readonly showMetrics: (line: CommandLine, source: MetricsSource) => Promise<Shown | null>
+}
+
+/** Serves in this process, or in the number of workers that the command line asks for. */
 export async function serveInWorkers(
   line: CommandLine,
   port: Setting<number>,
-  serve: (line: CommandLine, serving: ServingProcess) => Promise<void>,
+  { serve, showMetrics }: Serving,
 ): Promise<void> {
   const count = line.value(workers)
   const worker = fromEnvironment(WORKER_VARIABLE, text => wholeNumber(text, 1, count))
@@ -16,6 +24,6 @@ export async function serveInWorkers(
     await serve(line, ALONE)
   } else {
     const settings = { count, host: line.value(host), port: line.value(port), level: line.value(logLevel) }
-    await (await import('./supervisor.ts')).supervise(settings)
+    await (await import('./supervisor.ts')).supervise(settings, source => showMetrics(line, source))
   }
 }

@@ -24,7 +24,7 @@ const BAD_LINES_MAX = 1_000
 /** Time limit, because hashing many passwords or waiting for another import takes long. */
 const TIMEOUT_SECONDS = 120
 
-const bodies = new ByteBudget(BODIES_MAX_BYTES)
+export const bulkBodies = new ByteBudget(BODIES_MAX_BYTES)
 
 /** The answer: the ids in the order of the lines. */
 export const Creation = z.object({ created: z.int(), ids: z.array(id()) }).openapi('Creation')
@@ -60,7 +60,7 @@ async function createAll(
 ): Promise<Response> {
   refuseEncodedBody(request.headers)
   if (Number(request.headers.get('Content-Length') ?? 0) > BODY_MAX_BYTES) throw tooLarge()
-  if (bodies.isSpent) throw new BusyError('Too many large requests are under way')
+  if (bulkBodies.isSpent) throw new BusyError('Too many large requests are under way')
   server.timeout(request, TIMEOUT_SECONDS)
   const body = new CountedBody(request)
   try {
@@ -91,14 +91,14 @@ class CountedBody {
   async *chunks(): AsyncGenerator<Uint8Array> {
     for await (const chunk of this.#request.body ?? []) {
       this.#bytes += chunk.length
-      bodies.hold(chunk.length)
+      bulkBodies.hold(chunk.length)
       if (this.#bytes > BODY_MAX_BYTES) throw tooLarge()
       yield chunk
     }
   }
 
   release(): void {
-    bodies.release(this.#bytes)
+    bulkBodies.release(this.#bytes)
   }
 }
 

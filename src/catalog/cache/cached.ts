@@ -33,6 +33,13 @@ export interface CacheFigures {
   readonly clears: number
 }
 
+/** What the cache holds now. */
+export interface CacheContents {
+  readonly bytes: number
+  readonly maxBytes: number
+  readonly entries: number
+}
+
 interface Entry {
   readonly found: Found
   /** Number of commits so far when it was read. */
@@ -79,8 +86,8 @@ export class RepresentationCache {
     })
   }
 
-  get figures(): CacheFigures {
-    return { hits: this.#hits, misses: this.#misses, clears: this.#clears }
+  get figures(): CacheFigures & CacheContents {
+    return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
   }
 
   /** The same table, with its reads cached. */

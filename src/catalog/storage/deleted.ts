@@ -9,7 +9,7 @@ const HELD_MAX_BYTES = 67_108_864
 /** Time limit for a client to read the resource that it has deleted. */
 const HELD_MAX_MS = 60_000
 
-const deleted = new ByteBudget(HELD_MAX_BYTES)
+export const deletedResources = new ByteBudget(HELD_MAX_BYTES)
 
 /**
  * Deletes a heavy resource and resolves to its last representation, which is held in memory, because it can no longer be read
@@ -19,7 +19,7 @@ const deleted = new ByteBudget(HELD_MAX_BYTES)
 export async function deleteHeavy(
   transaction: (hold: (found: Representation) => Promise<Representation>) => Promise<Representation | Changed | null>,
 ): Promise<Representation | Changed | null> {
-  if (deleted.isSpent) throw new BusyError('Too many large resources are being deleted')
+  if (deletedResources.isSpent) throw new BusyError('Too many large resources are being deleted')
   const held = new HeldTexts()
   try {
     const found = await transaction(async ({ rest, ...beginning }) => {
@@ -49,13 +49,13 @@ class HeldTexts {
   add(text: string): void {
     const bytes = Buffer.from(text)
     this.#texts.push(bytes)
-    deleted.hold(bytes.length)
+    deletedResources.hold(bytes.length)
   }
 
   /** Releases each text as it is taken. */
   async *taken(): AsyncGenerator<string> {
     for (let bytes = this.#texts.shift(); bytes; bytes = this.#texts.shift()) {
-      deleted.release(bytes.length)
+      deletedResources.release(bytes.length)
       yield bytes.toString()
       if (this.#isOver) throw new Error(`a client took more than ${HELD_MAX_MS / 1_000} s to read the deleted resource`)
     }
@@ -72,7 +72,7 @@ class HeldTexts {
 
   release(): void {
     clearTimeout(this.#timer)
-    for (const { length } of this.#texts) deleted.release(length)
+    for (const { length } of this.#texts) deletedResources.release(length)
     this.#texts = []
   }
 }

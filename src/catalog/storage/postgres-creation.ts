@@ -1,4 +1,3 @@
-import { Batch } from '../../database/postgres/batch.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { logged } from './postgres-log.ts'
 import { columnSql } from './postgres-rows.ts'
@@ -51,7 +50,7 @@ export function creating<Row extends Values>(
   // Takes two thirds of the CPU time.
   const insertWithoutReferences = creation(log => plainInsertion(resource, log))
   const refers = (row: Row) => resource.references.some(({ column }) => row[column] !== null)
-  const batch = new Batch<Row, Written>(
+  const batch = database.batch<Row, Written>(
     rows => database.write<Written>(rows.some(refers) ? insert() : insertWithoutReferences(), JSON.stringify(rows)),
     IN_FLIGHT,
   )

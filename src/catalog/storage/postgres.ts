@@ -1,4 +1,3 @@
-import { Batch } from '../../database/postgres/batch.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../database/postgres/pool.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
@@ -59,7 +58,7 @@ export function postgresTable<Row extends Values>(
     )
 
   // All callers have the same cache.
-  const batch = new Batch<{ id: number; keep: Keep | undefined }, Found | 'too heavy' | null>(async inputs => {
+  const batch = database.batch<{ id: number; keep: Keep | undefined }, Found | 'too heavy' | null>(async inputs => {
     const ids = [...new Set(inputs.map(({ id }) => id))].sort((one, other) => one - other)
     const { found, firstLeftOut } = await readWeighed(ids, inputs[0]?.keep)
     const byId = new Map(found.map(one => [one.id, one]))

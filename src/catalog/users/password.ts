@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { BusyError } from '../../busy-error.ts'
 import { FairQueue } from '../../fair-queue.ts'
+import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 
 /** OWASP's parameters for argon2id: 19 MiB of memory, two passes. */
 const PARAMETERS = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
@@ -22,19 +23,40 @@ const ESTIMATE_WEIGHT = 0.25
  */
 export type PasswordHasher = (password: string, client: AbortSignal) => Promise<string>
 
-/** A hasher with limits on the memory for hashing and on the time in the queue. */
-export function passwordHasher(): PasswordHasher {
-  const queue = new FairQueue(HASHES_AT_ONCE)
-  let estimateMs = FIRST_ESTIMATE_MS
-  return async (password, client) => {
-    const waitMs = (queue.length / HASHES_AT_ONCE) * estimateMs
-    if (waitMs > WAIT_MAX_MS) throw new BusyError('Too many passwords are waiting to be hashed', WAIT_MAX_MS / 1_000)
-    using _ = await queue.take(client)
+/** What hashing does, and has done since the start. */
+export interface HashingFigures {
+  readonly inProgress: number
+  readonly waiting: number
+  readonly refused: number
+  readonly seconds: Distribution
+}
+
+/** Hashes with limits on the memory for hashing and on the time in the queue. */
+export class PasswordHashing {
+  readonly #queue = new FairQueue(HASHES_AT_ONCE)
+  readonly #seconds = new Histogram(SECONDS)
+  #estimateMs = FIRST_ESTIMATE_MS
+  #refused = 0
+
+  get figures(): HashingFigures {
+    const { held, length } = this.#queue
+    return { inProgress: held, waiting: length, refused: this.#refused, seconds: this.#seconds }
+  }
+
+  readonly hash: PasswordHasher = async (password, client) => {
+    const waitMs = (this.#queue.length / HASHES_AT_ONCE) * this.#estimateMs
+    if (waitMs > WAIT_MAX_MS) {
+      this.#refused += 1
+      throw new BusyError('Too many passwords are waiting to be hashed', WAIT_MAX_MS / 1_000)
+    }
+    using _ = await this.#queue.take(client)
     const started = performance.now()
     try {
       return await hash(password)
     } finally {
-      estimateMs += (performance.now() - started - estimateMs) * ESTIMATE_WEIGHT
+      const tookMs = performance.now() - started
+      this.#estimateMs += (tookMs - this.#estimateMs) * ESTIMATE_WEIGHT
+      this.#seconds.observe(tookMs / 1_000)
     }
   }
 }

@@ -5,7 +5,7 @@ import type { ChatModel } from '../../models/chat-model.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
-import { openAnswerQueue, type Ticket } from './queue.ts'
+import { openAnswerQueue, type QueueFigures, type Ticket } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
 import { RenderedAnswers } from './rendered-answers.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
@@ -29,6 +29,13 @@ export interface AnswersOptions {
 /** `new`: nobody has asked for the answer yet. `waiting`: it is queued for the model. */
 export type AnswerStatus = 'new' | 'waiting' | 'running' | 'ended'
 
+export interface AnswersFigures extends QueueFigures {
+  /** Answers that other processes have claimed. */
+  readonly followed: number
+  /** Of all answers in progress. */
+  readonly listeners: number
+}
+
 /** An answer in progress, in this process or another one. */
 type ActiveAnswer = RunningAnswer | FollowedAnswer
 
@@ -38,8 +45,10 @@ export class Answers implements AsyncDisposable {
   readonly #answers: AnswerRepository
   readonly #model: ChatModel
   readonly #limits: AnswerLimits
-  readonly #enterQueue: ReturnType<typeof openAnswerQueue>
+  readonly #queue: ReturnType<typeof openAnswerQueue>
   readonly #active = new Map<string, Promise<ActiveAnswer | null>>()
+  /** The same answers, as soon as they are open. */
+  readonly #opened = new Set<ActiveAnswer>()
   readonly #rendered: RenderedAnswers
   readonly #clock: Clock
   #closed: Promise<void> | null = null
@@ -50,8 +59,17 @@ export class Answers implements AsyncDisposable {
     this.#model = model
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
-    this.#enterQueue = openAnswerQueue(limits)
+    this.#queue = openAnswerQueue(limits)
     this.#clock = clock
+  }
+
+  get figures(): AnswersFigures {
+    const opened = [...this.#opened]
+    return {
+      ...this.#queue.figures(),
+      followed: opened.filter(answer => answer instanceof FollowedAnswer).length,
+      listeners: opened.reduce((sum, { rendered }) => sum + rendered.listeners, 0),
+    }
   }
 
   /**
@@ -131,8 +149,13 @@ export class Answers implements AsyncDisposable {
     const forget = () => {
       this.#active.delete(reqId)
     }
-    opened.then(active => active?.done).then(forget, forget)
+    opened.then(active => active && this.#untilDone(active)).then(forget, forget)
     return opened
+  }
+
+  async #untilDone(active: ActiveAnswer): Promise<void> {
+    this.#opened.add(active)
+    await active.done.finally(() => this.#opened.delete(active))
   }
 
   async #open(reqId: string, address: string): Promise<ActiveAnswer | null> {
@@ -141,7 +164,7 @@ export class Answers implements AsyncDisposable {
     const stored = await this.#answers.find(reqId)
     if (stored?.ending) return null
     if (stored) return this.#follow(reqId)
-    const ticket = this.#enterQueue(address)
+    const ticket = this.#queue.enter(address)
     if (ticket === 'full') throw new BusyError('Too many answers are waiting', RETRY_AFTER_SECONDS)
     if (ticket === 'too many of this address') {
       throw new ClientLimitError('Too many answers to your address are under way', RETRY_AFTER_SECONDS)

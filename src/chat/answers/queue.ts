@@ -21,14 +21,20 @@ export interface Ticket extends Disposable {
 
 type Refusal = 'full' | 'too many of this address'
 
+export interface QueueFigures {
+  readonly running: number
+  readonly waiting: number
+}
+
 /**
  * Opens the queue of the answers that wait for the model or run, fairly shared between clients. The result enters an answer
- * of an address.
+ * of an address, and tells how many there are.
  */
 export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: QueueLimits) {
   const places = new FairQueue(runningMax, Math.max(1, Math.floor(runningMax * RUNNING_SHARE_MAX)))
   const tickets = new Tally()
-  return (address: string): Ticket | Refusal => {
+  const figures = (): QueueFigures => ({ running: places.held, waiting: tickets.total - places.held })
+  const enter = (address: string): Ticket | Refusal => {
     if (tickets.of(address) >= perAddressMax) return 'too many of this address'
     if (tickets.total >= runningMax + waitingMax) return 'full'
     const held = new DisposableStack()
@@ -46,4 +52,5 @@ export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: Queue
       [Symbol.dispose]: () => held.dispose(),
     }
   }
+  return { enter, figures }
 }

@@ -1,3 +1,4 @@
+import { COUNTS, Histogram } from '../../metrics/histogram.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 
 /** Limits on the statements in progress. */
@@ -26,14 +27,25 @@ interface Waiting<Input, Output> {
 export class Batch<Input, Output> {
   readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>
   readonly #limits: Limits
+  readonly #sizes: Histogram
   #waiting: Waiting<Input, Output>[] = []
   #running = 0
   #isScheduled = false
 
-  /** `run` resolves to one output per input, in the same order. */
-  constructor(run: (inputs: readonly Input[]) => Promise<readonly Output[]>, limits = LIMITS) {
+  /** `run` resolves to one output per input, in the same order. `sizes` counts the inputs of each statement. */
+  constructor(
+    run: (inputs: readonly Input[]) => Promise<readonly Output[]>,
+    limits = LIMITS,
+    sizes = new Histogram(COUNTS),
+  ) {
     this.#run = run
     this.#limits = limits
+    this.#sizes = sizes
+  }
+
+  /** How many inputs wait for a statement. */
+  get waiting(): number {
+    return this.#waiting.length
   }
 
   add(input: Input): Promise<Output> {
@@ -59,6 +71,7 @@ export class Batch<Input, Output> {
   async #begin(): Promise<void> {
     const batch = this.#waiting.splice(0, this.#limits.inputsMax)
     this.#running += 1
+    this.#sizes.observe(batch.length)
     this.#schedule()
     try {
       const outputs = await this.#run(batch.map(({ input }) => input))

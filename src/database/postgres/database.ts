@@ -1,14 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
+import { COUNTS, type Distribution, Histogram } from '../../metrics/histogram.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
+import { Batch } from './batch.ts'
 import { Changes, stateOn } from './changes.ts'
 import { type Failure, failureOf, isDiskFull, isUnsupportedParameter, TimeLimitError, translated } from './failure.ts'
 import { isMigrated, migrate } from './migrate.ts'
-import { type Parameter, Pool, type Query, type RawConnection } from './pool.ts'
+import { type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
 import { Readiness } from './readiness.ts'
 import { Replicas } from './replicas.ts'
 
@@ -60,6 +62,16 @@ export interface PostgresSettings {
   readonly mustExist?: boolean
 }
 
+/** What the database does, and has done since the start. */
+export interface PostgresFigures {
+  /** By what they are for. None before the first connection. */
+  readonly pools: Readonly<Record<string, PoolFigures>>
+  /** Inputs that wait for a statement that they will share. */
+  readonly batched: number
+  readonly batchSizes: Distribution
+  readonly replicasInUse: number
+}
+
 interface Servers extends AsyncDisposable {
   readonly primary: Pool
   /** Connections to the same server for reads alone, so that no read queues behind a statement that waits for a lock. */
@@ -81,6 +93,8 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
   readonly #readiness = new Readiness({ read: sql => this.read(sql), write: sql => this.write(sql) })
+  readonly #batches: { readonly waiting: number }[] = []
+  readonly #batchSizes = new Histogram(COUNTS)
   #servers: Servers | null = null
 
   private constructor(settings: PostgresSettings) {
@@ -98,6 +112,23 @@ export class PostgresDatabase implements AsyncDisposable {
     const database = new PostgresDatabase(settings)
     await Promise.race([database.ready, database.#firstTry.promise])
     return database
+  }
+
+  get figures(): PostgresFigures {
+    const { primary, reading, replicas } = this.#servers ?? {}
+    return {
+      pools: { ...(primary && { writing: primary.figures }), ...(reading && { reading: reading.figures }) },
+      batched: this.#batches.reduce((sum, { waiting }) => sum + waiting, 0),
+      batchSizes: this.#batchSizes,
+      replicasInUse: replicas?.inUse ?? 0,
+    }
+  }
+
+  /** Joins concurrent calls into one statement: see `Batch`. */
+  batch<Input, Output>(...[run, limits]: ConstructorParameters<typeof Batch<Input, Output>>): Batch<Input, Output> {
+    const batch = new Batch(run, limits, this.#batchSizes)
+    this.#batches.push(batch)
+    return batch
   }
 
   /**

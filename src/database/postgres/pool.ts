@@ -1,4 +1,5 @@
 import { SQL } from 'bun'
+import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import type { PostgresAddress } from './address.ts'
 import { TimeLimitError } from './failure.ts'
 
@@ -41,6 +42,14 @@ export interface RawConnection {
   readonly copyIn: (sql: string) => WritableStream<Uint8Array>
 }
 
+/** What a pool does, and has done since the start. */
+export interface PoolFigures {
+  readonly connectionsMax: number
+  /** Statements and transactions. */
+  readonly inProgress: number
+  readonly seconds: Distribution
+}
+
 interface Pending {
   readonly since: number
   readonly reject: (error: unknown) => void
@@ -58,6 +67,7 @@ export class Pool implements AsyncDisposable {
   readonly #options: PoolOptions
   readonly #pending = new Set<Pending>()
   readonly #checking: ReturnType<typeof setInterval>
+  readonly #seconds = new Histogram(SECONDS)
   #sql: SQL
   #connectedAt = Number.NEGATIVE_INFINITY
 
@@ -76,6 +86,10 @@ export class Pool implements AsyncDisposable {
   /** The number of statements and transactions in progress. */
   get inProgress(): number {
     return this.#pending.size
+  }
+
+  get figures(): PoolFigures {
+    return { connectionsMax: this.#options.connections, inProgress: this.inProgress, seconds: this.#seconds }
   }
 
   /** Rejects with a `SQL.PostgresError` or a `TimeLimitError`. */
@@ -119,13 +133,17 @@ export class Pool implements AsyncDisposable {
     return new Promise<Result>((resolve, reject) => {
       const pending: Pending = { since: performance.now(), reject }
       this.#pending.add(pending)
+      const ended = () => {
+        this.#pending.delete(pending)
+        this.#seconds.observe((performance.now() - pending.since) / 1_000)
+      }
       work.then(
         result => {
-          this.#pending.delete(pending)
+          ended()
           resolve(result)
         },
         error => {
-          this.#pending.delete(pending)
+          ended()
           reject(error)
         },
       )

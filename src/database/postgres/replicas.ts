@@ -70,6 +70,10 @@ export class Replicas implements AsyncDisposable {
     this.#followed = Promise.all(this.#replicas.map(replica => this.#follow(replica)))
   }
 
+  get inUse(): number {
+    return this.#replicas.filter(isUsable).length
+  }
+
   /** Queries the replicas in turn. Resolves to `null` if none of them can be used. */
   async query<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[] | null> {
     const replica = this.#choose()

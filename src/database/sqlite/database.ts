@@ -8,7 +8,7 @@ import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
-import { GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 import { LogSync } from './log-sync.ts'
 import { Scans } from './scans.ts'
 
@@ -80,6 +80,10 @@ export class SqliteDatabase implements AsyncDisposable {
         this.#changed(changes)
       },
     })
+  }
+
+  get figures(): CommitFigures {
+    return this.#writes.figures
   }
 
   /** Prepares a statement that is valid until the database is closed. `?` stands for a parameter. */

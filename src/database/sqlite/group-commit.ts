@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
+import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Condition } from './condition.ts'
@@ -23,6 +24,14 @@ const GROUP_MAX_MS = 20
 const GROUP_AMONG_READS_MS = 0.1
 /** How much the duration of a commit counts in the running average. */
 const COMMIT_WEIGHT = 1 / 8
+
+/** What group commit does, and has done since the start. */
+export interface CommitFigures {
+  /** Writes that wait for their group. */
+  readonly waiting: number
+  readonly groupSizes: Distribution
+  readonly commitSeconds: Distribution
+}
 
 interface WaitingWrite {
   /** Adds its changes to `changes`. Called again if its group is tried again. */
@@ -57,6 +66,8 @@ export class GroupCommit {
   readonly #commit: Statement
   readonly #savepoint: Statement
   readonly #release: Statement
+  readonly #groupSizes = new Histogram(COUNTS)
+  readonly #commitSeconds = new Histogram(SECONDS)
   #waiting: WaitingWrite[] = []
   #scheduled = false
   #isClosed = false
@@ -76,6 +87,10 @@ export class GroupCommit {
     this.#commit = connection.prepare('COMMIT')
     this.#savepoint = connection.prepare('SAVEPOINT write')
     this.#release = connection.prepare('RELEASE write')
+  }
+
+  get figures(): CommitFigures {
+    return { waiting: this.#waiting.length, groupSizes: this.#groupSizes, commitSeconds: this.#commitSeconds }
   }
 
   /** See `SqliteDatabase.write`. */
@@ -166,7 +181,10 @@ export class GroupCommit {
       this.#events.ends(changes)
       const worked = performance.now()
       this.#commit.run()
-      this.#commitMs += COMMIT_WEIGHT * (performance.now() - worked - this.#commitMs)
+      const commitMs = performance.now() - worked
+      this.#commitMs += COMMIT_WEIGHT * (commitMs - this.#commitMs)
+      this.#commitSeconds.observe(commitMs / 1_000)
+      this.#groupSizes.observe(done.length)
     } catch (error) {
       const mayBeOfOneWrite = run === 'together' && done.length < group.length && !this.#endsGroup(error)
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')

@@ -1,0 +1,51 @@
+import { EventLoopLag } from '../metrics/event-loop.ts'
+import { gauge } from '../metrics/family.ts'
+import { processFamilies } from '../metrics/process.ts'
+import type { MetricsSource, Shown } from '../metrics/source.ts'
+import { listenForOperators } from '../server/listen.ts'
+import { RequestMetrics, serverFamilies } from '../server/metrics.ts'
+import { print } from '../server/worker.ts'
+import { createAdmin } from './app.ts'
+import { connectionsTo } from './connections.ts'
+import type { Admin } from './observed.ts'
+import type { AdminSettings } from './settings.ts'
+
+export function countingAdmin(settings: AdminSettings): Admin {
+  const requests = new RequestMetrics()
+  const lag = new EventLoopLag()
+  return {
+    observers: [requests],
+    show: ({ server, serving, probe, families: ofPart = () => [] }) => {
+      const families = () => [
+        ...requests.families(),
+        ...serverFamilies(server),
+        ...ofPart(),
+        lag.family(),
+        ...processFamilies(),
+      ]
+      if (serving.showMetrics) {
+        using answering = new DisposableStack()
+        answering.use(serving.showMetrics(families))
+        const answers = answering.move()
+        return { announce: () => {}, [Symbol.asyncDispose]: async () => answers.dispose() }
+      }
+      return showMetrics(settings, { families, port: server.port, probe })
+    },
+    [Symbol.dispose]: () => lag[Symbol.dispose](),
+  }
+}
+
+/** Listens on the port for operators. */
+export function showMetrics(settings: AdminSettings, source: MetricsSource): Shown {
+  const families = async () => {
+    const [known, connections] = await Promise.all([source.families(), connectionsTo(source.port)])
+    if (connections === null) return known
+    return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', connections)]
+  }
+  const listening = listenForOperators({ app: createAdmin({ families, probe: source.probe }), ...settings })
+  return {
+    announce: () =>
+      print(`stockroom shows operators its status at ${listening.address}/status, and metrics at /metrics`),
+    [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,194 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { client } from '../../test/harness/client.ts'
+import { withEachEngine } from '../../test/harness/contract.ts'
+import { type Engine, sqlite } from '../../test/harness/engines.ts'
+import {
+  adminAddress,
+  type ScrapedFamily,
+  type ScrapedSample,
+  scrape,
+  WITH_METRICS,
+} from '../../test/harness/metrics.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { type Service, startService } from '../../test/harness/service.ts'
+import { until } from '../../test/harness/until.ts'
+
+setDefaultTimeout(60_000)
+
+const REQUESTS = 'stockroom_http_requests_total'
+
+interface Shop extends AsyncDisposable {
+  readonly service: Service
+  readonly api: ReturnType<typeof client>
+}
+
+async function startShop(engine: Engine, flags: readonly string[] = WITH_METRICS): Promise<Shop> {
+  const open = new AsyncDisposableStack()
+  const database = open.use(await engine.freshDatabase())
+  const service = open.use(await startService(database.url, { flags }))
+  return { service, api: client(() => service.address), [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+withEachEngine('the metrics of the catalog', engine => {
+  test('each request counts under its route, its method and its status', async () => {
+    await using shop = await startShop(engine)
+    const { api, service } = shop
+    const id = await api.create('/categories/', sample.category)
+    await api.get(`/categories/${id}`)
+    await api.get(`/categories/${id}?unknown=1`)
+    await api.get('/categories/4711')
+    await api.get('/categories/abc')
+    const { value } = await scrape(service)
+    const route = '/categories/:category_id'
+    expect(value(REQUESTS, { route: '/categories/', method: 'POST', status: '200' })).toBe(1)
+    expect(value(REQUESTS, { route, method: 'GET', status: '200' })).toBe(2)
+    expect(value(REQUESTS, { route, method: 'GET', status: '404' })).toBe(1)
+    expect(value(REQUESTS, { route, method: 'GET', status: '422' })).toBe(1)
+    expect(value('stockroom_http_request_duration_seconds_count', { route, method: 'GET' })).toBe(4)
+    expect(value('stockroom_http_request_duration_seconds_sum', { route, method: 'GET' })).toBeGreaterThan(0)
+  })
+
+  test('clients cannot add routes or methods: unknown paths share one label', async () => {
+    await using shop = await startShop(engine)
+    const { api, service } = shop
+    for (const path of ['/a', '/b/c', '/products/1/2/3', '/users/%2e%2e/x']) await api.get(path)
+    await fetch(`${service.address}/products/`, { method: 'TRACE' }).catch(() => {})
+    await fetch(`${service.address}/products/`, { method: 'PROPFIND' }).catch(() => {})
+    const { families, value } = await scrape(service)
+    expect(value(REQUESTS, { route: 'unmatched', status: '404' })).toBe(4)
+    const samples = families.find(({ name }) => name === REQUESTS)?.samples ?? []
+    expect(samples.map(({ labels }) => labels.route).filter(route => route?.includes('%') || route === '/a')).toEqual(
+      [],
+    )
+    const methods = new Set(samples.map(({ labels }) => labels.method))
+    expect([...methods].filter(method => method !== 'GET' && method !== 'other')).toEqual([])
+  })
+
+  test('writes, hashed passwords and the cache show', async () => {
+    await using shop = await startShop(engine)
+    const { api, service } = shop
+    const ids = await Promise.all(Array.from({ length: 8 }, () => api.create('/categories/', sample.category)))
+    await api.create('/users/', sample.user)
+    const [id] = ids
+    for (let read = 0; read < 3; read += 1) await api.get(`/categories/${id}`)
+    const { value } = await scrape(service)
+    expect(value('stockroom_password_hash_duration_seconds_count')).toBe(1)
+    expect(value('stockroom_cache_hits_total')).toBeGreaterThanOrEqual(1)
+    expect(value('stockroom_cache_misses_total')).toBeGreaterThanOrEqual(1)
+    expect(value('stockroom_cache_bytes')).toBeGreaterThan(0)
+    expect(value('stockroom_cache_entries')).toBeGreaterThan(0)
+    if (engine === sqlite) {
+      const commits = value('stockroom_sqlite_commit_duration_seconds_count')
+      expect(commits).toBeGreaterThanOrEqual(1)
+      expect(value('stockroom_sqlite_commit_writes_sum')).toBeGreaterThanOrEqual(9)
+      expect(value('stockroom_sqlite_commit_writes_count')).toBe(commits)
+    } else {
+      expect(value('stockroom_postgres_statement_duration_seconds_count', { pool: 'writing' })).toBeGreaterThan(0)
+      expect(value('stockroom_postgres_statement_duration_seconds_count', { pool: 'reading' })).toBeGreaterThan(0)
+      expect(value('stockroom_postgres_batch_size_sum')).toBeGreaterThanOrEqual(9)
+      expect(value('stockroom_postgres_connections_max', { pool: 'reading' })).toBe(4)
+    }
+  })
+
+  test('all names and texts follow the conventions of Prometheus', async () => {
+    await using shop = await startShop(engine)
+    const { api, service } = shop
+    await api.get('/products/')
+    const { families } = await scrape(service)
+    expect(families.length).toBeGreaterThan(25)
+    expect(families.flatMap(lint)).toEqual([])
+  })
+})
+
+describe('the port for operators', () => {
+  test('is not there unless it is wanted, and its paths are never on the public port', async () => {
+    await using without = await startShop(sqlite, [])
+    expect(without.service.output()).not.toContain('operators')
+    await using shop = await startShop(sqlite)
+    for (const service of [without.service, shop.service]) {
+      for (const path of ['/metrics', '/status', '/status/events']) {
+        expect((await fetch(service.address + path)).status, path).toBe(404)
+      }
+    }
+    const products = await fetch(`${await adminAddress(shop.service)}/products/`)
+    expect(products.status).toBe(404)
+  })
+
+  test('tells whether the service lives and is ready, and takes only GET and HEAD', async () => {
+    await using shop = await startShop(sqlite)
+    const address = await adminAddress(shop.service)
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      expect((await fetch(address + path)).status, path).toBe(200)
+      const head = await fetch(address + path, { method: 'HEAD' })
+      expect([head.status, await head.text()], path).toEqual([200, ''])
+      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+        const refused = await fetch(address + path, { method })
+        expect([refused.status, refused.headers.get('Allow')], `${method} ${path}`).toEqual([405, 'GET, HEAD'])
+      }
+    }
+    expect(address).toContain('http://127.0.0.1:')
+  })
+
+  test('answers for addresses, localhost and the names in ADMIN_ALLOWED_HOSTS only', async () => {
+    await using shop = await startShop(sqlite, [...WITH_METRICS, '--admin-allowed-hosts', 'metrics.internal'])
+    const address = await adminAddress(shop.service)
+    const statusFor = async (Host: string) => (await fetch(`${address}/metrics`, { headers: { Host } })).status
+    for (const host of ['127.0.0.1', '10.0.0.1:9464', '[::1]', 'localhost:1', 'metrics.internal:9464']) {
+      expect(await statusFor(host), host).toBe(200)
+    }
+    for (const host of ['evil.example', 'shop.example:9464']) expect(await statusFor(host), host).toBe(421)
+  })
+
+  test('requests of operators do not count', async () => {
+    await using shop = await startShop(sqlite)
+    await scrape(shop.service)
+    const { value } = await scrape(shop.service)
+    expect(value(REQUESTS)).toBe(0)
+  })
+
+  test('connections of clients are counted while they are open', async () => {
+    if (process.platform !== 'linux') return
+    await using shop = await startShop(sqlite)
+    const { hostname, port } = new URL(shop.service.address)
+    const connections = async () => (await scrape(shop.service)).value('stockroom_http_connections')
+    const before = await connections()
+    const socket = await Bun.connect({ hostname, port: Number(port), socket: { data: () => {} } })
+    await until(async () => (await connections()) === before + 1)
+    socket.end()
+    await until(async () => (await connections()) === before)
+  })
+})
+
+/** What `promtool check metrics` would complain about. */
+function lint({ name, kind, help, samples }: ScrapedFamily): string[] {
+  const complaints: string[] = []
+  if (!/^(stockroom|process)_[a-z0-9]+(_[a-z0-9]+)*$/.test(name)) complaints.push(`${name} is no name of ours`)
+  if (!/^[A-Z].*\.$/.test(help)) complaints.push(`the help of ${name} is no sentence`)
+  if ((kind === 'counter') !== name.endsWith('_total')) complaints.push(`${name} is a ${kind}`)
+  if (/_(milli|micro|nano)?(seconds?|s|ms|bytes?|kb|mb)_/.test(name) && !/_(bytes|seconds)(_total)?$/.test(name)) {
+    complaints.push(`the unit of ${name} is not at its end`)
+  }
+  if (/_(count|sum|bucket|info_total)$/.test(name)) complaints.push(`${name} ends like a part of a histogram`)
+  for (const { labels } of samples) {
+    for (const label of Object.keys(labels)) {
+      if (!/^[a-z]+(_[a-z]+)*$/.test(label)) complaints.push(`${name} has the label ${label}`)
+      if (label === 'le' && kind !== 'histogram') complaints.push(`${name} has the label le`)
+    }
+  }
+  if (kind === 'histogram') complaints.push(...brokenHistograms(name, samples))
+  const keys = samples.map(({ name, labels }) => name + JSON.stringify(Object.entries(labels).toSorted()))
+  if (new Set(keys).size < keys.length) complaints.push(`${name} has a sample twice`)
+  return complaints
+}
+
+/** Buckets must grow, and the last one is the count. */
+function brokenHistograms(name: string, samples: readonly ScrapedSample[]): string[] {
+  const byLabels = Map.groupBy(samples, ({ labels: { le: _, ...labels } }) => JSON.stringify(labels))
+  return [...byLabels].flatMap(([labels, own]) => {
+    const buckets = own.filter(sample => sample.name === `${name}_bucket`)
+    const grows = buckets.every(({ value }, place) => place === 0 || value >= (buckets[place - 1]?.value ?? 0))
+    const count = own.find(sample => sample.name === `${name}_count`)?.value
+    const last = buckets.at(-1)
+    return grows && last?.labels.le === '+Inf' && last.value === count ? [] : [`${name}${labels} is no histogram`]
+  })
+}

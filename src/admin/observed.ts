@@ -1,0 +1,22 @@
+import type { Family } from '../metrics/family.ts'
+import type { Shown } from '../metrics/source.ts'
+import type { Probe } from '../server/app.ts'
+import type { Listening } from '../server/listen.ts'
+import type { Observer } from '../server/requests.ts'
+import type { ServingProcess } from '../server/worker.ts'
+
+/** Counts what a process does, and shows it to operators. */
+export interface Admin extends Disposable {
+  /** Are told of every request. */
+  readonly observers: readonly Observer[]
+  /** Listens on the port for operators. A worker leaves that to its supervisor, and answers its questions. */
+  readonly show: (observed: Observed) => Shown
+}
+
+/** A process that serves, with what only its part can tell. */
+interface Observed {
+  readonly server: Listening
+  readonly serving: ServingProcess
+  readonly probe?: Probe
+  readonly families?: () => readonly Family[]
+}

@@ -1,0 +1,23 @@
+import type { CommandLine } from '../config.ts'
+import type { MetricsSource, Shown } from '../metrics/source.ts'
+import type { Admin } from './observed.ts'
+import { type AdminSettings, readAdminSettings } from './settings.ts'
+
+/** Without a port for operators, nothing is counted. */
+const OFF: Admin = {
+  observers: [],
+  show: () => ({ announce: () => {}, [Symbol.asyncDispose]: async () => {} }),
+  [Symbol.dispose]: () => {},
+}
+
+// These functions import the rest only if it is wanted.
+
+export async function openAdmin(settings: AdminSettings | null): Promise<Admin> {
+  return settings === null ? OFF : (await import('./admin.ts')).countingAdmin(settings)
+}
+
+/** For a supervisor: shows the metrics of its workers to operators, if there is a port for them. */
+export async function showWorkers(line: CommandLine, source: MetricsSource): Promise<Shown | null> {
+  const settings = readAdminSettings(line)
+  return settings && (await import('./admin.ts')).showMetrics(settings, source)
+}

@@ -1,0 +1,50 @@
+import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
+import { SettingError } from '../operator-error.ts'
+import { hostNames, PORT_MAX } from '../server/settings.ts'
+
+const adminPort: Setting<number | null> = {
+  variable: 'ADMIN_PORT',
+  flag: 'admin-port',
+  placeholder: 'PORT',
+  fallback: '',
+  meaning: 'a second port, for operators: /metrics, /status, /healthz and /readyz; 0 picks a free one; none by default',
+  parse: text => (text === '' ? null : wholeNumber(text, 0, PORT_MAX)),
+}
+
+const adminHost: Setting<string> = {
+  variable: 'ADMIN_HOST',
+  flag: 'admin-host',
+  placeholder: 'HOST',
+  fallback: '127.0.0.1',
+  meaning: 'the address for that port; anyone who can reach it can read the metrics',
+  parse: text => {
+    if (text.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
+    return text
+  },
+}
+
+const adminAllowedHosts: Setting<string[]> = {
+  variable: 'ADMIN_ALLOWED_HOSTS',
+  flag: 'admin-allowed-hosts',
+  placeholder: 'NAMES',
+  fallback: '',
+  meaning: 'host names to answer for on that port, besides IP addresses and localhost, separated by commas',
+  parse: hostNames,
+}
+
+export const adminSettings = [adminPort, adminHost, adminAllowedHosts]
+
+export interface AdminSettings {
+  readonly host: string
+  readonly port: number
+  readonly allowedHosts: readonly string[]
+}
+
+/** `null` without a port for operators. Throws a `SettingError` that names the wrong setting. */
+export function readAdminSettings(line: CommandLine): AdminSettings | null {
+  const port = line.value(adminPort)
+  const host = line.value(adminHost)
+  // A list that is not empty, because an empty one allows every host.
+  const allowedHosts = ['localhost', ...line.value(adminAllowedHosts)]
+  return port === null ? null : { host, port, allowedHosts }
+}

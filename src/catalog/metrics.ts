@@ -1,0 +1,65 @@
+import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
+import { bulkBodies } from './bulk/creation.ts'
+import type { CacheContents, CacheFigures } from './cache/cached.ts'
+import { largeBodies } from './large-bodies.ts'
+import { deletedResources } from './storage/deleted.ts'
+import { streamedPieces } from './streamed.ts'
+import type { HashingFigures } from './users/password.ts'
+
+/** Memory that several requests share. */
+const BUDGETS = {
+  large_bodies: largeBodies,
+  bulk_bodies: bulkBodies,
+  streamed_responses: streamedPieces,
+  deleted_resources: deletedResources,
+}
+
+/** What only the catalog does. */
+export function catalogFamilies(cache: (CacheFigures & CacheContents) | null, hashing: HashingFigures): Family[] {
+  return [...(cache ? cacheFamilies(cache) : []), ...hashingFamilies(hashing), ...budgetFamilies()]
+}
+
+function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: CacheFigures & CacheContents): Family[] {
+  return [
+    counter('stockroom_cache_hits_total', 'Resources that were served from the cache, alone or in lists.', hits),
+    counter('stockroom_cache_misses_total', 'Resources that were looked for in the database.', misses),
+    counter(
+      'stockroom_cache_clears_total',
+      'How often the whole cache was cleared, because something had changed and nobody could tell what.',
+      clears,
+    ),
+    gauge('stockroom_cache_bytes', 'Approximate size of the cached resources and pages.', bytes),
+    gauge('stockroom_cache_max_bytes', 'The limit on that size (CACHE_BYTES).', maxBytes),
+    gauge('stockroom_cache_entries', 'Approximate number of cached resources and pages.', entries),
+  ]
+}
+
+function hashingFamilies({ inProgress, waiting, refused, seconds }: HashingFigures): Family[] {
+  return [
+    gauge('stockroom_password_hashes_in_progress', 'Passwords that are being hashed.', inProgress),
+    gauge('stockroom_password_hashes_waiting', 'Passwords that wait to be hashed.', waiting),
+    counter('stockroom_password_hashes_refused_total', 'Passwords that would have waited too long.', refused),
+    histogram('stockroom_password_hash_duration_seconds', 'Time to hash a password, without the wait.', seconds),
+  ]
+}
+
+function budgetFamilies(): Family[] {
+  const samples = Object.entries(BUDGETS).map(([budget, { figures }]) => ({ labels: { budget }, figures }))
+  return [
+    gauge(
+      'stockroom_memory_budget_used_bytes',
+      'Memory for requests that share a budget, by budget.',
+      samples.map(({ labels, figures }) => ({ labels, value: figures.heldBytes })),
+    ),
+    gauge(
+      'stockroom_memory_budget_max_bytes',
+      'The size of each budget. When it is used up, further large requests get 503.',
+      samples.map(({ labels, figures }) => ({ labels, value: figures.maxBytes })),
+    ),
+    gauge(
+      'stockroom_memory_budget_waiting',
+      'Pieces of responses that wait for memory of their budget.',
+      samples.map(({ labels, figures }) => ({ labels, value: figures.waiting })),
+    ),
+  ]
+}

@@ -1,0 +1,45 @@
+import { type Family, gauge, histogram } from '../metrics/family.ts'
+import type { StoreDatabase } from './open.ts'
+import type { PostgresFigures } from './postgres/database.ts'
+import type { CommitFigures } from './sqlite/group-commit.ts'
+
+/** What the database does, and has done since the start. */
+export function databaseFamilies(database: StoreDatabase): Family[] {
+  return database.engine === 'sqlite' ? ofSqlite(database.figures) : ofPostgres(database.figures)
+}
+
+function ofSqlite({ waiting, groupSizes, commitSeconds }: CommitFigures): Family[] {
+  return [
+    gauge('stockroom_sqlite_writes_waiting', 'Writes that wait for the next commit.', waiting),
+    histogram('stockroom_sqlite_commit_writes', 'Writes that shared a commit.', groupSizes),
+    histogram(
+      'stockroom_sqlite_commit_duration_seconds',
+      'Time of a commit, most of it until the disk has taken it (fsync).',
+      commitSeconds,
+    ),
+  ]
+}
+
+function ofPostgres({ pools, batched, batchSizes, replicasInUse }: PostgresFigures): Family[] {
+  const samples = Object.entries(pools).map(([pool, figures]) => ({ labels: { pool }, figures }))
+  return [
+    gauge(
+      'stockroom_postgres_statements_in_progress',
+      'Statements and transactions that were sent and have no result yet.',
+      samples.map(({ labels, figures }) => ({ labels, value: figures.inProgress })),
+    ),
+    gauge(
+      'stockroom_postgres_connections_max',
+      'How many connections each pool may have.',
+      samples.map(({ labels, figures }) => ({ labels, value: figures.connectionsMax })),
+    ),
+    histogram(
+      'stockroom_postgres_statement_duration_seconds',
+      'Time from sending a statement or beginning a transaction until its result, by pool.',
+      samples.map(({ labels, figures }) => ({ labels, value: figures.seconds })),
+    ),
+    gauge('stockroom_postgres_batch_waiting', 'Reads and creates that wait for a statement to share.', batched),
+    histogram('stockroom_postgres_batch_size', 'Reads or creates that shared a statement.', batchSizes),
+    gauge('stockroom_postgres_replicas_in_use', 'Replicas that serve reads now.', replicasInUse),
+  ]
+}

@@ -1,0 +1,38 @@
+import { type Clock, systemClock } from '../clock.ts'
+import { type Family, histogram } from './family.ts'
+import { Histogram } from './histogram.ts'
+
+/** A timer is set this often, to see how late it is. */
+const INTERVAL_MS = 50
+
+/** In seconds. The runtime's timers have a resolution of a millisecond. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
+
+/** Measures how long the event loop makes what is due wait, until it is disposed of. */
+export class EventLoopLag implements Disposable {
+  readonly #clock: Clock
+  readonly #seconds = new Histogram(BOUNDS)
+  #cancel = () => {}
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock
+    this.#wait()
+  }
+
+  family(): Family {
+    const help = 'How late the event loop was with a timer: while it is late, no request is answered.'
+    return histogram('stockroom_event_loop_lag_seconds', help, this.#seconds)
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel()
+  }
+
+  #wait(): void {
+    const due = this.#clock.now() + INTERVAL_MS
+    this.#cancel = this.#clock.after(INTERVAL_MS, () => {
+      this.#seconds.observe(Math.max(0, this.#clock.now() - due) / 1_000)
+      this.#wait()
+    })
+  }
+}

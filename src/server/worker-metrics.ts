@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { counter, type Family, gauge } from '../metrics/family.ts'
+import { processFamilies } from '../metrics/process.ts'
+import { lasting, sums } from '../metrics/sums.ts'
+
+/** A worker that is too busy to answer in time counts as it did the last time. */
+const ANSWER_MAX_MS = 500
+
+interface Worker {
+  readonly ask: () => void
+  /** What it told last. */
+  families: readonly Family[]
+  answered: PromiseWithResolvers<void>
+}
+
+/**
+ * Adds up the metrics of workers. The counts of workers that have ended stay in the sums, because a counter that shrinks looks
+ * like a restart of the whole service.
+ */
+export class WorkerMetrics {
+  readonly #workers = new Map<number, Worker>()
+  #ended: readonly Family[] = []
+  #restarts = 0
+
+  /** The worker can be asked from now on. */
+  began(worker: number, ask: () => void): void {
+    this.#workers.set(worker, { ask, families: [], answered: Promise.withResolvers() })
+  }
+
+  answered(number: number, families: readonly Family[]): void {
+    const worker = this.#workers.get(number)
+    if (!worker) return
+    worker.families = families
+    worker.answered.resolve()
+  }
+
+  ended(number: number): void {
+    this.#restarts += 1
+    const worker = this.#workers.get(number)
+    if (!worker) return
+    this.#workers.delete(number)
+    this.#ended = sums([this.#ended, lasting(worker.families)])
+    worker.answered.resolve()
+  }
+
+  async families(): Promise<Family[]> {
+    const answers = [...this.#workers.values()].map(worker => {
+      worker.answered = Promise.withResolvers()
+      worker.ask()
+      return worker.answered.promise
+    })
+    const late = new AbortController()
+    await Promise.race([Promise.all(answers), sleep(ANSWER_MAX_MS, undefined, late).catch(() => {})])
+    late.abort()
+    const told = [...this.#workers.values()].map(({ families }) => families)
+    return [
+      ...sums([this.#ended, ...told, processFamilies()]),
+      gauge('stockroom_workers', 'Worker processes that serve.', this.#workers.size),
+      counter('stockroom_worker_restarts_total', 'Workers that have ended and were started again.', this.#restarts),
+    ]
+  }
+}

@@ -2,20 +2,23 @@ import { EventLoopLag } from '../metrics/event-loop.ts'
 import { gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
 import type { MetricsSource, Shown } from '../metrics/source.ts'
-import { listenForOperators } from '../server/listen.ts'
+import { listenForOperators, OPERATOR_PORT_FLAG, requireFreePort } from '../server/listen.ts'
 import { RequestMetrics, serverFamilies } from '../server/metrics.ts'
-import { print } from '../server/worker.ts'
+import { print, type ServingProcess } from '../server/worker.ts'
 import { createAdmin } from './app.ts'
 import { connectionsTo } from './connections.ts'
 import type { Admin } from './observed.ts'
 import type { AdminSettings } from './settings.ts'
 
-export function countingAdmin(settings: AdminSettings): Admin {
+export function countingAdmin(settings: AdminSettings, serving: ServingProcess): Admin {
+  const { host, port } = settings
+  // Before anything listens.
+  if (!serving.showMetrics && port !== 0) requireFreePort(host, port, OPERATOR_PORT_FLAG)
   const requests = new RequestMetrics()
   const lag = new EventLoopLag()
   return {
     observers: [requests],
-    show: ({ server, serving, probe, families: ofPart = () => [] }) => {
+    show: ({ server, probe, families: ofPart = () => [] }) => {
       const families = () => [
         ...requests.families(),
         ...serverFamilies(server),
@@ -42,10 +45,13 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
     if (connections === null) return known
     return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', connections)]
   }
-  const listening = listenForOperators({ app: createAdmin({ families, probe: source.probe }), ...settings })
+  const listening = listenForOperators({ app: createAdmin({ families, probe: source.probe ?? isReady }), ...settings })
   return {
     announce: () =>
       print(`stockroom shows operators its status at ${listening.address}/status, and metrics at /metrics`),
     [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose](),
   }
 }
+
+/** For servers that need nothing which could be missing. */
+async function isReady(): Promise<void> {}

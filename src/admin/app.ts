@@ -7,7 +7,7 @@ import { routing } from '../server/routing.ts'
 
 export interface AdminOptions {
   readonly families: () => Promise<readonly Family[]>
-  readonly probe: Probe | undefined
+  readonly probe: Probe
 }
 
 /** What operators see. It opens no port. */

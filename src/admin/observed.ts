@@ -3,7 +3,6 @@ import type { Shown } from '../metrics/source.ts'
 import type { Probe } from '../server/app.ts'
 import type { Listening } from '../server/listen.ts'
 import type { Observer } from '../server/requests.ts'
-import type { ServingProcess } from '../server/worker.ts'
 
 /** Counts what a process does, and shows it to operators. */
 export interface Admin extends Disposable {
@@ -16,7 +15,6 @@ export interface Admin extends Disposable {
 /** A process that serves, with what only its part can tell. */
 interface Observed {
   readonly server: Listening
-  readonly serving: ServingProcess
   readonly probe?: Probe
   readonly families?: () => readonly Family[]
 }

@@ -1,5 +1,6 @@
 import type { CommandLine } from '../config.ts'
 import type { MetricsSource, Shown } from '../metrics/source.ts'
+import type { ServingProcess } from '../server/worker.ts'
 import type { Admin } from './observed.ts'
 import { type AdminSettings, readAdminSettings } from './settings.ts'
 
@@ -12,8 +13,9 @@ const OFF: Admin = {
 
 // These functions import the rest only if it is wanted.
 
-export async function openAdmin(settings: AdminSettings | null): Promise<Admin> {
-  return settings === null ? OFF : (await import('./admin.ts')).countingAdmin(settings)
+/** Throws an `OperatorError` if the port for operators is in use. */
+export async function openAdmin(settings: AdminSettings | null, serving: ServingProcess): Promise<Admin> {
+  return settings === null ? OFF : (await import('./admin.ts')).countingAdmin(settings, serving)
 }
 
 /** For a supervisor: shows the metrics of its workers to operators, if there is a port for them. */

@@ -21,9 +21,9 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
   const app = createBreeds({ listUrl: settings.listUrl })
   // The app asks itself for its list, as one client for all who listen.
   const served = { fetch: app.fetch, routes: app.routes, unlimitedRoutes: [OWN_LIST_PATH] }
-  using admin = await openAdmin(settings.admin)
+  using admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({ app: served, ...settings.server, observers: admin.observers })
-  await using shown = admin.show({ server, serving: ALONE })
+  await using shown = admin.show({ server })
   process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)
   shown.announce()
   await stopped

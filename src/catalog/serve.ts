@@ -35,11 +35,10 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const hashing = new PasswordHashing()
   const catalog = createCatalog({ repositories, hashPassword: hashing.hash, corsOrigins: settings.corsOrigins })
   using _ = logCache(repositories.cacheFigures)
-  using admin = await openAdmin(settings.admin)
+  using admin = await openAdmin(settings.admin, serving)
   await using server = listen({ app: catalog, ...settings.server, observers: admin.observers })
   await using shown = admin.show({
     server,
-    serving,
     probe: repositories.probe,
     families: () => [...databaseFamilies(database), ...catalogFamilies(repositories.cacheFigures(), hashing.figures)],
   })

@@ -47,7 +47,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
   await using _ = startHousekeeping({ prompts, answers: repositories.answers })
   const app = createChat({ prompts, answers, probe: repositories.probe })
-  using admin = await openAdmin(settings.admin)
+  using admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
     app: { fetch: app.fetch, routes: app.routes, loggedPath },
     ...settings.server,
@@ -55,7 +55,6 @@ export async function serveChat(line: CommandLine): Promise<void> {
   })
   await using shown = admin.show({
     server,
-    serving: ALONE,
     probe: repositories.probe,
     families: () => [...databaseFamilies(database), ...chatFamilies(answers.figures), ...model.families()],
   })

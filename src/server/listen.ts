@@ -19,6 +19,9 @@ const STOP_MAX_MS = 4_800
 /** Timeout of idle connections. */
 const IDLE_SECONDS = 30
 
+/** The flag of their port, for the error if it is in use. */
+export const OPERATOR_PORT_FLAG = 'admin-port'
+
 /** Limit on the event streams of one operator's address. */
 const OPERATOR_STREAMS_MAX = 64
 
@@ -90,7 +93,7 @@ export function listenForOperators({ app, host, port, allowedHosts }: OperatorOp
         requestHandlers(app, settings),
       ),
     },
-    'admin-port',
+    OPERATOR_PORT_FLAG,
   )
   return {
     address: reachableAddress(host, server.port ?? port),
@@ -101,8 +104,8 @@ export function listenForOperators({ app, host, port, allowedHosts }: OperatorOp
 }
 
 /** Throws an `OperatorError` if a program listens on the port. */
-export function requireFreePort(host: string, port: number): void {
-  bind({ hostname: host, port, fetch: () => new Response() }).stop(true)
+export function requireFreePort(host: string, port: number, portFlag?: string): void {
+  bind({ hostname: host, port, fetch: () => new Response() }, portFlag).stop(true)
 }
 
 /** The URL for clients on this machine. */

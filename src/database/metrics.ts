@@ -8,14 +8,19 @@ export function databaseFamilies(database: StoreDatabase): Family[] {
   return database.engine === 'sqlite' ? ofSqlite(database.figures) : ofPostgres(database.figures)
 }
 
-function ofSqlite({ waiting, groupSizes, commitSeconds }: CommitFigures): Family[] {
+function ofSqlite({ waiting, groupSizes, commitSeconds, syncSeconds }: CommitFigures): Family[] {
   return [
     gauge('stockroom_sqlite_writes_waiting', 'Writes that wait for the next commit.', waiting),
     histogram('stockroom_sqlite_commit_writes', 'Writes that shared a commit.', groupSizes),
     histogram(
       'stockroom_sqlite_commit_duration_seconds',
-      'Time of a commit, most of it until the disk has taken it (fsync).',
+      'Time of a commit, without the sync after it.',
       commitSeconds,
+    ),
+    histogram(
+      'stockroom_sqlite_sync_duration_seconds',
+      'Time until the disk has stored a commit (fdatasync of the write-ahead log).',
+      syncSeconds,
     ),
   ]
 }

@@ -31,6 +31,7 @@ export interface CommitFigures {
   readonly waiting: number
   readonly groupSizes: Distribution
   readonly commitSeconds: Distribution
+  readonly syncSeconds: Distribution
 }
 
 interface WaitingWrite {
@@ -90,7 +91,12 @@ export class GroupCommit {
   }
 
   get figures(): CommitFigures {
-    return { waiting: this.#waiting.length, groupSizes: this.#groupSizes, commitSeconds: this.#commitSeconds }
+    return {
+      waiting: this.#waiting.length,
+      groupSizes: this.#groupSizes,
+      commitSeconds: this.#commitSeconds,
+      syncSeconds: this.#sync.seconds,
+    }
   }
 
   /** See `SqliteDatabase.write`. */

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 
 /** Syncs that take less time than this block the event loop, because handing them to another thread takes nearly as long. */
 const BLOCKING_MAX_MS = 0.2
@@ -22,6 +23,7 @@ interface Waiting {
  */
 export class LogSync {
   readonly #file: number
+  readonly #seconds = new Histogram(SECONDS)
   readonly #failureOf: (error: unknown) => Error
   /** A later sync would succeed although the disk has lost what this one could not store. */
   #failure: Error | null = null
@@ -43,6 +45,11 @@ export class LogSync {
       .get()
     this.#file = openSync(`${main?.file}-wal`, 'r+')
     this.#failureOf = failureOf
+  }
+
+  /** The durations of all syncs. */
+  get seconds(): Distribution {
+    return this.#seconds
   }
 
   /** How long a sync blocks the event loop on average; 0 if syncs do not block it. */
@@ -67,7 +74,9 @@ export class LogSync {
       throw this.#fail(error)
     }
     this.#durableCommits = this.#commits
-    this.#averageMs += WEIGHT * (performance.now() - started - this.#averageMs)
+    const durationMs = performance.now() - started
+    this.#seconds.observe(durationMs / 1_000)
+    this.#averageMs += WEIGHT * (durationMs - this.#averageMs)
     this.#sinceMeasured = 0
   }
 
@@ -98,7 +107,9 @@ export class LogSync {
       const waiting = this.#waiting.splice(0)
       const commits = this.#commits
       this.#sinceMeasured += 1
+      const started = performance.now()
       const error = await new Promise<unknown>(resolve => fdatasync(this.#file, resolve))
+      this.#seconds.observe((performance.now() - started) / 1_000)
       const failure = error ? this.#fail(error) : this.#failure
       if (!failure) this.#durableCommits = Math.max(this.#durableCommits, commits)
       for (const { durable, failed } of waiting) {

@@ -60,6 +60,8 @@ export interface RequestRecord {
   /** Of characters that JSON does not escape, as is the client's address. */
   readonly requestId: string
   readonly client: string
+  /** The name of the client's access key, also of such characters; `null` without one. */
+  readonly key: string | null
   readonly method: string
   readonly path: string
   readonly status: number
@@ -78,10 +80,11 @@ export function logRequest(record: RequestRecord): void {
     writeRequest(record)
     return
   }
-  const { requestId, client, method, path, status, durationMs } = record
+  const { requestId, client, key, method, path, status, durationMs } = record
   requestLog.info('{method} {path} {status}', {
     request_id: requestId,
     client,
+    ...(key !== null && { key }),
     method,
     path,
     status,
@@ -93,7 +96,7 @@ function requestLines(worker: number | null, write: LineWriter): (record: Reques
   const which = worker === null ? '' : `"worker":${worker},`
   let now = 0
   let beginning = ''
-  return ({ requestId, client, method, path, status, durationMs }) =>
+  return ({ requestId, client, key, method, path, status, durationMs }) =>
     write(() => {
       const time = Date.now()
       if (time !== now) {
@@ -101,7 +104,7 @@ function requestLines(worker: number | null, write: LineWriter): (record: Reques
         beginning = `{"time":"${new Date(time).toISOString()}","level":"info",${which}"logger":"request","message":"`
       }
       const target = JSON_PLAIN.test(path) ? path : JSON.stringify(path).slice(1, -1)
-      const ids = `"request_id":"${requestId}","client":"${client}"`
+      const ids = `"request_id":"${requestId}","client":"${client}"${key === null ? '' : `,"key":"${key}"`}`
       const rest = `"method":"${method}","path":"${target}","status":${status},"duration_ms":${durationMs}`
       return `${beginning}${method} ${target} ${status}",${ids},${rest}}\n`
     })

@@ -51,6 +51,11 @@ export class KeyRing {
     return this.#readAgain().then(() => this.#known(digest))
   }
 
+  async isEmpty(): Promise<boolean> {
+    await this.#readAgain()
+    return this.#keys.size === 0
+  }
+
   #known(digest: string): Key | null {
     // The digest of a guess tells nothing about a secret, so only the comparison takes constant time.
     const known = this.#keys.get(digest)

@@ -23,6 +23,10 @@ export function isKeyName(text: string): boolean {
   return NAME.test(text)
 }
 
+export function allows(scope: Scope, needed: Scope): boolean {
+  return SCOPES.indexOf(scope) >= SCOPES.indexOf(needed)
+}
+
 /** 256 random bits, in base64url after the prefix. */
 export function newSecret(): string {
   return PREFIX + Buffer.from(crypto.getRandomValues(new Uint8Array(SECRET_BYTES))).toString('base64url')

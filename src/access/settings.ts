@@ -2,16 +2,29 @@ import type { Setting } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { SCOPES, type Scope } from './key.ts'
 
+const AUTH = ['off', 'keys'] as const
+
+/** Who may use a server. */
+export const auth: Setting<(typeof AUTH)[number]> = {
+  variable: 'AUTH',
+  flag: 'auth',
+  placeholder: AUTH.join('|'),
+  fallback: 'off',
+  meaning: 'who may use the service: off, anyone who can reach it; keys, clients with a key of stockroom key create',
+  parse: text => oneOf(AUTH, text),
+}
+
 /** `null` if the flag is absent. */
 export const scope: Setting<Scope | null> = {
   flag: 'scope',
   placeholder: SCOPES.join('|'),
   fallback: '',
   meaning: 'create: what the key allows; write includes read, and admin includes both and all of the users',
-  parse: text => {
-    if (text === '') return null
-    const scope = SCOPES.find(name => name === text)
-    if (!scope) throw new SettingError(`${JSON.stringify(text)} is not one of ${SCOPES.join(', ')}`)
-    return scope
-  },
+  parse: text => (text === '' ? null : oneOf(SCOPES, text)),
+}
+
+function oneOf<Name extends string>(names: readonly Name[], text: string): Name {
+  const found = names.find(name => name === text)
+  if (found === undefined) throw new SettingError(`${JSON.stringify(text)} is not one of ${names.join(', ')}`)
+  return found
 }

@@ -1,10 +1,12 @@
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
+import { bearerKey } from '../access/bearer.ts'
 import { finishApp } from '../server/app.ts'
 import type { App, ServedApp } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { addBulkCreation } from './bulk/creation.ts'
 import { addCategories } from './categories/routes.ts'
+import { type Access, guardOperations } from './guard.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
 import type { Catalog } from './operation.ts'
 import { addProducts } from './products/routes.ts'
@@ -19,12 +21,14 @@ export interface CatalogOptions {
   readonly hashPassword: PasswordHasher
   /** Web origins whose pages may call the service; if empty, none may. */
   readonly corsOrigins: readonly string[]
+  /** `null` if anyone may do anything. */
+  readonly access: Access | null
 }
 
 /** The store catalog service. It opens no port. */
-export function createCatalog({ repositories, hashPassword, corsOrigins }: CatalogOptions): ServedApp {
+export function createCatalog({ repositories, hashPassword, corsOrigins, access }: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
-  const catalog: Catalog = { app, operations: new Map(), contracts: [] }
+  const catalog: Catalog = { app, operations: new Map(), contracts: [], access }
   const hasCors = corsOrigins.length > 0
   if (hasCors) {
     const exposeHeaders = ['Link', 'ETag', 'X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy']
@@ -35,6 +39,7 @@ export function createCatalog({ repositories, hashPassword, corsOrigins }: Catal
   addReviews(catalog, repositories.reviews)
   addUsers(catalog, repositories.users, hashPassword)
   addBulkCreation(catalog, repositories.loader, hashPassword)
+  if (access) guardOperations(catalog.operations, access)
   addInterfaceDescriptions(catalog)
   addSlashRedirects(app)
   finishApp(app, repositories.probe)
@@ -43,14 +48,18 @@ export function createCatalog({ repositories, hashPassword, corsOrigins }: Catal
     routes: app.routes,
     // The header that lets pages of other origins read a response is added by the app.
     ...(!hasCors && { direct: catalog.operations }),
-    cacheControl: route => (catalog.operations.has(route) ? cacheControl(route) : null),
+    cacheControl: route => (catalog.operations.has(route) ? cacheControl(route, access) : null),
+    ...(access && {
+      identify: route => (catalog.operations.has(route) ? headers => bearerKey(headers, access.keys) : null),
+    }),
   }
 }
 
 /**
  * Personal data may not be kept by any cache, neither a resource nor an error about it. All else of the catalog may be kept
- * if it is revalidated before each use.
+ * if it is revalidated before each use, but not by a cache that several clients share if each of them needs a key.
  */
-function cacheControl(route: string): string {
-  return route.startsWith('/users/') ? 'no-store' : 'no-cache'
+function cacheControl(route: string, access: Access | null): string {
+  if (route.startsWith('/users/')) return 'no-store'
+  return access && !access.publicReads ? 'private, no-cache' : 'no-cache'
 }

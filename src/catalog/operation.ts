@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../awaitable.ts'
 import type { App, DirectRoutes, RequestScope } from '../server/requests.ts'
+import type { Access } from './guard.ts'
 import { withinBodies } from './large-bodies.ts'
 import type { ResourceName } from './storage/resource.ts'
 import type { ValidationError } from './validation/errors.ts'
@@ -12,6 +13,8 @@ export interface Catalog {
   readonly operations: DirectRoutes
   /** Of all operations, in the order in which they were added. */
   readonly contracts: AnyContract[]
+  /** `null` if anyone may do anything. */
+  readonly access: Access | null
 }
 
 /** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */

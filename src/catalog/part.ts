@@ -1,3 +1,4 @@
+import { auth } from '../access/settings.ts'
 import { showWorkers } from '../admin/open.ts'
 import { adminSettings } from '../admin/settings.ts'
 import type { Command } from '../command.ts'
@@ -7,7 +8,7 @@ import { host, serverSettings, workers } from '../server/settings.ts'
 import { serveInWorkers } from '../server/workers.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
 import { categories, products, reviews, users } from './seed/settings.ts'
-import { cacheBytes, corsOrigins, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, publicReads, servePort } from './settings.ts'
 
 const serve: Command = {
   name: 'serve',
@@ -18,6 +19,8 @@ const serve: Command = {
     servePort,
     workers,
     ...databaseSettings,
+    auth,
+    publicReads,
     corsOrigins,
     cacheBytes,
     ...serverSettings,

@@ -1,3 +1,6 @@
+import { KeyRing } from '../access/key-ring.ts'
+import { accessMigrations } from '../access/migrations/index.ts'
+import { keysOf } from '../access/open.ts'
 import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import type { CommandLine } from '../config.ts'
@@ -9,11 +12,15 @@ import { logLevel, readServerSettings } from '../server/settings.ts'
 import type { ServingProcess } from '../server/worker.ts'
 import { createCatalog } from './app.ts'
 import { logCache } from './cache/log.ts'
+import type { Access } from './guard.ts'
 import { catalogFamilies } from './metrics.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { repositoriesOf } from './repositories.ts'
-import { cacheBytes, corsOrigins, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, readAccess, servePort } from './settings.ts'
 import { PasswordHashing } from './users/password.ts'
+
+const IS_EMPTY = 'The catalog is empty: `npx stockroom seed` fills it with sample data'
+const HAS_NO_KEY = 'There is no access key: `npx stockroom key create NAME --scope admin` creates one'
 
 export async function serve(line: CommandLine, serving: ServingProcess): Promise<void> {
   const { worker, share, listening, ready } = serving
@@ -23,6 +30,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const settings = {
     level: line.value(logLevel),
     database: { ...ofDatabase, connections: share(ofDatabase.connections) },
+    access: readAccess(line),
     corsOrigins: line.value(corsOrigins),
     cacheBytes: share(line.value(cacheBytes)),
     server: { ...ofServer, connectionsMax: share(ofServer.connectionsMax), sharesPort: worker !== null },
@@ -30,10 +38,17 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   }
   startLog(settings.level, worker)
   const stopped = stopSignal()
-  await using database = await openDatabase(settings.database, [catalogMigrations], START_WAIT_MS)
+  const migrations = settings.access ? [catalogMigrations, accessMigrations] : [catalogMigrations]
+  await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
   const repositories = repositoriesOf(database, settings.cacheBytes)
   const hashing = new PasswordHashing()
-  const catalog = createCatalog({ repositories, hashPassword: hashing.hash, corsOrigins: settings.corsOrigins })
+  const access = settings.access && { ...settings.access, keys: new KeyRing(keysOf(database)) }
+  const catalog = createCatalog({
+    repositories,
+    hashPassword: hashing.hash,
+    corsOrigins: settings.corsOrigins,
+    access,
+  })
   using _ = logCache(repositories.cacheFigures)
   using admin = await openAdmin(settings.admin, serving)
   await using server = listen({ app: catalog, ...settings.server, observers: admin.observers })
@@ -42,11 +57,21 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     probe: repositories.probe,
     families: () => [...databaseFamilies(database), ...catalogFamilies(repositories.cacheFigures(), hashing.figures)],
   })
-  listening(server.port, `stockroom serves the store catalog at ${server.address}, its documentation at /docs`)
+  const what = `stockroom serves the store catalog at ${server.address}, its documentation at /docs`
+  listening(server.port, `${what}; ${whoMay(access)}`)
   shown.announce()
   await Promise.race([database.ready, stopped])
   // If the database has become unavailable again, requests report it.
   const isEmpty = await repositories.isEmpty().catch(() => false)
-  ready(isEmpty ? 'The catalog is empty: `npx stockroom seed` fills it with sample data' : null)
+  const hasNoKey = access !== null && (await access.keys.isEmpty().catch(() => false))
+  const hints = [...(isEmpty ? [IS_EMPTY] : []), ...(hasNoKey ? [HAS_NO_KEY] : [])]
+  ready(hints.length > 0 ? hints.join('\n') : null)
   await stopped
+}
+
+function whoMay(access: Access | null): string {
+  if (!access) return 'anyone who can reach it may read and change everything (AUTH=off)'
+  return access.publicReads
+    ? 'anyone may read categories, products and reviews, and all else requires an access key'
+    : 'all requests require an access key'
 }

@@ -1,4 +1,5 @@
-import { type Setting, wholeNumber } from '../config.ts'
+import { auth } from '../access/settings.ts'
+import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { port } from '../server/settings.ts'
 
@@ -14,6 +15,28 @@ export const cacheBytes: Setting<number> = {
   fallback: '67108864',
   meaning: 'memory for cached responses, in bytes; 0 switches the cache off',
   parse: text => wholeNumber(text, 0, CACHE_MAX_BYTES),
+}
+
+export const publicReads: Setting<boolean> = {
+  variable: 'PUBLIC_READS',
+  flag: 'public-reads',
+  placeholder: 'on|off',
+  fallback: 'off',
+  meaning: 'with --auth keys: anyone may read categories, products and reviews without a key',
+  parse: text => {
+    if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is not on or off`)
+    return text === 'on'
+  },
+}
+
+/** `null` if anyone may do anything. Throws a `SettingError`. */
+export function readAccess(line: CommandLine): { readonly publicReads: boolean } | null {
+  const areReadsPublic = line.value(publicReads)
+  if (line.value(auth) === 'keys') return { publicReads: areReadsPublic }
+  // Otherwise operators might believe that only reads are public.
+  if (areReadsPublic)
+    throw new SettingError(`${publicReads.variable}: on requires AUTH=keys; without it, writes are public too`)
+  return null
 }
 
 export const corsOrigins: Setting<string[]> = {

@@ -19,7 +19,8 @@ test('the ready line has the address, alone on the first line of standard output
   await using shop = await startShop()
   await shop.service.stop()
   expect(shop.service.output().split('\n')[0]).toBe(
-    `stockroom serves the store catalog at ${shop.service.address}, its documentation at /docs`,
+    `stockroom serves the store catalog at ${shop.service.address}, its documentation at /docs; ` +
+      'anyone who can reach it may read and change everything (AUTH=off)',
   )
   expect(shop.service.errors()).not.toContain('serves the store catalog')
 })

@@ -1,6 +1,7 @@
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
-import type { Awaitable } from '../awaitable.ts'
+import type { Key } from '../access/key.ts'
+import { type Awaitable, whenThere } from '../awaitable.ts'
 import { logRequest } from '../log.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import type { ClientStreams } from './client-streams.ts'
@@ -23,6 +24,8 @@ export interface RequestScope {
   readonly isHead: boolean
   /** The open event streams of all clients. */
   readonly streams: ClientStreams
+  /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
+  readonly key: Key | null
   /** The answer to a request that no handler may see. */
   readonly refusal: Response | null
 }
@@ -47,6 +50,8 @@ export interface ServedApp {
   readonly direct?: DirectRoutes
   /** The `Cache-Control` of all responses of a route; by default, handlers set it. */
   readonly cacheControl?: (route: string) => string | null
+  /** Looks for the access key of each request of a route, before anything else is done with it; `null` if none is needed. */
+  readonly identify?: (route: string) => ((headers: Headers) => Awaitable<Key | null>) | null
   /** Removes secrets from a path before it is logged. By default, paths are logged unchanged. */
   readonly loggedPath?: (path: string) => string
   /** Routes that clients may request at any rate, besides those about the server's health. */
@@ -96,6 +101,7 @@ export class Scope implements RequestScope {
   readonly isHead: boolean
   readonly streams: ClientStreams
   matched: MatchedRoute
+  key: Key | null = null
   refusal: Response | null = null
   /** By the system's clock; 0 if nobody wants to know. */
   arrivedAt = 0
@@ -132,7 +138,7 @@ export class Scope implements RequestScope {
  * and turn errors into responses. A response that is ready at once is not awaited, which would cost a tenth of its time.
  */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { fetch, direct, cacheControl, loggedPath = path => path, unlimitedRoutes = [] } = app
+  const { fetch, direct, cacheControl, identify, loggedPath = path => path, unlimitedRoutes = [] } = app
   const { accessLog, trustedProxies, allowedHosts, streams, rateLimit } = settings
   const observers = [...(accessLog ? [requestLog(loggedPath)] : []), ...settings.observers]
   const begins = observers.flatMap(({ begin }) => begin ?? [])
@@ -143,6 +149,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
   return (target: SentTarget) => {
     const handlers = direct?.get(target.route)
     const caching = cacheControl?.(target.route) ?? null
+    const keyOf = identify?.(target.route) ?? null
     const limiter = isUnlimited(target.route) || unlimitedRoutes.includes(target.route) ? null : rateLimiter
 
     const handle = (request: Request, scope: Scope): Awaitable<Response> => {
@@ -164,6 +171,17 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       return fetch(request, scope)
     }
 
+    const limited = (request: Request, scope: Scope): Awaitable<Response> => {
+      const refusal = limiter === null || isPreflight(request) ? null : limiter.take(scope)
+      return refusal === null ? handle(request, scope) : refuse(request, scope, refusal)
+    }
+
+    const identified = (request: Request, scope: Scope, found: Awaitable<Key | null>): Awaitable<Response> =>
+      whenThere(found, key => {
+        scope.key = key
+        return limited(request, scope)
+      })
+
     const finished = (response: Response, { requestId, allowance }: Scope): Response => {
       const { headers } = response
       headers.set('X-Request-Id', requestId)
@@ -177,8 +195,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
     const run = (request: Request, scope: Scope): Awaitable<Response> => {
       const failed = (error: unknown) => finished(errorResponse(error, scope.requestId), scope)
       try {
-        const refusal = limiter === null || isPreflight(request) ? null : limiter.take(scope)
-        const response = refusal === null ? handle(request, scope) : refuse(request, scope, refusal)
+        const response = keyOf === null ? limited(request, scope) : identified(request, scope, keyOf(request.headers))
         if (response instanceof Response) return finished(response, scope)
         return response.then(later => finished(later, scope)).catch(failed)
       } catch (error) {
@@ -220,6 +237,7 @@ function requestLog(loggedPath: (path: string) => string): Observer {
       logRequest({
         requestId: scope.requestId,
         client: scope.clientAddress,
+        key: scope.key?.name ?? null,
         method: request.method,
         path: loggedPath(target.loggedPath(request)),
         status: response.status,

@@ -18,10 +18,12 @@ export interface Client {
   readonly create: (path: string, body: unknown) => Promise<number>
 }
 
-/** Speaks HTTP with a service, as any client would. */
-export function client(address: () => string): Client {
+/** Speaks HTTP with a service, as any client would. All requests have the headers `always`. */
+export function client(address: () => string, always: Readonly<Record<string, string>> = {}): Client {
   const send = async (path: string, request: RequestInit): Promise<Answer> => {
-    const response = await fetch(address() + path, { redirect: 'manual', ...request })
+    const headers = new Headers(request.headers)
+    for (const [name, value] of Object.entries(always)) headers.set(name, value)
+    const response = await fetch(address() + path, { redirect: 'manual', ...request, headers })
     const text = await response.text()
     const isJson = response.headers.get('Content-Type')?.startsWith('application/json') && text !== ''
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }

@@ -1,15 +1,22 @@
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
+import type { Access } from '../guard.ts'
 import type { AnyContract } from '../operation.ts'
 import { HTTPValidationError } from '../validation/errors.ts'
 import { STRICTER } from '../validation/stricter.ts'
+import { securityOf, securitySchemesOf } from './access.ts'
 
 /** Query parameters that are supported, but that the specified interface description does not have. */
 const UNSPECIFIED = ['after_id']
 
 /** `/openapi.json`: OpenAPI 3.1.0 with these operations, exactly as the specification has them. */
-export function interfaceDescription(contracts: readonly AnyContract[]): string {
-  const { openapi, info, paths, components } = openApi(contracts.map(specifiedOperation))
-  const description = { openapi, info, paths, components: { schemas: components?.schemas ?? {} } }
+export function interfaceDescription(contracts: readonly AnyContract[], access: Access | null): string {
+  const { openapi, info, paths, components } = openApi(contracts.map(contract => specifiedOperation(contract, access)))
+  const description = {
+    openapi,
+    info,
+    paths,
+    components: { schemas: components?.schemas ?? {}, ...securitySchemesOf(access) },
+  }
   return JSON.stringify(description, (key, value) => (key === STRICTER ? undefined : value))
 }
 
@@ -27,9 +34,10 @@ export function openApi(operations: readonly RouteConfig[]) {
   })
 }
 
-function specifiedOperation(contract: AnyContract) {
+function specifiedOperation(contract: AnyContract, access: Access | null) {
   const { operationId, method, url, tag, summary, path, query, body, specifiedBody = body, response, absent } = contract
   const parameters = Object.entries<z.ZodType>(query.shape).filter(([name]) => !UNSPECIFIED.includes(name))
+  const required = securityOf(contract, access)
   const missing = absent.map(resource => `${resource} not found`).join(', or ')
   return {
     operationId,
@@ -37,6 +45,7 @@ function specifiedOperation(contract: AnyContract) {
     path: url,
     tags: [tag],
     summary,
+    ...(required && { security: required.security }),
     request: {
       params: path,
       query: z.object(Object.fromEntries(parameters)),
@@ -46,13 +55,14 @@ function specifiedOperation(contract: AnyContract) {
     },
     responses: {
       200: { description: 'Successful Response', content: { 'application/json': { schema: response } } },
-      ...(missing !== '' && {
-        404: {
-          description: missing,
-          content: { 'application/json': { schema: z.object({ detail: z.string() }) } },
-        },
-      }),
+      ...(required && { 401: failure(required.unauthorized) }),
+      ...(required?.forbidden && { 403: failure(required.forbidden) }),
+      ...(missing !== '' && { 404: failure(missing) }),
       422: { description: 'Validation Error', content: { 'application/json': { schema: HTTPValidationError } } },
     },
   }
+}
+
+function failure(description: string) {
+  return { description, content: { 'application/json': { schema: z.object({ detail: z.string() }) } } }
 }

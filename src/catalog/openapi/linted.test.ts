@@ -4,8 +4,10 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
 import { z } from 'zod'
+import { startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import type { Client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
 
 /** The official schema of OpenAPI 3.1 together with that of its dialect of JSON Schema. */
 const OPENAPI_SCHEMA = 'https://spec.openapis.org/oas/3.1/schema-base'
@@ -65,15 +67,34 @@ onOneEngine('both interface descriptions', api => {
   })
 
   test("/openapi.strict.json passes Redocly's strictest lint, except for the final slashes of collections", async () => {
-    const rules = { 'no-path-trailing-slash': 'off' } as const
-    const config = await createConfig({ extends: ['recommended-strict'], rules })
-    const problems = await lintFromString({ source: await read(api, STRICT), absoluteRef: STRICT, config })
-    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
+    expect(await redoclyFindings(api, STRICT)).toEqual([])
   })
+})
+
+test('with access keys, both interface descriptions pass the same checks', async () => {
+  for (const flags of [[], ['--public-reads', 'on']]) {
+    await using shop = await startKeyedShop(sqlite, flags)
+    const api = shop.api.without
+    for (const path of [SPECIFIED, STRICT]) {
+      const description = await read(api, path)
+      expect(description, path).toContain('"securitySchemes"')
+      expect((await validate(OPENAPI_SCHEMA, JSON.parse(description))).valid, path).toBe(true)
+    }
+    expect(await spectralFindings(api, SPECIFIED)).toEqual(SPECIFIED_FINDINGS)
+    expect(await spectralFindings(api, STRICT)).toEqual(STRICT_FINDINGS)
+    expect(await redoclyFindings(api, STRICT)).toEqual([])
+  }
 })
 
 async function read(api: Client, path: string): Promise<string> {
   return (await fetch(api.address() + path)).text()
+}
+
+async function redoclyFindings(api: Client, path: string): Promise<unknown[]> {
+  const rules = { 'no-path-trailing-slash': 'off' } as const
+  const config = await createConfig({ extends: ['recommended-strict'], rules })
+  const problems = await lintFromString({ source: await read(api, path), absoluteRef: path, config })
+  return problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])
 }
 
 /** How often each rule finds something. */

@@ -11,18 +11,18 @@ const PAGE_HEADERS = {
 const ASSETS = ['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/narrow.css', '/docs/start.js'] as const
 
 /** Serves both interface descriptions and the interactive page. Call it when all operations were added. */
-export function addInterfaceDescriptions({ app, contracts }: Catalog): void {
+export function addInterfaceDescriptions({ app, contracts, access }: Catalog): void {
   // The first request makes a description or loads the page: together they take longer than the rest of the start.
   let specified: string | undefined
   let strict: Promise<string> | undefined
   const docs = () => import('./docs.tsx')
   const json = { 'Content-Type': 'application/json' }
   app.get('/openapi.json', context => {
-    specified ??= interfaceDescription(contracts)
+    specified ??= interfaceDescription(contracts, access)
     return context.body(specified, 200, json)
   })
   app.get('/openapi.strict.json', async context => {
-    strict ??= import('./strict.ts').then(({ strictDescription }) => strictDescription(contracts))
+    strict ??= import('./strict.ts').then(({ strictDescription }) => strictDescription(contracts, access))
     return context.body(await strict, 200, json)
   })
   app.get('/docs', async context => context.html((await docs()).PAGE, 200, PAGE_HEADERS))

@@ -56,6 +56,22 @@ export const HEADERS = {
   AcceptEncoding: { description: 'How to send the body', required: true, schema: { const: 'identity' } },
 }
 
+/** Of a service that asks for access keys; one of them replaces another. */
+export const KEYED_HEADERS = {
+  CacheControl: {
+    ...HEADERS.CacheControl,
+    schema: { enum: [...HEADERS.CacheControl.schema.enum, 'private, no-cache'] },
+  },
+  Challenge: {
+    description: 'Which key is needed (RFC 6750, 3)',
+    required: true,
+    schema: {
+      type: 'string',
+      pattern: '^Bearer realm="stockroom"(, error="(invalid_token|insufficient_scope)"(, scope="(write|admin)")?)?$',
+    },
+  },
+}
+
 /** Of every answer. */
 export const SHARED_HEADERS = {
   'X-Request-Id': { $ref: '#/components/headers/RequestId' },
@@ -83,6 +99,14 @@ export const RESPONSES = {
   Unavailable: failure('The database cannot be used at the moment, or too many requests are waiting', {
     'Retry-After': { $ref: '#/components/headers/RetryAfter' },
   }),
+}
+
+const CHALLENGE = { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }
+
+/** Of a service that asks for access keys. */
+export const KEYED_RESPONSES = {
+  Unauthorized: failure('The access key is missing or not valid', CHALLENGE),
+  Forbidden: failure('The access key does not allow this', CHALLENGE),
 }
 
 function failure(description: string, headers: Readonly<Record<string, object>> = {}) {

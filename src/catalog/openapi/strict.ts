@@ -1,12 +1,22 @@
 import { type RouteConfig, z } from '@hono/zod-openapi'
 import { Creation } from '../bulk/creation.ts'
 import { BULK_RESOURCES } from '../bulk/resources.ts'
+import type { Access } from '../guard.ts'
 import type { AnyContract } from '../operation.ts'
 import { HTTPValidationError } from '../validation/errors.ts'
 import { NDJSON_TYPE } from '../validation/ndjson-type.ts'
 import { STRICTER } from '../validation/stricter.ts'
+import { securityOf, securitySchemesOf } from './access.ts'
 import { openApi } from './document.ts'
-import { HEADERS, PARAMETERS, READ_HEADERS, RESPONSES, SHARED_HEADERS } from './strict-components.ts'
+import {
+  HEADERS,
+  KEYED_HEADERS,
+  KEYED_RESPONSES,
+  PARAMETERS,
+  READ_HEADERS,
+  RESPONSES,
+  SHARED_HEADERS,
+} from './strict-components.ts'
 
 const ABOUT = [
   'The backend behind a storefront, with every rule that it enforces and every status that an operation answers with.',
@@ -38,8 +48,8 @@ const ACTIONS = {
 } as const
 
 /** `/openapi.strict.json`: the operations of `/openapi.json` from the same contracts, with every rule, header and status. */
-export function strictDescription(contracts: readonly AnyContract[]): string {
-  const { openapi, info, paths, components } = openApi(contracts.map(strictOperation))
+export function strictDescription(contracts: readonly AnyContract[], access: Access | null): string {
+  const { openapi, info, paths, components } = openApi(contracts.map(contract => strictOperation(contract, access)))
   const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
     name,
     // Requests may have other members, too.
@@ -59,16 +69,18 @@ export function strictDescription(contracts: readonly AnyContract[]): string {
     paths,
     components: {
       schemas: Object.fromEntries(schemas),
-      headers: HEADERS,
+      headers: { ...HEADERS, ...(access && KEYED_HEADERS) },
       parameters: PARAMETERS,
-      responses: RESPONSES,
+      responses: { ...RESPONSES, ...(access && KEYED_RESPONSES) },
+      ...securitySchemesOf(access),
     },
   }
   return JSON.stringify(withStricterRules(description))
 }
 
-function strictOperation(contract: AnyContract): RouteConfig {
+function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
   const { operationId, method, url, tag, summary, path, query, body, response, absent } = contract
+  const required = securityOf(contract, access)
   const isRead = method === 'get'
   const isList = response instanceof z.ZodArray
   const hasBody = body instanceof z.ZodObject
@@ -80,6 +92,7 @@ function strictOperation(contract: AnyContract): RouteConfig {
     path: url,
     tags: [tag],
     summary,
+    ...(required && { security: required.security }),
     description: isList ? 'Lists them in the order of their ids.' : ACTIONS[method] + (bulk ? FROM_LINES : ''),
     parameters: [
       ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
@@ -110,6 +123,8 @@ function strictOperation(contract: AnyContract): RouteConfig {
       },
       ...(isRead && { 304: { $ref: '#/components/responses/NotModified' } }),
       400: { $ref: '#/components/responses/BadRequest' },
+      ...(required && { 401: { $ref: '#/components/responses/Unauthorized' } }),
+      ...(required?.forbidden && { 403: { $ref: '#/components/responses/Forbidden' } }),
       ...(missing.length > 0 && {
         404: {
           description: missing.join(', or '),

@@ -4,8 +4,10 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { spawn } from 'bun'
 import openapiTS, { astToString } from 'openapi-typescript'
+import { startKeyedShop } from '../harness/catalog/keyed-shop.ts'
 import type { Client } from '../harness/client.ts'
 import { onEachEngine } from '../harness/contract.ts'
+import { sqlite } from '../harness/engines.ts'
 import { type TemporaryFolder, temporaryFolder } from '../harness/temporary-folder.ts'
 
 const PROJECT = resolve(import.meta.dir, '../..')
@@ -17,6 +19,25 @@ const MISUSE = fileURLToPath(import.meta.resolve('./storefront/misuse.ts'))
 const COMPILE_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(COMPILE_TIMEOUT_MS)
+
+/** What a customer sees. */
+const WHOLE_VISIT = {
+  categories: ['Garden: Spade, Rake, Watering can', 'Kitchen: Kettle'],
+  shelf: ['Spade 9.50 USD', 'Rake 10.50 USD', 'Watering can 11.50 USD'],
+  pages: [
+    ['Spade', 'Rake'],
+    ['Watering can', 'Kettle'],
+  ],
+  customer: { name: 'Ada Byron', password: '**********', is_active: 1 },
+  review: { rating: 4, by: 'Ada Byron', of: 'Spade' },
+  reviewsOfProduct: ['Digs well'],
+  reviewsByCustomer: ['Digs well'],
+  changedReview: { rating: 5, comment: 'Digs very well' },
+  refusal: [['body.rating', 'Input should be less than or equal to 5']],
+  missing: 'Product not found',
+  removed: { name: 'Ada Byron', reviews: 1 },
+  reviewAfterwards: 'Review not found',
+}
 
 onEachEngine('a storefront on the typed client that is generated from /openapi.json', api => {
   let types: TemporaryFolder
@@ -49,24 +70,21 @@ onEachEngine('a storefront on the typed client that is generated from /openapi.j
   test('the client generated from /openapi.json serves a customer from a first look at the shelves to deleting the account', async () => {
     const { status, output, errors } = await run([process.execPath, SESSION, api.address()])
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
-    expect(JSON.parse(output)).toEqual({
-      categories: ['Garden: Spade, Rake, Watering can', 'Kitchen: Kettle'],
-      shelf: ['Spade 9.50 USD', 'Rake 10.50 USD', 'Watering can 11.50 USD'],
-      pages: [
-        ['Spade', 'Rake'],
-        ['Watering can', 'Kettle'],
-      ],
-      customer: { name: 'Ada Byron', password: '**********', is_active: 1 },
-      review: { rating: 4, by: 'Ada Byron', of: 'Spade' },
-      reviewsOfProduct: ['Digs well'],
-      reviewsByCustomer: ['Digs well'],
-      changedReview: { rating: 5, comment: 'Digs very well' },
-      refusal: [['body.rating', 'Input should be less than or equal to 5']],
-      missing: 'Product not found',
-      removed: { name: 'Ada Byron', reviews: 1 },
-      reviewAfterwards: 'Review not found',
-    })
+    expect(JSON.parse(output)).toEqual(WHOLE_VISIT)
   })
+})
+
+test('with access keys, the client that is generated from /openapi.json does the same with a key', async () => {
+  await using shop = await startKeyedShop(sqlite)
+  using types = temporaryFolder()
+  writeFileSync(join(types.path, 'store-api.ts'), await generatedTypes(shop.api.without))
+  expect(await compile(SESSION, types.path)).toEqual({ status: 0, output: '' })
+  const visit = (...key: string[]) => run([process.execPath, SESSION, shop.service.address, ...key])
+  expect((await visit()).errors).toContain('/categories/ answered 401')
+  expect((await visit(shop.keys.read)).errors).toContain('/categories/ answered 403')
+  const { status, output, errors } = await visit(shop.keys.admin)
+  expect({ status, errors }).toEqual({ status: 0, errors: '' })
+  expect(JSON.parse(output)).toEqual(WHOLE_VISIT)
 })
 
 /** Tells the generator that a body may leave out fields with a default. */

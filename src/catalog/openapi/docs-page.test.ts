@@ -2,8 +2,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Locator, Page } from 'playwright-core'
 import { z } from 'zod'
 import { openBrowser, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import type { Client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
@@ -108,6 +110,26 @@ onOneEngine('the /docs page', api => {
     const operation = tab.page.locator('#operations-Users-create_user_users__post')
     await operation.getByRole('button', { name: 'Try it out' }).waitFor()
     expect(await operation.textContent()).toContain('Request body')
+  })
+
+  test('/docs of a service with access keys takes a key, and tries out operations with it', async () => {
+    await using shop = await startKeyedShop(sqlite)
+    await using tab = await browser.openTab()
+    const { page } = tab
+    await openDocs(page, shop.api.without)
+    const create = await expand(page, 'create_category_categories__post')
+    await create.getByRole('button', { name: 'Try it out' }).click()
+    await create.getByRole('button', { name: 'Execute' }).click()
+    expect((await shownAnswer(create)).status).toStartWith('401')
+    await page.locator('.scheme-container').getByRole('button', { name: 'Authorize' }).click()
+    const dialog = page.locator('.dialog-ux')
+    await dialog.getByLabel('auth-bearer-value').fill(shop.keys.write)
+    await dialog.getByRole('button', { name: 'Apply credentials' }).click()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await create.getByRole('button', { name: 'Execute' }).click()
+    await create.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
+    expect((await shop.api.read.get('/categories/1')).status).toBe(200)
+    expect(tab.complaints().filter(complaint => !complaint.includes('401'))).toEqual([])
   })
 
   test('/docs fits the width of a phone', async () => {

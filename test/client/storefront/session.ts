@@ -22,9 +22,10 @@ export interface Session {
 
 const PAGE_ITEMS = 2
 
-/** A visit to the store, from the first look to deleting the account, using only the generated client. */
-export async function visitStore(address: string): Promise<Session> {
-  const store = createClient<paths>({ baseUrl: address })
+/** A visit to the store, from the first look to deleting the account, using only the generated client, perhaps with a key. */
+export async function visitStore(address: string, key?: string): Promise<Session> {
+  const headers = key === undefined ? {} : { Authorization: `Bearer ${key}` }
+  const store = createClient<paths>({ baseUrl: address, headers })
 
   const garden = await stockShelf('Garden', ['Spade', 'Rake', 'Watering can'])
   const kitchen = await stockShelf('Kitchen', ['Kettle'])
@@ -140,4 +141,4 @@ function namesOf(items: readonly { name: string }[]): string {
   return items.map(({ name }) => name).join(', ')
 }
 
-if (import.meta.main) process.stdout.write(JSON.stringify(await visitStore(process.argv[2] ?? '')))
+if (import.meta.main) process.stdout.write(JSON.stringify(await visitStore(process.argv[2] ?? '', process.argv[3])))

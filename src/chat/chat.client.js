@@ -1,16 +1,22 @@
 // Adds to htmx: scrolls with a growing answer, sends on Enter, stops an answer, copies code, and shows what the reader is
-// waiting for.
+// waiting for. Keeps what was typed if the session ends.
 
 const SWAP_PAUSE_MS = 40
 const NEAR_END_PX = 96
 const STATUS_FIRST_MS = 1_500
 const STATUS_EVERY_MS = 3_000
 const COPIED_MS = 1_500
+/** Where a text waits while its user logs in again. */
+const DRAFT = 'draft'
 const LOST = 'The connection is lost. Trying again …'
 
 const conversation = document.getElementById('conversation')
 const trouble = document.getElementById('trouble')
 
+/** Whether users log in. */
+const hasLogin = document.querySelector('.logout') !== null
+
+let sessionHasEnded = false
 let isFollowing = true
 
 /** The newest `Response`, if it is held back because the previous one was drawn a moment ago. */
@@ -18,6 +24,8 @@ let held = null
 let showHeldAt = null
 let shownAt = 0
 
+restoreDraft()
+showLocalTimes()
 listener() ? answerBegins() : answersAreWhole()
 
 document.addEventListener('keydown', event => {
@@ -58,6 +66,11 @@ document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   if (isPage && [429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
 })
 
+// A prompt without a session: htmx goes to the log-in page.
+document.addEventListener('htmx:beforeOnLoad', ({ detail }) => {
+  if (detail.xhr.status === 401) keepDraft()
+})
+
 // The previous turn keeps its text, but gives up its id to the new answer.
 document.addEventListener('htmx:beforeSwap', event => {
   if (event.detail.target === conversation && event.detail.xhr.status === 200) {
@@ -67,6 +80,7 @@ document.addEventListener('htmx:beforeSwap', event => {
 
 document.addEventListener('htmx:oobAfterSwap', ({ target }) => {
   if (target.id === 'Response') answerGrows()
+  if (target.id === 'composer') showLocalTimes()
   if (target.id === 'chat') listener() ? answerBegins() : answerEnds()
 })
 
@@ -78,7 +92,10 @@ document.addEventListener('htmx:afterSwap', ({ target }) => {
   follow()
 })
 
-document.addEventListener('htmx:sseOpen', () => say(''))
+document.addEventListener('htmx:sseOpen', () => {
+  sessionHasEnded = false
+  say('')
+})
 document.addEventListener('htmx:sseError', connectionFails)
 document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Your message is still here.'))
 document.addEventListener('htmx:responseError', () => say('That did not work. Your message is still here: try again.'))
@@ -132,26 +149,27 @@ function answersAreWhole() {
 /** Until the first piece arrives, shows whether the prompt is queued. */
 async function askForStatus(asked) {
   if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
-  const status = await statusOf(asked)
+  const { status } = await statusOf(asked)
   const waiting = document.getElementById('waiting')
   if (listener() !== asked || document.querySelector('#Response:not(:empty)')) return
   waiting.textContent = status === 'waiting' ? 'Many people are asking: waiting in line' : 'Waiting for the answer'
   setTimeout(askForStatus, STATUS_EVERY_MS, asked)
 }
 
-/** If the server responds but does not begin the answer, too many answers are queued. */
+/** If the server responds but does not begin the answer, a bound is reached or too many answers are queued. */
 async function connectionFails() {
-  say(LOST)
+  if (!sessionHasEnded) say(LOST)
   const asked = listener()
-  const status = asked && (await statusOf(asked))
-  if (status === 'new' && trouble.textContent === LOST) say('Too many answers are under way. Trying again …')
+  const { status, boundUntil } = asked ? await statusOf(asked) : {}
+  if (status !== 'new' || trouble.textContent !== LOST) return
+  if (boundUntil) say(`The daily limit is reached. You can ask again at ${localTime(boundUntil)}.`)
+  else say('Too many answers are under way. Trying again …')
 }
 
 async function statusOf(asked) {
-  const { status } = await fetch(asked.querySelector('.stop').action.replace(/stop$/, 'status'))
-    .then(response => response.json())
-    .catch(() => ({}))
-  return status
+  const response = await fetch(asked.querySelector('.stop').action.replace(/stop$/, 'status')).catch(() => null)
+  if (response?.status === 401) sessionEnds()
+  return response?.ok ? response.json() : {}
 }
 
 async function stop(event) {
@@ -161,7 +179,39 @@ async function stop(event) {
   const response = await fetch(event.target.action, { method: 'POST' }).catch(() => null)
   if (response?.ok) return
   button.disabled = false
-  say('The answer could not be stopped. Try again.')
+  if (response?.status === 401) sessionEnds()
+  else say('The answer could not be stopped. Try again.')
+}
+
+function sessionEnds() {
+  if (sessionHasEnded) return
+  sessionHasEnded = true
+  const link = document.createElement('a')
+  link.href = `/login?ended&next=${encodeURIComponent(location.pathname)}`
+  link.textContent = 'Log in again'
+  link.addEventListener('click', keepDraft)
+  say('Your session has ended. ')
+  trouble.append(link, '. Your message is kept.')
+}
+
+function keepDraft() {
+  sessionStorage.setItem(DRAFT, document.getElementById('user_prompt').value)
+}
+
+function restoreDraft() {
+  if (!hasLogin) return
+  const field = document.getElementById('user_prompt')
+  if (field.value === '') field.value = sessionStorage.getItem(DRAFT) ?? ''
+  sessionStorage.removeItem(DRAFT)
+}
+
+/** The server writes times in UTC, because it does not know the time zone of the user. */
+function showLocalTimes() {
+  for (const time of document.querySelectorAll('time')) time.textContent = localTime(time.dateTime)
+}
+
+function localTime(time) {
+  return new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 }
 
 function refuse(event, reason) {

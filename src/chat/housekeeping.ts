@@ -5,28 +5,36 @@ import { errorMessage } from '../error-message.ts'
 import { deadAnswersCheck } from './answers/dead-answers.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import type { Prompts } from './prompts/prompts.ts'
+import type { Spending } from './spending/spending.ts'
 
 const log = getLogger(['stockroom', 'chat'])
 
 /** Interval of the checks for answers of dead processes. */
 const DEAD_CHECK_MS = 1_000
 
-/** Interval of the deletion of old prompts. */
+/** Interval of the deletion of old prompts and of what was spent on former days. */
 const PRUNE_MS = 60_000
 
 interface HousekeepingOptions {
   readonly prompts: Prompts
   readonly answers: AnswerRepository
+  readonly spending: Spending
   readonly clock?: Clock
 }
 
-/** Ends the answers of dead processes and deletes old prompts, now and at intervals. Disposing of the result waits for work in progress. */
-export function startHousekeeping({ prompts, answers, clock = systemClock }: HousekeepingOptions): AsyncDisposable {
+/** Ends the answers of dead processes and deletes what is old, now and at intervals. Disposing of the result waits for work in progress. */
+export function startHousekeeping({
+  prompts,
+  answers,
+  spending,
+  clock = systemClock,
+}: HousekeepingOptions): AsyncDisposable {
   const stopping = new AbortController()
   const { signal } = stopping
   const running = [
     regularly(DEAD_CHECK_MS, deadAnswersCheck(answers, clock), clock, signal),
     regularly(PRUNE_MS, () => prompts.prune(), clock, signal),
+    regularly(PRUNE_MS, () => spending.prune(), clock, signal),
   ]
   return {
     [Symbol.asyncDispose]: async () => {

@@ -3,45 +3,18 @@ import type { Child } from 'hono/jsx'
 import { Layout } from '../pages/layout.tsx'
 import { staticPath } from '../pages/static.ts'
 import type { Rendering } from './answers/rendered-answer.ts'
+import { BoundNote, BoundText } from './bound-text.tsx'
 import script from './chat.client.js' with { type: 'text' }
 import styles from './chat.css' with { type: 'text' }
 import { AnswerMessage, ClosedListener, LISTENER_ID, Message, UserMessage } from './message.tsx'
+import type { ReachedBound } from './spending/spending.ts'
 
 /** The events that the page listens for. */
 const TOPICS = ['Response', 'ResponseNoMass', 'Terminate'].join(',')
 
-/** The page before the first prompt. */
-export function welcomePage(): string {
-  return chatPage({ conversation: <SampleMessages /> })
-}
-
-/**
- * The page of a prompt and its answer so far. Unless the answer has ended, the page listens for the rest; a browser without
- * scripts loads the page again after `retrySeconds`.
- */
-export function turnPage(reqId: string, prompt: string, rendering: Rendering | null, retrySeconds = 0): string {
-  const conversation = (
-    <div class="turn" data-path={pathOf(reqId)}>
-      <UserMessage content={prompt} />
-      <AnswerMessage rendering={rendering} />
-    </div>
-  )
-  if (rendering?.ending) return chatPage({ conversation })
-  const head = <WithoutScripts reqId={reqId} retrySeconds={retrySeconds} />
-  return chatPage({ conversation, listener: <Listener reqId={reqId} />, head })
-}
-
-/** The form with the refused text, so that the user can correct it. */
-export function refusalPage(reason: string, typed: string): string {
-  return chatPage({ refusal: { reason, typed } })
-}
-
-export function unknownTurnPage(): string {
-  return chatPage({ conversation: <p class="notice">This chat is no longer available. You can start a new one.</p> })
-}
-
 interface Refusal {
-  readonly reason: string
+  /** `null` if nothing is wrong with the text. */
+  readonly reason: Child
   readonly typed: string
 }
 
@@ -52,8 +25,43 @@ interface ChatPage {
   readonly refusal?: Refusal
 }
 
-function chatPage({ conversation, listener, head, refusal }: ChatPage): string {
-  return `<!doctype html>${(
+export type ChatPages = ReturnType<typeof chatPages>
+
+/** The chat's pages. If users log in, each page has a button to log out. */
+export function chatPages({ hasLogin }: { readonly hasLogin: boolean }) {
+  const page = (parts: ChatPage) => `<!doctype html>${<Page {...parts} hasLogin={hasLogin} />}`
+  return {
+    /** The page before the first prompt. */
+    welcome: () => page({ conversation: <SampleMessages /> }),
+    /**
+     * The page of a prompt and its answer so far. Unless the answer has ended, the page listens for the rest; a browser
+     * without scripts loads the page again after `retrySeconds`.
+     */
+    turn: (reqId: string, prompt: string, rendering: Rendering | null, retrySeconds = 0) => {
+      const conversation = <Turn reqId={reqId} prompt={prompt} rendering={rendering} />
+      if (rendering?.ending) return page({ conversation })
+      const head = <WithoutScripts reqId={reqId} retrySeconds={retrySeconds} />
+      return page({ conversation, listener: <Listener reqId={reqId} />, head })
+    },
+    /** The page of a prompt whose answer cannot begin before that bound ends. */
+    boundedTurn: (reqId: string, prompt: string, bound: ReachedBound) =>
+      page({
+        conversation: <Turn reqId={reqId} prompt={prompt} rendering={null} />,
+        listener: <BoundNote bound={bound} />,
+      }),
+    /** The form with the refused text, so that the user can correct it. */
+    refusal: (reason: Child, typed: string) => page({ refusal: { reason, typed } }),
+    /** The same because of a bound. */
+    bounded: (bound: ReachedBound, typed: string) => page({ refusal: { reason: <BoundText bound={bound} />, typed } }),
+    /** The form with a text that was not sent. */
+    draft: (typed: string) => page({ refusal: { reason: null, typed } }),
+    unknownTurn: () =>
+      page({ conversation: <p class="notice">This chat is no longer available. You can start a new one.</p> }),
+  }
+}
+
+function Page({ conversation, listener, head, refusal, hasLogin }: ChatPage & { readonly hasLogin: boolean }) {
+  return (
     <Layout
       title="Chat"
       styles={[staticPath('chat.css', styles)]}
@@ -63,6 +71,11 @@ function chatPage({ conversation, listener, head, refusal }: ChatPage): string {
       <header class="top">
         <h1>Chat</h1>
         <a href="/">New chat</a>
+        {hasLogin && (
+          <form class="logout" action="/logout" method="post">
+            <button type="submit">Log out</button>
+          </form>
+        )}
       </header>
       {/* htmx ignores everything in here, so text from users and models cannot trigger requests. */}
       <main id="conversation" hx-disable aria-label="Conversation">
@@ -76,7 +89,16 @@ function chatPage({ conversation, listener, head, refusal }: ChatPage): string {
         <Composer refusal={refusal} />
       </footer>
     </Layout>
-  )}`
+  )
+}
+
+function Turn({ reqId, prompt, rendering }: { reqId: string; prompt: string; rendering: Rendering | null }) {
+  return (
+    <div class="turn" data-path={pathOf(reqId)}>
+      <UserMessage content={prompt} />
+      <AnswerMessage rendering={rendering} />
+    </div>
+  )
 }
 
 function SampleMessages() {
@@ -129,7 +151,7 @@ function Composer({ refusal }: { refusal: Refusal | undefined }) {
       hx-select-oob="#chat,#composer"
       hx-sync="this:drop"
     >
-      {refusal && (
+      {refusal?.reason && (
         <p id="refusal" role="alert">
           {refusal.reason}
         </p>
@@ -144,7 +166,7 @@ function Composer({ refusal }: { refusal: Refusal | undefined }) {
           autofocus
           enterkeyhint="send"
           placeholder="Write a message"
-          {...(refusal && { 'aria-invalid': 'true', 'aria-describedby': 'refusal' })}
+          {...(refusal?.reason && { 'aria-invalid': 'true', 'aria-describedby': 'refusal' })}
         >
           {/* Browsers drop the first line break in a text area. */}
           {refusal && `\n${refusal.typed}`}

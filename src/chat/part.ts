@@ -3,7 +3,7 @@ import { databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, streamSettings } from '../server/settings.ts'
-import { boundSettings, chatPort } from './settings.ts'
+import { boundSettings, chatPort, PASSWORD_NOTE } from './settings.ts'
 
 export const chat: Part = {
   commands: [
@@ -22,7 +22,7 @@ export const chat: Part = {
         ...serverSettings,
         ...adminSettings,
       ],
-      note: CREDENTIALS_NOTE,
+      note: `${CREDENTIALS_NOTE}\n\n${PASSWORD_NOTE}`,
       run: async line => (await import('./serve.ts')).serveChat(line),
     },
   ],

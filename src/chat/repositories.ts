@@ -2,14 +2,22 @@ import type { StoreDatabase } from '../database/open.ts'
 import { postgresAnswers } from './answers/postgres.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import { sqliteAnswers } from './answers/sqlite.ts'
+import { postgresSecret } from './lock/postgres.ts'
+import type { SecretRepository } from './lock/repository.ts'
+import { sqliteSecret } from './lock/sqlite.ts'
 import { postgresPrompts } from './prompts/postgres.ts'
 import type { PromptRepository } from './prompts/repository.ts'
 import { sqlitePrompts } from './prompts/sqlite.ts'
+import { postgresSpending } from './spending/postgres.ts'
+import type { SpendingRepository } from './spending/repository.ts'
+import { sqliteSpending } from './spending/sqlite.ts'
 
-/** The storage of prompts and answers, for either engine. */
+/** The storage of the chat, for either engine. */
 export interface Repositories {
   readonly prompts: PromptRepository
   readonly answers: AnswerRepository
+  readonly spending: SpendingRepository
+  readonly secrets: SecretRepository
   /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
   readonly probe: () => Promise<void>
 }
@@ -17,6 +25,18 @@ export interface Repositories {
 export function repositoriesOf(database: StoreDatabase): Repositories {
   const probe = () => database.probe()
   return database.engine === 'sqlite'
-    ? { prompts: sqlitePrompts(database), answers: sqliteAnswers(database), probe }
-    : { prompts: postgresPrompts(database), answers: postgresAnswers(database), probe }
+    ? {
+        prompts: sqlitePrompts(database),
+        answers: sqliteAnswers(database),
+        spending: sqliteSpending(database),
+        secrets: sqliteSecret(database),
+        probe,
+      }
+    : {
+        prompts: postgresPrompts(database),
+        answers: postgresAnswers(database),
+        spending: postgresSpending(database),
+        secrets: postgresSecret(database),
+        probe,
+      }
 }

@@ -1,21 +1,18 @@
 import type { Context } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { BusyError } from '../busy-error.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addressKey } from '../server/client-address.ts'
-import { refuseEncodedBody } from '../server/encoded-body.ts'
 import { busyStatus, detailResponse } from '../server/errors.ts'
 import { eventStream, type ServerSentEvent } from '../server/event-stream.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
-import type { App } from '../server/requests.ts'
+import type { App, RequestScope } from '../server/requests.ts'
 import type { Answers } from './answers/answers.ts'
 import type { Rendering } from './answers/rendered-answer.ts'
-import { refusalPage, turnPage, unknownTurnPage, welcomePage } from './page.tsx'
-import { readSubmission } from './prompt-form.ts'
+import type { ChatPages } from './page.tsx'
+import { formLimit, readSubmission } from './prompt-form.ts'
 import type { Prompts, Refusal } from './prompts/prompts.ts'
+import { type ReachedBound, type Spending, secondsUntil } from './spending/spending.ts'
 import { answerEvents } from './stream.tsx'
-
-const FORM_MAX_BYTES = 1_048_576
 
 /** In UTF-16 code units. */
 const REQ_ID_MAX_CHARACTERS = 128
@@ -38,26 +35,35 @@ const REFUSALS = {
   },
 } as const satisfies Record<Refusal, unknown>
 
-/** The specified endpoints, one to stop an answer, and those for pages that are opened again. */
-export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): void {
-  chat.get('/', context => page(context, welcomePage()))
+type ChatContext = Context<{ Bindings: RequestScope }>
 
-  chat.post(
-    '/chat/:req_id',
-    bodyLimit({ maxSize: FORM_MAX_BYTES, onError: () => detailResponse(413, 'The form is too large') }),
-    async context => {
-      const reqId = reqIdOf(context)
-      const address = addressKey(context.env.clientAddress)
-      if (reqId === '')
-        return page(context, refusalPage('This address is too long or has an invalid character.', ''), 422)
-      refuseEncodedBody(context.req.raw.headers)
-      const submission = await readSubmission(context.req.raw)
-      if ('reason' in submission) return page(context, refusalPage(submission.reason, submission.typed), 422)
-      const posted = await prompts.post({ reqId, text: submission.prompt, address })
-      if (typeof posted === 'string') return refused(context, posted, submission.prompt)
-      return page(context, turnPage(reqId, posted.text, await renderedIfEnded(reqId)))
-    },
-  )
+export interface ChatServices {
+  readonly prompts: Prompts
+  readonly answers: Answers
+  readonly spending: Spending
+}
+
+/** The specified endpoints, one to stop an answer, and those for pages that are opened again. */
+export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatServices, pages: ChatPages): void {
+  chat.get('/', context => page(context, pages.welcome()))
+
+  chat.post('/chat/:req_id', formLimit, async context => {
+    const reqId = reqIdOf(context)
+    const address = addressKey(context.env.clientAddress)
+    if (reqId === '')
+      return page(context, pages.refusal('This address is too long or has an invalid character.', ''), 422)
+    const submission = await readSubmission(context.req.raw)
+    if ('reason' in submission) return page(context, pages.refusal(submission.reason, submission.typed), 422)
+    const bound = await boundOn(reqId, address)
+    if (bound) return page(context, pages.bounded(bound, submission.prompt), 429, retryAfter(secondsUntil(bound)))
+    const posted = await prompts.post({ reqId, text: submission.prompt, address })
+    if (typeof posted === 'string') {
+      const { status, reason, retrySeconds } = REFUSALS[posted]
+      // The form has the text, so that the user can send it again later.
+      return page(context, pages.refusal(reason, submission.prompt), status, retryAfter(retrySeconds))
+    }
+    return page(context, pages.turn(reqId, posted.text, await renderedIfEnded(reqId)))
+  })
 
   chat.get('/chatstream/:req_id', async context => {
     refuseOtherOrigins(context.req.raw.headers)
@@ -88,25 +94,43 @@ export function addChatRoutes(chat: App, prompts: Prompts, answers: Answers): vo
     if (context.env.isHead) return turn(context, reqId)
     const address = addressKey(context.env.clientAddress)
     const prompt = await prompts.find(reqId)
+    const bound = await boundOn(reqId, address)
+    if (prompt !== null && bound) {
+      return page(context, pages.boundedTurn(reqId, prompt, bound), 429, retryAfter(secondsUntil(bound)))
+    }
     const answer = await answers.join(reqId, address).catch(busyOrThrow)
-    if (!answer || prompt === null) return page(context, unknownTurnPage(), 404)
+    if (!answer || prompt === null) return page(context, pages.unknownTurn(), 404)
     if (answer instanceof BusyError) {
-      const headers = { 'Retry-After': String(answer.retryAfterSeconds) }
-      return page(context, turnPage(reqId, prompt, null, PLAIN_PAGE_RETRY_SECONDS), busyStatus(answer), headers)
+      const html = pages.turn(reqId, prompt, null, PLAIN_PAGE_RETRY_SECONDS)
+      return page(context, html, busyStatus(answer), retryAfter(answer.retryAfterSeconds))
     }
     for await (const _ of answer.listen(AbortSignal.timeout(PLAIN_PAGE_WAIT_MS)));
-    return page(context, turnPage(reqId, prompt, answer.newest))
+    return page(context, pages.turn(reqId, prompt, answer.newest))
   })
 
   chat.get('/chat/:req_id/status', async context => {
-    const status = await answers.status(reqIdOf(context))
-    return status === null ? promptNotFound() : context.json({ status }, 200, { 'Cache-Control': 'no-store' })
+    const address = addressKey(context.env.clientAddress)
+    const reqId = reqIdOf(context)
+    const status = await answers.status(reqId)
+    if (status === null) return promptNotFound()
+    const bound = status === 'new' ? await spending.reached(address) : null
+    const boundUntil = bound && { boundUntil: new Date(bound.endsAt).toISOString() }
+    return context.json({ status, ...boundUntil }, 200, { 'Cache-Control': 'no-store' })
   })
 
-  const turn = async (context: Context, reqId: string): Promise<Response> => {
+  const turn = async (context: ChatContext, reqId: string): Promise<Response> => {
+    const address = addressKey(context.env.clientAddress)
     const prompt = await prompts.find(reqId)
-    if (prompt === null) return page(context, unknownTurnPage(), 404)
-    return page(context, turnPage(reqId, prompt, await renderedIfEnded(reqId)))
+    if (prompt === null) return page(context, pages.unknownTurn(), 404)
+    const rendering = await renderedIfEnded(reqId)
+    const bound = rendering ? null : await boundOn(reqId, address)
+    return page(context, bound ? pages.boundedTurn(reqId, prompt, bound) : pages.turn(reqId, prompt, rendering))
+  }
+
+  /** The bound that keeps this answer from beginning. */
+  const boundOn = async (reqId: string, address: string): Promise<ReachedBound | null> => {
+    const bound = await spending.reached(address)
+    return bound && [null, 'new'].includes(await answers.status(reqId)) ? bound : null
   }
 
   const renderedIfEnded = async (reqId: string): Promise<Rendering | null> =>
@@ -122,10 +146,8 @@ function page(
   return context.html(html, status, { ...HEADERS, ...headers })
 }
 
-/** The form with the refused text, so that the user can send it again later. */
-function refused(context: Context, refusal: Refusal, typed: string): Response | Promise<Response> {
-  const { status, reason, retrySeconds } = REFUSALS[refusal]
-  return page(context, refusalPage(reason, typed), status, { 'Retry-After': String(retrySeconds) })
+function retryAfter(seconds: number): Readonly<Record<string, string>> {
+  return { 'Retry-After': String(seconds) }
 }
 
 /** The page can show that the server is busy, and try again. */

@@ -14,12 +14,14 @@ import { ALONE } from '../server/worker.ts'
 import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
+import { Lock } from './lock/lock.ts'
 import { loggedPath } from './logged-path.ts'
 import { chatFamilies } from './metrics.ts'
 import { chatMigrations } from './migrations/index.ts'
 import { Prompts } from './prompts/prompts.ts'
 import { repositoriesOf } from './repositories.ts'
-import { chatPort, readAnswerLimits, readRetention } from './settings.ts'
+import { chatPort, readAnswerLimits, readChatPassword, readDailyBounds, readRetention } from './settings.ts'
+import { Spending, UNBOUNDED } from './spending/spending.ts'
 
 /** How long answers may continue after a signal to stop. The rest is stored as interrupted while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
@@ -35,18 +37,25 @@ export async function serveChat(line: CommandLine): Promise<void> {
     server: readServerSettings(line, chatPort),
     limits: readAnswerLimits(line),
     retention: readRetention(line),
+    bounds: readDailyBounds(line),
+    password: readChatPassword(),
     admin: readAdminSettings(line),
   }
-  const model = new CountedModel(await openChatModel(line.value(chatModel), line.value(chatBaseUrl)))
+  const { bounds, password } = settings
+  const asksForUsage = bounds.tokensMax !== UNBOUNDED
+  const model = new CountedModel(await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage }))
   startLog(settings.level)
   const stopped = stopSignal()
   await using database = await openDatabase(settings.database, [chatMigrations], START_WAIT_MS)
   const repositories = repositoriesOf(database)
   const markdown = await openMarkdown({ lineBreak: '&#10;' })
   const prompts = new Prompts(repositories.prompts, settings.retention)
-  await using answers = new Answers({ ...repositories, model, markdown, limits: settings.limits })
-  await using _ = startHousekeeping({ prompts, answers: repositories.answers })
-  const app = createChat({ prompts, answers, probe: repositories.probe })
+  const spending = new Spending(repositories.spending, bounds)
+  await using answers = new Answers({ ...repositories, model, markdown, spending, limits: settings.limits })
+  await using _ = startHousekeeping({ prompts, answers: repositories.answers, spending })
+  const { trustedProxies } = settings.server
+  const lock = password === null ? null : new Lock({ password, secrets: repositories.secrets, trustedProxies })
+  const app = createChat({ prompts, answers, spending, lock, probe: repositories.probe })
   using admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
     app: { fetch: app.fetch, routes: app.routes, loggedPath },

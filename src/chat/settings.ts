@@ -1,7 +1,11 @@
-import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
+import { type CommandLine, type Setting, secret, wholeNumber } from '../config.ts'
+import { SettingError } from '../operator-error.ts'
 import { port } from '../server/settings.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
+import { PASSWORD_MIN_CHARACTERS } from './lock/limits.ts'
 import { RETENTION, type Retention } from './prompts/retention.ts'
+import type { DailyBounds } from './spending/repository.ts'
+import { UNBOUNDED } from './spending/spending.ts'
 
 const BOUND_MAX = 1_000_000_000
 
@@ -25,7 +29,39 @@ const promptsMax = bound(
   'maximum number of stored prompts; beyond it, prompts that are not recent are deleted, or else requests get 503',
 )
 
-export const boundSettings = [answersPerAddress, promptsPerAddress, promptsMax]
+const answersPerDay = dailyBound(
+  'CHAT_ANSWERS_PER_DAY',
+  'maximum number of answers per client address and day (UTC); beyond it, requests get 429; none by default',
+)
+
+const tokensPerDay = dailyBound(
+  'CHAT_TOKENS_PER_DAY',
+  'maximum number of tokens per client address and day (UTC), of prompts and answers; beyond it, requests get 429; none by default',
+)
+
+export const boundSettings = [answersPerAddress, promptsPerAddress, promptsMax, answersPerDay, tokensPerDay]
+
+/** For --help. */
+export const PASSWORD_NOTE = `Set CHAT_PASSWORD, or CHAT_PASSWORD_FILE with the path of a file, to let in only users who know that password.`
+
+/** `null` if everybody may use the chat. Throws a `SettingError`. */
+export function readChatPassword(): string | null {
+  return secret('CHAT_PASSWORD', password => {
+    // Browsers remove line breaks from what is typed, and control characters cannot be typed.
+    if (/\p{Cc}/u.test(password)) throw new SettingError('a password must not contain control characters')
+    if (password.length < PASSWORD_MIN_CHARACTERS) {
+      throw new SettingError(
+        `a password needs at least ${PASSWORD_MIN_CHARACTERS} characters, because it can be guessed`,
+      )
+    }
+    return password
+  })
+}
+
+/** Throws a `SettingError` that names the wrong setting. */
+export function readDailyBounds(line: CommandLine): DailyBounds {
+  return { answersMax: line.value(answersPerDay), tokensMax: line.value(tokensPerDay) }
+}
 
 /** Throws a `SettingError` that names the wrong setting. */
 export function readAnswerLimits(line: CommandLine): AnswerLimits {
@@ -37,14 +73,17 @@ export function readRetention(line: CommandLine): Retention {
   return { ...RETENTION, perAddressMax: line.value(promptsPerAddress), promptsMax: line.value(promptsMax) }
 }
 
-/** A setting whose flag is its variable without `CHAT_`. */
 function bound(variable: string, fallback: number, meaning: string): Setting<number> {
-  return {
-    variable,
-    flag: variable.replace('CHAT_', '').replaceAll('_', '-').toLowerCase(),
-    placeholder: 'N',
-    fallback: String(fallback),
-    meaning,
-    parse: text => wholeNumber(text, 1, BOUND_MAX),
-  }
+  const parse = (text: string) => wholeNumber(text, 1, BOUND_MAX)
+  return { variable, flag: flagOf(variable), placeholder: 'N', fallback: String(fallback), meaning, parse }
+}
+
+function dailyBound(variable: string, meaning: string): Setting<number> {
+  const parse = (text: string) => (text === '' ? UNBOUNDED : wholeNumber(text, 1, BOUND_MAX))
+  return { variable, flag: flagOf(variable), placeholder: 'N', fallback: '', meaning, parse }
+}
+
+/** The variable without `CHAT_`. */
+function flagOf(variable: string): string {
+  return variable.replace('CHAT_', '').replaceAll('_', '-').toLowerCase()
 }

@@ -3,6 +3,7 @@ import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
+import type { Bill, Spending } from '../spending/spending.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
 import { openAnswerQueue, type QueueFigures, type Ticket } from './queue.ts'
@@ -22,6 +23,7 @@ export interface AnswersOptions {
   readonly answers: AnswerRepository
   readonly model: ChatModel
   readonly markdown: Markdown
+  readonly spending: Spending
   readonly limits?: AnswerLimits
   readonly clock?: Clock
 }
@@ -44,6 +46,7 @@ export class Answers implements AsyncDisposable {
   readonly #prompts: PromptRepository
   readonly #answers: AnswerRepository
   readonly #model: ChatModel
+  readonly #spending: Spending
   readonly #limits: AnswerLimits
   readonly #queue: ReturnType<typeof openAnswerQueue>
   readonly #active = new Map<string, Promise<ActiveAnswer | null>>()
@@ -53,10 +56,12 @@ export class Answers implements AsyncDisposable {
   readonly #clock: Clock
   #closed: Promise<void> | null = null
 
-  constructor({ prompts, answers, model, markdown, limits = ANSWER_LIMITS, clock = systemClock }: AnswersOptions) {
+  constructor(options: AnswersOptions) {
+    const { prompts, answers, model, markdown, spending, limits = ANSWER_LIMITS, clock = systemClock } = options
     this.#prompts = prompts
     this.#answers = answers
     this.#model = model
+    this.#spending = spending
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
     this.#queue = openAnswerQueue(limits)
@@ -74,7 +79,8 @@ export class Answers implements AsyncDisposable {
 
   /**
    * The answer to a prompt, for one more listener. The first one to ask begins it. Resolves to `null` if there is no such
-   * prompt. Throws a `BusyError` if too many answers are queued, in all or from this address.
+   * prompt. Throws a `BusyError` if too many answers are queued, in all or from this address, or if the address has reached
+   * a bound for the day.
    */
   async join(reqId: string, address: string): Promise<RenderedAnswer | null> {
     const active = await this.#joinActive(reqId, address)
@@ -171,16 +177,20 @@ export class Answers implements AsyncDisposable {
     }
     using entered = new DisposableStack()
     entered.use(ticket)
-    if (!(await this.#answers.claim(reqId))) return this.#follow(reqId)
+    const bill = await this.#spending.begin(address)
+    const isClaimed = await this.#answers.claim(reqId)
     // After the claim, the prompt can no longer change.
-    const prompt = await this.#prompts.find(reqId)
-    if (prompt === null) return null
+    const prompt = isClaimed ? await this.#prompts.find(reqId) : null
+    if (prompt === null) {
+      await bill.settle(null)
+      return isClaimed ? null : this.#follow(reqId)
+    }
     entered.move()
-    return this.#run(reqId, prompt, ticket)
+    return this.#run(reqId, prompt, ticket, bill)
   }
 
-  #run(reqId: string, prompt: string, ticket: Ticket): RunningAnswer {
-    return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket })
+  #run(reqId: string, prompt: string, ticket: Ticket, bill: Bill): RunningAnswer {
+    return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket, bill })
   }
 
   #follow(reqId: string): FollowedAnswer {

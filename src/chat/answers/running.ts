@@ -2,9 +2,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { pause } from '../../clock.ts'
 import { errorMessage } from '../../error-message.ts'
-import { AnswerError, type ChatModel } from '../../models/chat-model.ts'
+import { AnswerError, type ChatModel, type Usage } from '../../models/chat-model.ts'
 import { countCodePoints } from '../../text/code-points.ts'
 import { loggedId } from '../logged-path.ts'
+import type { Bill } from '../spending/spending.ts'
 import type { ClaimedAnswer } from './followed.ts'
 import type { Ticket } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
@@ -32,6 +33,7 @@ interface RunningAnswerOptions extends ClaimedAnswer {
   readonly prompt: string
   readonly model: ChatModel
   readonly ticket: Ticket
+  readonly bill: Bill
 }
 
 /** An answer that this process has claimed. It asks the model once, however many listen, and stores the text. */
@@ -52,6 +54,8 @@ export class RunningAnswer {
   #isWaiting = true
   #isReleased = false
   #ending: Ending | null = null
+  /** `null` if the model was not asked. */
+  #usage: Usage | null = null
 
   constructor(options: RunningAnswerOptions) {
     const now = options.clock.now()
@@ -91,7 +95,7 @@ export class RunningAnswer {
   }
 
   async #run(): Promise<void> {
-    const { reqId, answers } = this.#options
+    const { reqId, answers, bill } = this.#options
     const ended = new AbortController()
     void this.#storeUntil(ended.signal)
     const ending = await this.#askInTurn()
@@ -100,7 +104,10 @@ export class RunningAnswer {
       this.rendered.end(ending)
       await this.#storeEnd(ending)
     } else {
-      await answers.release(reqId).catch(error => this.#logStoreFailure(error))
+      await answers
+        .release(reqId)
+        .then(() => bill.settle(null))
+        .catch(error => this.#logStoreFailure(error))
       this.rendered.detach()
     }
   }
@@ -112,8 +119,11 @@ export class RunningAnswer {
     if (!(await ticket.turn(signal)) || signal.aborted) return this.#isReleased ? null : this.#ending
     this.#isWaiting = false
     const { model, prompt } = this.#options
+    const onUsage = (usage: Usage) => {
+      this.#usage = usage
+    }
     try {
-      for await (const piece of model.answer({ system: SYSTEM_INSTRUCTION, prompt, signal })) {
+      for await (const piece of model.answer({ system: SYSTEM_INSTRUCTION, prompt, signal, onUsage })) {
         if (this.#ending) break
         await this.rendered.append(piece)
         // Listeners that are ready get this piece before the next one replaces it.
@@ -187,11 +197,12 @@ export class RunningAnswer {
   }
 
   async #storeEnd(ending: Ending): Promise<void> {
-    const { reqId, answers, clock } = this.#options
+    const { reqId, answers, bill, clock } = this.#options
     const startedAt = clock.now()
     for (let isFirst = true; clock.now() - startedAt < END_RETRY_MAX_MS; isFirst = false) {
       try {
-        return await answers.end(reqId, this.rendered.text.toWellFormed(), ending)
+        await answers.end(reqId, this.rendered.text.toWellFormed(), ending)
+        return await bill.settle(this.#usage)
       } catch (error) {
         if (isFirst) this.#logStoreFailure(error)
         await pause(clock, END_RETRY_MS)

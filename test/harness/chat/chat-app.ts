@@ -2,10 +2,13 @@ import { Answers } from '../../../src/chat/answers/answers.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from '../../../src/chat/answers/limits.ts'
 import { createChat } from '../../../src/chat/app.ts'
 import { startHousekeeping } from '../../../src/chat/housekeeping.ts'
+import { Lock } from '../../../src/chat/lock/lock.ts'
 import { chatMigrations } from '../../../src/chat/migrations/index.ts'
 import { Prompts } from '../../../src/chat/prompts/prompts.ts'
 import { RETENTION, type Retention } from '../../../src/chat/prompts/retention.ts'
 import { repositoriesOf } from '../../../src/chat/repositories.ts'
+import type { DailyBounds } from '../../../src/chat/spending/repository.ts'
+import { Spending, UNBOUNDED } from '../../../src/chat/spending/spending.ts'
 import { type Clock, systemClock } from '../../../src/clock.ts'
 import { openDatabase } from '../../../src/database/open.ts'
 import { database as databaseSetting } from '../../../src/database/settings.ts'
@@ -29,6 +32,10 @@ interface ChatAppOptions {
   readonly clock?: Clock
   /** Whether it ends the answers of dead processes and deletes old prompts. */
   readonly isKept?: boolean
+  readonly bounds?: Partial<DailyBounds>
+  /** By default, everybody may use the chat. */
+  readonly password?: string | null
+  readonly sessionSeconds?: number
 }
 
 /**
@@ -37,7 +44,15 @@ interface ChatAppOptions {
  */
 export async function startChatApp(
   { freshDatabase }: Engine,
-  { limits, retention, clock = systemClock, isKept = false }: ChatAppOptions = {},
+  {
+    limits,
+    retention,
+    clock = systemClock,
+    isKept = false,
+    bounds,
+    password = null,
+    ...lockOptions
+  }: ChatAppOptions = {},
 ) {
   const open = new AsyncDisposableStack()
   const { url: databaseUrl } = open.use(await freshDatabase())
@@ -47,22 +62,29 @@ export async function startChatApp(
     const address = databaseSetting.parse(databaseUrl)
     const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }, [chatMigrations]))
     const repositories = repositoriesOf(database)
-    const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`)
+    const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`, {
+      asksForUsage: true,
+    })
+    const spending = new Spending(repositories.spending, { answersMax: UNBOUNDED, tokensMax: UNBOUNDED, ...bounds })
     const answers = new Answers({
       ...repositories,
       model: chatModel,
       markdown,
+      spending,
       limits: { ...ANSWER_LIMITS, ...limits },
     })
     const prompts = new Prompts(repositories.prompts, { ...RETENTION, ...retention }, clock)
-    if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, clock }))
-    const app = createChat({ prompts, answers, probe: repositories.probe })
+    if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, spending, clock }))
+    const { secrets, probe } = repositories
+    const lock = password === null ? null : new Lock({ password, secrets, trustedProxies: 1, ...lockOptions })
+    const app = createChat({ prompts, answers, spending, lock, probe })
     const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))
     own.use(answers)
     return {
       database,
       answers,
       prompts,
+      spending,
       chat: chatClient(listening.address),
       [Symbol.asyncDispose]: () => own.disposeAsync(),
     }

@@ -1,0 +1,206 @@
+import { expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
+import { from } from '../../../test/harness/chat/chat-app.ts'
+import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
+import { answered, complaints } from '../../../test/harness/chat/chat-page.ts'
+import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
+
+const PASSWORD = 'correct horse battery'
+const TYPED = 'A long thought,\non two lines'
+
+const place = chatInBrowser(() =>
+  startChatServer(sqlite, { environment: { CHAT_PASSWORD: PASSWORD, TRUSTED_PROXIES: '1' } }),
+)
+
+test('a user logs in, asks, and logs out; a wrong password is told and can be corrected', async () => {
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await page.goto(place.server.chat.address)
+  expect(await page.title()).toBe('Log in')
+  expect(await focused(page)).toBe('password')
+  await logIn(page, 'wrong password')
+  await page.getByRole('alert').filter({ hasText: 'That is not the password.' }).waitFor()
+  expect(await focused(page)).toBe('password')
+  await logIn(page)
+  await page.getByLabel('Your message').waitFor()
+  await ask(page, 'What is a spade?', 'A tool.')
+  await page.getByText('A tool.').waitFor()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByLabel('Password').waitFor()
+  await page.goto(place.server.chat.address)
+  await page.getByLabel('Password').waitFor()
+  const unexpected = complaints(tab).filter(complaint => !complaint.includes('status of 401'))
+  expect(unexpected).toEqual([])
+})
+
+test('after a log-in, the user is where a link led', async () => {
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await page.goto(`${place.server.chat.address}/chat/no-such-turn`)
+  await logIn(page)
+  await page.getByText('This chat is no longer available.').waitFor()
+  expect(page.url()).toBe(`${place.server.chat.address}/chat/no-such-turn`)
+})
+
+test('if the session ends, a prompt goes to the log-in page, says why, and comes back into its form', async () => {
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await openChat(page)
+  await ask(page, 'first', 'The first answer.')
+  const turn = page.url()
+  await page.context().clearCookies()
+  await page.getByLabel('Your message').fill(TYPED)
+  await page.keyboard.press('Enter')
+  await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
+  await logIn(page)
+  await page.getByText('The first answer.').waitFor()
+  expect(page.url()).toBe(turn)
+  expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)
+  await page.keyboard.press('Enter')
+  const call = await place.server.model.nextCall()
+  expect(call.prompt).toBe(TYPED)
+  await call.finish()
+  await page.reload()
+  expect(await page.getByLabel('Your message').inputValue()).toBe('')
+})
+
+test('if the session ends while an answer cannot be reached, the page says so, and what was typed is kept', async () => {
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await openChat(page)
+  await page.getByLabel('Your message').fill('a long answer')
+  await page.keyboard.press('Enter')
+  const call = await place.server.model.nextCall()
+  await call.send('The beginning')
+  await page.getByText('The beginning').waitFor()
+  await page.getByLabel('Your message').fill(TYPED)
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  const link = page.getByRole('link', { name: 'Log in again' })
+  await link.waitFor()
+  expect(await page.locator('#trouble').textContent()).toBe(
+    'Your session has ended. Log in again. Your message is kept.',
+  )
+  await link.click()
+  await logIn(page)
+  await page.getByText('The beginning').waitFor()
+  expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)
+  await call.finish()
+  await answered(page)
+})
+
+test('if the session ends before an answer begins, the page says so and offers the log-in', async () => {
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await openChat(page)
+  await page.route('**/chatstream/*', async route => {
+    await page.context().clearCookies()
+    await route.abort()
+  })
+  await page.getByLabel('Your message').fill('unheard')
+  await page.keyboard.press('Enter')
+  await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
+  await page.unrouteAll()
+  await page.getByRole('link', { name: 'Log in again' }).click()
+  await logIn(page)
+  await (await place.server.model.nextCall()).answer('Heard after all.')
+  await page.getByText('Heard after all.').waitFor()
+})
+
+test('without scripts, a prompt after the end of the session comes back too', async () => {
+  await using tab = await place.browser.openTab({ javaScriptEnabled: false })
+  const { page } = tab
+  await openChat(page)
+  await page.getByLabel('Your message').fill(TYPED)
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
+  await logIn(page)
+  expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)
+  await page.getByRole('button', { name: 'Send' }).click()
+  const call = await place.server.model.nextCall()
+  expect(call.prompt).toBe(TYPED)
+  await call.answer('Kept.')
+  await page.getByText('Kept.').waitFor()
+})
+
+test('a link on another site opens the chat at once if there is a session, otherwise the log-in page', async () => {
+  await using site = otherSite(`${place.server.chat.address}/chat/no-such-turn`)
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await page.goto(site.address)
+  await page.getByRole('link').click()
+  await logIn(page)
+  await page.getByText('This chat is no longer available.').waitFor()
+  await page.goto(site.address)
+  await page.getByRole('link').click()
+  await page.getByText('This chat is no longer available.').waitFor()
+  expect(page.url()).toBe(`${place.server.chat.address}/chat/no-such-turn`)
+})
+
+test('behind a proxy that speaks https, the cookie is secure and opens the chat', async () => {
+  await using tab = await place.browser.openTab({ extraHTTPHeaders: { 'X-Forwarded-Proto': 'https' } })
+  const { page } = tab
+  await openChat(page)
+  const [cookie] = await page.context().cookies()
+  expect(cookie).toMatchObject({
+    name: '__Host-stockroom-chat',
+    secure: true,
+    httpOnly: true,
+    sameSite: 'Strict',
+    path: '/',
+  })
+})
+
+test('axe finds nothing wrong with the log-in page and the way out, on a phone and a desktop, light and dark', async () => {
+  for (const [index, options] of screens().entries()) {
+    // Each from an address of its own, because wrong passwords are counted.
+    await using tab = await place.browser.openTab({ ...options, extraHTTPHeaders: from(`198.51.100.${index}`) })
+    const { page } = tab
+    await page.goto(`${place.server.chat.address}/login?ended&next=/`)
+    expect(await violations(page), `before, ${JSON.stringify(options)}`).toEqual([])
+    await logIn(page, 'wrong password')
+    await page.getByRole('alert').waitFor()
+    expect(await violations(page), `after a wrong password, ${JSON.stringify(options)}`).toEqual([])
+    await logIn(page)
+    await page.getByRole('button', { name: 'Log out' }).waitFor()
+    expect(await violations(page), `inside, ${JSON.stringify(options)}`).toEqual([])
+  }
+})
+
+async function openChat(page: Page): Promise<void> {
+  await page.goto(place.server.chat.address)
+  await logIn(page)
+  await page.getByLabel('Your message').waitFor()
+}
+
+async function logIn(page: Page, password = PASSWORD): Promise<void> {
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+}
+
+async function ask(page: Page, prompt: string, answer: string): Promise<void> {
+  await page.getByLabel('Your message').fill(prompt)
+  await page.keyboard.press('Enter')
+  await (await place.server.model.nextCall()).answer(answer)
+  await answered(page)
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>('document.activeElement.id')
+}
+
+/** A page of another origin, on another site: the chat is at 127.0.0.1. */
+function otherSite(link: string) {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () =>
+      new Response(`<!doctype html><title>Elsewhere</title><a href="${link}">the chat</a>`, {
+        headers: { 'Content-Type': 'text/html' },
+      }),
+  })
+  return { address: `http://localhost:${server.port}`, [Symbol.asyncDispose]: () => server.stop(true) }
+}

@@ -1,0 +1,86 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { chatClient } from '../../../test/harness/chat/chat-client.ts'
+import { startChatServer, startChatServerOn } from '../../../test/harness/chat/chat-server.ts'
+import { cookieOf, logIn } from '../../../test/harness/chat/login.ts'
+import { withEachEngine } from '../../../test/harness/contract.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { run, startServer } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+const PASSWORD = 'correct horse battery'
+
+withEachEngine('the password of several processes', engine => {
+  test('a session works in every process and after a restart, and ends when the password changes', async () => {
+    await using server = await startChatServer(engine, { environment: { CHAT_PASSWORD: PASSWORD } })
+    const other = await server.startAnother()
+    const addresses = [server.chat.address, other.chat.address]
+    const [one, two] = await Promise.all(addresses.map(address => logIn(address, PASSWORD)))
+    if (!one || !two) throw new Error('nobody logged in')
+    expect((await other.chat.get('/', { headers: cookieOf(one) })).status).toBe(200)
+    expect((await server.chat.get('/', { headers: cookieOf(two) })).status).toBe(200)
+    await server.service.stop()
+    const again = await server.startAnother()
+    expect((await again.chat.get('/', { headers: cookieOf(one) })).status).toBe(200)
+    await using changed = await startChatServerOn(server.databaseUrl, new AsyncDisposableStack(), {
+      environment: { CHAT_PASSWORD: 'another password' },
+    })
+    expect((await changed.chat.get('/', { headers: cookieOf(one) })).status).toBe(401)
+    expect((await logIn(changed.chat.address, PASSWORD)).status).toBe(401)
+    expect((await again.chat.get('/', { headers: cookieOf(one) })).status).toBe(200)
+  })
+
+  test('neither the password nor a session is in the database or in the log', async () => {
+    const environment = { CHAT_PASSWORD: PASSWORD, LOG_LEVEL: 'debug' }
+    await using server = await startChatServer(engine, { environment })
+    const session = cookieOf(await logIn(server.chat.address, PASSWORD)).Cookie
+    await logIn(server.chat.address, `${PASSWORD}!`)
+    await server.chat.get('/', { headers: { Authorization: `Bearer ${PASSWORD}` } })
+    const [, signature = ''] = /([\w-]{43})$/.exec(session) ?? []
+    expect(signature).not.toBe('')
+    const stored = await engine.everything(server.databaseUrl)
+    await server.service.stop()
+    const written = server.service.errors() + server.service.output()
+    for (const text of [stored, written]) {
+      expect(text).not.toContain(PASSWORD)
+      expect(text).not.toContain(signature)
+    }
+  })
+})
+
+test('the password may be in a file', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'password')
+  await Bun.write(file, `${PASSWORD}\n`)
+  await using server = await startChatServer(sqlite, { environment: { CHAT_PASSWORD_FILE: file } })
+  expect((await logIn(server.chat.address, PASSWORD)).status).toBe(303)
+})
+
+test('a password that is too short or cannot be typed is refused, and not repeated', async () => {
+  for (const password of ['secret7', 'line\nbreak in it', 'a\tab in this']) {
+    const { status, output, errors } = await run(['chat', '--port', '0'], { environment: { CHAT_PASSWORD: password } })
+    expectRefusal({ status, output, errors }, { status: 2, reason: /^stockroom: CHAT_PASSWORD: a password / })
+    expect(errors).not.toContain(password)
+  }
+})
+
+test('without a password, nothing is stored for sessions, and there is no log-in page', async () => {
+  using folder = temporaryFolder()
+  const database = `sqlite:${join(folder.path, 'chat.db')}`
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', database, '--access-log', 'off']
+  await using service = await startServer(['chat', ...place])
+  const chat = chatClient(service.address)
+  const { status, headers, text } = await chat.get('/', { headers: { Accept: 'text/html' } })
+  expect(status).toBe(200)
+  expect(headers.get('Set-Cookie')).toBe(null)
+  expect(text).not.toContain('Log out')
+  expect((await chat.get('/login')).status).toBe(404)
+  expect((await chat.get('/logout', { method: 'POST' })).status).toBe(404)
+  await chat.post('free', 'Hello')
+  await chat.listen('free').end()
+  expect(await sqlite.read<object>(database, 'SELECT 1 FROM chat_secret')).toEqual([])
+  expect(await sqlite.read<object>(database, 'SELECT 1 FROM chat_spending')).toEqual([])
+})

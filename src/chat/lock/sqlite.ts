@@ -1,0 +1,20 @@
+import { randomBytes } from 'node:crypto'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
+import { SECRET_BYTES } from './limits.ts'
+import type { SecretRepository } from './repository.ts'
+
+export function sqliteSecret(database: SqliteDatabase): SecretRepository {
+  const select = database.prepare<[], { secret: string }>('SELECT secret FROM chat_secret')
+  const insert = database.prepare<[secret: string]>(
+    'INSERT INTO chat_secret (id, secret) VALUES (1, ?) ON CONFLICT DO NOTHING',
+  )
+  const make = () =>
+    database.write(() => {
+      const secret = randomBytes(SECRET_BYTES).toString('hex')
+      insert.run(secret)
+      return select.get() ?? { secret }
+    })
+  return {
+    secret: async () => Buffer.from((database.snapshot(() => select.get()) ?? (await make())).secret, 'hex'),
+  }
+}

@@ -1,0 +1,216 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
+import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
+import { withEachEngine } from '../../../test/harness/contract.ts'
+import { connected } from '../../../test/harness/postgres/database.ts'
+import { until } from '../../../test/harness/until.ts'
+import type { DailyBounds } from './repository.ts'
+
+setDefaultTimeout(60_000)
+
+const DAY_SECONDS = 86_400
+const DAY_MS = 1_000 * DAY_SECONDS
+
+const MINE = '203.0.113.1'
+const THEIRS = '203.0.113.2'
+
+/** The system instruction and a prompt of sixteen letters have forty bytes, and thus ten tokens. */
+const PROMPT = 'What is a spade?'
+const PROMPT_TOKENS = 10
+
+type ChatApp = Awaited<ReturnType<typeof startChatApp>>
+
+withEachEngine('the bounds per day', engine => {
+  const startChat = (bounds: Partial<DailyBounds>, runningMax = 16) =>
+    startChatApp(engine, { bounds, limits: { runningMax } })
+
+  test('beyond its answers, an address is told when it can ask again, and the model is not asked', async () => {
+    await using app = await startChat({ answersMax: 2 })
+    for (const reqId of ['one', 'two']) await answer(app, reqId)
+    const { status, headers, page } = await app.chat.post('three', 'Only "this" one', from(MINE))
+    expect(status).toBe(429)
+    const midnight = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS
+    const seconds = Number(headers.get('Retry-After'))
+    expect(Math.abs(seconds - (midnight - Date.now()) / 1_000)).toBeLessThan(30)
+    expect(page).toContain('Your network has reached its daily limit of 2 answers.')
+    expect(page).toContain(`<time datetime="${new Date(midnight).toISOString()}">00:00 UTC</time>, in `)
+    expect(page).toContain('\nOnly &quot;this&quot; one</textarea>')
+    expect((await app.chat.get('/chat/three', { headers: from(MINE) })).status).toBe(404)
+    expect((await app.chat.post('theirs', PROMPT, from(THEIRS))).status).toBe(200)
+    expect(app.model.calls).toHaveLength(2)
+    expect((await app.chat.get('/chat/one', { headers: from(MINE) })).text).toContain('<p>A tool.</p>')
+    expect((await app.chat.post('one', PROMPT, from(MINE))).page).toContain('<p>A tool.</p>')
+    expect((await app.chat.get('/chatstream/one', { headers: from(MINE) })).text).toContain('<p>A tool.</p>')
+  })
+
+  test('a prompt that was sent before the bound was reached says so too, wherever it is asked for', async () => {
+    await using app = await startChat({ answersMax: 1 })
+    await app.chat.post('waiting', PROMPT, from(MINE))
+    await answer(app, 'one')
+    for (const path of ['/chat/waiting', '/chat/waiting/answer']) {
+      const { status, text } = await app.chat.get(path, { headers: from(MINE) })
+      expect({ path, status }).toEqual({ path, status: path.endsWith('answer') ? 429 : 200 })
+      expect(text).toContain('Your network has reached its daily limit of 1 answer.')
+      expect(text).not.toContain('sse-connect')
+      expect(text).not.toContain('http-equiv="refresh"')
+    }
+    const stream = await app.chat.get('/chatstream/waiting', { headers: from(MINE) })
+    expect(stream.status).toBe(429)
+    expect(Number(stream.headers.get('Retry-After'))).toBeLessThanOrEqual(DAY_SECONDS)
+    expect(JSON.parse((await app.chat.get('/chat/waiting/status', { headers: from(MINE) })).text)).toEqual({
+      status: 'new',
+      boundUntil: expect.stringMatching(/T00:00:00\.000Z$/),
+    })
+    expect((await app.chat.get('/chat/waiting/status', { headers: from(THEIRS) })).text).toBe('{"status":"new"}')
+    // Another address may ask for it, and then this one may listen.
+    const theirs = app.chat.listen('waiting', from(THEIRS))
+    const call = await app.model.nextCall()
+    const mine = app.chat.listen('waiting', from(MINE))
+    await call.answer('A tool.')
+    expect(await mine.end()).toContain('A tool.')
+    await theirs.end()
+  })
+
+  test('many answers that begin at once in two processes stay within the bound', async () => {
+    await using app = await startChat({ answersMax: 3 })
+    await using other = await app.startOther()
+    const chats = [app.chat, other.chat]
+    const reqIds = Array.from({ length: 12 }, (_, place) => `at-once-${place}`)
+    for (const reqId of reqIds) await app.chat.post(reqId, PROMPT, from(MINE))
+    const streams = reqIds.map((reqId, place) => chats[place % 2]?.get(`/chatstream/${reqId}`, { headers: from(MINE) }))
+    for (let calls = 0; calls < 3; calls += 1) await (await app.model.nextCall()).answer('A tool.')
+    const statuses = (await Promise.all(streams)).map(stream => stream?.status)
+    expect(statuses.filter(status => status === 200)).toHaveLength(3)
+    expect(statuses.filter(status => status === 429)).toHaveLength(9)
+    expect(app.model.calls).toHaveLength(3)
+  })
+
+  test('tokens count as the model reports them; an answer in progress is finished, and then the bound holds', async () => {
+    await using app = await startChat({ tokensMax: 100 })
+    await answer(app, 'small', { input: 50, output: 49 })
+    await app.chat.post('large', PROMPT, from(MINE))
+    const listener = app.chat.listen('large', from(MINE))
+    const call = await app.model.nextCall()
+    await call.send('A tool')
+    await call.finish('whole', { input: 1_000, output: 1_000 })
+    expect(await listener.end()).toContain('<p>A tool</p>')
+    await expectRefused(app, 'Your network has reached its daily limit of 100 tokens.')
+    expect(await spent(app)).toEqual([{ account: MINE, answers: 2, tokens: 2_099 }])
+  })
+
+  test('an answer that is stopped counts with the tokens of its text so far', async () => {
+    await using app = await startChat({ tokensMax: PROMPT_TOKENS + 100 })
+    await app.chat.post('stopped', PROMPT, from(MINE))
+    const listener = app.chat.listen('stopped', from(MINE))
+    const call = await app.model.nextCall()
+    await call.send('x'.repeat(400))
+    await listener.until('xxx')
+    await app.chat.stop('stopped')
+    await listener.end()
+    await expectRefused(app, 'Your network has reached its daily limit of 110 tokens.')
+  })
+
+  test('answers that cost nothing do not count: refused by the model, or stopped in the queue', async () => {
+    await using app = await startChat({ answersMax: 2 }, 1)
+    await app.chat.post('running', PROMPT, from(MINE))
+    const running = app.chat.listen('running', from(MINE))
+    const call = await app.model.nextCall()
+    await app.chat.post('queued', PROMPT, from(MINE))
+    const queued = app.chat.listen('queued', from(MINE))
+    await until(async () => (await app.chat.status('queued')).includes('waiting'))
+    expect((await app.chat.post('third', PROMPT, from(MINE))).status).toBe(429)
+    await app.chat.stop('queued')
+    await queued.end()
+    await call.refuse(401)
+    await running.end()
+    await until(async () => (await spent(app)).every(({ answers }) => Number(answers) === 0))
+    for (const reqId of ['one', 'two']) await answer(app, reqId)
+    await expectRefused(app, 'Your network has reached its daily limit of 2 answers.')
+  })
+
+  test('an answer that a stopping process releases from its queue counts once, where it runs', async () => {
+    await using app = await startChat({ answersMax: 2 }, 1)
+    const leaving = await app.startOther()
+    await leaving.chat.post('running', PROMPT, from(MINE))
+    const running = leaving.chat.listen('running', from(MINE))
+    const call = await app.model.nextCall()
+    await leaving.chat.post('queued', PROMPT, from(MINE))
+    const queued = leaving.chat.listen('queued', from(MINE))
+    await until(async () => (await app.chat.status('queued')).includes('waiting'))
+    const closing = leaving.answers.close(5_000)
+    await queued.end()
+    await call.answer('A tool.')
+    await running.end()
+    await closing
+    await leaving[Symbol.asyncDispose]()
+    const again = app.chat.listen('queued', from(MINE))
+    await (await app.model.nextCall()).answer('A tool.')
+    expect(await again.end()).toContain('A tool.')
+    expect(await spent(app)).toMatchObject([{ account: MINE, answers: 2 }])
+  })
+
+  test('the next day, an address may ask again, and what it spent before is deleted', async () => {
+    await using app = await startChat({ answersMax: 1 })
+    await answer(app, 'one')
+    await expectRefused(app, 'Your network has reached its daily limit of 1 answer.')
+    await change(app.databaseUrl, 'UPDATE chat_spending SET day = day - 1')
+    await answer(app, 'two')
+    expect(await spent(app)).toHaveLength(2)
+    await app.spending.prune()
+    expect(await spent(app)).toMatchObject([{ account: MINE, answers: 1 }])
+  })
+
+  test('the bounds are read from their settings, and hold after a restart', async () => {
+    const environment = { CHAT_ANSWERS_PER_DAY: '1', CHAT_TOKENS_PER_DAY: '1000000' }
+    await using server = await startChatServer(engine, { environment })
+    await server.chat.post('one', PROMPT)
+    const listener = server.chat.listen('one')
+    const call = await server.model.nextCall()
+    expect(call.wantsUsage).toBe(true)
+    await call.answer('A tool.')
+    await listener.end()
+    expect((await server.chat.post('two', PROMPT)).status).toBe(429)
+    await server.service.stop('SIGKILL')
+    const again = await server.startAnother()
+    expect((await again.chat.post('two', PROMPT)).status).toBe(429)
+  })
+
+  /** Asks from my address. Resolves when the answer has ended and is counted. */
+  async function answer(app: ChatApp, reqId: string, tokens = { input: 1, output: 1 }): Promise<void> {
+    const before = await tokensOf(app)
+    await app.chat.post(reqId, PROMPT, from(MINE))
+    const listener = app.chat.listen(reqId, from(MINE))
+    const call = await app.model.nextCall()
+    await call.send('A tool.')
+    await call.finish('whole', tokens)
+    await listener.end()
+    await until(async () => (await tokensOf(app)) === before + tokens.input + tokens.output)
+  }
+
+  async function expectRefused(app: ChatApp, reason: string): Promise<void> {
+    await until(async () => (await app.chat.post('refused', PROMPT, from(MINE))).status === 429)
+    expect((await app.chat.post('refused', PROMPT, from(MINE))).page).toContain(reason)
+  }
+
+  function spent({ databaseUrl }: ChatApp): Promise<{ account: string; answers: unknown; tokens: unknown }[]> {
+    return engine.read(
+      databaseUrl,
+      'SELECT account, CAST(answers AS int) AS answers, CAST(tokens AS int) AS tokens FROM chat_spending',
+    )
+  }
+
+  async function tokensOf(app: ChatApp): Promise<number> {
+    return (await spent(app)).reduce((sum, { tokens }) => sum + Number(tokens), 0)
+  }
+})
+
+async function change(databaseUrl: string, sql: string): Promise<void> {
+  if (databaseUrl.startsWith('sqlite:')) {
+    using file = new Database(databaseUrl.slice('sqlite:'.length))
+    file.run(sql)
+  } else {
+    await using database = connected(databaseUrl)
+    await database.unsafe(sql)
+  }
+}

@@ -1,0 +1,79 @@
+import { ClientLimitError } from '../../busy-error.ts'
+import type { Usage } from '../../models/chat-model.ts'
+import type { DailyBounds, SpendingRepository, Spent } from './repository.ts'
+
+const DAY_MS = 86_400_000
+
+/** The bound of a setting that is not set. */
+export const UNBOUNDED = Number.MAX_SAFE_INTEGER
+
+/** A bound that an account has reached. */
+export interface ReachedBound {
+  readonly unit: 'answer' | 'token'
+  readonly max: number
+  /** When the next day begins, in milliseconds since 1970. */
+  readonly endsAt: number
+}
+
+/** An answer that is counted. */
+export interface Bill {
+  /** Adds what the answer has used. If it has used nothing, or the model was not asked (`null`), it is not counted. */
+  settle(usage: Usage | null): Promise<void>
+}
+
+const FREE: Bill = { settle: async () => {} }
+
+/** Counts what accounts spend, and lets none of them begin more than its bounds allow for a day. */
+export class Spending {
+  readonly #repository: SpendingRepository
+  readonly #bounds: DailyBounds
+  readonly #isBounded: boolean
+
+  constructor(repository: SpendingRepository, bounds: DailyBounds) {
+    this.#repository = repository
+    this.#bounds = bounds
+    this.#isBounded = bounds.answersMax !== UNBOUNDED || bounds.tokensMax !== UNBOUNDED
+  }
+
+  /**
+   * Counts an answer that is about to begin. Throws a `ClientLimitError` if the account has reached a bound. Answers that have
+   * begun may exceed the bound on tokens.
+   */
+  async begin(account: string): Promise<Bill> {
+    if (!this.#isBounded) return FREE
+    const day = await this.#repository.begin(account, this.#bounds)
+    if (day === null) {
+      const reached = await this.reached(account)
+      throw new ClientLimitError('The daily limit is reached', reached ? secondsUntil(reached) : 1)
+    }
+    return { settle: usage => this.#settle(account, day, usage) }
+  }
+
+  /** `null` if the account may begin an answer. */
+  async reached(account: string): Promise<ReachedBound | null> {
+    return this.#isBounded ? this.#reachedBy(await this.#repository.today(account)) : null
+  }
+
+  /** Deletes what was spent on former days, and with it the addresses. Call it from time to time. */
+  prune(): Promise<void> {
+    return this.#repository.deleteOld()
+  }
+
+  async #settle(account: string, day: number, usage: Usage | null): Promise<void> {
+    const tokens = usage === null ? 0 : usage.inputTokens + usage.outputTokens
+    if (tokens === 0) await this.#repository.cancel(account, day)
+    else await this.#repository.addTokens(account, day, tokens)
+  }
+
+  #reachedBy({ day, answers, tokens }: Spent): ReachedBound | null {
+    const { answersMax, tokensMax } = this.#bounds
+    const endsAt = (day + 1) * DAY_MS
+    if (answers >= answersMax) return { unit: 'answer', max: answersMax, endsAt }
+    return tokens >= tokensMax ? { unit: 'token', max: tokensMax, endsAt } : null
+  }
+}
+
+/** For `Retry-After`. */
+export function secondsUntil({ endsAt }: ReachedBound): number {
+  return Math.max(1, Math.ceil((endsAt - Date.now()) / 1_000))
+}

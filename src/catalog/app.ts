@@ -7,6 +7,7 @@ import { routing } from '../server/routing.ts'
 import { addBulkCreation } from './bulk/creation.ts'
 import { addCategories } from './categories/routes.ts'
 import { type Access, guardOperations } from './guard.ts'
+import { IDEMPOTENCY_REPLAYED } from './idempotency/header.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
 import type { Catalog } from './operation.ts'
 import { addProducts } from './products/routes.ts'
@@ -28,10 +29,19 @@ export interface CatalogOptions {
 /** The store catalog service. It opens no port. */
 export function createCatalog({ repositories, hashPassword, corsOrigins, access }: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
-  const catalog: Catalog = { app, operations: new Map(), contracts: [], access }
+  const { idempotency } = repositories
+  const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency }
   const hasCors = corsOrigins.length > 0
   if (hasCors) {
-    const exposeHeaders = ['Link', 'ETag', 'X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy']
+    const exposeHeaders = [
+      'Link',
+      'ETag',
+      'X-Request-Id',
+      'Retry-After',
+      'RateLimit',
+      'RateLimit-Policy',
+      IDEMPOTENCY_REPLAYED,
+    ]
     app.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))
   }
   addCategories(catalog, repositories.categories)

@@ -2,9 +2,12 @@ import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../awaitable.ts'
 import type { App, DirectRoutes, RequestScope } from '../server/requests.ts'
 import type { Access } from './guard.ts'
+import { IDEMPOTENCY_KEY } from './idempotency/header.ts'
+import type { Idempotency } from './idempotency/keyed-request.ts'
+import type { Claim } from './idempotency/keys.ts'
 import { withinBodies } from './large-bodies.ts'
+import { creationResponse, invalid } from './responses.ts'
 import type { ResourceName } from './storage/resource.ts'
-import type { ValidationError } from './validation/errors.ts'
 import { type Input, type Read, requestReader } from './validation/request.ts'
 
 /** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
@@ -15,6 +18,7 @@ export interface Catalog {
   readonly contracts: AnyContract[]
   /** `null` if anyone may do anything. */
   readonly access: Access | null
+  readonly idempotency: Idempotency
 }
 
 /** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */
@@ -41,27 +45,40 @@ export type AnyContract = Contract<z.ZodObject, z.ZodObject, z.ZodType>
 /** Defaults to spread into a contract: no parameters, no body, no 404. */
 export const noInput = { path: z.object({}), query: z.object({}), body: z.undefined(), absent: [] } as const
 
-/** Adds the operation to the service and to its descriptions. The handler gets a request that fulfils the contract. */
+/**
+ * Adds the operation to the service and to its descriptions. The handler gets a request that fulfils the contract. If a `POST`
+ * has an `Idempotency-Key`, the handler also gets a claim, to be stored with what it creates.
+ */
 export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
-  { app, operations, contracts }: Catalog,
+  { app, operations, contracts, idempotency }: Catalog,
   contract: Contract<Path, Query, Body>,
-  handler: (input: Input<Path, Query, Body>, scope: RequestScope) => Awaitable<Response>,
+  handler: (input: Input<Path, Query, Body>, scope: RequestScope, claim?: Claim) => Awaitable<Response>,
 ): void {
   contracts.push(contract)
   const read = requestReader(contract)
-  const handle = (request: Request, scope: RequestScope) => {
+  const unkeyed = (request: Request, scope: RequestScope) => {
     const answer = (input: Read<Input<Path, Query, Body>>) =>
       'errors' in input ? invalid(input.errors) : handler(input.value, scope)
     const input = read(request, scope.matched.parameters)
     return input instanceof Promise ? input.then(later => withinBodies(request, () => answer(later))) : answer(input)
+  }
+  const keyed = async (request: Request, scope: RequestScope, key: string) => {
+    const respond = (json: string) => creationResponse(scope, json)
+    const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
+    if (begun instanceof Response) return begun
+    const input = await read(request, scope.matched.parameters, begun.update)
+    if ('errors' in input) return invalid(input.errors)
+    const kept = await begun.kept()
+    if (kept) return begun.replay(kept)
+    return withinBodies(request, () => begun.first(() => handler(input.value, scope, begun.claim)))
+  }
+  const handle = (request: Request, scope: RequestScope) => {
+    const key = contract.method === 'post' ? request.headers.get(IDEMPOTENCY_KEY) : null
+    return key === null ? unkeyed(request, scope) : keyed(request, scope, key)
   }
   const route = contract.url.replaceAll(/\{(\w+)\}/g, ':$1')
   const method = contract.method.toUpperCase()
   operations.set(route, { ...operations.get(route), [method]: handle })
   // Looked up per request, because the creation of many wraps the operation later.
   app.on(method, route, context => (operations.get(route)?.[method] ?? handle)(context.req.raw, context.env))
-}
-
-export function invalid(detail: readonly ValidationError[]): Response {
-  return new Response(JSON.stringify({ detail }), { status: 422, headers: { 'Content-Type': 'application/json' } })
 }

@@ -8,7 +8,7 @@ import { host, serverSettings, workers } from '../server/settings.ts'
 import { serveInWorkers } from '../server/workers.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
 import { categories, products, reviews, users } from './seed/settings.ts'
-import { cacheBytes, corsOrigins, publicReads, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, idempotencyBytes, publicReads, servePort } from './settings.ts'
 
 const serve: Command = {
   name: 'serve',
@@ -23,6 +23,7 @@ const serve: Command = {
     publicReads,
     corsOrigins,
     cacheBytes,
+    idempotencyBytes,
     ...serverSettings,
     ...adminSettings,
   ],

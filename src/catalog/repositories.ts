@@ -1,6 +1,13 @@
 import type { StoreDatabase } from '../database/open.ts'
+import type { PostgresDatabase } from '../database/postgres/database.ts'
+import type { SqliteDatabase } from '../database/sqlite/database.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './cache/cached.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
+import { Idempotency } from './idempotency/keyed-request.ts'
+import type { KeyStore } from './idempotency/keys.ts'
+import { postgresKeyStore, postgresKeys } from './idempotency/postgres.ts'
+import { Room } from './idempotency/room.ts'
+import { sqliteKeyStore, sqliteKeys } from './idempotency/sqlite.ts'
 import type { Loader } from './loading/loader.ts'
 import { loaderOf } from './loading/open.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
@@ -21,6 +28,8 @@ export interface Repositories {
   readonly users: ResourceStore<UserRow>
   /** Creates many at once. */
   readonly loader: Loader
+  readonly idempotency: Idempotency
+  readonly keys: KeyStore
   /** Whether there is no category, product or user. */
   readonly isEmpty: () => Promise<boolean>
   /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
@@ -29,13 +38,25 @@ export interface Repositories {
   readonly cacheFigures: () => (CacheFigures & CacheContents) | null
 }
 
-/** `cacheBytes` limits the cache; 0 switches it off. */
-export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Repositories {
+interface RepositoryLimits {
+  /** For the cache; 0 switches it off. */
+  readonly cacheBytes: number
+  /** For the answers to requests with an `Idempotency-Key`. */
+  readonly idempotencyBytes: number
+}
+
+export function repositoriesOf(
+  database: StoreDatabase,
+  { cacheBytes, idempotencyBytes }: RepositoryLimits,
+): Repositories {
   const changes =
     database.engine === 'sqlite' ? database : loggedChanges(database.changes, [CATEGORIES, PRODUCTS, USERS, REVIEWS])
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, cacheBytes) : null
+  const room = new Room(idempotencyBytes)
+  const { keys, storedTable } =
+    database.engine === 'sqlite' ? sqliteStorage(database, room) : postgresStorage(database, room)
   const tableOf = <Row extends Values>(resource: StoredResource<Row>): ResourceTable<Row> => {
-    const table = database.engine === 'sqlite' ? sqliteTable(database, resource) : postgresTable(database, resource)
+    const table = storedTable(resource)
     return cache ? cache.cached(resource, table) : table
   }
   const categories = resourceStore(CATEGORIES, tableOf(CATEGORIES))
@@ -47,7 +68,9 @@ export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Rep
     products,
     reviews,
     users,
-    loader: loaderOf(database, { isServing: true }),
+    loader: loaderOf(database, { isServing: true, room }),
+    idempotency: new Idempotency(keys, room),
+    keys,
     isEmpty: async () => {
       for (const { list } of [categories, products, users]) {
         const { items } = await list().read({ afterId: 0, skip: 0, limit: 1 })
@@ -57,5 +80,21 @@ export function repositoriesOf(database: StoreDatabase, cacheBytes: number): Rep
     },
     probe: () => database.probe(),
     cacheFigures: () => cache?.figures ?? null,
+  }
+}
+
+function sqliteStorage(database: SqliteDatabase, room: Room) {
+  const keys = sqliteKeys(database, room)
+  return {
+    keys: sqliteKeyStore(database, keys),
+    storedTable: <Row extends Values>(resource: StoredResource<Row>) => sqliteTable(database, resource, keys),
+  }
+}
+
+function postgresStorage(database: PostgresDatabase, room: Room) {
+  const keep = postgresKeys(room)
+  return {
+    keys: postgresKeyStore(database),
+    storedTable: <Row extends Values>(resource: StoredResource<Row>) => postgresTable(database, resource, keep),
   }
 }

@@ -5,8 +5,10 @@ import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } fro
 import { entityTag, matches, uniqueVersion, versionOf } from './entity-tag.ts'
 import type { Kept, Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
+import { FIRST_REVISION } from './storage/revision.ts'
 import type { Absent, Changed } from './storage/store.ts'
 import { streamedResponse } from './streamed.ts'
+import type { ValidationError } from './validation/errors.ts'
 
 /** Longer responses are streamed, so that their memory counts while a slow client reads. */
 export const WHOLE_MAX_CHARACTERS = 262_144
@@ -65,17 +67,33 @@ export function resourceResponse(
     if (!representation) return notFound(name)
     if (representation === 'changed') return detailResponse(412, `${name} has changed`)
     if ('absent' in representation) return notFound(representation.absent)
-    const { json, cutAfterId, kept, rest, release, revision } = representation
-    const link = cutAfterId === null || !restOf ? undefined : `<${restOf(cutAfterId)}>; rel="more"`
-    if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept, revision })
-    const tag = scope.request.method === 'DELETE' ? undefined : entityTag(uniqueVersion(revision))
-    return streamedResponse(textsOf(json, rest), scope, { link, tag, ended: release })
+    return representationResponse(scope, representation, restOf)
   })
+}
+
+/** The response to the request that created a resource, from its JSON. */
+export function creationResponse(scope: RequestScope, json: string): Response {
+  return representationResponse(scope, { json, cutAfterId: null, revision: FIRST_REVISION })
+}
+
+function representationResponse(
+  scope: RequestScope,
+  { json, cutAfterId, kept, rest, release, revision }: Representation,
+  restOf?: (cutAfterId: number) => string,
+): Response {
+  const link = cutAfterId === null || !restOf ? undefined : `<${restOf(cutAfterId)}>; rel="more"`
+  if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept, revision })
+  const tag = scope.request.method === 'DELETE' ? undefined : entityTag(uniqueVersion(revision))
+  return streamedResponse(textsOf(json, rest), scope, { link, tag, ended: release })
 }
 
 async function* textsOf(json: string, rest?: () => AsyncIterable<string>): AsyncGenerator<string> {
   yield json
   if (rest) yield* rest()
+}
+
+export function invalid(detail: readonly ValidationError[]): Response {
+  return new Response(JSON.stringify({ detail }), { status: 422, headers: { 'Content-Type': 'application/json' } })
 }
 
 export function notFound(name: ResourceName): Response {

@@ -13,10 +13,11 @@ import type { ServingProcess } from '../server/worker.ts'
 import { createCatalog } from './app.ts'
 import { logCache } from './cache/log.ts'
 import type { Access } from './guard.ts'
+import { expireKeys } from './idempotency/expiry.ts'
 import { catalogFamilies } from './metrics.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { repositoriesOf } from './repositories.ts'
-import { cacheBytes, corsOrigins, readAccess, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, idempotencyBytes, readAccess, servePort } from './settings.ts'
 import { PasswordHashing } from './users/password.ts'
 
 const IS_EMPTY = 'The catalog is empty: `npx stockroom seed` fills it with sample data'
@@ -32,7 +33,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     database: { ...ofDatabase, connections: share(ofDatabase.connections) },
     access: readAccess(line),
     corsOrigins: line.value(corsOrigins),
-    cacheBytes: share(line.value(cacheBytes)),
+    limits: { cacheBytes: share(line.value(cacheBytes)), idempotencyBytes: line.value(idempotencyBytes) },
     server: { ...ofServer, connectionsMax: share(ofServer.connectionsMax), sharesPort: worker !== null },
     admin: readAdminSettings(line),
   }
@@ -40,7 +41,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const stopped = stopSignal()
   const migrations = settings.access ? [catalogMigrations, accessMigrations] : [catalogMigrations]
   await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
-  const repositories = repositoriesOf(database, settings.cacheBytes)
+  const repositories = repositoriesOf(database, settings.limits)
   const hashing = new PasswordHashing()
   const access = settings.access && { ...settings.access, keys: new KeyRing(keysOf(database)) }
   const catalog = createCatalog({
@@ -50,6 +51,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     access,
   })
   using _ = logCache(repositories.cacheFigures)
+  await using __ = expireKeys(repositories.keys)
   using admin = await openAdmin(settings.admin, serving)
   await using server = listen({ app: catalog, ...settings.server, observers: admin.observers })
   await using shown = admin.show({

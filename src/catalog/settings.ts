@@ -3,7 +3,7 @@ import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { port } from '../server/settings.ts'
 
-const CACHE_MAX_BYTES = 1_099_511_627_776
+const MANY_BYTES = 1_099_511_627_776
 
 export const servePort = port(8000)
 
@@ -14,7 +14,18 @@ export const cacheBytes: Setting<number> = {
   placeholder: 'N',
   fallback: '67108864',
   meaning: 'memory for cached responses, in bytes; 0 switches the cache off',
-  parse: text => wholeNumber(text, 0, CACHE_MAX_BYTES),
+  parse: text => wholeNumber(text, 0, MANY_BYTES),
+}
+
+/** Size limit of the kept answers; see `idempotency/room.ts`. */
+export const idempotencyBytes: Setting<number> = {
+  variable: 'IDEMPOTENCY_BYTES',
+  flag: 'idempotency-bytes',
+  placeholder: 'N',
+  fallback: '1073741824',
+  meaning:
+    'space in the database for the answers to requests with an Idempotency-Key, which it keeps for a day, in bytes',
+  parse: text => wholeNumber(text, 1, MANY_BYTES),
 }
 
 export const publicReads: Setting<boolean> = {

@@ -17,7 +17,19 @@ const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
 
 export const catalogStorage: Storage = {
   migrations: catalogMigrations,
-  tables: [tableOf(CATEGORIES), tableOf(PRODUCTS), tableOf(USERS), tableOf(REVIEWS)],
+  tables: [
+    tableOf(CATEGORIES),
+    tableOf(PRODUCTS),
+    tableOf(USERS),
+    tableOf(REVIEWS),
+    // A client that repeats a request at the copy must not create anything twice either.
+    {
+      name: 'idempotency_keys',
+      key: 'key',
+      columns: { key: 'text', fingerprint: 'text', created_at: 'integer', bytes: 'integer', answer: 'text' },
+    },
+    { name: 'idempotency_secrets', key: 'name', columns: { name: 'text', secret: 'text' } },
+  ],
 }
 
 function tableOf<Row extends Values>({ table, columns }: StoredResource<Row>): Table {

@@ -1,7 +1,6 @@
 import { getLogger } from '@logtape/logtape'
-import { type Clock, pause, systemClock } from '../clock.ts'
-import { DatabaseUnavailableError } from '../database/errors.ts'
-import { errorMessage } from '../error-message.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { regularly } from '../regularly.ts'
 import { deadAnswersCheck } from './answers/dead-answers.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import type { Prompts } from './prompts/prompts.ts'
@@ -32,33 +31,14 @@ export function startHousekeeping({
   const stopping = new AbortController()
   const { signal } = stopping
   const running = [
-    regularly(DEAD_CHECK_MS, deadAnswersCheck(answers, clock), clock, signal),
-    regularly(PRUNE_MS, () => prompts.prune(), clock, signal),
-    regularly(PRUNE_MS, () => spending.prune(), clock, signal),
+    regularly({ periodMs: DEAD_CHECK_MS, work: deadAnswersCheck(answers, clock), clock, signal, log }),
+    regularly({ periodMs: PRUNE_MS, work: () => prompts.prune(), clock, signal, log }),
+    regularly({ periodMs: PRUNE_MS, work: () => spending.prune(), clock, signal, log }),
   ]
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort()
       await Promise.all(running)
     },
-  }
-}
-
-async function regularly(
-  periodMs: number,
-  work: () => Promise<void>,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await work()
-    } catch (error) {
-      // Requests report an unavailable database already.
-      if (!signal.aborted && !(error instanceof DatabaseUnavailableError)) {
-        log.warning('housekeeping failed: {reason}', { reason: errorMessage(error) })
-      }
-    }
-    await pause(clock, periodMs, signal)
   }
 }

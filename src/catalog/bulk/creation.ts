@@ -4,11 +4,14 @@ import { ByteBudget } from '../../byte-budget.ts'
 import { refuseEncodedBody } from '../../server/encoded-body.ts'
 import { HttpError } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
+import { IDEMPOTENCY_KEY } from '../idempotency/header.ts'
+import type { Idempotency, KeyedRequest } from '../idempotency/keyed-request.ts'
 import type { Loader } from '../loading/loader.ts'
-import { type Catalog, invalid } from '../operation.ts'
+import type { Catalog } from '../operation.ts'
+import { invalid } from '../responses.ts'
 import type { PasswordHasher } from '../users/password.ts'
 import { id } from '../validation/fields.ts'
-import { isNdjson } from '../validation/ndjson-type.ts'
+import { isNdjson, NDJSON_TYPE } from '../validation/ndjson-type.ts'
 import { ndjsonLines } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource } from './resources.ts'
 import { type BadLine, type Rows, rowsOf, storeRows } from './rows.ts'
@@ -32,7 +35,12 @@ export const Creation = z.object({ created: z.int(), ids: z.array(id()) }).opena
 type Creation = z.output<typeof Creation>
 
 /** Lets a `POST` of NDJSON to a collection create one resource per line, all or none. */
-export function addBulkCreation({ operations }: Catalog, loader: Loader, hashPassword: PasswordHasher): void {
+export function addBulkCreation(
+  { operations, idempotency }: Catalog,
+  loader: Loader,
+  hashPassword: PasswordHasher,
+): void {
+  const means = { loader, hashPassword, idempotency }
   for (const resource of BULK_RESOURCES) {
     const route = `/${resource.stored.table}/`
     const handlers = operations.get(route)
@@ -41,9 +49,7 @@ export function addBulkCreation({ operations }: Catalog, loader: Loader, hashPas
     operations.set(route, {
       ...handlers,
       POST: (request, scope) =>
-        isNdjson(request.headers.get('Content-Type'))
-          ? createAll(resource, { loader, hashPassword }, scope)
-          : createOne(request, scope),
+        isNdjson(request.headers.get('Content-Type')) ? createAll(resource, means, scope) : createOne(request, scope),
     })
   }
 }
@@ -51,26 +57,26 @@ export function addBulkCreation({ operations }: Catalog, loader: Loader, hashPas
 interface Means {
   readonly loader: Loader
   readonly hashPassword: PasswordHasher
+  readonly idempotency: Idempotency
 }
 
-async function createAll(
-  resource: BulkResource,
-  { loader, hashPassword }: Means,
-  { request, server }: RequestScope,
-): Promise<Response> {
+async function createAll(resource: BulkResource, means: Means, scope: RequestScope): Promise<Response> {
+  const { request, server } = scope
   refuseEncodedBody(request.headers)
   if (Number(request.headers.get('Content-Length') ?? 0) > BODY_MAX_BYTES) throw tooLarge()
+  const key = request.headers.get(IDEMPOTENCY_KEY)
+  const keyed = key === null ? null : await means.idempotency.begin(key, scope, { mediaType: NDJSON_TYPE, respond })
+  if (keyed instanceof Response) return keyed
   if (bulkBodies.isSpent) throw new BusyError('Too many large requests are under way')
   server.timeout(request, TIMEOUT_SECONDS)
-  const body = new CountedBody(request)
+  const body = new CountedBody(request, keyed)
+  const answer = () => createLines(resource, means, body, keyed)
   try {
-    const read: Rows[] = []
-    for await (const lines of ndjsonLines(body.chunks())) {
-      read.push(await rowsOf(resource, lines, password => hashPassword(password, request.signal)))
-    }
-    const bad = read.flatMap(rows => rows.bad)
-    if (bad.length > 0) return refused(bad)
-    return Response.json(await stored(loader, resource, read))
+    if (!keyed) return await answer()
+    const kept = await keyed.kept()
+    if (!kept) return await keyed.first(answer)
+    await body.readAll()
+    return keyed.replay(kept)
   } catch (error) {
     if (error instanceof WrongLinesError) return refused(error.lines)
     throw error
@@ -79,21 +85,44 @@ async function createAll(
   }
 }
 
+async function createLines(
+  resource: BulkResource,
+  { loader, hashPassword }: Means,
+  body: CountedBody,
+  keyed: KeyedRequest | null,
+): Promise<Response> {
+  const read: Rows[] = []
+  for await (const lines of ndjsonLines(body.chunks())) {
+    read.push(await rowsOf(resource, lines, password => hashPassword(password, body.request.signal)))
+  }
+  const bad = read.flatMap(rows => rows.bad)
+  return bad.length > 0 ? refused(bad) : respond(await stored(loader, resource, read, keyed))
+}
+
 /** Counts a body towards the budget as it arrives. */
 class CountedBody {
-  readonly #request: Request
+  readonly request: Request
+  readonly #keyed: KeyedRequest | null
   #bytes = 0
 
-  constructor(request: Request) {
-    this.#request = request
+  constructor(request: Request, keyed: KeyedRequest | null) {
+    this.request = request
+    this.#keyed = keyed
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of this.#request.body ?? []) {
+    for await (const chunk of this.request.body ?? []) {
       this.#bytes += chunk.length
       bulkBodies.hold(chunk.length)
       if (this.#bytes > BODY_MAX_BYTES) throw tooLarge()
+      this.#keyed?.update(chunk)
       yield chunk
+    }
+  }
+
+  async readAll(): Promise<void> {
+    for await (const _ of this.chunks()) {
+      // Each chunk is part of the fingerprint.
     }
   }
 
@@ -113,7 +142,13 @@ class WrongLinesError extends Error {
   }
 }
 
-function stored(loader: Loader, resource: BulkResource, read: readonly Rows[]): Promise<Creation> {
+/** Resolves to the answer. */
+function stored(
+  loader: Loader,
+  resource: BulkResource,
+  read: readonly Rows[],
+  keyed: KeyedRequest | null,
+): Promise<string> {
   return loader.load(async load => {
     const ids: number[] = []
     const bad: BadLine[] = []
@@ -124,8 +159,15 @@ function stored(loader: Loader, resource: BulkResource, read: readonly Rows[]): 
     }
     if (bad.length > 0) throw new WrongLinesError(bad)
     await load.complete()
-    return { created: ids.length, ids }
+    const creation: Creation = { created: ids.length, ids }
+    const answer = JSON.stringify(creation)
+    if (keyed) await load.keep(keyed.claim, answer)
+    return answer
   })
+}
+
+function respond(answer: string): Response {
+  return new Response(answer, { headers: { 'Content-Type': 'application/json;charset=utf-8' } })
 }
 
 /** The errors of a single resource, with the number of the line before the field. */

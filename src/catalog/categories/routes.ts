@@ -43,7 +43,7 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       body: CategoryCreate,
       response: Category,
     },
-    async ({ body }, scope) => resourceResponse(scope, 'Category', categories.create(body)),
+    async ({ body }, scope, claim) => resourceResponse(scope, 'Category', categories.create(body, claim)),
   )
 
   operation(

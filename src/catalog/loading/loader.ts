@@ -1,3 +1,4 @@
+import type { Claim } from '../idempotency/keys.ts'
 import type { ColumnType, TableName, Value } from '../storage/resource.ts'
 
 /** A row to store. Without an `id` it gets the next one. */
@@ -37,6 +38,8 @@ export interface Load {
   store(resource: StoredRows, rows: readonly NewRow[]): Promise<Stored>
   /** Call it after the last row. `report` gets the number of indexes created so far. */
   complete(report?: (done: number, total: number) => void): Promise<void>
+  /** Stores the answer to a request with an `Idempotency-Key`. Rejects with a `KeyTakenError`. */
+  keep(claim: Claim, answer: string): Promise<void>
   interrupted(file: string): Promise<Interrupted | null>
   /** `null` forgets it. */
   remember(file: string, state: Interrupted | null): Promise<void>

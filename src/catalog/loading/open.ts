@@ -1,9 +1,19 @@
 import type { StoreDatabase } from '../../database/open.ts'
+import { postgresKeys } from '../idempotency/postgres.ts'
+import { Room } from '../idempotency/room.ts'
 import type { Loader } from './loader.ts'
 import { postgresLoader } from './postgres.ts'
 import { sqliteLoader } from './sqlite.ts'
 
-/** With `isServing`, other requests must go on: it does not block the event loop or wait long for a lock. */
-export function loaderOf(database: StoreDatabase, { isServing }: { readonly isServing: boolean }): Loader {
-  return database.engine === 'sqlite' ? sqliteLoader(database, isServing) : postgresLoader(database, isServing)
+interface LoaderOptions {
+  /** Whether other requests must go on: it does not block the event loop or wait long for a lock. */
+  readonly isServing: boolean
+  /** For the answers that a service stores. */
+  readonly room?: Room
+}
+
+export function loaderOf(database: StoreDatabase, { isServing, room = new Room(0) }: LoaderOptions): Loader {
+  return database.engine === 'sqlite'
+    ? sqliteLoader(database, isServing, room)
+    : postgresLoader(database, isServing, postgresKeys(room))
 }

@@ -1,5 +1,6 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Query } from '../../database/postgres/pool.ts'
+import type { KeepAnswers } from '../idempotency/postgres.ts'
 import { inputOf, LOCK_ALL } from '../storage/postgres-creation.ts'
 import type { Interrupted, Load, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
 
@@ -9,7 +10,7 @@ const ROWS_AT_ONCE = 5_000
 /** Lock timeout in a server, equal to SQLite's. */
 const SERVING_LOCK_MS = 10_000
 
-export function postgresLoader(database: PostgresDatabase, isServing: boolean): Loader {
+export function postgresLoader(database: PostgresDatabase, isServing: boolean, keep: KeepAnswers): Loader {
   return {
     load: work =>
       database.bulk(async query => {
@@ -18,12 +19,12 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean): 
         if (isServing) await query(`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`)
         // Ids must become visible in their order, so nothing else is created until the commit.
         await query(LOCK_ALL)
-        return work(loadIn(query))
+        return work(loadIn(query, keep))
       }),
   }
 }
 
-function loadIn(query: Query): Load {
+function loadIn(query: Query, keep: KeepAnswers): Load {
   const tables = new Map<string, PostgresRows>()
   const rowsOf = (resource: StoredRows): PostgresRows => {
     const rows = tables.get(resource.table) ?? new PostgresRows(query, resource)
@@ -41,6 +42,7 @@ function loadIn(query: Query): Load {
     complete: async () => {
       for (const rows of tables.values()) await rows.continueAfterGivenIds()
     },
+    keep: (claim, answer) => keep(query, [{ ...claim, answer }]),
     interrupted: async file => {
       const [found] = await query<Interrupted>(
         'SELECT records::float8 AS records, checksum FROM imports WHERE file = $1::text',

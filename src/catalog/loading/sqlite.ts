@@ -1,6 +1,8 @@
 import type { Parameter, Prepared } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/database.ts'
 import { isConstraint } from '../../database/sqlite/failure.ts'
+import type { Room } from '../idempotency/room.ts'
+import { sqliteKeys } from '../idempotency/sqlite.ts'
 import { BLOCK_IDS } from '../storage/sqlite-positions.ts'
 import type { Interrupted, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
 
@@ -17,7 +19,7 @@ const FOUND_MAX = 1_000_000
 const REBUILD_ROWS = 10_000
 const REBUILD_SHARE = 0.4
 
-export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Loader {
+export function sqliteLoader(database: SqliteDatabase, isServing: boolean, room: Room): Loader {
   return {
     load: work =>
       database.bulk('loading', async transaction => {
@@ -44,6 +46,11 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Load
               transaction.prepare(sql).run()
             }
             if (dropped.length > 0) report?.(dropped.length, dropped.length)
+          },
+          keep: async (claim, answer) => {
+            const keys = sqliteKeys(transaction, room)
+            keys.mustBeFree(claim)
+            keys.keep(claim, answer)
           },
           interrupted: async file =>
             transaction

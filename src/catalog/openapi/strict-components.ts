@@ -1,3 +1,5 @@
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, KEY_PATTERN } from '../idempotency/header.ts'
+
 /** The headers, header parameters and errors that all operations of `/openapi.strict.json` share. */
 
 const TEXT = { type: 'string' }
@@ -8,6 +10,13 @@ export const PARAMETERS = {
     in: 'header',
     description: 'The `ETag`s that the client has, or `*`. If one of them is current, the answer is 304.',
     schema: TEXT,
+  },
+  IdempotencyKey: {
+    name: IDEMPOTENCY_KEY,
+    in: 'header',
+    description:
+      'A key of 1 to 255 characters, the same whenever this request is repeated, and of no other request: for 24 hours the answer is the first one, and nothing is created again.',
+    schema: { type: 'string', pattern: KEY_PATTERN },
   },
   ContentEncoding: {
     name: 'Content-Encoding',
@@ -40,6 +49,7 @@ export const HEADERS = {
     description: 'Changes when anything in the answer changes. One that is sent while it is read has none.',
     schema: { type: 'string', pattern: '^"[0-9a-z]+(-(zstd|br|gzip))?"$' },
   },
+  IdempotencyReplayed: { description: 'Of an answer that was given before', schema: { const: 'true' } },
   Vary: { description: 'Of answers that may be compressed', schema: { const: 'Accept-Encoding' } },
   ContentEncoding: {
     description: 'Of long answers, if the client accepts it',
@@ -87,9 +97,15 @@ export const READ_HEADERS = {
   Link: { $ref: '#/components/headers/Link' },
 }
 
+/** Of an answer to a request that creates something. */
+export const REPLAYED_HEADERS = { [IDEMPOTENCY_REPLAYED]: { $ref: '#/components/headers/IdempotencyReplayed' } }
+
 export const RESPONSES = {
   NotModified: { description: 'The client has the current answer', headers: { ...SHARED_HEADERS, ...READ_HEADERS } },
   BadRequest: failure('The `Host` header is malformed, or there are several'),
+  InProgress: failure('A request with the same `Idempotency-Key` is in progress', {
+    'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+  }),
   TooLarge: failure('The body is too large'),
   Encoded: failure('The body is compressed or encoded otherwise', {
     'Accept-Encoding': { $ref: '#/components/headers/AcceptEncoding' },

@@ -14,6 +14,7 @@ import {
   KEYED_RESPONSES,
   PARAMETERS,
   READ_HEADERS,
+  REPLAYED_HEADERS,
   RESPONSES,
   SHARED_HEADERS,
 } from './strict-components.ts'
@@ -96,6 +97,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
     description: isList ? 'Lists them in the order of their ids.' : ACTIONS[method] + (bulk ? FROM_LINES : ''),
     parameters: [
       ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
+      ...(method === 'post' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
       ...(hasBody ? [{ $ref: '#/components/parameters/ContentEncoding' }] : []),
       { $ref: '#/components/parameters/RequestId' },
     ],
@@ -115,7 +117,11 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
     responses: {
       200: {
         description: 'Successful Response',
-        headers: { ...SHARED_HEADERS, ...(isRead ? READ_HEADERS : { Link: READ_HEADERS.Link }) },
+        headers: {
+          ...SHARED_HEADERS,
+          ...(isRead ? READ_HEADERS : { Link: READ_HEADERS.Link }),
+          ...(method === 'post' && REPLAYED_HEADERS),
+        },
         content: {
           'application/json': { schema: bulk ? z.union([response, Creation]) : response },
           ...(isList && { [NDJSON_TYPE]: { schema: response } }),
@@ -132,6 +138,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
           content: { 'application/json': { schema: z.strictObject({ detail: z.enum(missing) }) } },
         },
       }),
+      ...(method === 'post' && { 409: { $ref: '#/components/responses/InProgress' } }),
       ...(hasBody && {
         413: { $ref: '#/components/responses/TooLarge' },
         415: { $ref: '#/components/responses/Encoded' },

@@ -45,7 +45,8 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       body: ProductCreate,
       response: Product,
     },
-    async ({ body }, scope) => resourceResponse(scope, 'Product', products.create({ ...body, category_id: null })),
+    async ({ body }, scope, claim) =>
+      resourceResponse(scope, 'Product', products.create({ ...body, category_id: null }, claim)),
   )
 
   operation(
@@ -78,8 +79,8 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: Product,
       absent: ['Category'],
     },
-    async ({ path, body }, scope) =>
-      resourceResponse(scope, 'Product', products.create({ ...body, category_id: path.category_id })),
+    async ({ path, body }, scope, claim) =>
+      resourceResponse(scope, 'Product', products.create({ ...body, category_id: path.category_id }, claim)),
   )
 
   operation(

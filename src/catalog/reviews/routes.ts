@@ -44,7 +44,7 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       response: Review,
       absent: ['Product', 'User'],
     },
-    async ({ body }, scope) => resourceResponse(scope, 'Review', reviews.create(body)),
+    async ({ body }, scope, claim) => resourceResponse(scope, 'Review', reviews.create(body, claim)),
   )
 
   operation(

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await using database = openSqlite(path, [catalogMigrations])
   using prepare = spyOn(database, 'prepare')
   using prepareScan = spyOn(database.scans, 'prepare')
-  const { categories, products, reviews, users } = repositoriesOf(database, 0)
+  const { categories, products, reviews, users } = repositoriesOf(database, { cacheBytes: 0, idempotencyBytes: 0 })
   for (const { list } of [categories, products, reviews, users]) await list().scan(0, 1)
   using file = new Database(path)
   plans = [...prepare.mock.calls, ...prepareScan.mock.calls].map(([sql]) => ({

@@ -1,10 +1,12 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
+import type { KeepAnswers } from '../idempotency/postgres.ts'
 import { logged } from './postgres-log.ts'
 import { columnSql } from './postgres-rows.ts'
 import type { ColumnType, StoredResource, Values } from './resource.ts'
 import { FIRST_REVISION } from './revision.ts'
 import { type FlatRow, nestedObjects } from './shape.ts'
-import type { Absent } from './store.ts'
+import type { Absent, Found } from './store.ts'
 
 /** The outcome for a row, with the columns of its nested objects as in a `FlatRow`. */
 type Written = Omit<FlatRow, 'id' | 'revision'> & {
@@ -21,6 +23,12 @@ const SQL_TYPE: Readonly<Record<ColumnType, string>> = {
   number: 'double precision',
 }
 
+/** A row to create, and what is stored with the answer to a request with an `Idempotency-Key`. */
+interface NewRow<Row> {
+  readonly row: Row
+  readonly claim: Claim | undefined
+}
+
 /** One statement at a time per collection, because a second one would only wait for the first. */
 const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
 
@@ -33,7 +41,8 @@ export function typed(parameter: string, type: ColumnType): string {
 }
 
 /**
- * Creates rows, concurrent ones in one statement. Resolves to the new row.
+ * Creates rows, concurrent ones in one statement. Resolves to the new resource. If any of them has a claim, a second statement
+ * of the same transaction stores the answers to those that have one.
  *
  * Ids become visible in their order, because the statement locks the collection's row of `creation_locks` before it draws
  * ids, until the commit. Referenced rows are locked before that, so that no statement waits for a long delete while it holds
@@ -42,7 +51,8 @@ export function typed(parameter: string, type: ColumnType): string {
 export function creating<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-): (row: Row) => Promise<FlatRow | Absent> {
+  { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
+): (row: Row, claim?: Claim) => Promise<Found | Absent> {
   const creation = (statement: (log: string) => string) =>
     logged(database.changes, resource, 'create', 'numbered AS changed', statement)
   const insert = creation(log => insertion(resource, log, 'SKIP LOCKED'))
@@ -50,20 +60,51 @@ export function creating<Row extends Values>(
   // Takes two thirds of the CPU time.
   const insertWithoutReferences = creation(log => plainInsertion(resource, log))
   const refers = (row: Row) => resource.references.some(({ column }) => row[column] !== null)
-  const batch = database.batch<Row, Written>(
-    rows => database.write<Written>(rows.some(refers) ? insert() : insertWithoutReferences(), JSON.stringify(rows)),
+  const created = (written: Written, row: Row): Found | null =>
+    written.id === null ? null : represent({ ...written, ...row, id: written.id, revision: FIRST_REVISION })
+
+  const writeAll = async (
+    statement: string,
+    inputs: readonly NewRow<Row>[],
+  ): Promise<readonly (Written | KeyTakenError)[]> => {
+    const rows = JSON.stringify(inputs.map(({ row }) => row))
+    if (!inputs.some(({ claim }) => claim)) return database.write<Written>(statement, rows)
+    try {
+      return await database.transaction(async ask => {
+        const written = await ask<Written>(statement, rows)
+        const answers = written.flatMap((one, place) => {
+          const { row, claim } = inputs[place] ?? {}
+          const found = row && claim && created(one, row)
+          return found ? [{ ...claim, answer: found.json }] : []
+        })
+        await keep(ask, answers)
+        return written
+      })
+    } catch (error) {
+      const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1
+      if (!(error instanceof KeyTakenError) || place === -1) throw error
+      const others = await writeAll(statement, inputs.toSpliced(place, 1))
+      return others.toSpliced(place, 0, error)
+    }
+  }
+
+  const batch = database.batch<NewRow<Row>, Written | KeyTakenError>(
+    inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert() : insertWithoutReferences(), inputs),
     IN_FLIGHT,
   )
-  return async row => {
-    const tried = await batch.add(row)
+  return async (row, claim) => {
+    const input = { row, claim }
+    const tried = await batch.add(input)
+    if (tried instanceof KeyTakenError) throw tried
     const isHeldByOthers = tried.id === null && tried.absent_reference === null
-    const [written] = isHeldByOthers ? await database.write<Written>(insertWaiting(), JSON.stringify([row])) : [tried]
+    const [written] = isHeldByOthers ? await writeAll(insertWaiting(), [input]) : [tried]
     if (!written) throw new Error('a statement that creates a row returned nothing')
+    if (written instanceof KeyTakenError) throw written
     const absent = resource.references.find(({ column }) => column === written.absent_reference)
     if (absent) return { absent: absent.resource }
-    const { id } = written
-    if (id === null) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
-    return { ...written, ...row, id, revision: FIRST_REVISION }
+    const found = created(written, row)
+    if (!found) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
+    return found
   }
 }
 

@@ -1,5 +1,6 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../database/postgres/pool.ts'
+import type { KeepAnswers } from '../idempotency/postgres.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import { creating } from './postgres-creation.ts'
 import {
@@ -15,7 +16,7 @@ import { postgresWrites } from './postgres-writes.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
 import type { FlatRow } from './shape.ts'
-import type { Absent, Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from './store.ts'
+import type { Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from './store.ts'
 
 /** Resources of a long list that are read at a time, unless they are heavy. */
 const SCAN_ITEMS = 200
@@ -27,11 +28,12 @@ type PageRow = FlatRow & { readonly owner_id: number | null; readonly state: str
 export function postgresTable<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
+  keep: KeepAnswers,
 ): ResourceTable<Row> {
   const { table } = resource
   const rows = new PostgresRows(resource)
   const ask: Query = (sql, ...parameters) => database.read(sql, ...parameters)
-  const create = creating(database, resource)
+  const create = creating(database, resource, { represent: row => rows.found({ row, items: [] }), keep })
   const readPage = pageReader(database, resource, rows)
   const withIds = `SELECT * FROM ${table} WHERE id = ANY ($1::text::bigint[])`
 
@@ -124,16 +126,9 @@ export function postgresTable<Row extends Values>(
     // The chunks may come from a different replica than the last id.
     canStream: () => database.shownByReplicas(),
     exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
-    create: async row => {
-      const created = await create(row)
-      return isAbsent(created) ? created : rows.found({ row: created, items: [] })
-    },
+    create,
     ...postgresWrites(database, resource, rows),
   }
-}
-
-function isAbsent(created: object): created is Absent {
-  return 'absent' in created
 }
 
 /** SQL that selects the rows of a list. Its parameters start at $4. */

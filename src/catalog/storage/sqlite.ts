@@ -1,5 +1,6 @@
 import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
+import type { SqliteKeys } from '../idempotency/sqlite.ts'
 import { changesOf, referencesOf } from './changes.ts'
 import { deleteHeavy } from './deleted.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
@@ -18,6 +19,7 @@ const REMOVED_AT_ONCE = 50
 export function sqliteTable<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
+  keys: SqliteKeys,
 ): ResourceTable<Row> {
   const { table, references } = resource
   const { find, represent, representNew } = sqliteReader(database, resource)
@@ -97,13 +99,16 @@ export function sqliteTable<Row extends Values>(
     canStream: async () => {},
     exists: async id => database.snapshot(() => selectId.get(id) !== null),
     // The representation is made of what is written, which takes half the time of reading it back.
-    create: row =>
+    create: (row, claim) =>
       database.write(changes => {
+        if (claim) keys.mustBeFree(claim)
         const owners = shownParents(row)
         if ('absent' in owners) return owners
         const id = Number(insert.run(...columns.map(column => row[column] ?? null)).lastInsertRowid)
         changes.push(...changesOf(resource, id, null, referencesOf(resource, row)))
-        return representNew({ ...owners.shown, ...row, id, revision: FIRST_REVISION })
+        const created = representNew({ ...owners.shown, ...row, id, revision: FIRST_REVISION })
+        if (claim) keys.keep(claim, created.json)
+        return created
       }),
     update: (id, row, expected) =>
       database.write(changes => {

@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../awaitable.ts'
+import type { Claim } from '../idempotency/keys.ts'
 import type { Kept, Representation } from '../representation.ts'
 import type { Listing } from './listing.ts'
 import type { ResourceName, Values } from './resource.ts'
@@ -23,7 +24,8 @@ export interface ResourceStore<Row extends Values> {
   find(id: number): Awaitable<Representation | null>
   exists(id: number): Promise<boolean>
   list(scope?: Scope<Row>): Listing
-  create(row: Row): Promise<Representation | Absent>
+  /** With a claim, rejects with a `KeyTakenError` if its key is taken. If a reference is absent, nothing is kept. */
+  create(row: Row, claim?: Claim): Promise<Representation | Absent>
   update(id: number, row: Update<Row>, expected: ExpectedRevisions): Promise<Representation | Absent | Changed | null>
   /** Resolves to the deleted resource. */
   delete(id: number, expected: ExpectedRevisions): Promise<Representation | Changed | null>

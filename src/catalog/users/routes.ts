@@ -45,9 +45,9 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       body: UserCreate,
       response: User,
     },
-    async ({ body: { password, ...user } }, scope) => {
+    async ({ body: { password, ...user } }, scope, claim) => {
       const password_hash = await hashPassword(password, scope.request.signal)
-      return resourceResponse(scope, 'User', users.create({ ...user, password_hash }))
+      return resourceResponse(scope, 'User', users.create({ ...user, password_hash }, claim))
     },
   )
 

@@ -29,7 +29,7 @@ export type Read<Value> = { readonly value: Value } | { readonly errors: readonl
 
 /**
  * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
- * Without a body it returns the result at once. A body that is too long is rejected with an `HttpError` 413, an encoded one
+ * Without a body it returns the result at once. `bodyRead` gets the body as it was sent. A body that is too long is rejected with an `HttpError` 413, an encoded one
  * with 415.
  */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
@@ -38,11 +38,16 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   type Result = Read<Input<Path, Query, Body>>
   const hasQuery = Object.keys(inputs.query.shape).length > 0
   const hasBody = !(inputs.body instanceof z.ZodUndefined)
-  return (request: Request, pathParameters: Readonly<Record<string, string>>): Awaitable<Result> => {
+  return (
+    request: Request,
+    pathParameters: Readonly<Record<string, string>>,
+    bodyRead?: (bytes: Uint8Array) => void,
+  ): Awaitable<Result> => {
     const path = readFields(inputs.path, pathFields(pathParameters), 'path')
     const query = readFields(inputs.query, hasQuery ? queryFields(request.url) : {}, 'query')
     if (!hasBody) return together(path, query, readFields(inputs.body, undefined, 'body'))
     return bodyBytes(request).then(bytes => {
+      bodyRead?.(bytes)
       const body = bodyFields(bytes, request.headers.get('Content-Type'))
       return together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body'))
     })

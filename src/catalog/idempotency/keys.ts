@@ -1,0 +1,49 @@
+import type { Awaitable } from '../../awaitable.ts'
+
+/** How long a key protects its request. */
+export const KEPT_MS = 86_400_000
+
+/** What an entry counts for in addition to its answer: its row, and its places in two indexes. */
+export const ENTRY_BYTES = 256
+
+/** Number of expired keys that are deleted at once, so that other writes are not delayed for long. */
+export const DELETED_AT_ONCE = 256
+
+/** What a request with a key stores with its answer, in the transaction that it creates something in. */
+export interface Claim {
+  /** A hash of the key. */
+  readonly key: string
+  /** Tells whether another request with the same key is the same request. */
+  readonly fingerprint: string
+}
+
+/** The answer to the first request with a key. */
+export interface KeptAnswer {
+  readonly fingerprint: string
+  /** The body, in JSON. The status is always 200: errors are not kept. */
+  readonly answer: string
+}
+
+/** Another process has stored an answer with this key since it was looked up. The transaction must be rolled back. */
+export class KeyTakenError extends Error {
+  override name = 'KeyTakenError'
+  readonly key: string
+  readonly kept: KeptAnswer
+
+  constructor(key: string, kept: KeptAnswer) {
+    super('another request has the same idempotency key')
+    this.key = key
+    this.kept = kept
+  }
+}
+
+/** The keys of one database. Answers are stored by whatever creates the resources. */
+export interface KeyStore {
+  /** The database's secret, which is made at the first call. */
+  secret(): Promise<string>
+  find(key: string): Awaitable<KeptAnswer | null>
+  /** What all unexpired entries count for. */
+  bytes(): Promise<number>
+  /** Deletes some. Resolves to their number; 0 if there are none left. */
+  deleteExpired(): Promise<number>
+}

@@ -1,0 +1,8 @@
+/** Other secrets of the database would have other names. */
+export const SECRET_NAME = 'idempotency keys'
+
+const SECRET_BYTES = 32
+
+export function newSecret(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(SECRET_BYTES))).toString('base64url')
+}

@@ -1,0 +1,28 @@
+import type { Logger } from '@logtape/logtape'
+import { type Clock, pause } from './clock.ts'
+import { DatabaseUnavailableError } from './database/errors.ts'
+import { errorMessage } from './error-message.ts'
+
+interface RegularWork {
+  readonly periodMs: number
+  readonly work: () => Promise<void>
+  readonly clock: Clock
+  /** Ends it. */
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+/** Does work in the background, now and at intervals. Resolves when the signal is aborted and no work is in progress. */
+export async function regularly({ periodMs, work, clock, signal, log }: RegularWork): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work()
+    } catch (error) {
+      // Requests report an unavailable database already.
+      if (!signal.aborted && !(error instanceof DatabaseUnavailableError)) {
+        log.warning('housekeeping failed: {reason}', { reason: errorMessage(error) })
+      }
+    }
+    await pause(clock, periodMs, signal)
+  }
+}

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { campaign, HISTORY_VARIABLE } from '../harness/campaign.ts'
 import { withEachEngine } from '../harness/contract.ts'
 import type { Engine } from '../harness/engines.ts'
-import { childrenOf } from '../harness/process-tree.ts'
-import { type Service, startService } from '../harness/service.ts'
 import { ednHistory } from './edn.ts'
+import { Process } from './process.ts'
 import { followerViolations, listViolations, registerViolations } from './violations.ts'
 import { type Observations, Workload } from './workload.ts'
 
@@ -15,9 +14,8 @@ setDefaultTimeout(120_000)
 const ROUND_MS = 3_000
 const PROCESSES = 2
 
-/** When a process is killed, and how long it stays down. */
+/** When a process is killed. */
 const KILLED_AFTER_MS = 1_000
-const GONE_MS = 300
 const WORKERS_KILLED = 2
 
 /** Enough to show that a round did something, even on a busy machine. */
@@ -103,45 +101,6 @@ function startProcesses(databaseUrl: string): Promise<Process>[] {
 /** One service. Each connection leads to one of its workers, and clients have many connections. */
 function startWorkers(databaseUrl: string): Promise<Process>[] {
   return [Process.start(databaseUrl, ['--workers', String(PROCESSES)])]
-}
-
-/** A service that can be killed and restarted at another address. */
-class Process implements AsyncDisposable {
-  readonly #databaseUrl: string
-  #service: Service
-
-  private constructor(databaseUrl: string, service: Service) {
-    this.#databaseUrl = databaseUrl
-    this.#service = service
-  }
-
-  static async start(databaseUrl: string, flags: readonly string[] = []): Promise<Process> {
-    return new Process(databaseUrl, await started(databaseUrl, flags))
-  }
-
-  get address(): string {
-    return this.#service.address
-  }
-
-  async killAndStartAgain(): Promise<void> {
-    await this.#service.stop('SIGKILL')
-    await Bun.sleep(GONE_MS)
-    this.#service = await started(this.#databaseUrl)
-  }
-
-  /** The supervisor starts another one. */
-  killWorker(): void {
-    const [worker] = childrenOf(this.#service.processId)
-    if (worker !== undefined) process.kill(worker, 'SIGKILL')
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#service[Symbol.asyncDispose]()
-  }
-}
-
-function started(databaseUrl: string, flags: readonly string[] = []): Promise<Service> {
-  return startService(databaseUrl, { flags: ['--access-log', 'off', ...flags] })
 }
 
 /** Writes the history for Elle into the folder that `npm run torture -- --history` names. */

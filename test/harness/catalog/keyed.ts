@@ -22,11 +22,13 @@ interface KeyedRequest {
 export async function postKeyed(
   { address }: Pick<Client, 'address'>,
   { key, path, body, type = 'application/json' }: KeyedRequest,
+  signal?: AbortSignal,
 ): Promise<KeyedAnswer> {
   const response = await fetch(address() + path, {
     method: 'POST',
     body: typeof body === 'string' ? body : JSON.stringify(body),
     headers: { 'Content-Type': type, 'Idempotency-Key': key },
+    ...(signal && { signal }),
   })
   return {
     status: response.status,

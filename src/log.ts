@@ -59,6 +59,8 @@ function terminalLines(worker: number | null): TextFormatter {
 export interface RequestRecord {
   /** Of characters that JSON does not escape, as is the client's address. */
   readonly requestId: string
+  /** Of hexadecimal digits; `null` if the request belongs to no trace. */
+  readonly traceId: string | null
   readonly client: string
   /** The name of the client's access key, also of such characters; `null` without one. */
   readonly key: string | null
@@ -80,9 +82,10 @@ export function logRequest(record: RequestRecord): void {
     writeRequest(record)
     return
   }
-  const { requestId, client, key, method, path, status, durationMs } = record
+  const { requestId, traceId, client, key, method, path, status, durationMs } = record
   requestLog.info('{method} {path} {status}', {
     request_id: requestId,
+    ...(traceId !== null && { trace_id: traceId }),
     client,
     ...(key !== null && { key }),
     method,
@@ -96,7 +99,7 @@ function requestLines(worker: number | null, write: LineWriter): (record: Reques
   const which = worker === null ? '' : `"worker":${worker},`
   let now = 0
   let beginning = ''
-  return ({ requestId, client, key, method, path, status, durationMs }) =>
+  return ({ requestId, traceId, client, key, method, path, status, durationMs }) =>
     write(() => {
       const time = Date.now()
       if (time !== now) {
@@ -104,7 +107,9 @@ function requestLines(worker: number | null, write: LineWriter): (record: Reques
         beginning = `{"time":"${new Date(time).toISOString()}","level":"info",${which}"logger":"request","message":"`
       }
       const target = JSON_PLAIN.test(path) ? path : JSON.stringify(path).slice(1, -1)
-      const ids = `"request_id":"${requestId}","client":"${client}"${key === null ? '' : `,"key":"${key}"`}`
+      const trace = traceId === null ? '' : `"trace_id":"${traceId}",`
+      const ofKey = key === null ? '' : `,"key":"${key}"`
+      const ids = `"request_id":"${requestId}",${trace}"client":"${client}"${ofKey}`
       const rest = `"method":"${method}","path":"${target}","status":${status},"duration_ms":${durationMs}`
       return `${beginning}${method} ${target} ${status}",${ids},${rest}}\n`
     })

@@ -75,7 +75,7 @@ export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatSer
     const client = addressKey(context.env.clientAddress)
     // Check this before the model is asked.
     context.env.streams.check(client)
-    const answer = await answers.join(reqId, client)
+    const answer = await answers.join(reqId, client, context.env.trace)
     if (!answer) return promptNotFound()
     return eventStream(context.env, signal => answerEvents(answer, signal))
   })
@@ -98,7 +98,7 @@ export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatSer
     if (prompt !== null && bound) {
       return page(context, pages.boundedTurn(reqId, prompt, bound), 429, retryAfter(secondsUntil(bound)))
     }
-    const answer = await answers.join(reqId, address).catch(busyOrThrow)
+    const answer = await answers.join(reqId, address, context.env.trace).catch(busyOrThrow)
     if (!answer || prompt === null) return page(context, pages.unknownTurn(), 404)
     if (answer instanceof BusyError) {
       const html = pages.turn(reqId, prompt, null, PLAIN_PAGE_RETRY_SECONDS)

@@ -1,6 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { APICallError, streamText } from 'ai'
 import { type Clock, pause } from '../clock.ts'
+import { traceHeaders } from '../tracing/trace-context.ts'
 import { AnswerError, type AnswerFailure, type ChatModel, type Question } from './chat-model.ts'
 import { answerError, notUnderstood, type Service } from './failures.ts'
 import { retryAfterMs } from './retry-after.ts'
@@ -108,7 +109,7 @@ async function* callWithRetries(
  */
 async function* call(
   { languageModel, service }: ModelSource,
-  { system, prompt }: Question,
+  { system, prompt, trace }: Question,
   meter: UsageMeter,
   stop: AbortSignal,
 ) {
@@ -121,6 +122,7 @@ async function* call(
       prompt,
       abortSignal: AbortSignal.any([stop, ended.signal]),
       maxRetries: 0,
+      ...(trace && { headers: traceHeaders(trace) }),
       telemetry: { isEnabled: false },
       // By default the AI SDK also writes errors to the console. They arrive in the stream.
       onError: () => {},

@@ -1,3 +1,5 @@
+import type { TraceContext } from '../tracing/trace-context.ts'
+
 /** The longest prompt that a user may send, in Unicode code points. */
 export const PROMPT_MAX_CHARACTERS = 32_768
 
@@ -24,6 +26,8 @@ export interface Question {
   readonly signal: AbortSignal
   /** Is told once, when the answer has ended in any way. */
   readonly onUsage?: (usage: Usage) => void
+  /** The trace that calls of the provider belong to. */
+  readonly trace?: TraceContext | null
 }
 
 /** The tokens that an answer has used. */

@@ -19,6 +19,25 @@ function answersIn(protocol: Protocol): void {
       expect(await answer.end()).toEqual({ text: 'A tool.', failure: null })
     })
 
+    test('a model gets the trace that its question belongs to', async () => {
+      await using server = await startModelServer(protocol)
+      const model = await openModel(server.environment)
+      const trace = {
+        traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+        spanId: '00f067aa0ba902b7',
+        isSampled: true,
+        state: 'a=1',
+      }
+      const answer = Array.fromAsync(model.answer(question({ trace })))
+      const call = await server.nextCall()
+      await call.answer('A tool.')
+      expect(await answer).toEqual(['A tool.'])
+      expect(call.headers).toMatchObject({
+        traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+        tracestate: 'a=1',
+      })
+    })
+
     test("a model's answer arrives piece by piece, each as soon as it is sent", async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment))

@@ -211,7 +211,7 @@ function limited(limit: RateLimit, clientsMax?: number): { limiter: RateLimiter;
 }
 
 function passes(limiter: RateLimiter, clock: ManualClock, clientAddress: string): boolean {
-  return limiter.take({ clientAddress, arrivedAt: clock.now(), allowance: null }) === null
+  return limiter.take({ key: null, clientAddress, arrivedAt: clock.now(), allowance: null }) === null
 }
 
 /** The most times within any period of this length. */

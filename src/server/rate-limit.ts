@@ -36,6 +36,8 @@ export interface Allowance {
 
 /** A request that counts. */
 interface Counted {
+  /** The client's access key. Without a valid one its address counts, so that guessing is limited, too. */
+  readonly key: { readonly name: string } | null
   readonly clientAddress: string
   /** When the request arrived, by the clock. */
   readonly arrivedAt: number
@@ -76,8 +78,8 @@ export class RateLimiter {
 
   /** Counts the request. Returns a 429 if it may not pass. */
   take(counted: Counted): Response | null {
-    const client = addressKey(counted.clientAddress)
-    const { arrivedAt } = counted
+    const { key, arrivedAt } = counted
+    const client = key === null ? addressKey(counted.clientAddress) : `key ${key.name}`
     const known = this.#allowances.get(client)
     const allowance = known !== undefined && arrivedAt < known.endsAt ? known : this.#begin(client, arrivedAt)
     counted.allowance = allowance

@@ -3,6 +3,7 @@ import type { Hono } from 'hono'
 import type { Key } from '../access/key.ts'
 import { type Awaitable, whenThere } from '../awaitable.ts'
 import { logRequest } from '../log.ts'
+import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import type { ClientStreams } from './client-streams.ts'
 import { errorResponse } from './errors.ts'
@@ -26,6 +27,8 @@ export interface RequestScope {
   readonly streams: ClientStreams
   /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
   readonly key: Key | null
+  /** The trace that the request belongs to, for what we call; `null` if there is none. */
+  readonly trace: TraceContext | null
   /** The answer to a request that no handler may see. */
   readonly refusal: Response | null
 }
@@ -64,7 +67,7 @@ interface RequestSettings {
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
   readonly streams: ClientStreams
-  /** Per client address; `null` for none. */
+  /** Per access key or client address; `null` for none. */
   readonly rateLimit: RateLimit | null
   /** Are told of every request, after the access log. */
   readonly observers: readonly Observer[]
@@ -108,6 +111,7 @@ export class Scope implements RequestScope {
   /** `null` if the request is not limited. */
   allowance: Allowance | null = null
   readonly #addressOf: ClientAddress
+  #trace: TraceContext | null | undefined
   #clientAddress: string | undefined
 
   constructor(request: Request, server: Server<undefined>, matched: MatchedRoute, { streams, addressOf }: Shared) {
@@ -124,6 +128,11 @@ export class Scope implements RequestScope {
   get clientAddress(): string {
     this.#clientAddress ??= this.#addressOf(this.request, this.server)
     return this.#clientAddress
+  }
+
+  get trace(): TraceContext | null {
+    if (this.#trace === undefined) this.#trace = readTraceContext(this.request.headers)
+    return this.#trace
   }
 
   /** Makes the app answer with this response, as it answers a request without a route. */
@@ -236,6 +245,7 @@ function requestLog(loggedPath: (path: string) => string): Observer {
     end: ({ request, scope, target, response, durationMs }) =>
       logRequest({
         requestId: scope.requestId,
+        traceId: scope.trace?.traceId ?? null,
         client: scope.clientAddress,
         key: scope.key?.name ?? null,
         method: request.method,

@@ -2,6 +2,7 @@ import { BusyError, ClientLimitError } from '../../busy-error.ts'
 import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
+import type { TraceContext } from '../../tracing/trace-context.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
 import type { Bill, Spending } from '../spending/spending.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
@@ -79,11 +80,11 @@ export class Answers implements AsyncDisposable {
 
   /**
    * The answer to a prompt, for one more listener. The first one to ask begins it. Resolves to `null` if there is no such
-   * prompt. Throws a `BusyError` if too many answers are queued, in all or from this address, or if the address has reached
-   * a bound for the day.
+   * prompt. The model's call belongs to the trace of the one who begins it. Throws a `BusyError` if too many answers are
+   * queued, in all or from this address, or if the address has reached a bound for the day.
    */
-  async join(reqId: string, address: string): Promise<RenderedAnswer | null> {
-    const active = await this.#joinActive(reqId, address)
+  async join(reqId: string, address: string, trace: TraceContext | null = null): Promise<RenderedAnswer | null> {
+    const active = await this.#joinActive(reqId, address, trace)
     return active ? active.rendered : this.ended(reqId)
   }
 
@@ -147,10 +148,10 @@ export class Answers implements AsyncDisposable {
     await this.#within(STORE_ENDS_MS, done)
   }
 
-  #joinActive(reqId: string, address: string): Promise<ActiveAnswer | null> {
+  #joinActive(reqId: string, address: string, trace: TraceContext | null): Promise<ActiveAnswer | null> {
     const known = this.#active.get(reqId)
     if (known) return known
-    const opened = this.#open(reqId, address)
+    const opened = this.#open(reqId, address, trace)
     this.#active.set(reqId, opened)
     const forget = () => {
       this.#active.delete(reqId)
@@ -164,7 +165,7 @@ export class Answers implements AsyncDisposable {
     await active.done.finally(() => this.#opened.delete(active))
   }
 
-  async #open(reqId: string, address: string): Promise<ActiveAnswer | null> {
+  async #open(reqId: string, address: string, trace: TraceContext | null): Promise<ActiveAnswer | null> {
     if ((await this.#prompts.find(reqId)) === null) return null
     if (this.#closed) throw new BusyError('The server is stopping', RETRY_AFTER_SECONDS)
     const stored = await this.#answers.find(reqId)
@@ -186,11 +187,7 @@ export class Answers implements AsyncDisposable {
       return isClaimed ? null : this.#follow(reqId)
     }
     entered.move()
-    return this.#run(reqId, prompt, ticket, bill)
-  }
-
-  #run(reqId: string, prompt: string, ticket: Ticket, bill: Bill): RunningAnswer {
-    return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket, bill })
+    return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket, bill, trace })
   }
 
   #follow(reqId: string): FollowedAnswer {

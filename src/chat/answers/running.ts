@@ -4,6 +4,7 @@ import { pause } from '../../clock.ts'
 import { errorMessage } from '../../error-message.ts'
 import { AnswerError, type ChatModel, type Usage } from '../../models/chat-model.ts'
 import { countCodePoints } from '../../text/code-points.ts'
+import type { TraceContext } from '../../tracing/trace-context.ts'
 import { loggedId } from '../logged-path.ts'
 import type { Bill } from '../spending/spending.ts'
 import type { ClaimedAnswer } from './followed.ts'
@@ -34,6 +35,8 @@ interface RunningAnswerOptions extends ClaimedAnswer {
   readonly model: ChatModel
   readonly ticket: Ticket
   readonly bill: Bill
+  /** Of the request that began the answer. */
+  readonly trace: TraceContext | null
 }
 
 /** An answer that this process has claimed. It asks the model once, however many listen, and stores the text. */
@@ -118,12 +121,12 @@ export class RunningAnswer {
     using ticket = this.#options.ticket
     if (!(await ticket.turn(signal)) || signal.aborted) return this.#isReleased ? null : this.#ending
     this.#isWaiting = false
-    const { model, prompt } = this.#options
+    const { model, prompt, trace } = this.#options
     const onUsage = (usage: Usage) => {
       this.#usage = usage
     }
     try {
-      for await (const piece of model.answer({ system: SYSTEM_INSTRUCTION, prompt, signal, onUsage })) {
+      for await (const piece of model.answer({ system: SYSTEM_INSTRUCTION, prompt, signal, onUsage, trace })) {
         if (this.#ending) break
         await this.rendered.append(piece)
         // Listeners that are ready get this piece before the next one replaces it.

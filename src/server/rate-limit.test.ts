@@ -1,6 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
+import { bearer, startKeyedShop } from '../../test/harness/catalog/keyed-shop.ts'
 import { client } from '../../test/harness/client.ts'
+import { sqlite } from '../../test/harness/engines.ts'
 import { type ManualClock, manualClock } from '../../test/harness/manual-clock.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startServer, startService } from '../../test/harness/service.ts'
@@ -155,6 +157,23 @@ test('behind a proxy each address has a limit of its own, and a network of IPv6 
   expect(await statusFrom('2001:db8::1')).toBe(200)
   expect(await statusFrom('2001:db8::2')).toBe(429)
   expect(await statusFrom('2001:db8:0:1::1')).toBe(200)
+})
+
+test('each access key has a limit of its own, wherever it is used, and wrong keys count against the address', async () => {
+  await using shop = await startKeyedShop(sqlite, ['--rate-limit', '2/h', '--trusted-proxies', '1'])
+  const statusOf = async (key: string | null, address: string) => {
+    const headers = { ...(key !== null && bearer(key)), 'X-Forwarded-For': address }
+    return (await fetch(`${shop.service.address}/products/`, { headers })).status
+  }
+  const { read, write } = shop.keys
+  expect(await statusOf(read, '203.0.113.1')).toBe(200)
+  expect(await statusOf(read, '203.0.113.2')).toBe(200)
+  expect(await statusOf(read, '203.0.113.3')).toBe(429)
+  expect(await statusOf(write, '203.0.113.1')).toBe(200)
+  expect(await statusOf(`${write.slice(0, -4)}AAAA`, '203.0.113.1')).toBe(401)
+  expect(await statusOf(null, '203.0.113.1')).toBe(401)
+  expect(await statusOf(`${write.slice(0, -4)}BBBB`, '203.0.113.1')).toBe(429)
+  expect(await statusOf(write, '203.0.113.1')).toBe(200)
 })
 
 test('the chat is limited: its page, its prompts and its streams', async () => {

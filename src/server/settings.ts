@@ -125,7 +125,8 @@ const rateLimit: Setting<RateLimit | null> = {
   flag: 'rate-limit',
   placeholder: 'N/UNIT',
   fallback: 'off',
-  meaning: 'requests per client address and time, such as 100/s, 6000/min or 50000/h; beyond it, requests get 429',
+  meaning:
+    'requests per access key or client address: 100/s, 6000/min or 50000/h, for example; beyond it, requests get 429',
   parse: text => {
     if (text === 'off') return null
     const [, requests = '', unit = ''] = /^([1-9][0-9]{0,8})\/(s|min|h)$/.exec(text) ?? []

@@ -9,6 +9,7 @@ import { createAdmin } from './app.ts'
 import { connectionsTo } from './connections.ts'
 import type { Admin } from './observed.ts'
 import type { AdminSettings } from './settings.ts'
+import { History } from './status/history.ts'
 
 export function countingAdmin(settings: AdminSettings, serving: ServingProcess): Admin {
   const { host, port } = settings
@@ -45,11 +46,18 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
     if (connections === null) return known
     return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', connections)]
   }
-  const listening = listenForOperators({ app: createAdmin({ families, probe: source.probe ?? isReady }), ...settings })
+  using starting = new DisposableStack()
+  const history = starting.use(new History(families))
+  const app = createAdmin({ families, history, probe: source.probe ?? isReady, port: () => source.port })
+  const listening = listenForOperators({ app, ...settings })
+  const opened = starting.move()
   return {
     announce: () =>
       print(`stockroom shows operators its status at ${listening.address}/status, and metrics at /metrics`),
-    [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => {
+      opened.dispose()
+      return listening[Symbol.asyncDispose]()
+    },
   }
 }
 

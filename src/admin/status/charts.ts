@@ -1,0 +1,244 @@
+import { LAG_SECONDS } from '../../metrics/event-loop.ts'
+import { SECONDS } from '../../metrics/histogram.ts'
+import type { Window } from './window.ts'
+
+/** How numbers are shown. */
+export type Unit = 'count' | 'per second' | 'seconds' | 'bytes' | 'percent'
+
+/** Names of colours in the style sheet. */
+type Color = 'first' | 'second' | 'third' | 'good' | 'warning' | 'trouble'
+
+interface Series {
+  readonly name: string
+  /** Smaller values are not told apart. */
+  readonly least?: number
+  readonly color: Color
+  /** `null` if there is nothing to show. */
+  readonly value: (window: Window) => number | null
+}
+
+export interface Chart {
+  readonly id: string
+  readonly title: string
+  readonly unit: Unit
+  /** The chart is shown if there are these metrics. */
+  readonly needs: string
+  readonly series: readonly Series[]
+}
+
+const HUNDRED = 100
+
+/** All charts that a server may have, the most important first. */
+export const CHARTS: readonly Chart[] = [
+  {
+    id: 'requests',
+    title: 'Requests',
+    unit: 'per second',
+    needs: 'stockroom_http_requests_total',
+    series: [
+      { name: '2xx', color: 'good', value: requestsWith('2') },
+      { name: '3xx', color: 'second', value: requestsWith('3') },
+      { name: '4xx', color: 'warning', value: requestsWith('4') },
+      { name: '5xx', color: 'trouble', value: requestsWith('5') },
+    ],
+  },
+  {
+    id: 'latency',
+    title: 'Time to respond',
+    unit: 'seconds',
+    needs: 'stockroom_http_request_duration_seconds',
+    series: quantiles('stockroom_http_request_duration_seconds'),
+  },
+  {
+    id: 'connections',
+    title: 'Connections',
+    unit: 'count',
+    needs: 'stockroom_http_requests_in_progress',
+    series: [
+      { name: 'open', color: 'first', value: gauge('stockroom_http_connections') },
+      { name: 'requests in progress', color: 'second', value: gauge('stockroom_http_requests_in_progress') },
+      { name: 'event streams', color: 'third', value: gauge('stockroom_event_streams') },
+    ],
+  },
+  {
+    id: 'answers',
+    title: 'Answers of the model',
+    unit: 'count',
+    needs: 'stockroom_chat_answers_running',
+    series: [
+      { name: 'running', color: 'first', value: gauge('stockroom_chat_answers_running') },
+      { name: 'waiting', color: 'warning', value: gauge('stockroom_chat_answers_waiting') },
+      { name: 'listeners', color: 'second', value: gauge('stockroom_chat_listeners') },
+    ],
+  },
+  {
+    id: 'ended-answers',
+    title: 'Answers that ended',
+    unit: 'per second',
+    needs: 'stockroom_model_answers_total',
+    series: [
+      { name: 'finished', color: 'good', value: answersWith(outcome => outcome === 'finished') },
+      { name: 'stopped', color: 'second', value: answersWith(outcome => outcome === 'stopped') },
+      { name: 'failed', color: 'trouble', value: answersWith(outcome => !['finished', 'stopped'].includes(outcome)) },
+    ],
+  },
+  {
+    id: 'tokens',
+    title: 'Tokens, as answers end',
+    unit: 'per second',
+    needs: 'stockroom_model_tokens_total',
+    series: ['output', 'input'].map((direction, place) => ({
+      name: direction,
+      color: place === 0 ? 'first' : 'second',
+      value: window => window.rate('stockroom_model_tokens_total', labels => labels.direction === direction),
+    })),
+  },
+  {
+    id: 'first-piece',
+    title: 'Time to the first piece of an answer',
+    unit: 'seconds',
+    needs: 'stockroom_model_first_piece_duration_seconds',
+    series: quantiles('stockroom_model_first_piece_duration_seconds'),
+  },
+  {
+    id: 'commits',
+    title: 'Writes to SQLite',
+    unit: 'per second',
+    needs: 'stockroom_sqlite_commit_writes',
+    series: [
+      { name: 'writes', color: 'first', value: window => window.rate('stockroom_sqlite_commit_writes') },
+      { name: 'commits', color: 'second', value: window => window.countRate('stockroom_sqlite_commit_writes') },
+    ],
+  },
+  {
+    id: 'commit-time',
+    title: 'Time of a commit (fsync)',
+    unit: 'seconds',
+    needs: 'stockroom_sqlite_commit_duration_seconds',
+    series: quantiles('stockroom_sqlite_commit_duration_seconds'),
+  },
+  {
+    id: 'commit-size',
+    title: 'Writes in a commit',
+    unit: 'count',
+    needs: 'stockroom_sqlite_commit_writes',
+    series: [
+      { name: 'mean', color: 'first', value: window => window.mean('stockroom_sqlite_commit_writes') },
+      { name: 'waiting', color: 'warning', value: gauge('stockroom_sqlite_writes_waiting') },
+    ],
+  },
+  {
+    id: 'statements',
+    title: 'Statements to PostgreSQL',
+    unit: 'per second',
+    needs: 'stockroom_postgres_statement_duration_seconds',
+    series: ['reading', 'writing'].map((pool, place) => ({
+      name: pool,
+      color: place === 0 ? 'first' : 'second',
+      value: window =>
+        window.countRate('stockroom_postgres_statement_duration_seconds', labels => labels.pool === pool),
+    })),
+  },
+  {
+    id: 'statement-time',
+    title: 'Time of a statement',
+    unit: 'seconds',
+    needs: 'stockroom_postgres_statement_duration_seconds',
+    series: quantiles('stockroom_postgres_statement_duration_seconds'),
+  },
+  {
+    id: 'statement-queues',
+    title: 'Waiting for PostgreSQL',
+    unit: 'count',
+    needs: 'stockroom_postgres_statements_in_progress',
+    series: [
+      { name: 'statements', color: 'first', value: gauge('stockroom_postgres_statements_in_progress') },
+      { name: 'calls that share one', color: 'warning', value: gauge('stockroom_postgres_batch_waiting') },
+      { name: 'calls in a statement', color: 'second', value: window => window.mean('stockroom_postgres_batch_size') },
+    ],
+  },
+  {
+    id: 'cache',
+    title: 'Reads from the cache',
+    unit: 'percent',
+    needs: 'stockroom_cache_hits_total',
+    series: [{ name: 'hits', color: 'first', value: hitRate }],
+  },
+  {
+    id: 'passwords',
+    title: 'Passwords to hash',
+    unit: 'count',
+    needs: 'stockroom_password_hashes_waiting',
+    series: [
+      { name: 'waiting', color: 'warning', value: gauge('stockroom_password_hashes_waiting') },
+      { name: 'in progress', color: 'first', value: gauge('stockroom_password_hashes_in_progress') },
+    ],
+  },
+  {
+    id: 'lag',
+    title: 'Delay of the event loop',
+    unit: 'seconds',
+    needs: 'stockroom_event_loop_lag_seconds',
+    series: quantiles('stockroom_event_loop_lag_seconds', LAG_SECONDS[0]),
+  },
+  {
+    id: 'processor',
+    title: 'Processor time, of one core',
+    unit: 'percent',
+    needs: 'process_cpu_seconds_total',
+    series: [{ name: 'used', color: 'first', value: window => percent(window.rate('process_cpu_seconds_total')) }],
+  },
+  {
+    id: 'memory',
+    title: 'Memory',
+    unit: 'bytes',
+    needs: 'process_resident_memory_bytes',
+    series: [
+      { name: 'occupied', color: 'first', value: gauge('process_resident_memory_bytes') },
+      { name: 'cache', color: 'second', value: gauge('stockroom_cache_bytes') },
+      { name: 'large requests', color: 'warning', value: gauge('stockroom_memory_budget_used_bytes') },
+    ],
+  },
+]
+
+/** The values of all series of all charts, in their order. */
+export function valuesIn(window: Window): (number | null)[] {
+  return CHARTS.flatMap(({ series }) => series.map(({ value }) => value(window)))
+}
+
+/** The place of a chart's first series among all. */
+export function firstSeriesOf(chart: Chart): number {
+  const before = CHARTS.slice(0, CHARTS.indexOf(chart))
+  return before.reduce((sum, { series }) => sum + series.length, 0)
+}
+
+function gauge(name: string): Series['value'] {
+  return window => window.value(name)
+}
+
+function requestsWith(firstDigit: string): Series['value'] {
+  return window => window.rate('stockroom_http_requests_total', ({ status = '' }) => status.startsWith(firstDigit))
+}
+
+function answersWith(wanted: (outcome: string) => boolean): Series['value'] {
+  return window => window.rate('stockroom_model_answers_total', ({ outcome = '' }) => wanted(outcome))
+}
+
+/** `least` is the first bound of the histogram. */
+function quantiles(name: string, least: number = SECONDS[0]): Series[] {
+  return [
+    { name: 'median', color: 'first', least, value: window => window.quantile(name, 0.5) },
+    { name: '95 %', color: 'second', least, value: window => window.quantile(name, 0.95) },
+    { name: '99 %', color: 'warning', least, value: window => window.quantile(name, 0.99) },
+  ]
+}
+
+function hitRate(window: Window): number | null {
+  const hits = window.rate('stockroom_cache_hits_total') ?? 0
+  const all = hits + (window.rate('stockroom_cache_misses_total') ?? 0)
+  return all === 0 ? null : percent(hits / all)
+}
+
+function percent(fraction: number | null): number | null {
+  return fraction === null ? null : fraction * HUNDRED
+}

@@ -1,0 +1,69 @@
+import { hostname } from 'node:os'
+import { errorMessage } from '../../error-message.ts'
+import { PAGE_HEADERS } from '../../pages/layout.tsx'
+import { addStaticFiles } from '../../pages/static.ts'
+import type { Probe } from '../../server/app.ts'
+import { eventStream, type ServerSentEvent } from '../../server/event-stream.ts'
+import { refuseOtherOrigins } from '../../server/own-pages.ts'
+import type { App } from '../../server/requests.ts'
+import type { History, Point } from './history.ts'
+import { FILES, figures, type Status, statusPage, TOPIC } from './page.tsx'
+
+/** While somebody watches, readiness is checked this often. */
+const PROBE_INTERVAL_MS = 10_000
+
+const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
+
+interface StatusOptions {
+  readonly history: History
+  readonly probe: Probe
+  /** The port that clients use. */
+  readonly port: () => number
+}
+
+/** Adds the page that shows what goes on, and its stream. */
+export function addStatus(app: App, { history, probe, port }: StatusOptions): void {
+  const troubleOf = () => probe().then(() => null, errorMessage)
+  const status = (trouble: string | null): Status => ({
+    place: `${hostname()}:${port()}`,
+    trouble,
+    window: history.window,
+    points: history.since(0),
+  })
+  app.get('/', context => context.redirect('/status', 307))
+  app.get('/status', async context => context.html(statusPage(status(await troubleOf())), 200, HEADERS))
+  app.get('/status/events', context => {
+    refuseOtherOrigins(context.req.raw.headers)
+    return eventStream(context.env, signal => events(signal))
+  })
+  addStaticFiles(app, FILES)
+
+  async function* events(signal: AbortSignal): AsyncGenerator<ServerSentEvent> {
+    let trouble = await troubleOf()
+    let probedAt = performance.now()
+    let sent = 0
+    while (!signal.aborted) {
+      const points = history.since(sent)
+      if (points.length > 0) {
+        yield { name: TOPIC.points, chunk: columnsOf(points, sent === 0) }
+        yield { name: TOPIC.figures, chunk: figures(status(trouble)) }
+        sent = points.at(-1)?.number ?? sent
+      }
+      await history.news(signal)
+      if (performance.now() - probedAt < PROBE_INTERVAL_MS) continue
+      trouble = await troubleOf()
+      probedAt = performance.now()
+    }
+  }
+}
+
+/** Points as the charts take them: a list of times, and one of values for each series. */
+function columnsOf(points: readonly Point[], isFirst: boolean): string {
+  const series = points[0]?.values.map((_, place) => points.map(({ values }) => rounded(values[place] ?? null))) ?? []
+  return JSON.stringify({ isFirst, times: points.map(({ at }) => rounded(at)), series })
+}
+
+/** Fewer digits, which a chart cannot show. */
+function rounded(value: number | null): number | null {
+  return value === null ? null : Math.round(value * 1e6) / 1e6
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
+import { openBrowser, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { type ChatServer, startChatServer } from '../../../test/harness/chat/chat-server.ts'
+import { client } from '../../../test/harness/client.ts'
+import { postgres, sqlite } from '../../../test/harness/engines.ts'
+import { adminAddress, WITH_METRICS } from '../../../test/harness/metrics.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { type Service, startService } from '../../../test/harness/service.ts'
+import { until } from '../../../test/harness/until.ts'
+
+/** Unpacking and starting a browser takes long on a busy machine. */
+const BROWSER_TIMEOUT_MS = 60_000
+
+setDefaultTimeout(BROWSER_TIMEOUT_MS)
+
+/** The charting library asks for the browser's language, which some systems name wrongly. */
+const LOCALE = { locale: 'en-GB' }
+
+const open = new AsyncDisposableStack()
+let browser: TestBrowser
+let shop: Service
+let chat: ChatServer
+beforeAll(async () => {
+  browser = open.use(await openBrowser())
+  const database = open.use(await sqlite.freshDatabase())
+  shop = open.use(await startService(database.url, { flags: WITH_METRICS }))
+  chat = open.use(await startChatServer(postgres, { environment: { ADMIN_PORT: '0' } }))
+}, BROWSER_TIMEOUT_MS)
+afterAll(() => open.disposeAsync(), BROWSER_TIMEOUT_MS)
+
+test('the page draws each chart, and its figures change while it is open', async () => {
+  await using tab = await browser.openTab(LOCALE)
+  const { page } = tab
+  await page.goto(`${await adminAddress(shop)}/status`)
+  await page.getByText('Live').waitFor()
+  const plots = await page.locator('.plot').count()
+  expect(plots).toBeGreaterThanOrEqual(11)
+  await until(async () => (await page.locator('.plot canvas').count()) === plots)
+  const before = await figureOf(page, 'Writes to SQLite', 'writes')
+  expect(before).toMatch(/^0\/s$/)
+  const api = client(() => shop.address)
+  await until(async () => {
+    await api.create('/products/', sample.product)
+    return (await figureOf(page, 'Writes to SQLite', 'writes')) !== before
+  })
+  expect(await figureOf(page, 'Requests', '2xx')).toMatch(/^[\d.,]+\/s$/)
+  expect(tab.complaints()).toEqual([])
+  expect(new Set(tab.requests().map(address => new URL(address).origin))).toEqual(new Set([await adminAddress(shop)]))
+})
+
+test('a chart shows what happened before the page was opened', async () => {
+  const api = client(() => shop.address)
+  await until(async () => {
+    await api.get('/nothing')
+    const shown = await pageOf(shop)
+    return /4xx<\/th><td>[^<]*<\/td><td>(?!0\/s)/.test(shown)
+  })
+  const stream = await fetch(`${await adminAddress(shop)}/status/events`)
+  const { isFirst, times, series } = JSON.parse(await firstEvent(stream, 'Points'))
+  expect(isFirst).toBe(true)
+  expect(times.length).toBeGreaterThanOrEqual(2)
+  expect(times.toSorted()).toEqual(times)
+  for (const values of series) expect(values).toHaveLength(times.length)
+  expect(series[2].some((value: number) => value > 0)).toBe(true)
+})
+
+test('without scripts, the page shows its figures in tables, and says how to get newer ones', async () => {
+  await using tab = await browser.openTab({ ...LOCALE, javaScriptEnabled: false })
+  const { page } = tab
+  await page.goto(`${await adminAddress(shop)}/status`)
+  expect(await page.locator('noscript').textContent()).toContain('Reload for newer figures')
+  expect(await page.locator('.plot').first().isVisible()).toBe(false)
+  expect(await figureOf(page, 'Memory', 'occupied')).toMatch(/^\d+(\.\d+)? MiB$/)
+  expect(await page.locator('#facts').textContent()).toContain('ready')
+})
+
+test('the page of the chat shows answers, tokens and PostgreSQL', async () => {
+  await using tab = await browser.openTab(LOCALE)
+  const { page } = tab
+  await page.goto(`${await adminAddress(chat.service)}/status`)
+  await chat.chat.post('shown', 'What is this?')
+  const listener = chat.chat.listen('shown')
+  const call = await chat.model.nextCall()
+  await call.send('Some words')
+  await until(async () => (await figureOf(page, 'Answers of the model', 'running')) === '1')
+  await call.finish()
+  await listener.end()
+  await until(async () => (await figureOf(page, 'Tokens, as answers end', 'output')) !== '0/s')
+  const titles = await page.locator('h2').allTextContents()
+  expect(titles).toContain('Statements to PostgreSQL')
+  expect(titles).not.toContain('Writes to SQLite')
+  expect(titles).not.toContain('Reads from the cache')
+})
+
+test('axe finds nothing wrong with the page, on a phone and a desktop, light and dark; nothing is cut off', async () => {
+  for (const options of screens()) {
+    await using tab = await browser.openTab({ ...LOCALE, ...options })
+    const { page } = tab
+    await page.goto(`${await adminAddress(shop)}/status`)
+    await page.locator('.plot canvas').last().waitFor()
+    expect(await violations(page), JSON.stringify(options)).toEqual([])
+    const widths = await page.evaluate<number[]>('[document.documentElement.scrollWidth, innerWidth]')
+    expect(widths[0]).toBe(widths[1])
+  }
+})
+
+test('when the server goes, the page says so, and goes on when it is back', async () => {
+  const port = freePort()
+  const flags = [...WITH_METRICS, '--admin-port', String(port)]
+  await using database = await sqlite.freshDatabase()
+  await using tab = await browser.openTab(LOCALE)
+  const { page } = tab
+  const service = await startService(database.url, { flags })
+  await page.goto(`http://127.0.0.1:${port}/status`)
+  await page.getByText('Live').waitFor()
+  // An open stream of an operator does not hold up the end.
+  const stopping = performance.now()
+  expect(await service.stop()).toBe(0)
+  expect(performance.now() - stopping).toBeLessThan(3_000)
+  await page.getByText('The connection was lost').waitFor()
+  await using _again = await startService(database.url, { flags })
+  await page.getByText('Live').waitFor()
+})
+
+test('pages of other origins cannot open the stream, and the page allows no other origin', async () => {
+  const address = await adminAddress(shop)
+  const foreign = await fetch(`${address}/status/events`, { headers: { Origin: 'https://evil.example' } })
+  expect(foreign.status).toBe(403)
+  const page = await fetch(`${address}/status`)
+  expect(page.headers.get('Content-Security-Policy')).toContain("default-src 'self'")
+  expect(page.headers.get('Cache-Control')).toBe('no-store')
+  expect((await fetch(address)).url).toBe(`${address}/status`)
+})
+
+async function pageOf(service: Service): Promise<string> {
+  return (await fetch(`${await adminAddress(service)}/status`)).text()
+}
+
+/** What the table of a chart says now. */
+async function figureOf(page: Page, chart: string, line: string): Promise<string> {
+  const row = page.getByRole('region', { name: chart }).getByRole('row', { name: line }).first()
+  return (await row.locator('td').first().textContent()) ?? ''
+}
+
+async function firstEvent(stream: Response, name: string): Promise<string> {
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const bytes of stream.body ?? []) {
+    text += decoder.decode(bytes, { stream: true })
+    const found = new RegExp(`event: ${name}\ndata: (.*)\n\n`).exec(text)?.[1]
+    if (found !== undefined) return found
+  }
+  throw new Error(`no event ${name} in: ${text}`)
+}
+
+function freePort(): number {
+  using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  return server.port ?? 0
+}

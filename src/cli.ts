@@ -4,6 +4,7 @@ import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
 import { readCommandLine, requiredParent } from './config.ts'
 import { copyCommand } from './copy/command.ts'
+import { health } from './health/command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { licenses } from './licenses/command.ts'
 import { OperatorError, SettingError } from './operator-error.ts'
@@ -16,7 +17,7 @@ const PARTS: readonly Part[] = [catalog, breeds, chat, talk]
 
 const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), accessStorage]
 
-const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), keyCommand, copyCommand(STORAGES), licenses]
+const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), keyCommand, copyCommand(STORAGES), health, licenses]
 
 // The reader of the output may close it early, as `head` does. The command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,0 +1,35 @@
+import type { Command } from '../command.ts'
+import { type Setting, wholeNumber } from '../config.ts'
+import { SettingError } from '../operator-error.ts'
+import { host, PORT_MAX } from '../server/settings.ts'
+
+const port: Setting<number> = {
+  variable: 'PORT',
+  flag: 'port',
+  placeholder: 'PORT',
+  fallback: '8000',
+  meaning: 'the port that the server listens on',
+  parse: text => wholeNumber(text, 1, PORT_MAX),
+}
+
+const path: Setting<string> = {
+  flag: 'path',
+  placeholder: 'PATH',
+  fallback: '/healthz',
+  meaning: 'what to ask for; /readyz also asks whether the database works',
+  parse: text => {
+    if (!/^\/[\w/.-]*$/.test(text)) throw new SettingError('a path starts with a slash, for example /readyz')
+    return text
+  },
+}
+
+export const health: Command = {
+  name: 'health',
+  operands: '',
+  summary: 'Ask a server on this machine whether it works: exit status 0 if it does, else 1.',
+  settings: [{ ...host, meaning: 'the address that the server listens on' }, port, path],
+  run: async line => {
+    const { checkHealth } = await import('./health.ts')
+    await checkHealth({ host: line.value(host), port: line.value(port), path: line.value(path) })
+  },
+}

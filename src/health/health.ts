@@ -1,0 +1,35 @@
+import { get } from 'node:http'
+import { errorMessage } from '../error-message.ts'
+import { OperatorError } from '../operator-error.ts'
+
+const ANSWER_MAX_MS = 4_000
+
+/** Where a server can be reached that listens on all addresses. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+
+/** Where a server listens, and what to ask it for. */
+interface Place {
+  readonly host: string
+  readonly port: number
+  readonly path: string
+}
+
+/** Rejects with an `OperatorError` unless the server answers 200. */
+export async function checkHealth(place: Place): Promise<void> {
+  const host = LOOPBACK[place.host] ?? place.host
+  const status = await answered({ ...place, host }).catch((error: unknown) => {
+    throw new OperatorError(`no answer from port ${place.port}: ${errorMessage(error)}`)
+  })
+  if (status !== 200) throw new OperatorError(`${place.path} answered ${status}`)
+}
+
+/** The status of the answer. Unlike `fetch`, this asks no proxy. */
+function answered(place: Place): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = get({ ...place, signal: AbortSignal.timeout(ANSWER_MAX_MS) }, response => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    request.on('error', reject)
+  })
+}

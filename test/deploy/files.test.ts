@@ -1,0 +1,101 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { spawnSync, YAML } from 'bun'
+import { z } from 'zod'
+import { run, startServer } from '../harness/service.ts'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
+
+setDefaultTimeout(60_000)
+
+const DEPLOY = resolve(import.meta.dir, '../../deploy')
+
+const Service = z.object({
+  image: z.string(),
+  environment: z.record(z.string(), z.string()).default({}),
+  ports: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  secrets: z.array(z.string()).default([]),
+  healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+  read_only: z.boolean().default(false),
+  cap_drop: z.array(z.string()).default([]),
+  security_opt: z.array(z.string()),
+})
+
+const Compose = z.object({
+  services: z.record(z.string(), Service),
+  volumes: z.record(z.string(), z.unknown()),
+  secrets: z.record(z.string(), z.unknown()).default({}),
+})
+
+function compose(file: string): z.output<typeof Compose> {
+  return Compose.parse(YAML.parse(readFileSync(join(DEPLOY, file), 'utf8')))
+}
+
+test('every service of the compose files has few rights, is reached from its machine alone, and names what there is', async () => {
+  const files = readdirSync(DEPLOY).filter(file => file.startsWith('compose'))
+  expect(files.length).toBe(2)
+  const { output: help } = await run(['serve', '--help'])
+  for (const file of files) {
+    const { services, volumes, secrets } = compose(file)
+    for (const [name, service] of Object.entries(services)) {
+      const place = `${name} in ${file}`
+      expect(service.security_opt, place).toEqual(['no-new-privileges:true'])
+      for (const port of service.ports) expect(port, place).toStartWith('127.0.0.1:')
+      for (const secret of service.secrets) expect(secrets, place).toHaveProperty(secret)
+      for (const volume of service.volumes)
+        if (!volume.startsWith('.')) expect(volumes).toHaveProperty(volume.split(':')[0] ?? '')
+      if (service.image !== 'stockroom') continue
+      expect([service.read_only, service.cap_drop], place).toEqual([true, ['ALL']])
+      for (const variable of Object.keys(service.environment)) {
+        if (variable !== 'DATABASE_PASSWORD_FILE') expect(help, place).toContain(`variable ${variable})`)
+      }
+      const [, program, ...health] = service.healthcheck?.test ?? ['CMD', 'stockroom', 'health']
+      expect(program, place).toBe('stockroom')
+      expect((await run([...health, '--port', '1'])).errors, place).toContain('no answer')
+    }
+  }
+})
+
+test('nginx forwards to the nodes of the compose file', () => {
+  const { services } = compose('compose.postgres.yaml')
+  const nodes = Object.keys(services).filter(name => services[name]?.image === 'stockroom')
+  const forwarded = readFileSync(join(DEPLOY, 'nginx.conf'), 'utf8').matchAll(/server (\S+):8000;/g)
+  expect(nodes.length).toBeGreaterThan(1)
+  expect([...forwarded].map(([, node]) => node ?? '')).toEqual(nodes)
+})
+
+/** The settings of the unit, and the program it starts. */
+function unit() {
+  const text = readFileSync(join(DEPLOY, 'stockroom.service'), 'utf8')
+  const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1] ?? ''
+  const [program, ...argv] = setting('ExecStart').split(' ')
+  return { text, setting, program, argv }
+}
+
+test('the systemd unit starts the program with settings that it accepts, in the folder that it may write', async () => {
+  using folder = temporaryFolder()
+  const { setting, argv } = unit()
+  const state = `/var/lib/${setting('StateDirectory')}`
+  expect(setting('WorkingDirectory')).toBe(state)
+  const [variable = '', ...value] = setting('Environment').split('=')
+  expect(value.join('=')).toContain(`${state}/`)
+  const environment = { [variable]: value.join('=').replace(state, folder.path) }
+  await using service = await startServer([...argv, '--port', '0'], { environment })
+  expect((await fetch(`${service.address}/readyz`)).status).toBe(200)
+  expect(readdirSync(folder.path)).toContain('stockroom.db')
+})
+
+const analyze = Bun.which('systemd-analyze')
+
+test.if(analyze !== null)('systemd accepts the unit, and rates it as well protected', async () => {
+  using folder = temporaryFolder()
+  const { text, program } = unit()
+  const file = join(folder.path, 'stockroom.service')
+  await Bun.write(file, text.replace(`ExecStart=${program}`, `ExecStart=${process.execPath}`))
+  const verified = spawnSync([analyze ?? '', 'verify', file])
+  expect([verified.exitCode, verified.stderr.toString()]).toEqual([0, ''])
+  // In tenths; 0 is the best, and 96 that of a unit without protection.
+  const rated = spawnSync([analyze ?? '', 'security', '--offline=true', '--threshold=15', file])
+  expect(rated.exitCode, rated.stdout.toString()).toBe(0)
+})

@@ -1,0 +1,42 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { resolve } from 'node:path'
+import { spawnSync } from 'bun'
+import { z } from 'zod'
+import { version } from '../../package.json'
+import lock from '../../package-lock.json'
+import { run } from '../harness/service.ts'
+
+setDefaultTimeout(60_000)
+
+const Bom = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  specVersion: z.string(),
+  metadata: z.object({ component: z.object({ name: z.string(), version: z.string(), purl: z.string() }) }),
+  components: z.array(
+    z.object({
+      name: z.string(),
+      version: z.string(),
+      purl: z.string(),
+      hashes: z.array(z.object({ alg: z.string() })),
+    }),
+  ),
+})
+
+test('npm run sbom lists the packages whose licenses the program prints, with their checksums, and none for development', async () => {
+  const { stdout, exitCode } = spawnSync(['npm', 'run', '--silent', 'sbom'], { cwd: resolve(import.meta.dir, '../..') })
+  expect(exitCode).toBe(0)
+  const { metadata, components } = Bom.parse(JSON.parse(stdout.toString()))
+  expect(metadata.component).toEqual({ name: 'stockroom', version, purl: `pkg:npm/stockroom@${version}` })
+  for (const { name, hashes } of components) expect(hashes[0]?.alg, name).toBe('SHA-512')
+
+  const { output } = await run(['licenses'])
+  const printed = [...output.matchAll(/^={80}\n\n(\S+) (\S+)(?:, the runtime)?$/gm)].map(
+    ([, name, version]) => `${name === 'Bun' ? 'bun' : name} ${version}`,
+  )
+  const isRuntime = (name: string) => name.startsWith('@oven/bun-')
+  const listed = components.filter(({ name }) => !isRuntime(name)).map(({ name, version }) => `${name} ${version}`)
+  expect(listed.length).toBeGreaterThan(20)
+  expect(listed.toSorted()).toEqual(printed.toSorted())
+  const runtimes = components.filter(({ name }) => isRuntime(name)).map(({ name }) => name)
+  expect(runtimes.toSorted()).toEqual(Object.keys(lock.packages['node_modules/bun'].optionalDependencies).toSorted())
+})

@@ -1,8 +1,11 @@
 import { HttpError } from '../server/errors.ts'
 import type { ExpectedRevisions } from './storage/revision.ts'
 
-/** Entity tags, of which at least one is needed, and commas (RFC 9110, 5.6.1 and 8.8.3). */
-const TAG_LIST = /^[ \t,]*(?:(?:W\/)?"[!#-~\x80-\xff]*"[ \t]*(?:,[ \t,]*|$))+$/
+const TAG_PATTERN = String.raw`(W/)?"[!#-~\x80-\xff]*"`
+
+/** The header `If-Match`: `*`, or entity tags and commas (RFC 9110, 5.6.1 and 8.8.3). */
+export const IF_MATCH_PATTERN = String.raw`^(\*|[ \t,]*${TAG_PATTERN}([ \t]*,[ \t,]*${TAG_PATTERN})*[ \t,]*)$`
+const IF_MATCH = new RegExp(IF_MATCH_PATTERN)
 const TAG = /(W\/)?"([^"]*)"/g
 
 /** The revision in one of our tags. */
@@ -41,7 +44,7 @@ export function matches(ifNoneMatch: string, tag: string): boolean {
 export function expectedRevisions({ headers }: Request): ExpectedRevisions {
   const ifMatch = headers.get('If-Match')
   if (ifMatch === null || ifMatch === '*') return null
-  if (!TAG_LIST.test(ifMatch)) throw new HttpError(400, 'If-Match must be * or a list of entity tags in double quotes')
+  if (!IF_MATCH.test(ifMatch)) throw new HttpError(400, 'If-Match must be * or a list of entity tags in double quotes')
   return [...ifMatch.matchAll(TAG)].flatMap(([, weak, tag = '']) => {
     const revision = weak === undefined ? REVISION.exec(tag)?.[1] : undefined
     return revision === undefined ? [] : [Number.parseInt(revision, 36)]

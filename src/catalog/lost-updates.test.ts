@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { z } from 'zod'
 import { type Answer, type Client, client } from '../../test/harness/client.ts'
 import { onEachEngine, withEachEngine } from '../../test/harness/contract.ts'
 import { copied } from '../../test/harness/copy/copied.ts'
@@ -16,6 +17,21 @@ const RIVALS = 40
 const ROUNDS = 5
 /** How often each of the clients counts. */
 const COUNTS = 5
+
+const MALFORMED = ['abc', '"abc', 'abc"', '*, "a"', '"a" "b"', "'a'", ',', 'w/"a"', '"a b"']
+
+const Pattern = z.object({ schema: z.object({ pattern: z.string() }) })
+
+const Description = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({ parameters: z.array(z.looseObject({ $ref: z.string().optional() })), responses: z.looseObject({}) }),
+    ),
+  ),
+  components: z.object({ parameters: z.object({ IfMatch: Pattern }), headers: z.object({ ETag: Pattern }) }),
+})
 
 interface Kind {
   readonly path: string
@@ -124,7 +140,7 @@ onEachEngine('updates with If-Match', api => {
   test('a malformed If-Match is 400 and writes nothing', async () => {
     const path = `/products/${await api.create('/products/', sample.product)}`
     const { body } = await api.get(path)
-    for (const malformed of ['abc', '"abc', 'abc"', '*, "a"', '"a" "b"', "'a'", ',', 'w/"a"', '"a b"']) {
+    for (const malformed of MALFORMED) {
       for (const method of ['PUT', 'DELETE']) {
         const answer = await write(api, method, path, malformed, method === 'PUT' ? sample.product : undefined)
         expect(answer.status, `${method} ${malformed}`).toBe(400)
@@ -132,6 +148,26 @@ onEachEngine('updates with If-Match', api => {
       }
     }
     expect((await api.get(path)).body).toEqual(body)
+  })
+
+  test('the strict description has the header, its 412, and the tags as they are', async () => {
+    const { body } = await api.get('/openapi.strict.json')
+    const { paths, components } = Description.parse(body)
+    for (const operations of Object.values(paths)) {
+      for (const [method, { parameters, responses }] of Object.entries(operations)) {
+        const changes = ['put', 'patch', 'delete'].includes(method)
+        expect(parameters.some(({ $ref }) => $ref === '#/components/parameters/IfMatch')).toBe(changes)
+        expect('412' in responses).toBe(changes)
+      }
+    }
+    const ifMatch = new RegExp(components.parameters.IfMatch.schema.pattern)
+    for (const malformed of MALFORMED) expect(ifMatch.test(malformed), malformed).toBe(false)
+    const tag = new RegExp(components.headers.ETag.schema.pattern)
+    for (const characters of [1, 10_000, 300_000]) {
+      const created = await api.post('/products/', { ...sample.product, description: 'x'.repeat(characters) })
+      expect(tagIn(created)).toMatch(tag)
+      expect(tagIn(created)).toMatch(ifMatch)
+    }
   })
 
   test('what would fail without If-Match fails in the same way with it', async () => {

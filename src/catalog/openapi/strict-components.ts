@@ -1,3 +1,4 @@
+import { IF_MATCH_PATTERN } from '../entity-tag.ts'
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, KEY_PATTERN } from '../idempotency/header.ts'
 
 /** The headers, header parameters and errors that all operations of `/openapi.strict.json` share. */
@@ -10,6 +11,13 @@ export const PARAMETERS = {
     in: 'header',
     description: 'The `ETag`s that the client has, or `*`. If one of them is current, the answer is 304.',
     schema: TEXT,
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description:
+      'The `ETag`s of which the resource must have one, or `*`. Only the part up to the dot counts, which changes with the fields of the resource itself. If none is current, the answer is 412. Weak tags never are.',
+    schema: { type: 'string', pattern: IF_MATCH_PATTERN },
   },
   IdempotencyKey: {
     name: IDEMPOTENCY_KEY,
@@ -47,7 +55,7 @@ export const HEADERS = {
   },
   ETag: {
     description: 'Changes when anything in the answer changes. One that is sent while it is read has none.',
-    schema: { type: 'string', pattern: '^"[0-9a-z]+(-(zstd|br|gzip))?"$' },
+    schema: { type: 'string', pattern: String.raw`^"([0-9a-z]{1,10}\.)?[0-9a-z-]+"$` },
   },
   IdempotencyReplayed: { description: 'Of an answer that was given before', schema: { const: 'true' } },
   Vary: { description: 'Of answers that may be compressed', schema: { const: 'Accept-Encoding' } },
@@ -102,10 +110,11 @@ export const REPLAYED_HEADERS = { [IDEMPOTENCY_REPLAYED]: { $ref: '#/components/
 
 export const RESPONSES = {
   NotModified: { description: 'The client has the current answer', headers: { ...SHARED_HEADERS, ...READ_HEADERS } },
-  BadRequest: failure('The `Host` header is malformed, or there are several'),
+  BadRequest: failure('`Host` or `If-Match` is malformed, or there are several of `Host`'),
   InProgress: failure('A request with the same `Idempotency-Key` is in progress', {
     'Retry-After': { $ref: '#/components/headers/RetryAfter' },
   }),
+  Changed: failure('Somebody else has changed it: it has none of the tags in `If-Match`'),
   TooLarge: failure('The body is too large'),
   Encoded: failure('The body is compressed or encoded otherwise', {
     'Accept-Encoding': { $ref: '#/components/headers/AcceptEncoding' },

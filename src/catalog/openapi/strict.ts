@@ -83,6 +83,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
   const { operationId, method, url, tag, summary, path, query, body, response, absent } = contract
   const required = securityOf(contract, access)
   const isRead = method === 'get'
+  const isChange = !isRead && method !== 'post'
   const isList = response instanceof z.ZodArray
   const hasBody = body instanceof z.ZodObject
   const bulk = method === 'post' ? BULK_RESOURCES.find(({ stored }) => url === `/${stored.table}/`) : undefined
@@ -97,6 +98,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
     description: isList ? 'Lists them in the order of their ids.' : ACTIONS[method] + (bulk ? FROM_LINES : ''),
     parameters: [
       ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
+      ...(isChange ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
       ...(method === 'post' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
       ...(hasBody ? [{ $ref: '#/components/parameters/ContentEncoding' }] : []),
       { $ref: '#/components/parameters/RequestId' },
@@ -120,6 +122,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         headers: {
           ...SHARED_HEADERS,
           ...(isRead ? READ_HEADERS : { Link: READ_HEADERS.Link }),
+          ...(method !== 'delete' && { ETag: READ_HEADERS.ETag }),
           ...(method === 'post' && REPLAYED_HEADERS),
         },
         content: {
@@ -139,6 +142,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         },
       }),
       ...(method === 'post' && { 409: { $ref: '#/components/responses/InProgress' } }),
+      ...(isChange && { 412: { $ref: '#/components/responses/Changed' } }),
       ...(hasBody && {
         413: { $ref: '#/components/responses/TooLarge' },
         415: { $ref: '#/components/responses/Encoded' },

@@ -123,6 +123,48 @@ for (const engine of ENGINES) {
       expect((await api.get('/reviews/')).body).toEqual([])
       expect(await api.create('/reviews/', sample.review(1, 1))).toBeGreaterThan(0)
     })
+
+    test('lines with ids of their own, while others create: all are stored, and later ids are higher', async () => {
+      await using shop = await startShop(engine)
+      const { api } = shop
+      const bulk = Array.from({ length: 20 }, (_, round) => {
+        const id = 10_000 * (round + 1)
+        return post(api, '/products/', [sample.product, { ...sample.product, id }, sample.product])
+      })
+      const single = Array.from({ length: 200 }, () => api.post('/products/', sample.product))
+      const answers = await Promise.all([...bulk, ...single])
+      // Some bulk creations may come after one with a higher id.
+      expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+      expect((await api.get('/products/?limit=1000')).body).toHaveLength(260)
+      expect(await api.create('/products/', sample.product)).toBeGreaterThan(200_000)
+    })
+
+    test('blank lines are skipped and counted, also in a body with text that is not UTF-8', async () => {
+      await using shop = await startShop(engine)
+      const line = JSON.stringify(sample.product)
+      const wrong = Buffer.from(`\n \n${line}\n\r\n"\xff"\n\n`, 'latin1')
+      const headers = { 'Content-Type': NDJSON }
+      const answer = await shop.api.send('/products/', { method: 'POST', body: wrong, headers })
+      expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 5, 1], type: 'json_invalid' }] } })
+      expect(answer.body).toMatchObject({ detail: { length: 1 } })
+    })
+
+    test('a user without a password is told of it together with all other errors of the line', async () => {
+      await using shop = await startShop(engine)
+      const missing = ['name', 'email', 'avatar', 'password'].map(field => ({ loc: ['body', 1, field], type: 'missing' }))
+      expect(await post(shop.api, '/users/', [{}])).toMatchObject({ status: 422, body: { detail: missing } })
+      const wrong = { ...sample.user, name: 1, password: undefined, password_hash: 'x' }
+      expect(await post(shop.api, '/users/', [wrong])).toMatchObject({
+        status: 422,
+        body: { detail: [{ loc: ['body', 1, 'name'] }, { loc: ['body', 1, 'password_hash'], type: 'value_error' }] },
+      })
+    })
+
+    test('an answer about lines has the same content type as any other', async () => {
+      await using shop = await startShop(engine)
+      const answer = await post(shop.api, '/products/', [sample.product])
+      expect(answer.headers.get('Content-Type')).toBe('application/json')
+    })
   })
 }
 

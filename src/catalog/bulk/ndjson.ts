@@ -46,17 +46,24 @@ async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
+/** The lines as text, but those that are not UTF-8 as bytes. */
 function textsOf(bytes: Uint8Array): readonly (string | Uint8Array)[] {
+  const text = decoded(bytes)
+  if (typeof text === 'string') return text.split('\n')
+  const lines: (string | Uint8Array)[] = []
+  let start = 0
+  for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
+    lines.push(decoded(bytes.subarray(start, end)))
+    start = end + 1
+  }
+  return [...lines, decoded(bytes.subarray(start))]
+}
+
+function decoded(bytes: Uint8Array): string | Uint8Array {
   try {
-    return strict.decode(bytes).split('\n')
+    return strict.decode(bytes)
   } catch {
-    const lines: Uint8Array[] = []
-    let start = 0
-    for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
-      lines.push(bytes.subarray(start, end))
-      start = end + 1
-    }
-    return [...lines, bytes.subarray(start)]
+    return bytes
   }
 }
 

@@ -29,17 +29,21 @@ const UserLine = z
     ...UserCreate.shape,
     ...given,
     password: text().optional(),
-    password_hash: text(undefined, { allOf: [{ pattern: PASSWORD_HASH.source }] }).optional(),
+    password_hash: passwordHash().optional(),
   })
-  .superRefine(({ password, password_hash }, context) => {
-    if (password_hash === undefined) {
-      // Without an input, the issue says that the field is required.
-      if (password === undefined) context.addIssue({ ...fault.value('no password'), path: ['password'] })
-    } else if (!PASSWORD_HASH.test(password_hash)) {
-      context.addIssue({ ...fault.value('not a hash of argon2 or bcrypt'), path: ['password_hash'] })
-    }
+  .refine(({ password, password_hash }) => password !== undefined || password_hash !== undefined, {
+    // Without an input, the issue says that the field is required. It is told even if other fields are wrong.
+    ...fault.value('no password'),
+    path: ['password'],
+    when: ({ value }) => value instanceof Object,
   })
   .openapi('UserLine', stricter({ anyOf: [{ required: ['password'] }, { required: ['password_hash'] }] }))
+
+function passwordHash() {
+  return text(undefined, { allOf: [{ pattern: PASSWORD_HASH.source }] }).superRefine((value, context) => {
+    if (!PASSWORD_HASH.test(value)) context.addIssue(fault.value('not a hash of argon2 or bcrypt'))
+  })
+}
 
 /** Converts between the lines of a file and rows. */
 export interface BulkResource {

@@ -101,8 +101,9 @@ class PostgresRows {
       `SELECT last_value::float8 AS last FROM ${this.#table}_id_seq`,
     )
     if (this.#highestGiven < (counter?.last ?? 0)) return
-    // Unlike setval(), this is rolled back with the transaction.
-    await this.#query(`ALTER TABLE ${this.#table} ALTER COLUMN id RESTART WITH ${this.#highestGiven + 1}`)
+    // Unlike setval(), this is rolled back with the transaction. Unlike ALTER TABLE, it waits for no statement on the table:
+    // a create that waits for our locks would hold it up forever.
+    await this.#query(`ALTER SEQUENCE ${this.#table}_id_seq RESTART WITH ${this.#highestGiven + 1}`)
   }
 }
 

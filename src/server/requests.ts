@@ -9,7 +9,14 @@ import type { ClientStreams } from './client-streams.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
 import { type Allowance, isUnlimited, type RateLimit, RateLimiter } from './rate-limit.ts'
-import { type MatchedRoute, NO_ROUTE, type RoutedRequest, type SentTarget } from './request-target.ts'
+import {
+  type MatchedRoute,
+  NO_ROUTE,
+  parsedPath,
+  queryOf,
+  type RoutedRequest,
+  type SentTarget,
+} from './request-target.ts'
 
 /** What a handler may need in addition to the request itself. Apps get it as Hono's bindings. */
 export interface RequestScope {
@@ -166,7 +173,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       const handler = scope.matched.route === target.route ? handlers?.[request.method] : undefined
       if (handler) return handler(request, scope)
       // Handle HEAD as GET: the runtime drops the body and still sends its length (RFC 9110, 9.3.2).
-      return fetch(scope.isHead ? new Request(request, { method: 'GET' }) : request, scope)
+      return fetch(scope.isHead ? asGet(request) : request, scope)
     }
 
     // Browsers send preflights by themselves, and only apps without direct handlers can permit one.
@@ -235,6 +242,11 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       return response.then(later => told(request, scope, later))
     }
   }
+}
+
+/** The same request as a GET. Its URL gets a host, because that of the client may be missing, or one that no URL can have. */
+function asGet({ url, headers, signal }: Request): Request {
+  return new Request(`http://localhost${parsedPath(url)}${queryOf(url)}`, { headers, signal })
 }
 
 /** Logs one line per request. */

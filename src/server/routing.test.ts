@@ -186,11 +186,32 @@ test('a valid Host is served: names, addresses, ports, and an empty one', async 
     '',
     'a%20b',
     '1',
+    // No URL can have these.
+    '256.256.256.256',
+    '%c0%ae',
+    'xn--a',
   ]
   for (const host of fine) {
-    for (const target of ['/products/?limit=1', `/users/${userId}`]) {
-      expect((await send(`GET ${target} HTTP/1.1`, `Host: ${host}`)).status, `${host} ${target}`).toBe(200)
+    for (const target of ['/products/?limit=1', `/users/${userId}`, '/healthz']) {
+      for (const method of ['GET', 'HEAD']) {
+        const { status } = await send(`${method} ${target} HTTP/1.1`, `Host: ${host}`)
+        expect(status, `${method} ${target} of ${host}`).toBe(200)
+      }
     }
+  }
+})
+
+test('a HEAD without a Host is answered as its GET is', async () => {
+  for (const target of [
+    '/products/?limit=1',
+    `/users/${userId}`,
+    '/products?limit=1',
+    '/nowhere',
+    'http://h/healthz',
+  ]) {
+    const [get, head] = await Promise.all(['GET', 'HEAD'].map(method => send(`${method} ${target} HTTP/1.0`)))
+    const told = (reply = get) => [reply?.status, ...['Link', 'Location', 'ETag'].map(name => reply?.headers.get(name))]
+    expect(told(head), target).toEqual(told())
   }
 })
 

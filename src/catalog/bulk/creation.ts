@@ -167,7 +167,7 @@ function stored(
 }
 
 function respond(answer: string): Response {
-  return new Response(answer, { headers: { 'Content-Type': 'application/json;charset=utf-8' } })
+  return new Response(answer, { headers: { 'Content-Type': 'application/json' } })
 }
 
 /** The errors of a single resource, with the number of the line before the field. */

@@ -16,7 +16,7 @@ export const ValidationError = z
   .object({
     loc: z
       .array(z.union([z.string(), z.int()]))
-      .openapi(stricter({ minItems: 1, prefixItems: [{ enum: ['path', 'query', 'body'] }] })),
+      .openapi(stricter({ minItems: 1, prefixItems: [{ enum: ['header', 'path', 'query', 'body'] }] })),
     msg: z.string(),
     type: z.string().openapi(stricter({ enum: ERROR_TYPES })),
   })

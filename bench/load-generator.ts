@@ -42,6 +42,8 @@ export interface Pressure {
   readonly sent?: number
   /** Whether the load generator stays on a core of its own. */
   readonly pinned: boolean
+  /** The access key to send, if the server asks for one. */
+  readonly key?: string | undefined
 }
 
 export interface Figures {
@@ -75,11 +77,12 @@ export async function prepareLoad(directory: string, { name, kinds, once }: Load
 export async function drive(
   address: string,
   { once, paths, kinds }: PreparedLoad,
-  { connections, seconds, seed, sent = 0, pinned }: Pressure,
+  { connections, seconds, seed, sent = 0, pinned, key }: Pressure,
   interrupted: AbortSignal,
 ): Promise<Figures> {
   interrupted.throwIfAborted()
   const pressure = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '--timeout', `${ANSWER_MAX_SECONDS}s`]
+  if (key !== undefined) pressure.push('-H', `Authorization: Bearer ${key}`)
   const requests = [String(seed), once ? 'once' : 'random', String(sent), ...kinds]
   const command = ['wrk', ...pressure, '-s', SCRIPT, address, '--', ...requests]
   const wrk = Bun.spawn([...(pinned ? onGeneratorCore(command) : command)], {

@@ -2,10 +2,12 @@ import type { Bench } from '../catalog/bench.ts'
 import { driver, type PreparedWorkload, prepareWorkload } from '../catalog/measurement.ts'
 import { pinned, service } from '../catalog/servers.ts'
 import { changes, type Workload } from '../catalog/workloads.ts'
+import { execute } from '../command.ts'
 import type { Measurement } from '../comparison.ts'
+import type { Pressure } from '../load-generator.ts'
 import type { VersionsOptions } from '../options.ts'
 import { startServer } from '../server-process.ts'
-import type { Version } from '../stockroom.ts'
+import { commandOf, type Version } from '../stockroom.ts'
 import { type Cost, inTurn, type Pair, type Row } from './turns.ts'
 
 const TURN_SECONDS = 1
@@ -49,14 +51,24 @@ async function compareOnce(
     const copy = stack.use(await (await seeded(rows)).copy(changes(prepared.workload)))
     const contestant = pinned(service(version))
     const running = stack.use(await startServer(contestant.on(copy.address), interrupted))
+    const key = await keyFor(version, copy.address, interrupted)
     const measured = driver(running, copy, prepared, interrupted)
-    await measured({ connections, seconds: warmUpSeconds, seed: 0, pinned: true })
-    return measured
+    await measured({ connections, seconds: warmUpSeconds, seed: 0, pinned: true, key })
+    return (pressure: Pressure) => measured({ ...pressure, key })
   }
   const started = [await start(before), await start(now)] as const
   return await inTurn(started, Math.min(seconds, secondsMax ?? seconds), (measured, turn) =>
     measured({ connections, seconds: TURN_SECONDS, seed: round * seconds + turn, pinned: true }),
   )
+}
+
+/** An access key, if the version's servers ask for one. */
+async function keyFor(version: Version, database: string, interrupted: AbortSignal): Promise<string | undefined> {
+  if (version.settings?.AUTH !== 'keys') return undefined
+  // Rounds that only read share a database.
+  const name = crypto.randomUUID()
+  const creation = commandOf(version, 'key', 'create', name, '--scope', 'admin', '--database', database)
+  return (await execute(creation, version.root, interrupted)).trim()
 }
 
 function costOfDatabase({ databaseMicroseconds }: Measurement): Cost {

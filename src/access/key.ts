@@ -19,6 +19,9 @@ const SECRET = /^stockroom_[A-Za-z0-9_-]{43}$/
 
 const SECRET_BYTES = 32
 
+/** Of SHA-256. */
+export const DIGEST_BYTES = 32
+
 export function isKeyName(text: string): boolean {
   return NAME.test(text)
 }
@@ -39,4 +42,9 @@ export function isSecret(text: string): boolean {
 /** The hexadecimal SHA-256 digest that is stored for a secret. */
 export function digestOf(secret: string): string {
   return Bun.SHA256.hash(secret, 'hex')
+}
+
+/** The same digest as bytes. */
+export function digestInto(bytes: Buffer, secret: string): void {
+  Bun.SHA256.hash(secret, bytes)
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
 import type { Key } from '../access/key.ts'
-import { type Awaitable, whenThere } from '../awaitable.ts'
+import type { Awaitable } from '../awaitable.ts'
 import { logRequest } from '../log.ts'
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
@@ -192,11 +192,18 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       return refusal === null ? handle(request, scope) : refuse(request, scope, refusal)
     }
 
-    const identified = (request: Request, scope: Scope, found: Awaitable<Key | null>): Awaitable<Response> =>
-      whenThere(found, key => {
-        scope.key = key
-        return limited(request, scope)
-      })
+    const identified = (request: Request, scope: Scope, key: Key | null): Awaitable<Response> => {
+      scope.key = key
+      return limited(request, scope)
+    }
+
+    const answered = (request: Request, scope: Scope): Awaitable<Response> => {
+      if (keyOf === null) return limited(request, scope)
+      const found = keyOf(request.headers)
+      return found instanceof Promise
+        ? found.then(key => identified(request, scope, key))
+        : identified(request, scope, found)
+    }
 
     const finished = (response: Response, { requestId, allowance }: Scope): Response => {
       const { headers } = response
@@ -211,7 +218,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
     const run = (request: Request, scope: Scope): Awaitable<Response> => {
       const failed = (error: unknown) => finished(errorResponse(error, scope.requestId), scope)
       try {
-        const response = keyOf === null ? limited(request, scope) : identified(request, scope, keyOf(request.headers))
+        const response = answered(request, scope)
         if (response instanceof Response) return finished(response, scope)
         return response.then(later => finished(later, scope)).catch(failed)
       } catch (error) {

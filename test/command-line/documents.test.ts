@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Glob } from 'bun'
 import { run } from '../harness/service.ts'
@@ -41,4 +41,16 @@ test('each constant and variable that a guide names is in the source', () => {
     .join()
   expect(named.size).toBeGreaterThan(50)
   expect([...named].filter(name => !new RegExp(`\\b${name}\\b`).test(source))).toEqual(OF_THE_RUNTIME)
+})
+
+test('the threat model names constants that are in the files it names, and tests that exist', () => {
+  const model = readFileSync(join(ROOT, 'docs/security.md'), 'utf8')
+  const bounds = [...model.matchAll(/\| `([A-Z_]+)` +\| `(\S+\.ts)` +\|$/gm)]
+  expect(bounds.length).toBeGreaterThan(15)
+  for (const [, constant = '', file = ''] of bounds) {
+    expect(readFileSync(join(ROOT, 'src', file), 'utf8'), file).toContain(`const ${constant} =`)
+  }
+  const tests = [...model.matchAll(/`((?:src|test)\/\S+)`/g)].map(([, path = '']) => path)
+  expect(tests.length).toBeGreaterThan(15)
+  for (const path of tests) expect(existsSync(join(ROOT, path)), path).toBe(true)
 })

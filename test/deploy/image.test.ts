@@ -13,7 +13,11 @@ const IMAGE_MAX_BYTES = 150_000_000
 const STOP_MAX_MS = 5_000
 
 /** Some systems let only root make namespaces. */
-const canUnshare = spawnSync(['unshare', '--map-root-user', '--mount', '--pid', '--fork', 'true']).exitCode === 0
+const canUnshare =
+  spawnSync([
+    ...['unshare', '--map-root-user', '--mount', '--pid', '--fork', 'sh', '-c'],
+    `mount -t proc proc /proc && unshare --map-user=${USER} true`,
+  ]).exitCode === 0
 
 const open = new AsyncDisposableStack()
 let folder = ''

@@ -44,13 +44,13 @@ export class KeyRing {
   /** `null` if there is no key with this secret. */
   find(secret: string): Awaitable<Key | null> {
     if (!isSecret(secret)) return null
-    const age = this.#clock.now() - this.#keysFrom
-    if (age <= USED_MS) {
-      if (age > FRESH_MS) void this.#readAgain().catch(() => {})
-      const known = this.#known(secret)
-      if (known) return known
-    }
-    return this.#readAgain().then(() => this.#known(secret))
+    return (this.#isUsable() && this.#known(secret)) || this.#readAgain().then(() => this.#known(secret))
+  }
+
+  /** The same by the hexadecimal digest of the secret, for somebody who has shown the secret before. */
+  findDigest(hex: string): Awaitable<Key | null> {
+    const digest = Buffer.from(hex, 'hex')
+    return (this.#isUsable() && this.#matching(digest)) || this.#readAgain().then(() => this.#matching(digest))
   }
 
   async isEmpty(): Promise<boolean> {
@@ -58,9 +58,19 @@ export class KeyRing {
     return this.#keys.size === 0
   }
 
+  /** Whether the keys may be used. Reads them again in time. */
+  #isUsable(): boolean {
+    const age = this.#clock.now() - this.#keysFrom
+    if (age > FRESH_MS && age <= USED_MS) void this.#readAgain().catch(() => {})
+    return age <= USED_MS
+  }
+
   #known(secret: string): Key | null {
-    const sought = this.#sought
-    digestInto(sought, secret)
+    digestInto(this.#sought, secret)
+    return this.#matching(this.#sought)
+  }
+
+  #matching(sought: Buffer): Key | null {
     // That this finds any tells only that a guess has four bytes of a digest right, which are no part of the secret.
     const candidates = this.#keys.get(sought.readUInt32BE())
     return candidates?.find(({ digest }) => timingSafeEqual(digest, sought))?.key ?? null

@@ -6,10 +6,10 @@ const MINUTE_MS = 60_000
 const HOUR_MINUTES = 60
 
 /** Says that a bound is reached and when it ends. The script shows the time as that of the user's clock. */
-export function BoundText({ bound: { unit, max, endsAt } }: { bound: ReachedBound }) {
+export function BoundText({ bound: { account, unit, max, endsAt } }: { bound: ReachedBound }) {
   return (
     <>
-      Your network has reached its daily limit of {plural(max, unit)}. You can ask again at{' '}
+      Your {account} has reached its daily limit of {plural(max, unit)}. You can ask again at{' '}
       <time datetime={new Date(endsAt).toISOString()}>00:00 UTC</time>, in {duration(endsAt - Date.now())}.
     </>
   )

@@ -1,3 +1,4 @@
+import { auth } from '../access/settings.ts'
 import { adminSettings } from '../admin/settings.ts'
 import { databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
@@ -17,6 +18,7 @@ export const chat: Part = {
         ...databaseSettings,
         chatModel,
         chatBaseUrl,
+        auth,
         ...boundSettings,
         ...streamSettings,
         ...serverSettings,

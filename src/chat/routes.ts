@@ -6,11 +6,12 @@ import { busyStatus, detailResponse } from '../server/errors.ts'
 import { eventStream, type ServerSentEvent } from '../server/event-stream.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
 import type { App, RequestScope } from '../server/requests.ts'
-import type { Answers } from './answers/answers.ts'
+import type { Answers, Asker } from './answers/answers.ts'
 import type { Rendering } from './answers/rendered-answer.ts'
 import type { ChatPages } from './page.tsx'
 import { formLimit, readSubmission } from './prompt-form.ts'
 import type { Prompts, Refusal } from './prompts/prompts.ts'
+import { type Account, accountOf } from './spending/account.ts'
 import { type ReachedBound, type Spending, secondsUntil } from './spending/spending.ts'
 import { answerEvents } from './stream.tsx'
 
@@ -49,12 +50,12 @@ export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatSer
 
   chat.post('/chat/:req_id', formLimit, async context => {
     const reqId = reqIdOf(context)
-    const address = addressKey(context.env.clientAddress)
+    const { address, account } = askerOf(context)
     if (reqId === '')
       return page(context, pages.refusal('This address is too long or has an invalid character.', ''), 422)
     const submission = await readSubmission(context.req.raw)
     if ('reason' in submission) return page(context, pages.refusal(submission.reason, submission.typed), 422)
-    const bound = await boundOn(reqId, address)
+    const bound = await boundOn(reqId, account)
     if (bound) return page(context, pages.bounded(bound, submission.prompt), 429, retryAfter(secondsUntil(bound)))
     const posted = await prompts.post({ reqId, text: submission.prompt, address })
     if (typeof posted === 'string') {
@@ -72,10 +73,10 @@ export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatSer
       const isThere = (await answers.status(reqId)) !== null
       return isThere ? eventStream(context.env, noEvents) : promptNotFound()
     }
-    const client = addressKey(context.env.clientAddress)
+    const asker = askerOf(context)
     // Check this before the model is asked.
-    context.env.streams.check(client)
-    const answer = await answers.join(reqId, client, context.env.trace)
+    context.env.streams.check(asker.address)
+    const answer = await answers.join(reqId, asker)
     if (!answer) return promptNotFound()
     return eventStream(context.env, signal => answerEvents(answer, signal))
   })
@@ -92,13 +93,13 @@ export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatSer
     refuseOtherOrigins(context.req.raw.headers)
     const reqId = reqIdOf(context)
     if (context.env.isHead) return turn(context, reqId)
-    const address = addressKey(context.env.clientAddress)
+    const asker = askerOf(context)
     const prompt = await prompts.find(reqId)
-    const bound = await boundOn(reqId, address)
+    const bound = await boundOn(reqId, asker.account)
     if (prompt !== null && bound) {
       return page(context, pages.boundedTurn(reqId, prompt, bound), 429, retryAfter(secondsUntil(bound)))
     }
-    const answer = await answers.join(reqId, address, context.env.trace).catch(busyOrThrow)
+    const answer = await answers.join(reqId, asker).catch(busyOrThrow)
     if (!answer || prompt === null) return page(context, pages.unknownTurn(), 404)
     if (answer instanceof BusyError) {
       const html = pages.turn(reqId, prompt, null, PLAIN_PAGE_RETRY_SECONDS)
@@ -109,32 +110,38 @@ export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatSer
   })
 
   chat.get('/chat/:req_id/status', async context => {
-    const address = addressKey(context.env.clientAddress)
+    const { account } = askerOf(context)
     const reqId = reqIdOf(context)
     const status = await answers.status(reqId)
     if (status === null) return promptNotFound()
-    const bound = status === 'new' ? await spending.reached(address) : null
+    const bound = status === 'new' ? await spending.reached(account) : null
     const boundUntil = bound && { boundUntil: new Date(bound.endsAt).toISOString() }
     return context.json({ status, ...boundUntil }, 200, { 'Cache-Control': 'no-store' })
   })
 
   const turn = async (context: ChatContext, reqId: string): Promise<Response> => {
-    const address = addressKey(context.env.clientAddress)
+    const { account } = askerOf(context)
     const prompt = await prompts.find(reqId)
     if (prompt === null) return page(context, pages.unknownTurn(), 404)
     const rendering = await renderedIfEnded(reqId)
-    const bound = rendering ? null : await boundOn(reqId, address)
+    const bound = rendering ? null : await boundOn(reqId, account)
     return page(context, bound ? pages.boundedTurn(reqId, prompt, bound) : pages.turn(reqId, prompt, rendering))
   }
 
   /** The bound that keeps this answer from beginning. */
-  const boundOn = async (reqId: string, address: string): Promise<ReachedBound | null> => {
-    const bound = await spending.reached(address)
+  const boundOn = async (reqId: string, account: Account): Promise<ReachedBound | null> => {
+    const bound = await spending.reached(account)
     return bound && [null, 'new'].includes(await answers.status(reqId)) ? bound : null
   }
 
   const renderedIfEnded = async (reqId: string): Promise<Rendering | null> =>
     (await answers.ended(reqId))?.newest ?? null
+}
+
+/** Call it before the first `await`, while the client is still connected. */
+function askerOf({ env }: ChatContext): Asker {
+  const address = addressKey(env.clientAddress)
+  return { address, account: accountOf(address, env.key?.name ?? null), trace: env.trace }
 }
 
 function page(

@@ -1,3 +1,7 @@
+import { KeyRing } from '../access/key-ring.ts'
+import { accessMigrations } from '../access/migrations/index.ts'
+import { keysOf } from '../access/open.ts'
+import { auth } from '../access/settings.ts'
 import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import type { CommandLine } from '../config.ts'
@@ -15,6 +19,7 @@ import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { Lock } from './lock/lock.ts'
+import { identifying } from './lock/routes.ts'
 import { loggedPath } from './logged-path.ts'
 import { chatFamilies } from './metrics.ts'
 import { chatMigrations } from './migrations/index.ts'
@@ -39,14 +44,16 @@ export async function serveChat(line: CommandLine): Promise<void> {
     retention: readRetention(line),
     bounds: readDailyBounds(line),
     password: readChatPassword(),
+    asksForKeys: line.value(auth) === 'keys',
     admin: readAdminSettings(line),
   }
-  const { bounds, password } = settings
+  const { bounds, password, asksForKeys } = settings
   const asksForUsage = bounds.tokensMax !== UNBOUNDED
   const model = new CountedModel(await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage }))
   startLog(settings.level)
   const stopped = stopSignal()
-  await using database = await openDatabase(settings.database, [chatMigrations], START_WAIT_MS)
+  const migrations = asksForKeys ? [chatMigrations, accessMigrations] : [chatMigrations]
+  await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
   const repositories = repositoriesOf(database)
   const markdown = await openMarkdown({ lineBreak: '&#10;' })
   const prompts = new Prompts(repositories.prompts, settings.retention)
@@ -54,11 +61,13 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using answers = new Answers({ ...repositories, model, markdown, spending, limits: settings.limits })
   await using _ = startHousekeeping({ prompts, answers: repositories.answers, spending })
   const { trustedProxies } = settings.server
-  const lock = password === null ? null : new Lock({ password, secrets: repositories.secrets, trustedProxies })
+  const keys = asksForKeys ? new KeyRing(keysOf(database)) : null
+  const { secrets } = repositories
+  const lock = password === null && keys === null ? null : new Lock({ password, keys, secrets, trustedProxies })
   const app = createChat({ prompts, answers, spending, lock, probe: repositories.probe })
   using admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
-    app: { fetch: app.fetch, routes: app.routes, loggedPath },
+    app: { fetch: app.fetch, routes: app.routes, loggedPath, ...(keys && lock && { identify: identifying(lock) }) },
     ...settings.server,
     observers: admin.observers,
   })

@@ -31,12 +31,12 @@ const promptsMax = bound(
 
 const answersPerDay = dailyBound(
   'CHAT_ANSWERS_PER_DAY',
-  'maximum number of answers per client address and day (UTC); beyond it, requests get 429; none by default',
+  'maximum number of answers per client address or key and day (UTC); beyond it, requests get 429; none by default',
 )
 
 const tokensPerDay = dailyBound(
   'CHAT_TOKENS_PER_DAY',
-  'maximum number of tokens per client address and day (UTC), of prompts and answers; beyond it, requests get 429; none by default',
+  'maximum number of tokens per client address or key and day (UTC), of prompts and answers; beyond it, requests get 429; none by default',
 )
 
 export const boundSettings = [answersPerAddress, promptsPerAddress, promptsMax, answersPerDay, tokensPerDay]

@@ -151,7 +151,10 @@ for (const engine of ENGINES) {
 
     test('a user without a password is told of it together with all other errors of the line', async () => {
       await using shop = await startShop(engine)
-      const missing = ['name', 'email', 'avatar', 'password'].map(field => ({ loc: ['body', 1, field], type: 'missing' }))
+      const missing = ['name', 'email', 'avatar', 'password'].map(field => ({
+        loc: ['body', 1, field],
+        type: 'missing',
+      }))
       expect(await post(shop.api, '/users/', [{}])).toMatchObject({ status: 422, body: { detail: missing } })
       const wrong = { ...sample.user, name: 1, password: undefined, password_hash: 'x' }
       expect(await post(shop.api, '/users/', [wrong])).toMatchObject({

@@ -4,6 +4,7 @@ import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
 import type { TraceContext } from '../../tracing/trace-context.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
+import type { Account } from '../spending/account.ts'
 import type { Spending } from '../spending/spending.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
@@ -37,6 +38,16 @@ export interface AnswersFigures extends QueueFigures {
   readonly followed: number
   /** Of all answers in progress. */
   readonly listeners: number
+}
+
+/** A listener, who may be the first one. */
+export interface Asker {
+  /** For the limits per address. */
+  readonly address: string
+  /** For the bounds per day. */
+  readonly account: Account
+  /** The model's call belongs to the trace of the one who begins the answer. */
+  readonly trace: TraceContext | null
 }
 
 /** An answer in progress, in this process or another one. */
@@ -80,11 +91,11 @@ export class Answers implements AsyncDisposable {
 
   /**
    * The answer to a prompt, for one more listener. The first one to ask begins it. Resolves to `null` if there is no such
-   * prompt. The model's call belongs to the trace of the one who begins it. Throws a `BusyError` if too many answers are
-   * queued, in all or from this address, or if the address has reached a bound for the day.
+   * prompt. Throws a `BusyError` if too many answers are queued, in all or from this address, or if the account has reached
+   * a bound for the day.
    */
-  async join(reqId: string, address: string, trace: TraceContext | null = null): Promise<RenderedAnswer | null> {
-    const active = await this.#joinActive(reqId, address, trace)
+  async join(reqId: string, asker: Asker): Promise<RenderedAnswer | null> {
+    const active = await this.#joinActive(reqId, asker)
     return active ? active.rendered : this.ended(reqId)
   }
 
@@ -148,10 +159,10 @@ export class Answers implements AsyncDisposable {
     await this.#within(STORE_ENDS_MS, done)
   }
 
-  #joinActive(reqId: string, address: string, trace: TraceContext | null): Promise<ActiveAnswer | null> {
+  #joinActive(reqId: string, asker: Asker): Promise<ActiveAnswer | null> {
     const known = this.#active.get(reqId)
     if (known) return known
-    const opened = this.#open(reqId, address, trace)
+    const opened = this.#open(reqId, asker)
     this.#active.set(reqId, opened)
     const forget = () => {
       this.#active.delete(reqId)
@@ -165,7 +176,7 @@ export class Answers implements AsyncDisposable {
     await active.done.finally(() => this.#opened.delete(active))
   }
 
-  async #open(reqId: string, address: string, trace: TraceContext | null): Promise<ActiveAnswer | null> {
+  async #open(reqId: string, { address, account, trace }: Asker): Promise<ActiveAnswer | null> {
     if ((await this.#prompts.find(reqId)) === null) return null
     if (this.#closed) throw new BusyError('The server is stopping', RETRY_AFTER_SECONDS)
     const stored = await this.#answers.find(reqId)
@@ -178,7 +189,7 @@ export class Answers implements AsyncDisposable {
     }
     using entered = new DisposableStack()
     entered.use(ticket)
-    const bill = await this.#spending.begin(address)
+    const bill = await this.#spending.begin(account)
     const isClaimed = await this.#answers.claim(reqId)
     // After the claim, the prompt can no longer change.
     const prompt = isClaimed ? await this.#prompts.find(reqId) : null

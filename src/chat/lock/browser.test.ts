@@ -52,13 +52,13 @@ test('if the session ends, a prompt goes to the log-in page, says why, and comes
   const turn = page.url()
   await page.context().clearCookies()
   await page.getByLabel('Your message').fill(TYPED)
-  await page.keyboard.press('Enter')
+  await page.getByLabel('Your message').press('Enter')
   await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
   await logIn(page)
   await page.getByText('The first answer.').waitFor()
   expect(page.url()).toBe(turn)
   expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)
-  await page.keyboard.press('Enter')
+  await page.getByLabel('Your message').press('Enter')
   const call = await place.server.model.nextCall()
   expect(call.prompt).toBe(TYPED)
   await call.finish()
@@ -71,7 +71,7 @@ test('if the session ends while an answer cannot be reached, the page says so, a
   const { page } = tab
   await openChat(page)
   await page.getByLabel('Your message').fill('a long answer')
-  await page.keyboard.press('Enter')
+  await page.getByLabel('Your message').press('Enter')
   const call = await place.server.model.nextCall()
   await call.send('The beginning')
   await page.getByText('The beginning').waitFor()
@@ -100,7 +100,7 @@ test('if the session ends before an answer begins, the page says so and offers t
     await route.abort()
   })
   await page.getByLabel('Your message').fill('unheard')
-  await page.keyboard.press('Enter')
+  await page.getByLabel('Your message').press('Enter')
   await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
   await page.unrouteAll()
   await page.getByRole('link', { name: 'Log in again' }).click()
@@ -183,7 +183,7 @@ async function logIn(page: Page, password = PASSWORD): Promise<void> {
 
 async function ask(page: Page, prompt: string, answer: string): Promise<void> {
   await page.getByLabel('Your message').fill(prompt)
-  await page.keyboard.press('Enter')
+  await page.getByLabel('Your message').press('Enter')
   await (await place.server.model.nextCall()).answer(answer)
   await answered(page)
 }

@@ -47,7 +47,6 @@ withEachEngine('a chat with a password', engine => {
       ['/chat/some-turn/status', {}],
       ['/chat/some-turn/stop', { method: 'POST' }],
       ['/chat/some-turn', { method: 'POST', body: new URLSearchParams({ user_prompt: 'Hello' }) }],
-      ['/no-such-page', {}],
     ]
     for (const [path, request] of requests) {
       const { status, headers, text } = await app.chat.get(path, request)
@@ -64,7 +63,8 @@ withEachEngine('a chat with a password', engine => {
     expect(app.model.calls).toEqual([])
   })
 
-  test('health, static files and the log-in page need no session', async () => {
+  test('health, static files and the log-in page need no session, and other paths are not there', async () => {
+    expect((await app.chat.get('/no-such-page')).status).toBe(404)
     for (const path of ['/healthz', '/health', '/readyz', '/login', '/static/chat.js', '/static/page.css']) {
       expect((await app.chat.get(path)).status, path).toBe(200)
     }

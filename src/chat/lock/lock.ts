@@ -1,61 +1,103 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { getLogger } from '@logtape/logtape'
+import { bearerToken } from '../../access/bearer.ts'
+import { allows, digestOf, isSecret, type Key } from '../../access/key.ts'
+import type { KeyRing } from '../../access/key-ring.ts'
 import { ClientLimitError } from '../../busy-error.ts'
 import { Attempts } from './attempts.ts'
 import { SESSION_SECONDS } from './limits.ts'
 import type { SecretRepository } from './repository.ts'
+import { sessionIn } from './session-cookie.ts'
 import { Sessions } from './sessions.ts'
 
 const log = getLogger(['stockroom', 'chat'])
 
-/** The holder of a session that began with the password. */
+/** The holder of a session that began with the password. That of a key is the key's digest behind the prefix. */
 const PASSWORD = 'password'
+const KEY_PREFIX = 'key-'
 
 export interface LockOptions {
-  readonly password: string
+  /** `null` if there is no password. */
+  readonly password: string | null
+  /** `null` if keys do not open the chat. */
+  readonly keys: KeyRing | null
   readonly secrets: SecretRepository
   /** How many entries of `X-Forwarded-Proto` to trust. */
   readonly trustedProxies: number
   readonly sessionSeconds?: number
 }
 
-/** Decides who may use the chat. */
+/** Decides who may use the chat: who knows the password, or has an access key that may write. */
 export class Lock {
   readonly trustedProxies: number
   readonly sessionSeconds: number
-  readonly #password: string
+  readonly #password: string | null
+  readonly #keys: KeyRing | null
   readonly #attempts = new Attempts()
   readonly #sessions: Sessions
 
-  constructor({ password, secrets, trustedProxies, sessionSeconds = SESSION_SECONDS }: LockOptions) {
+  constructor({ password, keys, secrets, trustedProxies, sessionSeconds = SESSION_SECONDS }: LockOptions) {
     this.trustedProxies = trustedProxies
     this.sessionSeconds = sessionSeconds
     this.#password = password
+    this.#keys = keys
     this.#sessions = new Sessions(secrets, sessionSeconds)
   }
 
-  /**
-   * Resolves to a new session if this is the password, otherwise to `null`. Throws a `ClientLimitError` after too many wrong
-   * ones.
-   */
-  async open(text: string, address: string): Promise<string | null> {
-    return this.accepts(text, address) ? this.#sessions.begin(PASSWORD, this.#password) : null
+  /** What users log in with. */
+  get credential(): 'password' | 'access key' | 'password or access key' {
+    if (this.#password === null) return 'access key'
+    return this.#keys === null ? 'password' : 'password or access key'
   }
 
-  /** Whether this is the password. Throws as `open` does. */
-  accepts(text: string, address: string): boolean {
+  /**
+   * Resolves to a new session if this opens the chat, otherwise to `null`. Throws a `ClientLimitError` after too many wrong
+   * passwords.
+   */
+  async open(text: string, address: string): Promise<string | null> {
+    const key = await this.#keys?.find(text)
+    if (key) return mayChat(key) ? this.#sessions.begin(KEY_PREFIX + digestOf(text), digestOf(text)) : null
+    return this.#isPassword(text, address) ? this.#sessions.begin(PASSWORD, text.normalize('NFC')) : null
+  }
+
+  /** The key that a request was sent with, or that its session began with; `null` without a valid one. */
+  async keyOf(headers: Headers): Promise<Key | null> {
+    if (this.#keys === null) return null
+    const token = bearerToken(headers)
+    if (token !== null) return this.#keys.find(token)
+    const holder = await this.#holderIn(headers)
+    return holder?.startsWith(KEY_PREFIX) ? this.#keys.findDigest(holder.slice(KEY_PREFIX.length)) : null
+  }
+
+  /** Whether to serve a request with this key. Throws as `open` does, because a program may send the password. */
+  async admits(headers: Headers, key: Key | null, address: string): Promise<boolean> {
+    if (key) return mayChat(key)
+    const token = bearerToken(headers)
+    if (token !== null) return this.#isPassword(token, address)
+    return (await this.#holderIn(headers)) === PASSWORD
+  }
+
+  #holderIn(headers: Headers): Promise<string | null> {
+    const credentialOf = (holder: string) => {
+      if (holder === PASSWORD) return this.#password?.normalize('NFC') ?? null
+      return holder.startsWith(KEY_PREFIX) ? holder.slice(KEY_PREFIX.length) : null
+    }
+    return this.#sessions.holder(sessionIn(headers, this.trustedProxies), credentialOf)
+  }
+
+  #isPassword(text: string, address: string): boolean {
+    // Nobody guesses a key, so a revoked one does not count.
+    if (this.#keys !== null && isSecret(text)) return false
     const seconds = this.#attempts.secondsToWait(address)
     if (seconds > 0) throw new ClientLimitError('Too many wrong passwords', seconds)
-    if (isSame(text, this.#password)) return true
+    if (this.#password !== null && isSame(text, this.#password)) return true
     if (this.#attempts.fail(address)) log.warning('too many wrong passwords from {client}', { client: address })
     return false
   }
+}
 
-  /** Whether the session is ours and has not ended. */
-  async knows(session: string): Promise<boolean> {
-    const credentialOf = (holder: string) => (holder === PASSWORD ? this.#password : null)
-    return (await this.#sessions.holder(session, credentialOf)) !== null
-  }
+function mayChat(key: Key): boolean {
+  return allows(key.scope, 'write')
 }
 
 /** Takes the same time for every text of a length. Keyboards write accents in two ways, which NFC makes one. */

@@ -5,6 +5,8 @@ import { staticPath } from '../../pages/static.ts'
 import styles from '../chat.css' with { type: 'text' }
 
 export interface LoginPage {
+  /** What users log in with. */
+  readonly credential: string
   /** The page to go to after the log-in. */
   readonly next: string
   /** Why there is a log-in page, if it was not asked for. */
@@ -16,7 +18,7 @@ export interface LoginPage {
 }
 
 /** It needs no scripts. */
-export function loginPage({ next, notice, refusal, typed = '' }: LoginPage): string {
+export function loginPage({ credential, next, notice, refusal, typed = '' }: LoginPage): string {
   return page(
     'Log in',
     <form class="login" action="/login" method="post">
@@ -24,7 +26,7 @@ export function loginPage({ next, notice, refusal, typed = '' }: LoginPage): str
       {notice && <p role="status">{notice}</p>}
       <input type="hidden" name="next" value={next} />
       {typed !== '' && <textarea name="user_prompt" hidden>{`\n${typed}`}</textarea>}
-      <label for="password">Password</label>
+      <label for="password">{credential[0]?.toUpperCase() + credential.slice(1)}</label>
       <input
         id="password"
         name="password"

@@ -51,6 +51,14 @@ withEachEngine('the password of several processes', engine => {
   })
 })
 
+test('a limit on requests is told before a session is asked for', async () => {
+  const environment = { CHAT_PASSWORD: PASSWORD, RATE_LIMIT: '2/min' }
+  await using server = await startChatServer(sqlite, { environment })
+  const statuses: number[] = []
+  for (let request = 0; request < 3; request += 1) statuses.push((await server.chat.get('/')).status)
+  expect(statuses).toEqual([401, 401, 429])
+})
+
 test('the password may be in a file', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'password')

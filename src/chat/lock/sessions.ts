@@ -45,7 +45,7 @@ export class Sessions {
   }
 }
 
-/** The key is made of both, so neither the database nor the password is enough to forge a session. */
+/** The key is made of both, so the database is not enough to forge the session of a user with the password. */
 function signature(secret: Buffer, credential: string, claim: string): Buffer {
   const key = createHmac('sha256', secret).update(credential).digest()
   return createHmac('sha256', key).update(claim).digest()

@@ -25,7 +25,7 @@ test('when its answers are used up, the page says so, tells when they begin agai
   await useUp(page)
   for (let time = 0; time < 2; time += 1) {
     await page.getByLabel('Your message').fill('two\nlines')
-    await page.keyboard.press('Enter')
+    await page.getByLabel('Your message').press('Enter')
     const alert = page.getByRole('alert').filter({ hasText: REACHED })
     await alert.waitFor()
     expect(await alert.textContent()).toMatch(/You can ask again at 05:30, in (\d+ hours?)?( and )?(\d+ minutes?)?\.$/)
@@ -81,7 +81,7 @@ test('axe finds nothing wrong with a page that has reached a bound, on a phone a
     await page.goto(place.server.chat.address)
     await useUp(page)
     await page.getByLabel('Your message').fill('one more')
-    await page.keyboard.press('Enter')
+    await page.getByLabel('Your message').press('Enter')
     await page.getByRole('alert').waitFor()
     expect(await violations(page), JSON.stringify(options)).toEqual([])
     await place.server.chat.post(`waiting-${index}`, 'waiting')

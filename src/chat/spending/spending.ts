@@ -1,5 +1,6 @@
 import { ClientLimitError } from '../../busy-error.ts'
 import type { Usage } from '../../models/chat-model.ts'
+import type { Account } from './account.ts'
 import type { DailyBounds, SpendingRepository, Spent } from './repository.ts'
 
 const DAY_MS = 86_400_000
@@ -9,6 +10,7 @@ export const UNBOUNDED = Number.MAX_SAFE_INTEGER
 
 /** A bound that an account has reached. */
 export interface ReachedBound {
+  readonly account: Account['kind']
   readonly unit: 'answer' | 'token'
   readonly max: number
   /** When the next day begins, in milliseconds since 1970. */
@@ -39,19 +41,20 @@ export class Spending {
    * Counts an answer that is about to begin. Throws a `ClientLimitError` if the account has reached a bound. Answers that have
    * begun may exceed the bound on tokens.
    */
-  async begin(account: string): Promise<Bill> {
+  async begin(account: Account): Promise<Bill> {
     if (!this.#isBounded) return FREE
-    const day = await this.#repository.begin(account, this.#bounds)
+    const day = await this.#repository.begin(account.id, this.#bounds)
     if (day === null) {
       const reached = await this.reached(account)
       throw new ClientLimitError('The daily limit is reached', reached ? secondsUntil(reached) : 1)
     }
-    return { settle: usage => this.#settle(account, day, usage) }
+    return { settle: usage => this.#settle(account.id, day, usage) }
   }
 
   /** `null` if the account may begin an answer. */
-  async reached(account: string): Promise<ReachedBound | null> {
-    return this.#isBounded ? this.#reachedBy(await this.#repository.today(account)) : null
+  async reached({ id, kind }: Account): Promise<ReachedBound | null> {
+    const bound = this.#isBounded ? this.#reachedBy(await this.#repository.today(id)) : null
+    return bound && { account: kind, ...bound }
   }
 
   /** Deletes what was spent on former days, and with it the addresses. Call it from time to time. */
@@ -65,7 +68,7 @@ export class Spending {
     else await this.#repository.addTokens(account, day, tokens)
   }
 
-  #reachedBy({ day, answers, tokens }: Spent): ReachedBound | null {
+  #reachedBy({ day, answers, tokens }: Spent): Omit<ReachedBound, 'account'> | null {
     const { answersMax, tokensMax } = this.#bounds
     const endsAt = (day + 1) * DAY_MS
     if (answers >= answersMax) return { unit: 'answer', max: answersMax, endsAt }

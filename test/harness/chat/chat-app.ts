@@ -76,7 +76,8 @@ export async function startChatApp(
     const prompts = new Prompts(repositories.prompts, { ...RETENTION, ...retention }, clock)
     if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, spending, clock }))
     const { secrets, probe } = repositories
-    const lock = password === null ? null : new Lock({ password, secrets, trustedProxies: 1, ...lockOptions })
+    const lock =
+      password === null ? null : new Lock({ password, keys: null, secrets, trustedProxies: 1, ...lockOptions })
     const app = createChat({ prompts, answers, spending, lock, probe })
     const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))
     own.use(answers)

@@ -15,6 +15,8 @@ export interface RequestKind {
   readonly bodies: readonly string[]
   /** Of all requests of the load, in percent. */
   readonly share: number
+  /** Whether each request has an `Idempotency-Key` of its own. */
+  readonly keyed?: boolean
 }
 
 export interface Load {
@@ -64,11 +66,11 @@ export async function prepareLoad(directory: string, { name, kinds, once }: Load
   const folder = join(directory, `load-${name}`)
   await mkdir(folder, { recursive: true })
   const words: string[] = []
-  for (const [index, { method, share, paths, bodies }] of kinds.entries()) {
+  for (const [index, { method, share, paths, bodies, keyed = false }] of kinds.entries()) {
     const [pathsFile, bodiesFile] = [join(folder, `paths-${index}`), join(folder, `bodies-${index}`)]
     await writeFile(pathsFile, lines(paths))
     await writeFile(bodiesFile, lines(bodies))
-    words.push(method, String(share), pathsFile, bodiesFile)
+    words.push(method, String(share), pathsFile, bodiesFile, keyed ? 'keyed' : 'plain')
   }
   return { once, paths: kinds[0]?.paths.length ?? 0, kinds: words }
 }

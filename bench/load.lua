@@ -1,21 +1,29 @@
 -- The requests that wrk sends. Arguments: a seed; "random" or "once"; how many requests to skip; then for each kind of request its
--- method, its share in percent, a file with one path per line, and a file with one body per line (may be empty).
+-- method, its share in percent, a file with one path per line, a file with one body per line (may be empty), and "keyed" if each
+-- request has an Idempotency-Key of its own.
 -- A random request combines a random path with a random body. With "once", the paths of the only kind come in their order.
 
 local kinds, once, position = {}, false, 0
+
+-- Keys begin with random digits, so that they are new in each run, and end with a number.
+local KEY_PLACE = ('?'):rep(36)
+local key_start, keys = '', 0
 
 function init(args)
   math.randomseed(tonumber(args[1]))
   once, position = args[2] == 'once', tonumber(args[3])
   local limit = 0
-  for first = 4, #args, 4 do
+  local random = assert(io.open('/dev/urandom', 'rb'))
+  key_start = random:read(9):gsub('.', function(byte) return ('%02x'):format(byte:byte()) end)
+  random:close()
+  for first = 4, #args, 5 do
     limit = limit + tonumber(args[first + 1])
-    kinds[#kinds + 1] = requests_of(args[first], args[first + 2], args[first + 3])
+    kinds[#kinds + 1] = requests_of(args[first], args[first + 2], args[first + 3], args[first + 4] == 'keyed')
     kinds[#kinds].limit = limit
   end
 end
 
-function requests_of(method, paths_file, bodies_file)
+function requests_of(method, paths_file, bodies_file, keyed)
   local heads, bodies = {}, {}
   for body in io.lines(bodies_file) do
     bodies[#bodies + 1] = body
@@ -33,12 +41,15 @@ function requests_of(method, paths_file, bodies_file)
   else
     headers['Content-Type'] = 'application/json'
   end
+  if keyed then
+    headers['Idempotency-Key'] = KEY_PLACE
+  end
   for path in io.lines(paths_file) do
     local body = bodies[1]
     local request = wrk.format(method, path, headers, body ~= '' and body or nil)
     heads[#heads + 1] = request:sub(1, #request - #body)
   end
-  return { heads = heads, bodies = bodies }
+  return { heads = heads, bodies = bodies, keyed = keyed }
 end
 
 function request()
@@ -54,7 +65,13 @@ function request()
     end
     kind = kinds[index]
   end
-  return kind.heads[math.random(#kind.heads)] .. kind.bodies[math.random(#kind.bodies)]
+  local head = kind.heads[math.random(#kind.heads)]
+  if kind.keyed then
+    keys = keys + 1
+    local place = head:find(KEY_PLACE, 1, true)
+    head = head:sub(1, place - 1) .. key_start .. ('%018d'):format(keys) .. head:sub(place + #KEY_PLACE)
+  end
+  return head .. kind.bodies[math.random(#kind.bodies)]
 end
 
 -- Prints one line for the harness. wrk counts every status above 399 as an error.

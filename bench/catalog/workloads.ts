@@ -86,6 +86,7 @@ export function workloadsOver(rows: Rows): readonly Workload[] {
     },
     workload('create', 'Create a product, durably', createProduct),
     { ...workload('create-256', 'The same over 256 connections', createProduct), connections: 256 },
+    workload('create-keyed', 'Create a product with an Idempotency-Key', { ...createProduct, keyed: true }),
     workload('update', 'Update a product, durably', updateProduct),
     workload('create-review', 'Create a review, durably', createReview),
     workload(

@@ -44,7 +44,7 @@ export const GROWTHS = {
     name: 'connections',
     across: 'connections',
     steps: CONNECTIONS,
-    workloads: WORKLOADS.filter(({ name }) => !['create-256', 'first-read', 'reader'].includes(name)),
+    workloads: WORKLOADS.filter(({ name }) => !['create-256', 'create-keyed', 'first-read', 'reader'].includes(name)),
     servers: SHOWN,
   },
   data: {
@@ -52,7 +52,10 @@ export const GROWTHS = {
     across: 'products',
     steps: PRODUCTS,
     workloads: WORKLOADS.filter(
-      ({ name }) => !['create-256', 'first-read', 'reader', 'reads-and-reviews', 'lists-and-updates'].includes(name),
+      ({ name }) =>
+        !['create-256', 'create-keyed', 'first-read', 'reader', 'reads-and-reviews', 'lists-and-updates'].includes(
+          name,
+        ),
     ),
     servers: SHOWN,
   },

@@ -29,7 +29,7 @@ const PARTS: readonly { readonly name: string; readonly measure: Measure }[] = [
 ]
 
 /** The others would tell little more of an engine that does most of the work. */
-const ON_POSTGRES = ['product', 'list-100', 'reviews', 'create', 'update']
+const ON_POSTGRES = ['product', 'list-100', 'reviews', 'create', 'create-keyed', 'update']
 
 process.exitCode = await runBench(
   () =>

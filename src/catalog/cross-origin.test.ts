@@ -86,6 +86,25 @@ test('with CORS_ORIGINS, a preflight allows every method of the service and the 
   }
 })
 
+test('with CORS_ORIGINS, a page may send an Idempotency-Key, and read whether an answer was given before', async () => {
+  await using shop = await startShop('https://shop.example')
+  const preflight = await shop.api.send('/products/', {
+    method: 'OPTIONS',
+    headers: { ...preflightHeaders('POST'), 'Access-Control-Request-Headers': 'content-type,idempotency-key' },
+  })
+  expect(preflight.status).toBe(204)
+  expect(preflight.headers.get('Access-Control-Allow-Headers')?.toLowerCase()).toContain('idempotency-key')
+  for (const replayed of [null, 'true']) {
+    const { status, headers } = await shop.api.send('/products/', {
+      method: 'POST',
+      body: JSON.stringify(sample.product),
+      headers: { ...JSON_HEADERS, Origin: 'https://shop.example', 'Idempotency-Key': '"a page"' },
+    })
+    expect({ status, replayed: headers.get('Idempotency-Replayed') }).toEqual({ status: 200, replayed })
+    expect(headers.get('Access-Control-Expose-Headers')?.toLowerCase()).toContain('idempotency-replayed')
+  }
+})
+
 test('with CORS_ORIGINS, no page may send the credentials of its user', async () => {
   await using shop = await startShop('https://shop.example')
   for (const answer of [

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
+import { bearer, createKey, revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { listOf } from '../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
@@ -135,6 +136,26 @@ withEachEngine('kept answers', engine => {
 })
 
 describe('kept answers on SQLite', () => {
+  test('with access keys, each of them has idempotency keys of its own, and a revoked one gets no answer again', async () => {
+    await using shop = await startKeyedShop(sqlite)
+    const { url, api, keys } = shop
+    const as = (secret: string) => postKeyed(api.without, { ...PRODUCT, headers: bearer(secret) })
+    const [writer, owner] = [await as(keys.write), await as(keys.admin)]
+    expect([writer, owner].map(({ status, isReplayed }) => ({ status, isReplayed }))).toEqual([
+      { status: 200, isReplayed: false },
+      { status: 200, isReplayed: false },
+    ])
+    expect(await as(keys.write)).toMatchObject({ text: writer.text, isReplayed: true })
+    expect(await as(keys.admin)).toMatchObject({ text: owner.text, isReplayed: true })
+    expect((await as(keys.read)).status).toBe(403)
+    await revokeKey(url, 'writer')
+    await until(async () => (await as(keys.write)).status === 401)
+    // A key that takes the place of another one, under its name.
+    const renewed = await createKey(url, 'writer', 'write')
+    await until(async () => (await as(renewed)).status === 200)
+    expect(await as(renewed)).toMatchObject({ text: writer.text, isReplayed: true })
+  })
+
   test('a restored backup gives the first answers, and repeats nothing', async () => {
     await using database = await sqlite.freshDatabase()
     using folder = temporaryFolder()

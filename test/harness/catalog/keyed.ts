@@ -16,18 +16,20 @@ interface KeyedRequest {
   /** Sent as it is if it is a text, otherwise as JSON. */
   readonly body: unknown
   readonly type?: string
+  /** Other headers. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Posts a body with a key. */
 export async function postKeyed(
   { address }: Pick<Client, 'address'>,
-  { key, path, body, type = 'application/json' }: KeyedRequest,
+  { key, path, body, type = 'application/json', headers = {} }: KeyedRequest,
   signal?: AbortSignal,
 ): Promise<KeyedAnswer> {
   const response = await fetch(address() + path, {
     method: 'POST',
     body: typeof body === 'string' ? body : JSON.stringify(body),
-    headers: { 'Content-Type': type, 'Idempotency-Key': key },
+    headers: { ...headers, 'Content-Type': type, 'Idempotency-Key': key },
     ...(signal && { signal }),
   })
   return {

@@ -6,7 +6,7 @@ import { listenForOperators, OPERATOR_PORT_FLAG, requireFreePort } from '../serv
 import { RequestMetrics, serverFamilies } from '../server/metrics.ts'
 import { print, type ServingProcess } from '../server/worker.ts'
 import { createAdmin } from './app.ts'
-import { connectionsTo } from './connections.ts'
+import { connectionsTo, recentConnections } from './connections.ts'
 import type { Admin } from './observed.ts'
 import type { AdminSettings } from './settings.ts'
 import { History } from './status/history.ts'
@@ -41,14 +41,20 @@ export function countingAdmin(settings: AdminSettings, serving: ServingProcess):
 
 /** Listens on the port for operators. */
 export function showMetrics(settings: AdminSettings, source: MetricsSource): Shown {
-  const families = async () => {
-    const [known, connections] = await Promise.all([source.families(), connectionsTo(source.port)])
-    if (connections === null) return known
-    return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', connections)]
+  const read = async (connections: () => Promise<number | null>) => {
+    const [known, count] = await Promise.all([source.families(), connections()])
+    if (count === null) return known
+    return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', count)]
   }
+  const recent = recentConnections(() => source.port)
   using starting = new DisposableStack()
-  const history = starting.use(new History(families))
-  const app = createAdmin({ families, history, probe: source.probe ?? isReady, port: () => source.port })
+  const history = starting.use(new History(() => read(recent)))
+  const app = createAdmin({
+    families: () => read(() => connectionsTo(source.port)),
+    history,
+    probe: source.probe ?? isReady,
+    port: () => source.port,
+  })
   const listening = listenForOperators({ app, ...settings })
   const opened = starting.move()
   return {

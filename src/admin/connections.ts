@@ -6,6 +6,22 @@ const FILES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as const
 /** The states ESTABLISHED and CLOSE_WAIT, in which the server has the connection open. */
 const OPEN_STATES = '(?:01|08)'
 
+/** Linux takes up to 15 ms of processor time to tell, in the background. */
+const KEPT_MS = 10_000
+
+/** Counts the connections to a port now and then. Resolves to the last count, which is at most some seconds old. */
+export function recentConnections(port: () => number): () => Promise<number | null> {
+  let counted: Promise<number | null> = Promise.resolve(null)
+  let countedAt = Number.NEGATIVE_INFINITY
+  return () => {
+    if (performance.now() - countedAt > KEPT_MS) {
+      countedAt = performance.now()
+      counted = connectionsTo(port())
+    }
+    return counted
+  }
+}
+
 /** The open connections to a port of this machine; `null` on systems other than Linux. */
 export async function connectionsTo(port: number): Promise<number | null> {
   const hexadecimal = port.toString(16).toUpperCase().padStart(4, '0')

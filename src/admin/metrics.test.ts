@@ -100,6 +100,16 @@ withEachEngine('the metrics of the catalog', engine => {
   })
 })
 
+test('requests that are refused before they are read count under their route, with pages of other origins or without', async () => {
+  for (const flags of [[], ['--cors-origins', 'https://shop.example']]) {
+    await using shop = await startShop(sqlite, [...WITH_METRICS, '--rate-limit', '1/h', ...flags])
+    expect((await shop.api.get('/products/')).status).toBe(200)
+    expect((await shop.api.get('/products/')).status).toBe(429)
+    const { value } = await scrape(shop.service)
+    expect(value(REQUESTS, { route: '/products/', status: '429' })).toBe(1)
+  }
+})
+
 describe('the port for operators', () => {
   test('is not there unless it is wanted, and its paths are never on the public port', async () => {
     await using without = await startShop(sqlite, [])

@@ -3,7 +3,7 @@ import { type Family, histogram } from './family.ts'
 import { Histogram } from './histogram.ts'
 
 /** A timer is set this often, to see how late it is. */
-const INTERVAL_MS = 50
+const INTERVAL_MS = 100
 
 /** In seconds. The runtime's timers have a resolution of a millisecond. */
 export const LAG_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const

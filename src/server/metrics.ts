@@ -20,7 +20,8 @@ export class RequestMetrics implements Observer {
   readonly #operations = new Map<string, Map<string, Operation>>()
 
   readonly end = ({ request, scope, target, response, durationMs }: Exchange): void => {
-    const route = scope.matched.route === target.route ? target.route : UNMATCHED
+    const isMatched = scope.matched.route === target.route || scope.refusal !== null
+    const route = isMatched && target.route !== '' ? target.route : UNMATCHED
     const { seconds, byStatus } = this.#operation(route, request.method)
     seconds.observe(durationMs / 1_000)
     byStatus.set(response.status, (byStatus.get(response.status) ?? 0) + 1)

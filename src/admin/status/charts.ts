@@ -111,11 +111,11 @@ export const CHARTS: readonly Chart[] = [
     ],
   },
   {
-    id: 'commit-time',
-    title: 'Time of a commit (fsync)',
+    id: 'sync-time',
+    title: 'Time until a commit is on the disk',
     unit: 'seconds',
-    needs: 'stockroom_sqlite_commit_duration_seconds',
-    series: quantiles('stockroom_sqlite_commit_duration_seconds'),
+    needs: 'stockroom_sqlite_sync_duration_seconds',
+    series: quantiles('stockroom_sqlite_sync_duration_seconds'),
   },
   {
     id: 'commit-size',

@@ -16,9 +16,10 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
     table: 'products',
     key: 'category_id',
     index: 'products_by_category',
+    isWide: false,
     columns: PRODUCT_COLUMNS,
     onDelete: 'set null',
     alsoShownBy: [],
   },
-  lists: [{ by: [], index: 'categories_by_id' }],
+  lists: [{ by: [], indexes: ['categories_by_id'] }],
 }

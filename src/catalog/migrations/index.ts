@@ -11,6 +11,7 @@ import sqliteGrowth from './sqlite/0008_catalog_growth.sql' with { type: 'text' 
 import sqliteImports from './sqlite/0009_catalog_imports.sql' with { type: 'text' }
 import sqliteIdempotency from './sqlite/0012_catalog_idempotency.sql' with { type: 'text' }
 import sqliteRevisions from './sqlite/0013_catalog_revisions.sql' with { type: 'text' }
+import sqliteReviewIndexes from './sqlite/0014_catalog_review_indexes.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
@@ -20,6 +21,7 @@ export const catalogMigrations: Migrations = {
     { name: '0009_catalog_imports', sql: sqliteImports },
     { name: '0012_catalog_idempotency', sql: sqliteIdempotency },
     { name: '0013_catalog_revisions', sql: sqliteRevisions },
+    { name: '0014_catalog_review_indexes', sql: sqliteReviewIndexes },
   ],
   postgres: [
     { name: '0001_catalog', sql: postgres },

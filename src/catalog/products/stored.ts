@@ -16,12 +16,13 @@ export const PRODUCTS: StoredResource<ProductRow> = {
     table: 'reviews',
     key: 'product_id',
     index: 'reviews_by_product',
+    isWide: true,
     columns: REVIEW_COLUMNS,
     onDelete: 'cascade',
     alsoShownBy: ['users'],
   },
   lists: [
-    { by: [], index: 'products_by_id' },
-    { by: ['category_id'], index: 'products_by_category' },
+    { by: [], indexes: ['products_by_id'] },
+    { by: ['category_id'], indexes: ['products_by_category'] },
   ],
 }

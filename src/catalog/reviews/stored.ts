@@ -23,9 +23,9 @@ export const REVIEWS: StoredResource<ReviewRow> = {
   keptOnUpdate: [],
   array: null,
   lists: [
-    { by: [], index: 'reviews_by_id' },
-    { by: ['product_id'], index: 'reviews_by_product' },
-    { by: ['user_id'], index: 'reviews_by_user' },
-    { by: ['product_id', 'user_id'], index: 'reviews_by_product_and_user' },
+    { by: [], indexes: ['reviews_by_id'] },
+    { by: ['product_id'], indexes: ['reviews_by_product'] },
+    { by: ['user_id'], indexes: ['reviews_by_user'] },
+    { by: ['product_id', 'user_id'], indexes: ['reviews_by_product', 'reviews_by_user'] },
   ],
 }

@@ -27,7 +27,7 @@ export interface StoredResource<Row extends Values> {
   readonly keptOnUpdate: readonly (keyof Row & string)[]
   /** The last member of a response, an array of the rows that reference this one; `null` if there is none. */
   readonly array: NestedArray | null
-  /** The lists of this resource, by the columns that select them. SQLite has an index for each, in the order of ids. */
+  /** The lists of this resource, by the columns that select them. */
   readonly lists: readonly List<Row>[]
 }
 
@@ -60,6 +60,8 @@ export interface NestedArray {
   /** The column of its rows that references their owner. */
   readonly key: string
   readonly index: string
+  /** On SQLite, the index has the columns, too, except long texts. */
+  readonly isWide: boolean
   readonly columns: NestedColumns
   /** The foreign key's action on the rows when their owner is deleted. */
   readonly onDelete: 'cascade' | 'set null'
@@ -69,5 +71,9 @@ export interface NestedArray {
 
 interface List<Row> {
   readonly by: readonly (keyof Row & string)[]
-  readonly index: string
+  /**
+   * On SQLite, the index of its rows, in the order of their ids. A list by two columns has an index for each, which has the other
+   * column as well, and uses the one with fewer rows.
+   */
+  readonly indexes: readonly string[]
 }

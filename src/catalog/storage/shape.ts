@@ -49,14 +49,20 @@ export function shapeOf<Row extends Values>(
   resource: StoredResource<Row>,
 ): (row: FlatRow, items: readonly Item[]) => Readonly<Record<string, unknown>> {
   const { members, array } = resource
+  // The names in a row are joined once, not for each row.
+  const shownMembers = members.map(member => {
+    if (typeof member === 'string' || 'text' in member) return member
+    const columns = Object.keys(member.columns).map(column => ({ column, from: `${member.name}.${column}` }))
+    return { name: member.name, referredBy: member.referredBy, columns }
+  })
   return (row, items) => {
     const shown: Record<string, unknown> = { id: row.id }
-    for (const member of members) {
+    for (const member of shownMembers) {
       if (typeof member === 'string') shown[member] = row[member]
       else if ('text' in member) shown[member.name] = member.text
       else {
         const nested: Record<string, unknown> = { id: row[member.referredBy] }
-        for (const column in member.columns) nested[column] = row[`${member.name}.${column}`]
+        for (const { column, from } of member.columns) nested[column] = row[from]
         shown[member.name] = nested
       }
     }

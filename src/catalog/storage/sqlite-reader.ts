@@ -3,7 +3,7 @@ import type { SqliteTransaction } from '../../database/sqlite/database.ts'
 import type { Representation } from '../representation.ts'
 import { heavyRepresentation, PIECE_WEIGHT_MAX } from './heavy.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
-import type { NestedArray, StoredResource, Values } from './resource.ts'
+import type { ColumnType, NestedArray, StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
 import {
   type FlatRow,
@@ -21,6 +21,9 @@ import type { Found } from './store.ts'
 export interface RowSource extends SqliteTransaction {
   snapshot<Result>(read: () => Result): Result
 }
+
+/** A longer text is not in a wide index, but read from the table. The migration has this number, too. */
+const INDEXED_TEXT_MAX_BYTES = 300
 
 interface Weighed extends Found {
   /** Number of characters held in memory. */
@@ -66,29 +69,42 @@ export function column(source: string, name: string): string {
   return `${source}.${name}`
 }
 
+/** A column as a wide index has it: `null` for a long text. */
+function indexedColumn(source: string, name: string, type: ColumnType): string {
+  const sql = column(source, name)
+  return type === 'long text' ? `iif(octet_length(${sql}) <= ${INDEXED_TEXT_MAX_BYTES}, ${sql}, NULL)` : sql
+}
+
 /** Turns a row into a representation, with as much of its array as may be held in memory at once. */
 function withArray<Row extends Values>(
   source: RowSource,
   resource: StoredResource<Row>,
-  { table, key, index, columns, ...array }: NestedArray,
+  array: NestedArray,
 ): (row: FlatRow) => Shown {
+  const { table, key, index, isWide, columns } = array
   const ofOwner = `FROM ${table} AS item INDEXED BY ${index} WHERE ${key} = ? AND id > ? ORDER BY id LIMIT ?`
   const selectItems: Prepared<[ownerId: number, afterId: number, limit: number], Item> = source.prepare(
-    `SELECT ${selectedItemColumns({ table, key, index, columns, ...array }, column)} ${ofOwner}`,
+    `SELECT ${selectedItemColumns(array, isWide ? indexedColumn : column)} ${ofOwner}`,
+  )
+  const selectItem = source.prepare<[id: number], Item>(
+    `SELECT ${selectedItemColumns(array, column)} FROM ${table} AS item WHERE id = ?`,
   )
   const selectIds = source.prepare<[ownerId: number, afterId: number, limit: number], { id: number }>(
     `SELECT id ${ofOwner}`,
   )
   const shape = shapeOf(resource)
   const long = longColumns(columns)
+  const whole = (item: Item) =>
+    isWide && long.some(name => item[name] === null) ? (selectItem.get(item.id) ?? item) : item
   const weightOf = (item: Item) => long.reduce((sum, name) => sum + String(item[name]).length, 0)
 
   /** Up to `limit` items. `more` says that others follow or were too heavy. */
   const read = (ownerId: number, afterId: number, limit: number, weightMax = CHUNK_WEIGHT_MAX) => {
     const items: Item[] = []
     let weight = 0
-    for (const item of selectItems.iterate(ownerId, afterId, limit + 1)) {
+    for (const indexed of selectItems.iterate(ownerId, afterId, limit + 1)) {
       if (items.length === limit || weight > weightMax) return { items, more: true }
+      const item = whole(indexed)
       items.push(item)
       weight += weightOf(item)
     }

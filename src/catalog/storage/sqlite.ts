@@ -7,10 +7,10 @@ import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { Reference, StoredResource, Value, Values } from './resource.ts'
 import { type ExpectedRevisions, FIRST_REVISION, isExpected, newRevision } from './revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from './shape.ts'
-import { SqlitePositions } from './sqlite-positions.ts'
+import { sqliteLists } from './sqlite-lists.ts'
 import { column, sqliteReader } from './sqlite-reader.ts'
 import { sqliteScan } from './sqlite-scan.ts'
-import type { Absent, Found, ResourceTable, Scope, Update } from './store.ts'
+import type { Absent, Found, ResourceTable, Update } from './store.ts'
 
 /** Number of an array's rows deleted in one turn of the event loop. */
 const REMOVED_AT_ONCE = 50
@@ -23,7 +23,7 @@ export function sqliteTable<Row extends Values>(
 ): ResourceTable<Row> {
   const { table, references } = resource
   const { find, represent, representNew } = sqliteReader(database, resource)
-  const lists = listStatements(database, resource)
+  const listOf = sqliteLists(database, resource)
   let scan: ReturnType<typeof sqliteScan<Row>> | undefined
   const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
   const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
@@ -78,24 +78,24 @@ export function sqliteTable<Row extends Values>(
         }
         return { found, count }
       }),
-    page: (scope, { afterId, skip, limit }, keep) => {
-      const { selectIds, parameters, positions } = lists(scope)
-      return database.snapshot(() => {
+    page: (scope, { afterId, skip, limit }, keep) =>
+      database.snapshot(() => {
+        const { selectIds, parameters, positions } = listOf(scope)
         const near = positions?.near({ afterId, skip }) ?? { afterId, skip }
         parameters.push(near.afterId, limit, near.skip)
         const ids = selectIds.all(...parameters).map(({ id }) => id)
         keep?.()(ids)
         return { ids, cached: [] }
-      })
-    },
+      }),
     scan: (scope, afterId, untilId) => {
       scan ??= sqliteScan(database.scans, resource)
       return scan(scope, afterId, untilId)
     },
-    lastId: async scope => {
-      const { selectLastId, parameters } = lists(scope)
-      return database.snapshot(() => selectLastId.get(...parameters)?.id ?? 0)
-    },
+    lastId: async scope =>
+      database.snapshot(() => {
+        const { selectLastId, parameters } = listOf(scope)
+        return selectLastId.get(...parameters)?.id ?? 0
+      }),
     canStream: async () => {},
     exists: async id => database.snapshot(() => selectId.get(id) !== null),
     // The representation is made of what is written, which takes half the time of reading it back.
@@ -188,31 +188,4 @@ function deleteLarge<Row extends Values>(
       return held
     }),
   )
-}
-
-/** Prepares the statements of each kind of list. */
-function listStatements<Row extends Values>(database: SqliteDatabase, { table, lists }: StoredResource<Row>) {
-  const prepared = lists.map(({ by, index }) => {
-    const condition = by.map(column => `${column} = ?`).join(' AND ') || 'TRUE'
-    return {
-      by,
-      positions: by.length === 0 ? new SqlitePositions(database, table) : null,
-      selectIds: database.prepare<Parameter[], { id: number }>(
-        `SELECT id FROM ${table} INDEXED BY ${index} WHERE ${condition} AND id > ? ORDER BY id LIMIT ? OFFSET ?`,
-      ),
-      selectLastId: database.prepare<Parameter[], { id: number | null }>(
-        `SELECT max(id) AS id FROM ${table} WHERE ${condition}`,
-      ),
-    }
-  })
-  return (scope: Scope<Row>) => {
-    let columns = 0
-    for (const _ in scope) columns += 1
-    for (const list of prepared) {
-      if (list.by.length !== columns || !list.by.every(column => column in scope)) continue
-      const parameters: Parameter[] = list.by.map(column => scope[column] ?? null)
-      return { ...list, parameters }
-    }
-    throw new Error(`${table} have no list by ${Object.keys(scope)}`)
-  }
 }

@@ -41,9 +41,10 @@ export const USERS: StoredResource<UserRow> = {
     table: 'reviews',
     key: 'user_id',
     index: 'reviews_by_user',
+    isWide: true,
     columns: REVIEW_COLUMNS,
     onDelete: 'cascade',
     alsoShownBy: ['products'],
   },
-  lists: [{ by: [], index: 'users_by_id' }],
+  lists: [{ by: [], indexes: ['users_by_id'] }],
 }

@@ -2,7 +2,7 @@ import { type Awaitable, whenThere } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
-import type { Chunk, ListEnd, ListItem, Listing, Range } from '../storage/listing.ts'
+import type { ListEnd, ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
 import { isNdjson, NDJSON_TYPE } from '../validation/ndjson-type.ts'
 import { nextLink } from './link.ts'
@@ -21,25 +21,32 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
     skip: page.skip,
     limit: page.limit,
   }
+  if (range.limit <= CHUNK_ITEMS) return readResponse(listing, page, range, scope)
+  return listing.end({ ...range, limit: CHUNK_ITEMS }).then(async ({ more }) => {
+    if (!more) return readResponse(listing, page, range, scope)
+    // None of a long list is read from the cache, or by way of it: its items would displace what is read often.
+    const { afterId, skip } = range
+    const start = skip === 0 ? afterId : (await listing.end({ afterId, skip: 0, limit: skip })).lastId
+    const end = await listing.end(range)
+    const first = await listing.scan(start, end.lastId)
+    return streamed(chunksFrom(listing, first, end.lastId), linkTo(page, scope, end), scope)
+  })
+}
+
+/** Answers a list that may be short. */
+function readResponse(listing: Listing, page: PageQuery, range: Range, scope: RequestScope): Awaitable<Response> {
   return whenThere(listing.read({ ...range, limit: Math.min(range.limit, CHUNK_ITEMS) }), first => {
     const { items, more, isComplete, lastId, kept } = first
-    const linkTo = (end: ListEnd) =>
-      end.more && range.limit > 0 ? nextLink(scope.request.url, page, end.lastId) : undefined
-    const isLines = isNdjson(scope.request.headers.get('Accept'))
-    const streamed = (end: ListEnd) => {
-      const chunks = chunksFrom(listing, first, end.lastId)
-      const link = linkTo(end)
-      if (!isLines) return streamedResponse(listTexts(chunks), scope, { link })
-      return streamedResponse(lineTexts(chunks), scope, { link, contentType: NDJSON_TYPE })
-    }
+    const inChunks = (end: ListEnd) => streamed(chunksFrom(listing, items, end.lastId), linkTo(page, scope, end), scope)
     const response = () => {
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = !more || (isComplete && range.limit <= CHUNK_ITEMS)
-      if (!isWhole) return listing.end(range).then(streamed)
-      if (isLines || (kept?.json === undefined && !isLight(items))) return streamed({ more, lastId })
+      if (!isWhole) return listing.end(range).then(inChunks)
+      const isLines = isNdjson(scope.request.headers.get('Accept'))
+      if (isLines || (kept?.json === undefined && !isLight(items))) return inChunks({ more, lastId })
       const { url } = scope.request
       const json = kept?.json ?? `[${joined(items)}]`
-      const link = kept?.link?.url === url ? kept.link : { url, value: linkTo({ more, lastId }) }
+      const link = kept?.link?.url === url ? kept.link : { url, value: linkTo(page, scope, { more, lastId }) }
       if (kept) {
         kept.link = link
         // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
@@ -52,6 +59,15 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
   })
 }
 
+function linkTo(page: PageQuery, { request }: RequestScope, end: ListEnd): string | undefined {
+  return end.more && page.limit > 0 ? nextLink(request.url, page, end.lastId) : undefined
+}
+
+function streamed(chunks: AsyncIterable<readonly ListItem[]>, link: string | undefined, scope: RequestScope): Response {
+  if (!isNdjson(scope.request.headers.get('Accept'))) return streamedResponse(listTexts(chunks), scope, { link })
+  return streamedResponse(lineTexts(chunks), scope, { link, contentType: NDJSON_TYPE })
+}
+
 function isLight(items: readonly ListItem[]): boolean {
   let characters = 0
   for (const { json, rest } of items) {
@@ -61,19 +77,17 @@ function isLight(items: readonly ListItem[]): boolean {
   return characters <= WHOLE_MAX_CHARACTERS
 }
 
-/** The items up to the id `untilId`, chunk by chunk. */
+/** A list up to the id `untilId`, chunk by chunk, of which the first has been read. */
 async function* chunksFrom(
   listing: Listing,
-  first: Chunk<ListItem>,
+  first: readonly ListItem[],
   untilId: number,
 ): AsyncGenerator<readonly ListItem[]> {
-  if (first.items.length > 0) yield first.items
-  let lastId = first.lastId
-  while (lastId !== 0 && lastId < untilId) {
-    const items = await listing.scan(lastId, untilId)
-    if (items.length === 0) return
+  let items = first
+  for (let lastId = items.at(-1)?.id; lastId !== undefined; lastId = items.at(-1)?.id) {
     yield items
-    lastId = items.at(-1)?.id ?? untilId
+    if (lastId >= untilId) return
+    items = await listing.scan(lastId, untilId)
   }
 }
 

@@ -85,6 +85,23 @@ onEachEngine('products', api => {
     expect((await api.get(`/products/${elsewhere}`)).body).toMatchObject({ reviews: [{ id: third }] })
   })
 
+  test('a product and a user show comments of any length', async () => {
+    const id = await api.create('/products/', sample.product)
+    const userId = await api.create('/users/', sample.user)
+    const comments = [299, 300, 301, 5_000, 1].map(length => 'x'.repeat(length))
+    comments.push('é'.repeat(150), 'é'.repeat(151), '😀'.repeat(75), '😀'.repeat(76), '')
+    const reviews = comments.map(comment => ({ ...sample.review(id, userId), comment }))
+    for (const review of reviews) await api.create('/reviews/', review)
+    for (const [path, shownId] of [
+      ['/products/', id],
+      ['/users/', userId],
+    ] as const) {
+      expect((await api.get(`${path}${shownId}`)).body, path).toMatchObject({ reviews })
+      expect((await api.get(`${path}?after_id=${shownId - 1}`)).body, path).toMatchObject([{ reviews }])
+      expect((await api.get(`${path}?after_id=${shownId - 1}&limit=1000`)).body, path).toMatchObject([{ reviews }])
+    }
+  })
+
   test('deleting a product returns it as it was just before, with its reviews', async () => {
     const { productId } = await reviewed()
     const before = await api.get(`/products/${productId}`)

@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { idsOf } from '../../../test/harness/catalog/list-pages.ts'
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
@@ -37,6 +38,29 @@ onEachEngine('reviews of a product, a user or both', api => {
     expect((await api.get(`/reviews/users/${bob}`)).body).toStrictEqual([review])
     expect((await api.get(`/reviews/products/${spade}/users/${bob}`)).body).toStrictEqual([review])
     expect((await api.get(`/reviews/products/${spade}?skip=1&limit=1`)).body).toStrictEqual([review])
+  })
+
+  test('the reviews of a product by a user are found, however many each of them has', async () => {
+    const [spade, fork] = [
+      await api.create('/products/', sample.product),
+      await api.create('/products/', sample.product),
+    ]
+    const [ada, bob] = [await api.create('/users/', sample.user), await api.create('/users/', sample.user)]
+    const reviewed = (product: number, user: number, count: number) =>
+      Promise.all(Array.from({ length: count }, () => api.create('/reviews/', sample.review(product, user))))
+    const byAda = [...(await reviewed(spade, ada, 3)), ...(await reviewed(spade, ada, 250))]
+    await Promise.all([reviewed(spade, bob, 300), reviewed(fork, ada, 400)])
+    byAda.push(...(await reviewed(spade, ada, 3)))
+    byAda.sort((one, other) => one - other)
+    const onFork = await reviewed(fork, bob, 1)
+    const path = `/reviews/products/${spade}/users/${ada}`
+    expect(idsOf(await api.get(`${path}?limit=100`))).toEqual(byAda.slice(0, 100))
+    expect(idsOf(await api.get(`${path}?skip=200&limit=1000`))).toEqual(byAda.slice(200))
+    expect(idsOf(await api.get(`${path}?limit=1000`))).toEqual(byAda)
+    const some = await api.get(`${path}?after_id=${byAda[9]}&skip=5&limit=210`)
+    expect(idsOf(some)).toEqual(byAda.slice(15, 225))
+    expect(some.headers.get('Link')).toContain(`after_id=${byAda[224]}`)
+    expect(idsOf(await api.get(`/reviews/products/${fork}/users/${bob}`))).toEqual(onFork)
   })
 
   test('the reviews of a product or user without any are an empty list', async () => {

@@ -58,10 +58,10 @@ function fill(path: string, user: number): void {
     `WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})`
   const description = 'A product that is described in some words more than the least that anybody would say about it.'
   file.run(
-    `${numbers(PRODUCTS)} INSERT INTO products SELECT i, NULL, 'Product ' || i, 1.5, '${description}' FROM numbers`,
+    `${numbers(PRODUCTS)} INSERT INTO products (id, name, price, description) SELECT i, 'Product ' || i, 1.5, '${description}' FROM numbers`,
   )
   file.run(
-    `${numbers(REVIEWS)} INSERT INTO reviews SELECT i, 1 + i * 7919 % ${PRODUCTS}, ${user}, 5, 'Just as I wanted it.' FROM numbers`,
+    `${numbers(REVIEWS)} INSERT INTO reviews (id, product_id, user_id, rating, comment) SELECT i, 1 + i * 7919 % ${PRODUCTS}, ${user}, 5, 'Just as I wanted it.' FROM numbers`,
   )
   file.run('PRAGMA wal_checkpoint(TRUNCATE)')
 }

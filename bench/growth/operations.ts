@@ -30,12 +30,12 @@ export const OPERATIONS: readonly Operation[] = [
   { name: 'reviews', request: (_, random) => get(`/reviews/?after_id=${random(80_000)}&limit=20`) },
   { name: 'users', request: (_, random) => get(`/users/?after_id=${random(900)}&limit=20`) },
   {
-    name: 'products, 80 to 90 % skipped',
-    request: (of, random) => get(`/products/?skip=${of.products * 0.9 - random(of.products / 10)}&limit=100`),
+    name: 'products, up to 90 % skipped',
+    request: (of, random) => get(`/products/?skip=${of.products * 0.9 - random(1_000)}&limit=100`),
   },
   {
-    name: 'reviews, 80 to 90 % skipped',
-    request: (of, random) => get(`/reviews/?skip=${of.reviews * 0.9 - random(of.reviews / 10)}&limit=100`),
+    name: 'reviews, up to 90 % skipped',
+    request: (of, random) => get(`/reviews/?skip=${of.reviews * 0.9 - random(10_000)}&limit=100`),
   },
   { name: 'products of a category', request: (of, random) => get(`/products/${random(of.categories)}/products`) },
   { name: 'reviews of a product', request: (of, random) => get(`/reviews/products/${random(of.products)}`) },

@@ -18,7 +18,7 @@ const HELP = `Usage: npm run bench -- growth [OPTION ...]
   --small N         products in the small catalog (10000), a multiple of 10000
   --large N         products in the large one (1000000)
   --requests N      requests of each operation to each server (200)
-  --directory PATH  folder for the databases; a million products take 2.5 GB
+  --directory PATH  folder for the databases; a million products take 3 GB
   --markdown        print tables as Markdown
   --help            print this text
 `

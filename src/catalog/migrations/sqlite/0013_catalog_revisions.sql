@@ -1,4 +1,5 @@
--- Another random number after each update of the row, for `If-Match`. Adding the column does not rewrite the table.
+-- Another random number after each update of the row, for `If-Match`. Adding the column does not rewrite the table, but SQLite
+-- checks each STRICT table once as a whole: a million rows take a second.
 ALTER TABLE categories ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE products ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE users ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;

@@ -21,6 +21,7 @@ export class WorkerMetrics {
   readonly #workers = new Map<number, Worker>()
   #ended: readonly Family[] = []
   #restarts = 0
+  #asking: Promise<Family[]> | null = null
 
   /** The worker can be asked from now on. */
   began(worker: number, ask: () => void): void {
@@ -43,7 +44,15 @@ export class WorkerMetrics {
     worker.answered.resolve()
   }
 
-  async families(): Promise<Family[]> {
+  /** Asks all workers, once for all concurrent callers. */
+  families(): Promise<Family[]> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = null
+    })
+    return this.#asking
+  }
+
+  async #ask(): Promise<Family[]> {
     const answers = [...this.#workers.values()].map(worker => {
       worker.answered = Promise.withResolvers()
       worker.ask()

@@ -109,9 +109,8 @@ class CsvReader {
     const { fields, line } = this.#resource
     const twice = names.find((name, place) => names.indexOf(name) !== place)
     if (twice !== undefined) throw new OperatorError(`two columns have the name ${JSON.stringify(twice)}`)
-    const empty = line.safeParse({})
-    const required = fields.filter(name => empty.error?.issues.some(({ path }) => path[0] === name))
-    const missing = required.filter(name => !names.includes(name))
+    const issues = line.safeParse(Object.fromEntries(names.map(name => [name, '']))).error?.issues ?? []
+    const missing = fields.filter(field => !names.includes(field) && issues.some(({ path }) => path[0] === field))
     if (missing.length > 0) {
       throw new OperatorError(`the first line must name the columns, and lacks ${missing.join(', ')}`)
     }

@@ -21,7 +21,8 @@ const LARGE_BODIES = 100
 const READERS = 20
 const WATCHED_MS = 2_000
 
-const WAIT_MAX_MS = 1_000
+/** Without turns between the pieces, requests wait for 24 s. */
+const WAIT_MAX_MS = 5_000
 const MEMORY_MAX_KIB = 256 * 1_024
 /** The answer to a delete is held whole, and what it was made of until it is collected, which a busy machine puts off. */
 const DELETE_MEMORY_MAX_KIB = 512 * 1_024

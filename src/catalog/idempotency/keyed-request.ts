@@ -45,15 +45,13 @@ export class Idempotency {
   }
 
   find(key: string): Awaitable<KeptAnswer | null> {
+    this.#mustNotRun(key)
     return this.#store.find(key)
   }
 
   /** Answers a request unless another one with this key is in progress. */
   async alone(key: string, answer: () => Promise<Response>): Promise<Response> {
-    if (this.#running.has(key)) {
-      const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
-      throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
-    }
+    this.#mustNotRun(key)
     this.#running.add(key)
     try {
       await this.#room.mustBeLeft(() => this.#store.bytes())
@@ -61,6 +59,12 @@ export class Idempotency {
     } finally {
       this.#running.delete(key)
     }
+  }
+
+  #mustNotRun(key: string): void {
+    if (!this.#running.has(key)) return
+    const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
+    throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
   }
 
   /** Read once, because a database never gets another one. */

@@ -55,12 +55,15 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
   const sum = database.prepare<[from: number, until: number], { bytes: number }>(
     'SELECT coalesce(sum(bytes), 0) AS bytes FROM idempotency_keys WHERE created_at >= ? AND created_at < ?',
   )
+  const selectExpired = database.prepare<[until: number], { key: string }>(
+    'SELECT key FROM idempotency_keys WHERE created_at <= ? LIMIT 1',
+  )
   const deleteSome = database.prepare<[until: number]>(`
     DELETE FROM idempotency_keys WHERE key IN (
       SELECT key FROM idempotency_keys WHERE created_at <= ? ORDER BY created_at LIMIT ${DELETED_AT_ONCE}
     )`)
   return {
-    find: key => database.snapshot(() => keys.find(key)),
+    find: key => database.snapshot(() => keys.find(key), 'write'),
     secret: async () => {
       const known = database.snapshot(() => selectSecret.get(SECRET_NAME))
       const made = known ?? (await database.write(() => makeSecret.get(SECRET_NAME, newSecret())))
@@ -76,6 +79,11 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
       }
       return bytes
     },
-    deleteExpired: () => database.write(() => deleteSome.run(Date.now() - KEPT_MS).changes),
+    deleteExpired: async () => {
+      const until = Date.now() - KEPT_MS
+      // A write would take the lock and sync the log even if it deletes nothing.
+      if (!database.snapshot(() => selectExpired.get(until), 'write')) return 0
+      return database.write(() => deleteSome.run(until).changes)
+    },
   }
 }

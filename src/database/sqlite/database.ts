@@ -96,12 +96,15 @@ export class SqliteDatabase implements AsyncDisposable {
    *
    * Reads of one event-loop turn share a snapshot until somebody commits, which saves the system calls for SQLite's locks. A
    * turn also serves requests that arrive after its start, so each read checks for commits first: none misses a write that
-   * was acknowledged before its request arrived.
+   * was acknowledged before its request arrived. None shows what is not on the disk yet; one that only prepares a `write` may.
    */
-  snapshot<Result>(read: () => Result): Result {
+  snapshot<Result>(read: () => Result, purpose: 'show' | 'write' = 'show'): Result {
     try {
-      this.#wasRead = true
-      this.#sync.now()
+      if (purpose === 'write') this.#condition.mustBeSound()
+      else {
+        this.#wasRead = true
+        this.#sync.now()
+      }
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()
       if (!this.#reading) this.#beginSnapshot()

@@ -1,6 +1,7 @@
 import { adminSettings } from '../admin/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, streamSettings } from '../server/settings.ts'
+import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
 
 export const breeds: Part = {
@@ -9,7 +10,16 @@ export const breeds: Part = {
       name: 'breeds',
       operands: '',
       summary: 'Serve the page that lists dog breeds, one at a time.',
-      settings: [host, breedsPort, breedsUrl, ...streamSettings, ...serverSettings, ...adminSettings],
+      settings: [
+        host,
+        breedsPort,
+        breedsUrl,
+        ...streamSettings,
+        ...serverSettings,
+        ...adminSettings,
+        ...tracingSettings,
+      ],
+      note: TRACING_NOTE,
       run: async line => (await import('./serve.ts')).serveBreeds(line),
     },
   ],

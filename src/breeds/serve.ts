@@ -4,7 +4,10 @@ import type { CommandLine } from '../config.ts'
 import { startLog } from '../log.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { logLevel, readServerSettings } from '../server/settings.ts'
+import { tracedRequests } from '../server/traced-requests.ts'
 import { ALONE } from '../server/worker.ts'
+import { openTracing } from '../tracing/open.ts'
+import { readTracingSettings } from '../tracing/settings.ts'
 import { createBreeds, OWN_LIST_PATH } from './app.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
 
@@ -15,14 +18,20 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
     listUrl: line.value(breedsUrl),
     server: readServerSettings(line, breedsPort),
     admin: readAdminSettings(line),
+    tracing: readTracingSettings(line),
   }
   startLog(settings.level)
   const stopped = stopSignal()
+  await using tracing = await openTracing(settings.tracing)
   const app = createBreeds({ listUrl: settings.listUrl })
   // The app asks itself for its list, as one client for all who listen.
   const served = { fetch: app.fetch, routes: app.routes, unlimitedRoutes: [OWN_LIST_PATH] }
   using admin = await openAdmin(settings.admin, ALONE)
-  await using server = listen({ app: served, ...settings.server, observers: admin.observers })
+  await using server = listen({
+    app: served,
+    ...settings.server,
+    observers: [...admin.observers, ...tracedRequests(tracing)],
+  })
   await using shown = admin.show({ server })
   process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)
   shown.announce()

@@ -6,6 +6,7 @@ import { database, databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, workers } from '../server/settings.ts'
 import { serveInWorkers } from '../server/workers.ts'
+import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
 import { categories, products, reviews, users } from './seed/settings.ts'
 import { cacheBytes, corsOrigins, idempotencyBytes, publicReads, servePort } from './settings.ts'
@@ -26,7 +27,9 @@ const serve: Command = {
     idempotencyBytes,
     ...serverSettings,
     ...adminSettings,
+    ...tracingSettings,
   ],
+  note: TRACING_NOTE,
   run: line =>
     serveInWorkers(line, servePort, {
       serve: async (...serving) => (await import('./serve.ts')).serve(...serving),

@@ -9,7 +9,10 @@ import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/o
 import { startLog } from '../log.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { logLevel, readServerSettings } from '../server/settings.ts'
+import { tracedRequests } from '../server/traced-requests.ts'
 import type { ServingProcess } from '../server/worker.ts'
+import { openTracing } from '../tracing/open.ts'
+import { readTracingSettings } from '../tracing/settings.ts'
 import { createCatalog } from './app.ts'
 import { logCache } from './cache/log.ts'
 import type { Access } from './guard.ts'
@@ -36,10 +39,12 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     limits: { cacheBytes: share(line.value(cacheBytes)), idempotencyBytes: line.value(idempotencyBytes) },
     server: { ...ofServer, connectionsMax: share(ofServer.connectionsMax), sharesPort: worker !== null },
     admin: readAdminSettings(line),
+    tracing: readTracingSettings(line),
   }
   startLog(settings.level, worker)
   const stopped = stopSignal()
   const migrations = settings.access ? [catalogMigrations, accessMigrations] : [catalogMigrations]
+  await using tracing = await openTracing(settings.tracing)
   await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
   const repositories = repositoriesOf(database, settings.limits)
   const hashing = new PasswordHashing()
@@ -53,7 +58,11 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)
   using admin = await openAdmin(settings.admin, serving)
-  await using server = listen({ app: catalog, ...settings.server, observers: admin.observers })
+  await using server = listen({
+    app: catalog,
+    ...settings.server,
+    observers: [...admin.observers, ...tracedRequests(tracing)],
+  })
   await using shown = admin.show({
     server,
     probe: repositories.probe,

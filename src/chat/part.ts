@@ -4,6 +4,7 @@ import { databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, streamSettings } from '../server/settings.ts'
+import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { boundSettings, chatPort, PASSWORD_NOTE } from './settings.ts'
 
 export const chat: Part = {
@@ -23,8 +24,9 @@ export const chat: Part = {
         ...streamSettings,
         ...serverSettings,
         ...adminSettings,
+        ...tracingSettings,
       ],
-      note: `${CREDENTIALS_NOTE}\n\n${PASSWORD_NOTE}`,
+      note: `${CREDENTIALS_NOTE}\n\n${PASSWORD_NOTE}\n\n${TRACING_NOTE}`,
       run: async line => (await import('./serve.ts')).serveChat(line),
     },
   ],

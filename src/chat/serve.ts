@@ -12,9 +12,13 @@ import { openMarkdown } from '../markdown/renderer.ts'
 import { CountedModel } from '../models/metrics.ts'
 import { openChatModel } from '../models/open.ts'
 import { chatBaseUrl, chatModel } from '../models/settings.ts'
+import { tracedModel } from '../models/traced.ts'
 import { listen, stopSignal } from '../server/listen.ts'
 import { logLevel, readServerSettings } from '../server/settings.ts'
+import { tracedRequests } from '../server/traced-requests.ts'
 import { ALONE } from '../server/worker.ts'
+import { openTracing } from '../tracing/open.ts'
+import { readTracingSettings } from '../tracing/settings.ts'
 import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
@@ -46,19 +50,27 @@ export async function serveChat(line: CommandLine): Promise<void> {
     password: readChatPassword(),
     asksForKeys: line.value(auth) === 'keys',
     admin: readAdminSettings(line),
+    tracing: readTracingSettings(line),
   }
   const { bounds, password, asksForKeys } = settings
   const asksForUsage = bounds.tokensMax !== UNBOUNDED
   const model = new CountedModel(await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage }))
   startLog(settings.level)
   const stopped = stopSignal()
+  await using tracing = await openTracing(settings.tracing)
   const migrations = asksForKeys ? [chatMigrations, accessMigrations] : [chatMigrations]
   await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
   const repositories = repositoriesOf(database)
   const markdown = await openMarkdown({ lineBreak: '&#10;' })
   const prompts = new Prompts(repositories.prompts, settings.retention)
   const spending = new Spending(repositories.spending, bounds)
-  await using answers = new Answers({ ...repositories, model, markdown, spending, limits: settings.limits })
+  await using answers = new Answers({
+    ...repositories,
+    model: tracedModel(model, tracing),
+    markdown,
+    spending,
+    limits: settings.limits,
+  })
   await using _ = startHousekeeping({ prompts, answers: repositories.answers, spending })
   const { trustedProxies } = settings.server
   const keys = asksForKeys ? new KeyRing(keysOf(database)) : null
@@ -69,7 +81,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using server = listen({
     app: { fetch: app.fetch, routes: app.routes, loggedPath, ...(keys && lock && { identify: identifying(lock) }) },
     ...settings.server,
-    observers: admin.observers,
+    observers: [...admin.observers, ...tracedRequests(tracing)],
   })
   await using shown = admin.show({
     server,

@@ -3,6 +3,7 @@ import type { Hono } from 'hono'
 import type { Key } from '../access/key.ts'
 import type { Awaitable } from '../awaitable.ts'
 import { logRequest } from '../log.ts'
+import type { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import type { ClientStreams } from './client-streams.ts'
@@ -115,6 +116,8 @@ export class Scope implements RequestScope {
   refusal: Response | null = null
   /** By the system's clock; 0 if nobody wants to know. */
   arrivedAt = 0
+  /** Where the time goes; `null` if nobody wants to know. */
+  timeline: Timeline | null = null
   /** `null` if the request is not limited. */
   allowance: Allowance | null = null
   readonly #addressOf: ClientAddress
@@ -138,7 +141,7 @@ export class Scope implements RequestScope {
   }
 
   get trace(): TraceContext | null {
-    if (this.#trace === undefined) this.#trace = readTraceContext(this.request.headers)
+    if (this.#trace === undefined) this.#trace = this.timeline?.span?.context ?? readTraceContext(this.request.headers)
     return this.#trace
   }
 
@@ -156,13 +159,14 @@ export class Scope implements RequestScope {
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
   const { fetch, direct, cacheControl, identify, loggedPath = path => path, unlimitedRoutes = [] } = app
   const { accessLog, trustedProxies, allowedHosts, streams, rateLimit } = settings
-  const observers = [...(accessLog ? [requestLog(loggedPath)] : []), ...settings.observers]
+  const observers = [...(accessLog ? [requestLog] : []), ...settings.observers]
   const begins = observers.flatMap(({ begin }) => begin ?? [])
   const ends = observers.map(({ end }) => end)
   const shared = { addressOf: clientAddressBehind(trustedProxies), streams }
   const checkHost = hostCheck(allowedHosts)
   const rateLimiter = rateLimit === null ? null : new RateLimiter(rateLimit)
-  return (target: SentTarget) => {
+  return (sent: SentTarget) => {
+    const target = { ...sent, loggedPath: (request: RoutedRequest) => loggedPath(sent.loggedPath(request)) }
     const handlers = direct?.get(target.route)
     const caching = cacheControl?.(target.route) ?? null
     const keyOf = identify?.(target.route) ?? null
@@ -244,7 +248,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
     return (request: RoutedRequest, server: Server<undefined>) => {
       const scope = begin(request, server)
       for (const begin of begins) begin(scope)
-      const response = run(request, scope)
+      const response = scope.timeline === null ? run(request, scope) : scope.timeline.run(() => run(request, scope))
       if (response instanceof Response) return told(request, scope, response)
       return response.then(later => told(request, scope, later))
     }
@@ -257,20 +261,18 @@ function asGet({ url, headers, signal }: Request): Request {
 }
 
 /** Logs one line per request. */
-function requestLog(loggedPath: (path: string) => string): Observer {
-  return {
-    // Read it now: it is unknown once the client has disconnected.
-    begin: scope => scope.clientAddress,
-    end: ({ request, scope, target, response, durationMs }) =>
-      logRequest({
-        requestId: scope.requestId,
-        traceId: scope.trace?.traceId ?? null,
-        client: scope.clientAddress,
-        key: scope.key?.name ?? null,
-        method: request.method,
-        path: loggedPath(target.loggedPath(request)),
-        status: response.status,
-        durationMs: Math.round(durationMs * 1000) / 1000,
-      }),
-  }
+const requestLog: Observer = {
+  // Read it now: it is unknown once the client has disconnected.
+  begin: scope => scope.clientAddress,
+  end: ({ request, scope, target, response, durationMs }) =>
+    logRequest({
+      requestId: scope.requestId,
+      traceId: scope.trace?.traceId ?? null,
+      client: scope.clientAddress,
+      key: scope.key?.name ?? null,
+      method: request.method,
+      path: target.loggedPath(request),
+      status: response.status,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+    }),
 }

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { BusyError } from '../../busy-error.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { timed } from '../../tracing/timeline.ts'
 
 /** OWASP's parameters for argon2id: 19 MiB of memory, two passes. */
 const PARAMETERS = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
@@ -49,10 +50,10 @@ export class PasswordHashing {
       this.#refused += 1
       throw new BusyError('Too many passwords are waiting to be hashed', WAIT_MAX_MS / 1_000)
     }
-    using _ = await this.#queue.take(client)
+    using _ = await timed('waiting to hash the password', () => this.#queue.take(client))
     const started = performance.now()
     try {
-      return await hash(password)
+      return await timed('hashing the password', () => hash(password))
     } finally {
       const tookMs = performance.now() - started
       this.#estimateMs += (tookMs - this.#estimateMs) * ESTIMATE_WEIGHT

@@ -2,6 +2,7 @@ import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
 import { refuseEncodedBody } from '../../server/encoded-body.ts'
 import { HttpError } from '../../server/errors.ts'
+import { currentTimeline, timed } from '../../tracing/timeline.ts'
 import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger } from './fields.ts'
 import { readJson } from './json.ts'
@@ -46,10 +47,13 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
     const path = readFields(inputs.path, pathFields(pathParameters), 'path')
     const query = readFields(inputs.query, hasQuery ? queryFields(request.url) : {}, 'query')
     if (!hasBody) return together(path, query, readFields(inputs.body, undefined, 'body'))
-    return bodyBytes(request).then(bytes => {
+    return timed('reading the body', () => bodyBytes(request)).then(bytes => {
       bodyRead?.(bytes)
+      const started = performance.now()
       const body = bodyFields(bytes, request.headers.get('Content-Type'))
-      return together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body'))
+      const read = together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body'))
+      currentTimeline()?.add('validation', started)
+      return read
     })
   }
 }

@@ -1,4 +1,5 @@
 import { COUNTS, Histogram } from '../../metrics/histogram.ts'
+import { currentTimeline, Timeline, timedFromQueue } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 
 /** Limits on the statements in progress. */
@@ -18,6 +19,8 @@ interface Waiting<Input, Output> {
   readonly input: Input
   readonly resolve: (output: Output) => void
   readonly reject: (error: unknown) => void
+  readonly timeline: Timeline | undefined
+  readonly begins: () => void
 }
 
 /**
@@ -52,10 +55,13 @@ export class Batch<Input, Output> {
     if (this.#waiting.length >= WAITING_MAX) {
       return Promise.reject(new DatabaseUnavailableError(`too many requests are waiting (${WAITING_MAX})`))
     }
-    return new Promise<Output>((resolve, reject) => {
-      this.#waiting.push({ input, resolve, reject })
-      this.#schedule()
-    })
+    const timeline = currentTimeline()
+    const added = (begins: () => void) =>
+      new Promise<Output>((resolve, reject) => {
+        this.#waiting.push({ input, resolve, reject, timeline, begins })
+        this.#schedule()
+      })
+    return timeline === undefined ? added(() => {}) : timedFromQueue('statement', added)
   }
 
   /** Runs after this event-loop turn, so that all requests that have arrived join one batch. */
@@ -74,7 +80,9 @@ export class Batch<Input, Output> {
     this.#sizes.observe(batch.length)
     this.#schedule()
     try {
-      const outputs = await this.#run(batch.map(({ input }) => input))
+      for (const { begins } of batch) begins()
+      const inputs = batch.map(({ input }) => input)
+      const outputs = await asOneOf(batch, () => this.#run(inputs))
       for (const [index, { resolve, reject }] of batch.entries()) {
         const output = outputs[index]
         if (output === undefined) reject(new Error('a batched statement returned fewer outputs than inputs'))
@@ -88,4 +96,11 @@ export class Batch<Input, Output> {
     this.#running -= 1
     this.#schedule()
   }
+}
+
+/** Runs the statement of a batch in one of the traces that it belongs to, and on no request's own time. */
+function asOneOf<Result>(batch: readonly { readonly timeline: Timeline | undefined }[], run: () => Result): Result {
+  if (batch.every(({ timeline }) => timeline === undefined)) return run()
+  const traced = batch.find(({ timeline }) => timeline?.span?.context.isSampled)
+  return new Timeline(traced?.timeline?.span ?? null).run(run)
 }

@@ -1,7 +1,9 @@
 import { SQL } from 'bun'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { currentTimeline } from '../../tracing/timeline.ts'
 import type { PostgresAddress } from './address.ts'
 import { TimeLimitError } from './failure.ts'
+import { traceComment } from './trace-comment.ts'
 
 /** Timeout for connecting. A server that comes back may be noticed this much later. */
 const CONNECT_SECONDS = 2
@@ -69,12 +71,13 @@ export class Pool implements AsyncDisposable {
   readonly #checking: ReturnType<typeof setInterval>
   readonly #seconds = new Histogram(SECONDS)
   #sql: SQL
+  #forComments: SQL | null = null
   #connectedAt = Number.NEGATIVE_INFINITY
 
   constructor(address: PostgresAddress, options: PoolOptions) {
     this.#address = address
     this.#options = options
-    this.#sql = this.#connect()
+    this.#sql = this.#connect(options)
     this.#checking = setInterval(() => this.#rejectOverdue(), CHECK_INTERVAL_MS)
   }
 
@@ -94,14 +97,18 @@ export class Pool implements AsyncDisposable {
 
   /** Rejects with a `SQL.PostgresError` or a `TimeLimitError`. */
   query<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    return this.#timed(this.#sql.unsafe<Row[]>(sql, parameters))
+    const comment = traceComment()
+    const connections = comment === '' ? this.#sql : this.#commented()
+    return this.#timed(connections.unsafe<Row[]>(comment + sql, parameters))
   }
 
   /** Runs `work` on one connection, in one transaction. */
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
+    const comment = traceComment()
+    const connections = comment === '' ? this.#sql : this.#commented()
     return this.#timed(
-      this.#sql.begin(connection =>
-        work(async (sql, ...parameters) => connection.unsafe(sql, parameters), {
+      connections.begin(connection =>
+        work(async (sql, ...parameters) => connection.unsafe(comment + sql, parameters), {
           // Without a list of parameters, Bun uses the simple protocol, which takes several statements.
           runScript: async sql => void (await connection.unsafe(sql)),
           copyOut: sql => connection.unsafe(sql).readable(),
@@ -113,18 +120,28 @@ export class Pool implements AsyncDisposable {
 
   /** Replaces all connections; statements in progress are rejected. */
   reconnect(): void {
-    const old = this.#sql
-    this.#sql = this.#connect()
-    old.close({ timeout: 0 }).catch(() => {})
+    for (const old of this.#opened()) old.close({ timeout: 0 }).catch(() => {})
+    this.#sql = this.#connect(this.#options)
+    this.#forComments = null
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#checking)
-    await this.#sql.close({ timeout: 0 })
+    await Promise.all(this.#opened().map(sql => sql.close({ timeout: 0 })))
   }
 
-  #connect(): SQL {
-    return connect(this.#address, this.#options, () => {
+  /** For statements with comments. No two are the same, so they are not prepared: the server would keep each of them. */
+  #commented(): SQL {
+    this.#forComments ??= this.#connect({ ...this.#options, isPrepared: false })
+    return this.#forComments
+  }
+
+  #opened(): SQL[] {
+    return this.#forComments === null ? [this.#sql] : [this.#sql, this.#forComments]
+  }
+
+  #connect(options: PoolOptions): SQL {
+    return connect(this.#address, options, () => {
       this.#connectedAt = performance.now()
     })
   }
@@ -132,9 +149,11 @@ export class Pool implements AsyncDisposable {
   #timed<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const pending: Pending = { since: performance.now(), reject }
+      const timeline = currentTimeline()
       this.#pending.add(pending)
       const ended = () => {
         this.#pending.delete(pending)
+        timeline?.add('statement', pending.since)
         this.#seconds.observe((performance.now() - pending.since) / 1_000)
       }
       work.then(

@@ -1,0 +1,68 @@
+import { getLogger } from '@logtape/logtape'
+import type { Tracing } from '../tracing/open.ts'
+import { Timeline } from '../tracing/timeline.ts'
+import { readTraceContext } from '../tracing/trace-context.ts'
+import type { Part } from '../tracing/tracer.ts'
+import { isUnlimited } from './rate-limit.ts'
+import type { Exchange, Observer, Scope } from './requests.ts'
+
+const log = getLogger(['stockroom', 'request'])
+
+/** Exports a span for each request, and logs where the time of slow ones went. Health checks are left out. */
+export function tracedRequests({ slowMs, tracer }: Omit<Tracing, keyof AsyncDisposable>): readonly Observer[] {
+  if (slowMs === null && tracer === null) return []
+  const begin = (scope: Scope) => {
+    const { request, matched, arrivedAt } = scope
+    if (isUnlimited(matched.route)) return
+    const route = template(matched.route)
+    const name = route === null ? request.method : `${request.method} ${route}`
+    const span = tracer?.begin(name, 'server', readTraceContext(request.headers), arrivedAt) ?? null
+    scope.timeline = new Timeline(span)
+  }
+  const end = (exchange: Exchange) => {
+    const { timeline } = exchange.scope
+    if (timeline === null) return
+    if (timeline.span?.context.isSampled) timeline.span.end({ ...described(exchange), parts: timeline.parts })
+    if (slowMs !== null && exchange.durationMs >= slowMs) logSlow(exchange, timeline.parts)
+  }
+  return [{ begin, end }]
+}
+
+/** The route as the interface description spells it; `null` if there is none. */
+function template(route: string): string | null {
+  return /^\/(?!\/)/.test(route) ? route.replaceAll(/:(\w+)/g, '{$1}') : null
+}
+
+/** As OpenTelemetry's semantic conventions for HTTP name it. */
+function described({ request, scope, target, response: { status } }: Exchange) {
+  const route = template(scope.matched.route)
+  return {
+    attributes: {
+      'http.request.method': request.method,
+      'http.response.status_code': status,
+      'url.scheme': 'http',
+      'url.path': target.loggedPath(request),
+      'stockroom.request_id': scope.requestId,
+      ...(route !== null && { 'http.route': route }),
+    },
+    error: status >= 500 ? String(status) : null,
+  }
+}
+
+function logSlow({ request, scope, target, response, durationMs }: Exchange, parts: readonly Part[]): void {
+  const spent = new Map<string, number>()
+  for (const { name, start, end } of parts) spent.set(name, (spent.get(name) ?? 0) + end - start)
+  const known = [...spent.values()].reduce((sum, milliseconds) => sum + milliseconds, 0)
+  spent.set('the rest', Math.max(0, durationMs - known))
+  const rounded = [...spent].map(([name, milliseconds]) => [name, Math.round(milliseconds * 10) / 10] as const)
+  log.warning('{method} {path} took {duration_ms} ms: {where}', {
+    request_id: scope.requestId,
+    ...(scope.trace !== null && { trace_id: scope.trace.traceId }),
+    method: request.method,
+    path: target.loggedPath(request),
+    status: response.status,
+    duration_ms: Math.round(durationMs * 10) / 10,
+    where: rounded.map(([name, milliseconds]) => `${name} ${milliseconds}`).join(', '),
+    spent_ms: Object.fromEntries(rounded),
+  })
+}

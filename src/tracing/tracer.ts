@@ -1,0 +1,30 @@
+import type { TraceContext } from './trace-context.ts'
+
+/** A part of the time of an operation. Times are those of `performance.now()`. */
+export interface Part {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+}
+
+/** How a span ended. */
+export interface SpanEnd {
+  readonly attributes: Readonly<Record<string, string | number>>
+  /** The kind of a failure; `null` if there was none. */
+  readonly error: string | null
+  /** Are exported as spans of their own. */
+  readonly parts?: readonly Part[]
+}
+
+/** An operation in a trace. */
+export interface Span {
+  /** For what the operation calls. */
+  readonly context: TraceContext
+  readonly end: (end: SpanEnd) => void
+}
+
+/** Begins spans, and exports those that are sampled. */
+export interface Tracer {
+  /** Without a parent, the span begins a trace. `start` is a time of `performance.now()`. */
+  readonly begin: (name: string, kind: 'server' | 'client', parent: TraceContext | null, start: number) => Span
+}

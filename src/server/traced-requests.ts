@@ -2,7 +2,7 @@ import { getLogger } from '@logtape/logtape'
 import type { Tracing } from '../tracing/open.ts'
 import { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext } from '../tracing/trace-context.ts'
-import type { Part } from '../tracing/tracer.ts'
+import type { Part, Span, Tracer } from '../tracing/tracer.ts'
 import { isUnlimited } from './rate-limit.ts'
 import type { Exchange, Observer, Scope } from './requests.ts'
 
@@ -12,20 +12,23 @@ const log = getLogger(['stockroom', 'request'])
 export function tracedRequests({ slowMs, tracer }: Omit<Tracing, keyof AsyncDisposable>): readonly Observer[] {
   if (slowMs === null && tracer === null) return []
   const begin = (scope: Scope) => {
-    const { request, matched, arrivedAt } = scope
-    if (isUnlimited(matched.route)) return
-    const route = template(matched.route)
-    const name = route === null ? request.method : `${request.method} ${route}`
-    const span = tracer?.begin(name, 'server', readTraceContext(request.headers), arrivedAt) ?? null
-    scope.timeline = new Timeline(span)
+    if (isUnlimited(scope.matched.route)) return
+    const span = tracer && beginSpan(tracer, scope)
+    if (span !== null || slowMs !== null) scope.timeline = new Timeline(span)
   }
   const end = (exchange: Exchange) => {
     const { timeline } = exchange.scope
     if (timeline === null) return
-    if (timeline.span?.context.isSampled) timeline.span.end({ ...described(exchange), parts: timeline.parts })
+    timeline.span?.end({ ...described(exchange), parts: timeline.parts })
     if (slowMs !== null && exchange.durationMs >= slowMs) logSlow(exchange, timeline.parts)
   }
   return [{ begin, end }]
+}
+
+function beginSpan(tracer: Tracer, { request, matched, arrivedAt }: Scope): Span | null {
+  const route = template(matched.route)
+  const name = route === null ? request.method : `${request.method} ${route}`
+  return tracer.begin(name, 'server', readTraceContext(request.headers), arrivedAt)
 }
 
 /** The route as the interface description spells it; `null` if there is none. */

@@ -3,9 +3,10 @@ import { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, t
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
+  AlwaysOnSampler,
   BatchSpanProcessor,
-  ParentBasedSampler,
   type ReadableSpan,
+  SamplingDecision,
   type SpanExporter,
   type SpanProcessor,
   TraceIdRatioBasedSampler,
@@ -34,23 +35,22 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const
 
 /** Exports spans to the collector of the variables that OpenTelemetry names. */
 export function openTracer(sampling: Sampling): Tracer & AsyncDisposable {
-  const root = new TraceIdRatioBasedSampler(sampling.share)
   const provider = new TracerProvider({
-    sampler: sampling.callersDecide ? new ParentBasedSampler({ root }) : root,
+    sampler: new AlwaysOnSampler(),
     resource: resourceFromAttributes({ 'service.name': 'stockroom', 'service.version': version }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
     spanProcessors: [new BoundedExport(new OTLPTraceExporter())],
   })
+  const isSampled = samplerOf(sampling)
   const tracer = provider.getTracer('stockroom', version)
   return {
     begin: (name, kind, parent, start) => {
+      if (!isSampled(parent)) return null
       const span = tracer.startSpan(name, { kind: KINDS[kind], startTime: atEpoch(start) }, contextOf(parent))
-      const { traceId, spanId, traceFlags } = span.spanContext()
-      const isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0
-      const context = { traceId, spanId, isSampled, state: parent?.state ?? null }
+      const { traceId, spanId } = span.spanContext()
+      const context = { traceId, spanId, isSampled: true, state: parent?.state ?? null }
       const end = ({ attributes, error, parts = [] }: SpanEnd) => {
-        if (!isSampled) return
         for (const part of parts) {
           tracer
             .startSpan(part.name, { kind: SpanKind.INTERNAL, startTime: atEpoch(part.start) }, contextOf(context))
@@ -63,6 +63,16 @@ export function openTracer(sampling: Sampling): Tracer & AsyncDisposable {
       return { context, end }
     },
     [Symbol.asyncDispose]: () => provider.shutdown(),
+  }
+}
+
+/** The share of new traces is a matter of chance; that of callers' traces depends on the id, so that services agree on them. */
+function samplerOf({ share, callersDecide }: Sampling): (parent: TraceContext | null) => boolean {
+  const sampler = new TraceIdRatioBasedSampler(share)
+  return parent => {
+    if (parent === null) return Math.random() < share
+    if (callersDecide) return parent.isSampled
+    return sampler.shouldSample(ROOT_CONTEXT, parent.traceId).decision === SamplingDecision.RECORD_AND_SAMPLED
   }
 }
 

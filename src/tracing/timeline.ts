@@ -8,7 +8,7 @@ const current = new AsyncLocalStorage<Timeline>()
 
 /** Where the time of one request goes. */
 export class Timeline {
-  /** `null` if no spans are exported. */
+  /** `null` if the request is not sampled. */
   readonly span: Span | null
   readonly parts: Part[] = []
 

@@ -16,15 +16,18 @@ export interface SpanEnd {
   readonly parts?: readonly Part[]
 }
 
-/** An operation in a trace. */
+/** An operation in a trace that is sampled. */
 export interface Span {
   /** For what the operation calls. */
   readonly context: TraceContext
   readonly end: (end: SpanEnd) => void
 }
 
-/** Begins spans, and exports those that are sampled. */
+/** Begins and exports spans. */
 export interface Tracer {
-  /** Without a parent, the span begins a trace. `start` is a time of `performance.now()`. */
-  readonly begin: (name: string, kind: 'server' | 'client', parent: TraceContext | null, start: number) => Span
+  /**
+   * Begins a span, and a trace if there is no parent. Returns `null` if it is not sampled, which is decided first, because a
+   * span takes a hundred times as long. `start` is a time of `performance.now()`.
+   */
+  readonly begin: (name: string, kind: 'server' | 'client', parent: TraceContext | null, start: number) => Span | null
 }

@@ -101,6 +101,6 @@ export class Batch<Input, Output> {
 /** Runs the statement of a batch in one of the traces that it belongs to, and on no request's own time. */
 function asOneOf<Result>(batch: readonly { readonly timeline: Timeline | undefined }[], run: () => Result): Result {
   if (batch.every(({ timeline }) => timeline === undefined)) return run()
-  const traced = batch.find(({ timeline }) => timeline?.span?.context.isSampled)
+  const traced = batch.find(({ timeline }) => timeline?.span)
   return new Timeline(traced?.timeline?.span ?? null).run(run)
 }

@@ -7,5 +7,5 @@ import { traceparent } from '../../tracing/trace-context.ts'
  */
 export function traceComment(): string {
   const context = currentTimeline()?.span?.context
-  return context?.isSampled ? `/*traceparent='${traceparent(context)}'*/ ` : ''
+  return context ? `/*traceparent='${traceparent(context)}'*/ ` : ''
 }

@@ -1,6 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
-import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
@@ -152,13 +151,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * `work` may be called again. Rejects with a `DatabaseUnavailableError` if the file stays locked or the disk is full.
    */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
-    if (currentTimeline() === undefined) return this.#writes.write(work)
-    return timedFromQueue('transaction', begins =>
-      this.#writes.write(changes => {
-        begins()
-        return work(changes)
-      }),
-    )
+    return this.#writes.write(work)
   }
 
   /** Like `write`, but overwrites the rows that `work` deletes, so that the file no longer contains them. */

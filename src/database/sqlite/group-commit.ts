@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { Condition } from './condition.ts'
@@ -101,6 +102,16 @@ export class GroupCommit {
 
   /** See `SqliteDatabase.write`. */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
+    if (currentTimeline() === undefined) return this.#add(work)
+    return timedFromQueue('transaction', begins =>
+      this.#add(changes => {
+        begins()
+        return work(changes)
+      }),
+    )
+  }
+
+  #add<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new DatabaseUnavailableError('the database is closed'))
     if (this.#waiting.length >= WRITES_WAITING_MAX) {
       return Promise.reject(new DatabaseUnavailableError(`too many writes are waiting (${WRITES_WAITING_MAX})`))

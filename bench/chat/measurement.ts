@@ -17,15 +17,21 @@ export interface ChatMeasurement {
   readonly processorSeconds: number | null
 }
 
-/** Starts the chat with that model and a new database in the folder. */
-export function startChat(
+export interface RunningChat extends RunningServer {
+  /** The password, if the chat asks for one. */
+  readonly password: string | undefined
+}
+
+/** Starts the chat with that model and a new database in the folder. A password opens a chat that asks for access keys, too. */
+export async function startChat(
   version: Version,
   folder: string,
   model: ModelServer,
   interrupted: AbortSignal,
-): Promise<RunningServer> {
+): Promise<RunningChat> {
   const name = `${version.name} chat`
-  return startServer(
+  const { AUTH, CHAT_PASSWORD: password = AUTH === 'keys' ? crypto.randomUUID() : undefined } = version.settings ?? {}
+  const running = await startServer(
     {
       name,
       command: commandOf(version, 'chat', '--host', '127.0.0.1', '--port', '0', '--access-log', 'off'),
@@ -35,23 +41,29 @@ export function startChat(
         DATABASE_URL: `sqlite:${join(folder, `${version.name}.db`)}`,
         ...model.environment,
         ...version.settings,
+        ...(password !== undefined && { CHAT_PASSWORD: password }),
       },
     },
     interrupted,
   )
+  return { ...running, password }
 }
 
 /** Streams one answer to one listener. The model sends each piece after the event for the one before has arrived. */
 export async function measureAnswer(
-  running: RunningServer,
+  running: RunningChat,
   model: ModelServer,
   coding: string,
 ): Promise<ChatMeasurement> {
   const path = `${running.address}/chat/${crypto.randomUUID()}`
-  await fetch(path, { method: 'POST', body: new URLSearchParams({ user_prompt: 'Tell me about shelves' }) })
+  const headers: Record<string, string> =
+    running.password === undefined ? {} : { Authorization: `Bearer ${running.password}` }
+  const body = new URLSearchParams({ user_prompt: 'Tell me about shelves' })
+  const posted = await fetch(path, { method: 'POST', body, headers })
+  if (!posted.ok) throw new Error(`POST ${path}: ${posted.status}`)
   const processorTime = stopwatch(running.processorSeconds)
   const listening = fetch(path.replace('/chat/', '/chatstream/'), {
-    headers: { 'Accept-Encoding': coding },
+    headers: { ...headers, 'Accept-Encoding': coding },
     decompress: false,
   }).then(({ body }) => body?.getReader())
   const call = await model.nextCall()

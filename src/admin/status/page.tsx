@@ -32,7 +32,7 @@ export function statusPage(status: Status): string {
     <Layout
       title={`Status of ${status.place}`}
       styles={[staticPath('uplot.css', uplotStyles), staticPath('status.css', styles)]}
-      scripts={[staticPath('uplot.js', uplot), staticPath('status.js', script)]}
+      scripts={[staticPath('status.js', script), staticPath('uplot.js', uplot)]}
     >
       <main hx-disable>
         <header>

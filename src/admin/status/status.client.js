@@ -1,5 +1,12 @@
 // Draws the charts of the page's event stream, and says whether the stream is open.
 
+// In the locale C, Chromium on Linux names a language that its own formatters refuse. uPlot, which is loaded next, would fail.
+try {
+  Intl.getCanonicalLocales(navigator.language)
+} catch {
+  Object.defineProperty(navigator, 'language', { value: 'en' })
+}
+
 const KEPT_POINTS = 600
 const HEIGHT = 140
 /** A server that has just started has a chart of this length. */

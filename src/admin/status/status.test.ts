@@ -15,9 +15,6 @@ const BROWSER_TIMEOUT_MS = 60_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 
-/** The charting library asks for the browser's language, which some systems name wrongly. */
-const LOCALE = { locale: 'en-GB' }
-
 const open = new AsyncDisposableStack()
 let browser: TestBrowser
 let shop: Service
@@ -31,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => open.disposeAsync(), BROWSER_TIMEOUT_MS)
 
 test('the page draws each chart, and its figures change while it is open', async () => {
-  await using tab = await browser.openTab(LOCALE)
+  await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(`${await adminAddress(shop)}/status`)
   await page.getByText('Live').waitFor()
@@ -67,7 +64,7 @@ test('a chart shows what happened before the page was opened', async () => {
 })
 
 test('without scripts, the page shows its figures in tables, and says how to get newer ones', async () => {
-  await using tab = await browser.openTab({ ...LOCALE, javaScriptEnabled: false })
+  await using tab = await browser.openTab({ javaScriptEnabled: false })
   const { page } = tab
   await page.goto(`${await adminAddress(shop)}/status`)
   expect(await page.locator('noscript').textContent()).toContain('Reload for newer figures')
@@ -77,7 +74,7 @@ test('without scripts, the page shows its figures in tables, and says how to get
 })
 
 test('the page of the chat shows answers, tokens and PostgreSQL', async () => {
-  await using tab = await browser.openTab(LOCALE)
+  await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(`${await adminAddress(chat.service)}/status`)
   await chat.chat.post('shown', 'What is this?')
@@ -96,7 +93,7 @@ test('the page of the chat shows answers, tokens and PostgreSQL', async () => {
 
 test('axe finds nothing wrong with the page, on a phone and a desktop, light and dark; nothing is cut off', async () => {
   for (const options of screens()) {
-    await using tab = await browser.openTab({ ...LOCALE, ...options })
+    await using tab = await browser.openTab(options)
     const { page } = tab
     await page.goto(`${await adminAddress(shop)}/status`)
     await page.locator('.plot canvas').last().waitFor()
@@ -110,7 +107,7 @@ test('when the server goes, the page says so, and goes on when it is back', asyn
   const port = freePort()
   const flags = [...WITH_METRICS, '--admin-port', String(port)]
   await using database = await sqlite.freshDatabase()
-  await using tab = await browser.openTab(LOCALE)
+  await using tab = await browser.openTab()
   const { page } = tab
   const service = await startService(database.url, { flags })
   await page.goto(`http://127.0.0.1:${port}/status`)

@@ -11,7 +11,13 @@ export function tracedModel(model: ChatModel, { slowMs, tracer }: Omit<Tracing, 
     name: model.name,
     answer: async function* (question: Question) {
       const started = performance.now()
-      const span = tracer?.begin(`chat ${model.name}`, 'client', question.trace ?? null, started) ?? null
+      const span =
+        tracer?.begin({
+          name: () => `chat ${model.name}`,
+          kind: 'client',
+          parent: question.trace ?? null,
+          start: started,
+        }) ?? null
       let usage: Usage | null = null
       const onUsage = (told: Usage) => {
         usage = told

@@ -26,9 +26,11 @@ export function tracedRequests({ slowMs, tracer }: Omit<Tracing, keyof AsyncDisp
 }
 
 function beginSpan(tracer: Tracer, { request, matched, arrivedAt }: Scope): Span | null {
-  const route = template(matched.route)
-  const name = route === null ? request.method : `${request.method} ${route}`
-  return tracer.begin(name, 'server', readTraceContext(request.headers), arrivedAt)
+  const name = () => {
+    const route = template(matched.route)
+    return route === null ? request.method : `${request.method} ${route}`
+  }
+  return tracer.begin({ name, kind: 'server', parent: readTraceContext(request.headers), start: arrivedAt })
 }
 
 /** The route as the interface description spells it; `null` if there is none. */

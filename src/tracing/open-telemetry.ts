@@ -45,9 +45,9 @@ export function openTracer(sampling: Sampling): Tracer & AsyncDisposable {
   const isSampled = samplerOf(sampling)
   const tracer = provider.getTracer('stockroom', version)
   return {
-    begin: (name, kind, parent, start) => {
+    begin: ({ name, kind, parent, start }) => {
       if (!isSampled(parent)) return null
-      const span = tracer.startSpan(name, { kind: KINDS[kind], startTime: atEpoch(start) }, contextOf(parent))
+      const span = tracer.startSpan(name(), { kind: KINDS[kind], startTime: atEpoch(start) }, contextOf(parent))
       const { traceId, spanId } = span.spanContext()
       const context = { traceId, spanId, isSampled: true, state: parent?.state ?? null }
       const end = ({ attributes, error, parts = [] }: SpanEnd) => {

@@ -7,6 +7,16 @@ export interface Part {
   readonly end: number
 }
 
+/** What a span is about. */
+export interface Operation {
+  /** Only called if the span is sampled. */
+  readonly name: () => string
+  readonly kind: 'server' | 'client'
+  readonly parent: TraceContext | null
+  /** A time of `performance.now()`. */
+  readonly start: number
+}
+
 /** How a span ended. */
 export interface SpanEnd {
   readonly attributes: Readonly<Record<string, string | number>>
@@ -27,7 +37,7 @@ export interface Span {
 export interface Tracer {
   /**
    * Begins a span, and a trace if there is no parent. Returns `null` if it is not sampled, which is decided first, because a
-   * span takes a hundred times as long. `start` is a time of `performance.now()`.
+   * span takes a hundred times as long.
    */
-  readonly begin: (name: string, kind: 'server' | 'client', parent: TraceContext | null, start: number) => Span | null
+  readonly begin: (operation: Operation) => Span | null
 }

@@ -71,6 +71,14 @@ export const HEADERS = {
     description: 'Seconds. Absent if the database is damaged, because trying again does not help.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
+  RateLimit: {
+    description: 'How many requests the client may still send, in how many seconds',
+    schema: { type: 'string', pattern: '^"default";r=[0-9]+;t=[0-9]+$' },
+  },
+  RateLimitPolicy: {
+    description: 'How many requests a client may send, in how many seconds',
+    schema: { type: 'string', pattern: '^"default";q=[0-9]+;w=[0-9]+$' },
+  },
   AcceptEncoding: { description: 'How to send the body', required: true, schema: { const: 'identity' } },
 }
 
@@ -120,6 +128,11 @@ export const RESPONSES = {
     'Accept-Encoding': { $ref: '#/components/headers/AcceptEncoding' },
   }),
   Misdirected: failure('The server does not answer for this `Host`, if it was told which ones are its own'),
+  TooMany: failure('The client has sent too many requests, if the server was told to limit them', {
+    'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+    RateLimit: { $ref: '#/components/headers/RateLimit' },
+    'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
+  }),
   Failed: failure('The server failed'),
   Unavailable: failure('The database cannot be used at the moment, or too many requests are waiting', {
     'Retry-After': { $ref: '#/components/headers/RetryAfter' },

@@ -153,6 +153,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         headers: SHARED_HEADERS,
         content: { 'application/json': { schema: HTTPValidationError } },
       },
+      429: { $ref: '#/components/responses/TooMany' },
       500: { $ref: '#/components/responses/Failed' },
       503: { $ref: '#/components/responses/Unavailable' },
     },

@@ -8,7 +8,7 @@ export interface Part {
 }
 
 /** What a span is about. */
-export interface Operation {
+interface Operation {
   /** Only called if the span is sampled. */
   readonly name: () => string
   readonly kind: 'server' | 'client'

@@ -5,6 +5,7 @@ import { from } from '../../../test/harness/chat/chat-app.ts'
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
 import { answered, complaints } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
+import { logInAt } from '../../../test/harness/chat/login.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 
 const PASSWORD = 'correct horse battery'
@@ -20,10 +21,10 @@ test('a user logs in, asks, and logs out; a wrong password is told and can be co
   await page.goto(place.server.chat.address)
   expect(await page.title()).toBe('Log in')
   expect(await focused(page)).toBe('password')
-  await logIn(page, 'wrong password')
+  await logInAt(page, 'wrong password')
   await page.getByRole('alert').filter({ hasText: 'That is not the password.' }).waitFor()
   expect(await focused(page)).toBe('password')
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   await page.getByLabel('Your message').waitFor()
   await ask(page, 'What is a spade?', 'A tool.')
   await page.getByText('A tool.').waitFor()
@@ -39,7 +40,7 @@ test('after a log-in, the user is where a link led', async () => {
   await using tab = await place.browser.openTab()
   const { page } = tab
   await page.goto(`${place.server.chat.address}/chat/no-such-turn`)
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   await page.getByText('This chat is no longer available.').waitFor()
   expect(page.url()).toBe(`${place.server.chat.address}/chat/no-such-turn`)
 })
@@ -54,7 +55,7 @@ test('if the session ends, a prompt goes to the log-in page, says why, and comes
   await page.getByLabel('Your message').fill(TYPED)
   await page.getByLabel('Your message').press('Enter')
   await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   await page.getByText('The first answer.').waitFor()
   expect(page.url()).toBe(turn)
   expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)
@@ -84,7 +85,7 @@ test('if the session ends while an answer cannot be reached, the page says so, a
     'Your session has ended. Log in again. Your message is kept.',
   )
   await link.click()
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   await page.getByText('The beginning').waitFor()
   expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)
   await call.finish()
@@ -104,7 +105,7 @@ test('if the session ends before an answer begins, the page says so and offers t
   await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
   await page.unrouteAll()
   await page.getByRole('link', { name: 'Log in again' }).click()
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   await (await place.server.model.nextCall()).answer('Heard after all.')
   await page.getByText('Heard after all.').waitFor()
 })
@@ -117,7 +118,7 @@ test('without scripts, a prompt after the end of the session comes back too', as
   await page.context().clearCookies()
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText('Your session has ended. Log in again. Your message is kept.').waitFor()
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)
   await page.getByRole('button', { name: 'Send' }).click()
   const call = await place.server.model.nextCall()
@@ -132,7 +133,7 @@ test('a link on another site opens the chat at once if there is a session, other
   const { page } = tab
   await page.goto(site.address)
   await page.getByRole('link').click()
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   await page.getByText('This chat is no longer available.').waitFor()
   await page.goto(site.address)
   await page.getByRole('link').click()
@@ -161,10 +162,10 @@ test('axe finds nothing wrong with the log-in page and the way out, on a phone a
     const { page } = tab
     await page.goto(`${place.server.chat.address}/login?ended&next=/`)
     expect(await violations(page), `before, ${JSON.stringify(options)}`).toEqual([])
-    await logIn(page, 'wrong password')
+    await logInAt(page, 'wrong password')
     await page.getByRole('alert').waitFor()
     expect(await violations(page), `after a wrong password, ${JSON.stringify(options)}`).toEqual([])
-    await logIn(page)
+    await logInAt(page, PASSWORD)
     await page.getByRole('button', { name: 'Log out' }).waitFor()
     expect(await violations(page), `inside, ${JSON.stringify(options)}`).toEqual([])
   }
@@ -172,13 +173,8 @@ test('axe finds nothing wrong with the log-in page and the way out, on a phone a
 
 async function openChat(page: Page): Promise<void> {
   await page.goto(place.server.chat.address)
-  await logIn(page)
+  await logInAt(page, PASSWORD)
   await page.getByLabel('Your message').waitFor()
-}
-
-async function logIn(page: Page, password = PASSWORD): Promise<void> {
-  await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Log in' }).click()
 }
 
 async function ask(page: Page, prompt: string, answer: string): Promise<void> {

@@ -3,7 +3,7 @@ import { bearer, createKey, revokeKey } from '../../../test/harness/catalog/keye
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
 import { send } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
-import { cookieOf, logIn } from '../../../test/harness/chat/login.ts'
+import { cookieOf, logIn, logInAt } from '../../../test/harness/chat/login.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -107,8 +107,8 @@ test('a user logs in with a key, follows a link of another site, and is told whe
   await using tab = await browser.openTab()
   const { page } = tab
   await page.goto(server.chat.address)
-  await page.getByLabel('Access key').fill(key)
-  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByLabel('Access key').waitFor()
+  await logInAt(page, key)
   await (await send(page, 'first', server)).answer('The first answer.')
   await page.getByText('The first answer.').waitFor()
   await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
@@ -121,6 +121,7 @@ test('a user logs in with a key, follows a link of another site, and is told whe
   await page.goto(`http://localhost:${site.port}`)
   await page.getByRole('link').click()
   await page.getByText('The first answer.').waitFor()
+  await page.waitForLoadState()
   await site.stop(true)
   await page.getByLabel('Your message').fill('second')
   await page.getByLabel('Your message').press('Enter')

@@ -6,8 +6,7 @@ import { Retries } from './retries.ts'
 
 setDefaultTimeout(120_000)
 
-const ROUND_MS = 4_000
-const KILLED_AFTER_MS = 500
+const KILLED_AFTER_MS = 800
 const PROCESSES = 2
 const KILLS = 3
 
@@ -23,15 +22,14 @@ withEachEngine('retries', engine => {
         await using open = new AsyncDisposableStack()
         const processes: Process[] = []
         for (let place = 0; place < PROCESSES; place += 1) processes.push(open.use(await Process.start(database.url)))
-        const running = Retries.run(
-          processes.map(process => () => process.address),
-          ROUND_MS,
-        )
-        for (let killed = 0; killed < KILLS; killed += 1) {
+        const addresses = processes.map(process => () => process.address)
+        const { violations, requests, replays } = await Retries.run(addresses, async () => {
+          for (let killed = 0; killed < KILLS; killed += 1) {
+            await Bun.sleep(KILLED_AFTER_MS)
+            await processes[killed % PROCESSES]?.killAndStartAgain()
+          }
           await Bun.sleep(KILLED_AFTER_MS)
-          await processes[killed % PROCESSES]?.killAndStartAgain()
-        }
-        const { violations, requests, replays } = await running
+        })
         expect(violations.slice(0, 5)).toEqual([])
         expect(requests).toBeGreaterThan(REQUESTS_MIN)
         expect(replays).toBeGreaterThan(0)

@@ -51,12 +51,15 @@ export class Retries {
     this.#random = random
   }
 
-  /** Resolves to what was wrong, and how many requests there were. */
-  static async run(addresses: readonly (() => string)[], durationMs: number, random = Math.random) {
-    return new Retries(addresses, random).#run(durationMs)
+  /**
+   * Runs the clients while `disturb` interferes with the services, which must be up at its end. Resolves to what was wrong, and
+   * how many requests there were.
+   */
+  static async run(addresses: readonly (() => string)[], disturb: () => Promise<void>, random = Math.random) {
+    return new Retries(addresses, random).#run(disturb)
   }
 
-  async #run(durationMs: number): Promise<{ violations: string[]; requests: number; replays: number }> {
+  async #run(disturb: () => Promise<void>): Promise<{ violations: string[]; requests: number; replays: number }> {
     const api = client(this.#addresses[0] ?? (() => ''))
     this.#review = sample.review(
       await api.create('/products/', sample.product),
@@ -65,7 +68,7 @@ export class Retries {
     const clients = Array.from({ length: CLIENTS }, async () => {
       while (this.#isRunning) await this.#create()
     })
-    await Bun.sleep(durationMs)
+    await disturb()
     this.#isRunning = false
     await Promise.all(clients)
     const idsByName = await this.#stored()

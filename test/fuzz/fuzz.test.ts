@@ -7,7 +7,9 @@ import { withEachEngine } from '../harness/contract.ts'
 import { sqlite } from '../harness/engines.ts'
 import { sample } from '../harness/samples.ts'
 import { type Service, startServer, startService } from '../harness/service.ts'
+import { checkDescribed } from './answers.ts'
 import { fuzzCatalog } from './catalog.ts'
+import { Connection } from './connection.ts'
 import { readDescription } from './description.ts'
 import { fuzzOperations } from './operations.ts'
 import type { Template } from './raw-cases.ts'
@@ -69,6 +71,25 @@ withEachEngine('the catalog', engine => {
       }
     }
   })
+})
+
+test('the statuses that only settings cause are described, too', async () => {
+  await using database = await sqlite.freshDatabase()
+  const environment = { AUTH: 'keys', ALLOWED_HOSTS: 'shop.example', RATE_LIMIT: '8/h' }
+  await using service = await startService(database.url, { flags: ['--access-log', 'off'], environment })
+  const operations = await readDescription(service.address, '/openapi.strict.json')
+  const operation = operations.find(({ operationId }) => operationId === 'read_products_products__get')
+  if (!operation) throw new Error('no list of products')
+  using connection = new Connection(service.address)
+  const statuses = new Set<number>()
+  for (const host of ['other.example', ...Array<string>(8).fill('shop.example')]) {
+    connection.send(Buffer.from(`GET /products/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`))
+    const response = await connection.read({ isHead: false, patienceMs: 10_000 })
+    if (!response) throw new Error('no answer')
+    checkDescribed(response, operation)
+    statuses.add(response.status)
+  }
+  expect([...statuses]).toEqual([421, 401, 429])
 })
 
 const FAULTS: readonly (readonly [name: string, fault: Fault, told: RegExp])[] = [

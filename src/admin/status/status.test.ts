@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
 import { openBrowser, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
@@ -8,6 +10,7 @@ import { postgres, sqlite } from '../../../test/harness/engines.ts'
 import { adminAddress, WITH_METRICS } from '../../../test/harness/metrics.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
@@ -119,6 +122,21 @@ test('when the server goes, the page says so, and goes on when it is back', asyn
   await page.getByText('The connection was lost').waitFor()
   await using _again = await startService(database.url, { flags })
   await page.getByText('Live').waitFor()
+})
+
+test('the page says why the server is not ready, and how many workers it has', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const workers = process.platform === 'linux' ? ['--workers', '2'] : []
+  await using service = await startService(`sqlite:${file}`, { flags: [...WITH_METRICS, ...workers] })
+  const facts = async () => /<dl id="facts">.*?<\/dl>/s.exec(await pageOf(service))?.[0] ?? ''
+  await until(async () => (await facts()).includes('<span class="ready">ready</span>'))
+  if (workers.length > 0) await until(async () => (await facts()).includes('<dt>Workers</dt><dd>2</dd>'))
+  renameSync(file, `${file}.gone`)
+  await until(async () => (await facts()).includes('<span class="not-ready">not ready</span>'))
+  expect(await facts()).toMatch(/class="trouble">[^<]+</)
+  renameSync(`${file}.gone`, file)
+  await until(async () => (await facts()).includes('<span class="ready">ready</span>'))
 })
 
 test('pages of other origins cannot open the stream, and the page allows no other origin', async () => {

@@ -209,22 +209,30 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
         : identified(request, scope, found)
     }
 
-    const finished = (response: Response, { requestId, allowance }: Scope): Response => {
+    const tell = (request: RoutedRequest, scope: Scope, response: Response): void => {
+      const exchange = { request, scope, target, response, durationMs: performance.now() - scope.arrivedAt }
+      for (const end of ends) end(exchange)
+    }
+
+    const finished = (request: RoutedRequest, scope: Scope, response: Response): Response => {
       const { headers } = response
-      headers.set('X-Request-Id', requestId)
+      const { allowance } = scope
+      headers.set('X-Request-Id', scope.requestId)
       // Keeps browsers from guessing another content type.
       headers.set('X-Content-Type-Options', 'nosniff')
       if (caching !== null) headers.set('Cache-Control', caching)
       if (allowance !== null) limiter?.describe(headers, allowance)
+      // Here and not after `run`, because another promise would cost more than what most observers do.
+      if (ends.length > 0) tell(request, scope, response)
       return response
     }
 
-    const run = (request: Request, scope: Scope): Awaitable<Response> => {
-      const failed = (error: unknown) => finished(errorResponse(error, scope.requestId), scope)
+    const run = (request: RoutedRequest, scope: Scope): Awaitable<Response> => {
+      const failed = (error: unknown) => finished(request, scope, errorResponse(error, scope.requestId))
       try {
         const response = answered(request, scope)
-        if (response instanceof Response) return finished(response, scope)
-        return response.then(later => finished(later, scope)).catch(failed)
+        if (response instanceof Response) return finished(request, scope, response)
+        return response.then(later => finished(request, scope, later)).catch(failed)
       } catch (error) {
         return failed(error)
       }
@@ -240,17 +248,10 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
     if (observers.length === 0) {
       return (request: RoutedRequest, server: Server<undefined>) => run(request, begin(request, server))
     }
-    const told = (request: RoutedRequest, scope: Scope, response: Response): Response => {
-      const exchange = { request, scope, target, response, durationMs: performance.now() - scope.arrivedAt }
-      for (const end of ends) end(exchange)
-      return response
-    }
     return (request: RoutedRequest, server: Server<undefined>) => {
       const scope = begin(request, server)
       for (const begin of begins) begin(scope)
-      const response = scope.timeline === null ? run(request, scope) : scope.timeline.run(() => run(request, scope))
-      if (response instanceof Response) return told(request, scope, response)
-      return response.then(later => told(request, scope, later))
+      return scope.timeline === null ? run(request, scope) : scope.timeline.run(() => run(request, scope))
     }
   }
 }

@@ -2,10 +2,14 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 
-/** Syncs that take less time than this block the event loop, because handing them to another thread takes nearly as long. */
-const BLOCKING_MAX_MS = 0.2
-/** How much one sync counts in the running average. */
-const WEIGHT = 1 / 8
+/**
+ * Syncs that take less time than this on average block the event loop. Handing them to another thread takes nearly as long, and
+ * the writes of clients that arrive meanwhile would need a commit of their own.
+ */
+const BLOCKING_MAX_MS = 0.5
+/** How much one sync counts in the running average, and for how long at most: even fast disks are slow now and then. */
+const WEIGHT = 1 / 16
+const COUNTED_MAX_MS = 1
 /** While syncs do not block, one of this many does, to measure whether the disk has become faster. */
 const MEASURED_INTERVAL = 64
 
@@ -76,7 +80,7 @@ export class LogSync {
     this.#durableCommits = this.#commits
     const durationMs = performance.now() - started
     this.#seconds.observe(durationMs / 1_000)
-    this.#averageMs += WEIGHT * (durationMs - this.#averageMs)
+    this.#averageMs += WEIGHT * (Math.min(durationMs, COUNTED_MAX_MS) - this.#averageMs)
     this.#sinceMeasured = 0
   }
 

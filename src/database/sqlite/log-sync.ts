@@ -9,7 +9,7 @@ import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.t
 const BLOCKING_MAX_MS = 0.5
 /** How much one sync counts in the running average, and for how long at most: even fast disks are slow now and then. */
 const WEIGHT = 1 / 16
-const COUNTED_MAX_MS = 1
+const COUNTED_MAX_MS = 4
 /** While syncs do not block, one of this many does, to measure whether the disk has become faster. */
 const MEASURED_INTERVAL = 64
 

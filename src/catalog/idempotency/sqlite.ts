@@ -65,7 +65,7 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
   return {
     find: key => database.snapshot(() => keys.find(key), 'write'),
     secret: async () => {
-      const known = database.snapshot(() => selectSecret.get(SECRET_NAME))
+      const known = database.snapshot(() => selectSecret.get(SECRET_NAME), 'write')
       const made = known ?? (await database.write(() => makeSecret.get(SECRET_NAME, newSecret())))
       if (!made) throw new Error('the database made no secret')
       return made.secret

@@ -72,7 +72,7 @@ export function column(source: string, name: string): string {
 /** A column as a wide index has it: `null` for a long text. */
 function indexedColumn(source: string, name: string, type: ColumnType): string {
   const sql = column(source, name)
-  return type === 'long text' ? `iif(octet_length(${sql}) <= ${INDEXED_TEXT_MAX_BYTES}, ${sql}, NULL)` : sql
+  return type === 'long text' ? `iif(length(CAST(${sql} AS BLOB)) <= ${INDEXED_TEXT_MAX_BYTES}, ${sql}, NULL)` : sql
 }
 
 /** Turns a row into a representation, with as much of its array as may be held in memory at once. */

@@ -1,5 +1,6 @@
-import { LOCK_MS, type PostgresDatabase, STATEMENT_MS } from '../../database/postgres/database.ts'
+import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Query } from '../../database/postgres/pool.ts'
+import { LOCK_MS, STATEMENT_MS } from '../../database/postgres/servers.ts'
 import { deleteHeavy } from './deleted.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import { typed } from './postgres-creation.ts'

@@ -4,23 +4,15 @@ import { errorMessage } from '../../error-message.ts'
 import { COUNTS, type Distribution, Histogram } from '../../metrics/histogram.ts'
 import { OperatorError } from '../../operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
-import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { Batch } from './batch.ts'
-import { Changes, stateOn } from './changes.ts'
-import { type Failure, failureOf, isDiskFull, isUnsupportedParameter, TimeLimitError, translated } from './failure.ts'
-import { isMigrated, migrate } from './migrate.ts'
+import { Changes } from './changes.ts'
+import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
 import { type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
 import { Readiness } from './readiness.ts'
-import { Replicas } from './replicas.ts'
+import { BULK_MS, connectServers, type Servers, type ServersSettings } from './servers.ts'
 
 const log = getLogger(['stockroom', 'database'])
-
-/** Statement timeout. */
-export const STATEMENT_MS = 5_000
-
-/** Lock timeout of writes. */
-export const LOCK_MS = 1_000
 
 /** Limit on statements in progress; further ones are rejected. */
 const IN_PROGRESS_MAX = 8_192
@@ -34,12 +26,6 @@ const READ_RETRY_MAX_MS = 1_000
 const CONFLICT_TRIES = 10
 const CONFLICT_PAUSE_MS = 4
 
-/** Timeout of migrations and bulk work, enough for tables of any size. */
-const BULK_MS = 86_400_000
-
-/** Statement timeout to detect a pooler with: if it does not read back, a pooler is in between. An unlikely default. */
-const DETECTION_TIMEOUT_MS = 4_999
-
 /** Failures after which a read is retried. */
 const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'conflict'])
 
@@ -49,17 +35,9 @@ const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
 /** The pause between two tries to connect at startup. */
 const START_RETRY_MS = 250
 
-export interface PostgresSettings {
-  readonly address: PostgresAddress
-  /** Streaming replicas of the server at `address`, which answer reads. */
-  readonly replicas: readonly PostgresAddress[]
-  /** The number of connections to each server. */
-  readonly connections: number
-  readonly migrations: readonly Migrations[]
+export interface PostgresSettings extends ServersSettings {
   /** How long to keep trying to connect at startup, in milliseconds. */
   readonly waitMs: number
-  /** Whether the tables must exist already. By default they are created. */
-  readonly mustExist?: boolean
 }
 
 /** What the database does, and has done since the start. */
@@ -70,16 +48,6 @@ export interface PostgresFigures {
   readonly batched: number
   readonly batchSizes: Distribution
   readonly replicasInUse: number
-}
-
-interface Servers extends AsyncDisposable {
-  readonly primary: Pool
-  /** Connections to the same server for reads alone, so that no read queues behind a statement that waits for a lock. */
-  readonly reading: Pool
-  readonly replicas: Replicas
-  readonly isShared: boolean
-  /** SQL for the version of the database that a statement reads; `null` if the server cannot tell. */
-  readonly state: string | null
 }
 
 /** A database on PostgreSQL, or on an engine that speaks its protocol. Any number of processes may share it. */
@@ -223,7 +191,7 @@ export class PostgresDatabase implements AsyncDisposable {
     const began = performance.now()
     for (let tries = 1; ; tries += 1) {
       try {
-        const servers = await connected(settings)
+        const servers = await connectServers(settings)
         if (servers.state !== null) this.changes.enable(servers.state)
         this.#servers = servers
         return
@@ -238,84 +206,5 @@ export class PostgresDatabase implements AsyncDisposable {
       this.#firstTry.resolve()
       await wait(START_RETRY_MS, undefined, { signal: this.#closing.signal })
     }
-  }
-}
-
-async function connected({
-  address,
-  replicas,
-  connections,
-  migrations,
-  mustExist = false,
-}: PostgresSettings): Promise<Servers> {
-  const isShared = await isBehindPooler(address)
-  {
-    await using migrating = new Pool(address, { connections: 1, statementMs: BULK_MS, lockMs: BULK_MS, isShared })
-    if (mustExist && !(await isMigrated(migrating))) {
-      throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
-    }
-    await migrate(migrating, migrations, address.place)
-  }
-  const primary = new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })
-  const reading = new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })
-  const followers = new Replicas(primary, replicas, connections)
-  return {
-    primary,
-    reading,
-    replicas: followers,
-    isShared,
-    state: replicas.length === 0 ? await stateOf(primary) : null,
-    [Symbol.asyncDispose]: async () => {
-      await followers[Symbol.asyncDispose]()
-      await primary[Symbol.asyncDispose]()
-      await reading[Symbol.asyncDispose]()
-    },
-  }
-}
-
-/**
- * `null` on engines other than PostgreSQL, and with Citus: if rows are spread over several machines, no single snapshot
- * tells of all changes.
- */
-async function stateOf(primary: Pool): Promise<string | null> {
-  const [engine] = await primary.query<{ version: string; isDistributed: boolean }>(`
-    SELECT version() AS version, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "isDistributed"`)
-  const version = /^PostgreSQL (\d+)(\.\d+)? (?!.*-YB-)/.exec(engine?.version ?? '')
-  if (!version || engine?.isDistributed) return null
-  const state = stateOn(Number(version[1]))
-  try {
-    await primary.query(`SELECT ${state}`)
-    return state
-  } catch (error) {
-    // Some providers do not let ordinary users call one of the functions.
-    if (failureOf(error) !== 'fault') throw error
-    log.info('the cache is off: {reason}', { reason: errorMessage(error) })
-    return null
-  }
-}
-
-/**
- * Detects a pooler that shares connections between transactions, such as PgBouncer: it refuses the settings of a new
- * connection, or drops them. Behind one, statements must not be prepared, because a prepared statement's name may mean
- * another statement on the next connection.
- */
-async function isBehindPooler(address: PostgresAddress): Promise<boolean> {
-  const settings =
-    "SELECT current_setting('statement_timeout') AS limit, current_setting('server_encoding') AS encoding"
-  await using asking = new Pool(address, {
-    connections: 1,
-    statementMs: DETECTION_TIMEOUT_MS,
-    lockMs: DETECTION_TIMEOUT_MS,
-    isShared: false,
-    isPrepared: false,
-  })
-  try {
-    const [found] = await asking.query<{ limit: string; encoding: string }>(settings)
-    if (found?.encoding !== 'UTF8')
-      throw new OperatorError(`the database ${address.place} is not encoded in UTF-8; create it with ENCODING 'UTF8'`)
-    return found.limit !== `${DETECTION_TIMEOUT_MS}ms`
-  } catch (error) {
-    if (isUnsupportedParameter(error)) return true
-    throw error
   }
 }

@@ -171,6 +171,17 @@ export function withSettingName<Value>(name: string, parse: () => Value): Value 
   }
 }
 
+export function onOrOff(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is not on or off`)
+  return text === 'on'
+}
+
+export function oneOf<Name extends string>(names: readonly Name[], text: string): Name {
+  const found = names.find(name => name === text)
+  if (found === undefined) throw new SettingError(`${JSON.stringify(text)} is not one of ${names.join(', ')}`)
+  return found
+}
+
 export function wholeNumber(text: string, min: number, max: number): number {
   const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max)) {

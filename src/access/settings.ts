@@ -1,5 +1,4 @@
-import type { Setting } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import { oneOf, type Setting } from '../config.ts'
 import { SCOPES, type Scope } from './key.ts'
 
 const AUTH = ['off', 'keys'] as const
@@ -21,10 +20,4 @@ export const scope: Setting<Scope | null> = {
   fallback: '',
   meaning: 'create: what the key allows; write includes read, and admin includes both and all of the users',
   parse: text => (text === '' ? null : oneOf(SCOPES, text)),
-}
-
-function oneOf<Name extends string>(names: readonly Name[], text: string): Name {
-  const found = names.find(name => name === text)
-  if (found === undefined) throw new SettingError(`${JSON.stringify(text)} is not one of ${names.join(', ')}`)
-  return found
 }

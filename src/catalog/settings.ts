@@ -1,5 +1,5 @@
 import { auth } from '../access/settings.ts'
-import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
+import { type CommandLine, onOrOff, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { port } from '../server/settings.ts'
 
@@ -34,10 +34,7 @@ export const publicReads: Setting<boolean> = {
   placeholder: 'on|off',
   fallback: 'off',
   meaning: 'with --auth keys: anyone may read categories, products and reviews without a key',
-  parse: text => {
-    if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is not on or off`)
-    return text === 'on'
-  },
+  parse: onOrOff,
 }
 
 /** `null` if anyone may do anything. Throws a `SettingError`. */

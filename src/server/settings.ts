@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
+import { type CommandLine, oneOf, onOrOff, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -64,10 +64,7 @@ const accessLog: Setting<boolean> = {
   placeholder: 'on|off',
   fallback: 'on',
   meaning: 'log one line per request to standard error',
-  parse: text => {
-    if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is not on or off`)
-    return text === 'on'
-  },
+  parse: onOrOff,
 }
 
 export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
@@ -76,11 +73,7 @@ export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
   placeholder: 'LEVEL',
   fallback: 'info',
   meaning: `the lowest level to log: ${LOG_LEVELS.join(', ')}`,
-  parse: text => {
-    const level = LOG_LEVELS.find(name => name === text)
-    if (!level) throw new SettingError(`${JSON.stringify(text)} is not one of ${LOG_LEVELS.join(', ')}`)
-    return level
-  },
+  parse: text => oneOf(LOG_LEVELS, text),
 }
 
 const trustedProxies: Setting<number> = {

@@ -1,6 +1,5 @@
 import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
-import { hostNames, PORT_MAX } from '../server/settings.ts'
+import { hostNames, listeningAddress, PORT_MAX } from '../server/settings.ts'
 
 const adminPort: Setting<number | null> = {
   variable: 'ADMIN_PORT',
@@ -17,10 +16,7 @@ const adminHost: Setting<string> = {
   placeholder: 'HOST',
   fallback: '127.0.0.1',
   meaning: 'the address for that port; anyone who can reach it can read the metrics',
-  parse: text => {
-    if (text.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
-    return text
-  },
+  parse: listeningAddress,
 }
 
 const adminAllowedHosts: Setting<string[]> = {

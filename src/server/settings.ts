@@ -20,10 +20,7 @@ export const host: Setting<string> = {
   placeholder: 'HOST',
   fallback: '0.0.0.0',
   meaning: 'the address to listen on',
-  parse: text => {
-    if (text.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
-    return text
-  },
+  parse: listeningAddress,
 }
 
 export function port(fallback: number): Setting<number> {
@@ -151,6 +148,12 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
     streamsPerAddress: line.value(streamsPerAddress),
     rateLimit: line.value(rateLimit),
   }
+}
+
+/** Reads an address to listen on. */
+export function listeningAddress(text: string): string {
+  if (text.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
+  return text
 }
 
 /** Reads a list of host names. */

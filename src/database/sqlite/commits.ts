@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync } from 'node:fs'
+import { companionFile } from './connection.ts'
 
 /**
  * The header of the file that SQLite's connections share; every commit changes it.
@@ -21,10 +22,7 @@ export class Commits implements Disposable {
 
   /** The connection must have read the database already, so that the shared file exists and stays. */
   constructor(connection: Database) {
-    const main = connection
-      .query<{ file: string }, []>("SELECT file FROM pragma_database_list WHERE name = 'main'")
-      .get()
-    this.#sharedFile = openSync(`${main?.file}-shm`, 'r')
+    this.#sharedFile = openSync(companionFile(connection, '-shm'), 'r')
   }
 
   /** While it returns false, a snapshot that was taken after it last returned true is still current. */

@@ -70,6 +70,12 @@ export function prepared<Parameters extends Parameter[], Row>(
   return connection.prepare<Row, Parameter[]>(sql.replaceAll('?', '+?'))
 }
 
+/** The path of the write-ahead log, or of the file that connections share, as SQLite opened it. */
+export function companionFile(connection: Database, ending: '-wal' | '-shm'): string {
+  const main = connection.query<{ file: string }, []>("SELECT file FROM pragma_database_list WHERE name = 'main'").get()
+  return `${main?.file}${ending}`
+}
+
 export function applicationId(connection: Database): number | undefined {
   return connection.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id
 }

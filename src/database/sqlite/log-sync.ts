@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { companionFile } from './connection.ts'
 
 /**
  * Syncs that take less time than this on average block the event loop. Handing them to another thread takes nearly as long, and
@@ -44,10 +45,7 @@ export class LogSync {
    */
   constructor(connection: Database, failureOf: (error: unknown) => Error) {
     connection.run('PRAGMA synchronous = NORMAL')
-    const main = connection
-      .query<{ file: string }, []>("SELECT file FROM pragma_database_list WHERE name = 'main'")
-      .get()
-    this.#file = openSync(`${main?.file}-wal`, 'r+')
+    this.#file = openSync(companionFile(connection, '-wal'), 'r+')
     this.#failureOf = failureOf
   }
 

@@ -146,13 +146,22 @@ export class Workload {
     for (let number = 0; number < REGISTERS; number += 1) {
       const id = await this.#created(`/products/${categoryId}/products`, { ...sample.product, price: 1 })
       this.#productIds.push(id)
-      const reviewId = await this.#appendTo(0, id)
+      const reviewId = await this.#firstReviewOf(id)
       this.#listIds.push(id)
       const key = `product ${id}`
       this.#registers.writes.push({ client: 0, key, value: 1, invokedAt: 0, acknowledgedAt: performance.now() })
-      registers.push({ id, value: 1, sources: sourcesOfRegister(key, id, categoryId, reviewId ?? 0) })
+      registers.push({ id, value: 1, sources: sourcesOfRegister(key, id, categoryId, reviewId) })
     }
     return registers
+  }
+
+  /** A register is read in lists of its reviews, so it must have one, even if a process is killed meanwhile. */
+  async #firstReviewOf(productId: number): Promise<number> {
+    for (;;) {
+      const id = await this.#appendTo(0, productId)
+      if (id !== null) return id
+      await Bun.sleep(FAILED_PAUSE_MS)
+    }
   }
 
   /** Writes through one address and reads at all others as soon as that is acknowledged. */

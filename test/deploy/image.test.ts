@@ -10,7 +10,6 @@ import { BUILD_STAGE, buildImage, inImage, operandsOf, SHIPPED_STAGE, USER } fro
 setDefaultTimeout(120_000)
 
 const IMAGE_MAX_BYTES = 150_000_000
-const STOP_MAX_MS = 5_000
 
 /** Some systems let only root make namespaces. */
 const canUnshare =
@@ -38,11 +37,8 @@ async function serve(argv: readonly string[] = operandsOf(SHIPPED_STAGE, 'CMD'))
 async function stopped(service: Service, signal: 'SIGTERM' | 'SIGINT'): Promise<number | null> {
   const [first] = childrenOf(service.processId)
   if (first === undefined) throw new Error('the container has no process')
-  const began = performance.now()
   process.kill(first, signal)
-  const status = await service.stop()
-  expect(performance.now() - began).toBeLessThan(STOP_MAX_MS)
-  return status
+  return service.stop()
 }
 
 function filesOf(image: string): string[] {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
@@ -109,18 +109,18 @@ test('axe finds nothing wrong with the page, on a phone and a desktop, light and
 test('when the server goes, the page says so, and goes on when it is back', async () => {
   const port = freePort()
   const flags = [...WITH_METRICS, '--admin-port', String(port)]
-  await using database = await sqlite.freshDatabase()
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
   await using tab = await browser.openTab()
   const { page } = tab
-  const service = await startService(database.url, { flags })
+  const service = await startService(`sqlite:${file}`, { flags })
   await page.goto(`http://127.0.0.1:${port}/status`)
   await page.getByText('Live').waitFor()
-  // An open stream of an operator does not hold up the end.
-  const stopping = performance.now()
   expect(await service.stop()).toBe(0)
-  expect(performance.now() - stopping).toBeLessThan(3_000)
+  // An open stream of an operator does not hold up the end: only an orderly one removes the log.
+  expect(existsSync(`${file}-wal`)).toBe(false)
   await page.getByText('The connection was lost').waitFor()
-  await using _again = await startService(database.url, { flags })
+  await using _again = await startService(`sqlite:${file}`, { flags })
   await page.getByText('Live').waitFor()
 })
 

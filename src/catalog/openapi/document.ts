@@ -20,7 +20,7 @@ export function interfaceDescription(contracts: readonly AnyContract[], access: 
   return JSON.stringify(description, (key, value) => (key === STRICTER ? undefined : value))
 }
 
-/** The members that both descriptions share. */
+/** The members of the document that both descriptions share. */
 export function openApi(operations: readonly RouteConfig[]) {
   const described = new OpenAPIHono()
   for (const operation of operations) described.openAPIRegistry.registerPath(operation)
@@ -35,17 +35,12 @@ export function openApi(operations: readonly RouteConfig[]) {
 }
 
 function specifiedOperation(contract: AnyContract, access: Access | null) {
-  const { operationId, method, url, tag, summary, path, query, body, specifiedBody = body, response, absent } = contract
+  const { path, query, body, specifiedBody = body, response, absent } = contract
   const parameters = Object.entries<z.ZodType>(query.shape).filter(([name]) => !UNSPECIFIED.includes(name))
   const required = securityOf(contract, access)
   const missing = absent.map(resource => `${resource} not found`).join(', or ')
   return {
-    operationId,
-    method,
-    path: url,
-    tags: [tag],
-    summary,
-    ...(required && { security: required.security }),
+    ...identity(contract, required),
     request: {
       params: path,
       query: z.object(Object.fromEntries(parameters)),
@@ -60,6 +55,19 @@ function specifiedOperation(contract: AnyContract, access: Access | null) {
       ...(missing !== '' && { 404: failure(missing) }),
       422: { description: 'Validation Error', content: { 'application/json': { schema: HTTPValidationError } } },
     },
+  }
+}
+
+/** The members of an operation that both descriptions share. */
+export function identity(contract: AnyContract, required: ReturnType<typeof securityOf>) {
+  const { operationId, method, url, tag, summary } = contract
+  return {
+    operationId,
+    method,
+    path: url,
+    tags: [tag],
+    summary,
+    ...(required && { security: required.security }),
   }
 }
 

@@ -7,7 +7,7 @@ import { HTTPValidationError } from '../validation/errors.ts'
 import { NDJSON_TYPE } from '../validation/ndjson-type.ts'
 import { STRICTER } from '../validation/stricter.ts'
 import { securityOf, securitySchemesOf } from './access.ts'
-import { openApi } from './document.ts'
+import { identity, openApi } from './document.ts'
 import {
   HEADERS,
   KEYED_HEADERS,
@@ -80,7 +80,7 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 }
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
-  const { operationId, method, url, tag, summary, path, query, body, response, absent } = contract
+  const { method, url, path, query, body, response, absent } = contract
   const required = securityOf(contract, access)
   const isRead = method === 'get'
   const isChange = !isRead && method !== 'post'
@@ -89,12 +89,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
   const bulk = method === 'post' ? BULK_RESOURCES.find(({ stored }) => url === `/${stored.table}/`) : undefined
   const missing = absent.map(resource => `${resource} not found`)
   return {
-    operationId,
-    method,
-    path: url,
-    tags: [tag],
-    summary,
-    ...(required && { security: required.security }),
+    ...identity(contract, required),
     description: isList ? 'Lists them in the order of their ids.' : ACTIONS[method] + (bulk ? FROM_LINES : ''),
     parameters: [
       ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),

@@ -60,7 +60,7 @@ export class BoundedCache {
     this.#generationBytes = maxBytes / 2
   }
 
-  /** What it holds, by approximation: values that were read again count twice, until the next generation. */
+  /** The approximate contents: values that were read again count twice, until the next generation. */
   get figures(): { readonly bytes: number; readonly maxBytes: number; readonly entries: number } {
     return {
       bytes: this.#recentBytes + this.#olderBytes,

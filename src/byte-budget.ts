@@ -1,4 +1,4 @@
-/** What a budget is used for now. */
+/** The current use of a budget. */
 export interface BudgetFigures {
   readonly heldBytes: number
   readonly maxBytes: number

@@ -29,7 +29,7 @@ withEachEngine('keys of several processes', engine => {
     }
   })
 
-  test('a key that is created anew under the same name is another key, with its own scope', async () => {
+  test('a new key with the name of a revoked one is another key, with its own scope', async () => {
     await using shop = await startKeyedShop(engine)
     const first = client(() => shop.service.address, bearer(await createKey(shop.url, 'till', 'admin')))
     expect((await first.post('/products/', sample.product)).status).toBe(200)

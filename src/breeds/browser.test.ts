@@ -199,7 +199,7 @@ async function startSteppedListing() {
   const server = open.use(listen({ app, ...LOOPBACK }))
   const proxy = open.use(await startCuttingProxy(server.address))
   const tab = open.use(await browser.openTab())
-  // What the browser would say in Last-Event-ID.
+  // A browser sends this in Last-Event-ID.
   await tab.page.addInitScript(`
     document.addEventListener('htmx:sseMessage', event => { document.body.dataset.id = event.detail.lastEventId })
   `)

@@ -12,9 +12,9 @@ const TAG = /(W\/)?"([^"]*)"/g
 const REVISION = /^([0-9a-z]{1,10})\./
 
 /**
- * What the `ETag` of a body is made of: the revision of the resource's own fields, except for lists, then a hash of the body
- * and of whether a `Link` header belongs to it. The same on every node, and after a restart. 64 bits are enough to tell
- * versions of one resource apart; the hash protects nothing.
+ * The value for the `ETag` of a body: the revision of the resource's own fields, except for lists, then a hash of the body and
+ * of whether a `Link` header belongs to it. Every node computes the same value, also after a restart. 64 bits are enough to
+ * tell versions of one resource apart; the hash protects nothing.
  */
 export function versionOf(body: string, hasLink: boolean, revision: number | undefined): string {
   const hash = Bun.hash(body, hasLink ? 1 : 0).toString(36)

@@ -296,7 +296,7 @@ async function describedOperations(api: Client): Promise<Operation[]> {
   )
 }
 
-/** What an answer to a request with or without a key shows. */
+/** The parts of an answer that depend on the key. */
 function seen({ status, headers, body }: Answer): unknown[] {
   const detail = typeof body === 'object' && body !== null && 'detail' in body ? body.detail : body
   return [status, headers.get('WWW-Authenticate'), detail]

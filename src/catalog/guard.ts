@@ -3,14 +3,14 @@ import type { KeyRing } from '../access/key-ring.ts'
 import { HttpError } from '../server/errors.ts'
 import type { DirectRoutes, Fetch } from '../server/requests.ts'
 
-/** Who may use the service. */
+/** The rules of access to the service. */
 export interface Access {
   readonly keys: KeyRing
   /** Whether categories, products and reviews may be read without a key. */
   readonly publicReads: boolean
 }
 
-/** What a request needs to be allowed. */
+/** The access that a request needs. */
 export interface Need {
   readonly scope: Scope
   /** Whether it is allowed without a key, too. A key that is sent nevertheless must be valid. */

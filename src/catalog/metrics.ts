@@ -14,7 +14,7 @@ const BUDGETS = {
   deleted_resources: deletedResources,
 }
 
-/** What only the catalog does. */
+/** Metrics that only the catalog has. */
 export function catalogFamilies(cache: (CacheFigures & CacheContents) | null, hashing: HashingFigures): Family[] {
   return [...(cache ? cacheFamilies(cache) : []), ...hashingFamilies(hashing), ...budgetFamilies()]
 }

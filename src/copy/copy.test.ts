@@ -38,7 +38,7 @@ test('a database of unusual values goes from SQLite to PostgreSQL, on to another
   }
   expect(shown[0]).not.toEqual([[], [], [], []])
   expect(shown.slice(1)).toEqual([shown[0], shown[0], shown[0]])
-  // What no answer shows: password hashes, talk, chat and keys.
+  // No answer shows these: password hashes, talk, chat and keys.
   expect(contentsOf(back)).toEqual(contentsOf(shop.url))
 })
 

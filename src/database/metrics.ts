@@ -3,7 +3,7 @@ import type { StoreDatabase } from './open.ts'
 import type { PostgresFigures } from './postgres/database.ts'
 import type { CommitFigures } from './sqlite/group-commit.ts'
 
-/** What the database does, and has done since the start. */
+/** Metrics of the database's engine. */
 export function databaseFamilies(database: StoreDatabase): Family[] {
   return database.engine === 'sqlite' ? ofSqlite(database.figures) : ofPostgres(database.figures)
 }

@@ -4,10 +4,10 @@ import { OperatorError } from '../operator-error.ts'
 
 const ANSWER_MAX_MS = 4_000
 
-/** Where a server can be reached that listens on all addresses. */
+/** A server that listens on all addresses is asked at this one. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-/** Where a server listens, and what to ask it for. */
+/** The address of a server, and the path to ask for. */
 interface Place {
   readonly host: string
   readonly port: number

@@ -44,7 +44,7 @@ export interface Listening extends AsyncDisposable {
   /** The server's URL for clients on this machine. */
   readonly address: string
   readonly port: number
-  /** What it is doing now. */
+  /** The load at this moment. */
   readonly figures: () => { readonly requestsInProgress: number; readonly streams: number }
 }
 

@@ -59,7 +59,7 @@ export class RequestMetrics implements Observer {
   }
 }
 
-/** What a server is doing now. */
+/** Metrics of the server's load at this moment. */
 export function serverFamilies({ figures }: Listening): Family[] {
   const { requestsInProgress, streams } = figures()
   return [

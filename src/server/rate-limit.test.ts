@@ -34,7 +34,7 @@ test('in each window of a client exactly the first requests pass, whatever other
         const all = arrived.get(client) ?? []
         arrived.set(client, [...all, now])
         if (isPassed) passed.set(client, [...(passed.get(client) ?? []), now])
-        // Who never sends more than the limit in such a time is not refused.
+        // A client that never sends more than the limit in such a time is not refused.
         if (mostIn(arrived.get(client) ?? [], seconds * SECOND_MS) <= requests) expect(isPassed).toBe(true)
       }
       for (const times of passed.values()) expect(mostIn(times, seconds * SECOND_MS)).toBeLessThanOrEqual(2 * requests)

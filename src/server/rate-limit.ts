@@ -21,7 +21,7 @@ const LOG_INTERVAL_MS = 60_000
 /** Answered at any rate, because operators and load balancers ask for them. */
 const HEALTH_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz'])
 
-/** How many requests a client may send in how much time. */
+/** A client may send this many requests in this time. */
 export interface RateLimit {
   readonly requests: number
   readonly seconds: number
@@ -29,7 +29,7 @@ export interface RateLimit {
 
 /** A client's requests in its current window. */
 export interface Allowance {
-  /** How many more will pass; below 0 after a request that did not. */
+  /** The number of requests that will still pass; below 0 after a request that did not. */
   left: number
   readonly endsAt: number
 }
@@ -39,7 +39,7 @@ interface Counted {
   /** The client's access key. Without a valid one its address counts, so that guessing is limited, too. */
   readonly key: { readonly name: string } | null
   readonly clientAddress: string
-  /** When the request arrived, by the clock. */
+  /** The time of arrival, by the clock. */
   readonly arrivedAt: number
   allowance: Allowance | null
 }

@@ -19,7 +19,7 @@ import {
   type SentTarget,
 } from './request-target.ts'
 
-/** What a handler may need in addition to the request itself. Apps get it as Hono's bindings. */
+/** The request and its circumstances, for handlers. Apps get it as Hono's bindings. */
 export interface RequestScope {
   /** The request as it was sent, also if it is a HEAD. */
   readonly request: Request
@@ -116,7 +116,7 @@ export class Scope implements RequestScope {
   refusal: Response | null = null
   /** By the system's clock; 0 if nobody wants to know. */
   arrivedAt = 0
-  /** Where the time goes; `null` if nobody wants to know. */
+  /** Measures where the time goes; `null` if nobody wants to know. */
   timeline: Timeline | null = null
   /** `null` if the request is not limited. */
   allowance: Allowance | null = null

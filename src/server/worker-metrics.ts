@@ -8,7 +8,7 @@ const ANSWER_MAX_MS = 500
 
 interface Worker {
   readonly ask: () => void
-  /** What it told last. */
+  /** The last answer. */
   families: readonly Family[]
   answered: PromiseWithResolvers<void>
 }

@@ -18,7 +18,7 @@ export interface ServingProcess {
   readonly showMetrics: ((families: () => readonly Family[]) => Disposable) | null
 }
 
-/** What a supervisor sends to ask for metrics. */
+/** A supervisor's message that asks for metrics. */
 export const METRICS_QUESTION = 'metrics'
 
 /** A worker's message to its supervisor. */

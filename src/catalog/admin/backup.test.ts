@@ -233,7 +233,7 @@ async function createSome(api: Client) {
   return { product, user }
 }
 
-/** What a service shows that is started on a copy. */
+/** The items that a service shows when it runs on a copy. */
 async function contentsOf(copy: string): Promise<z.output<typeof Items>[]> {
   using folder = temporaryFolder()
   const file = join(folder.path, 'copy.db')

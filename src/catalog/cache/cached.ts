@@ -29,11 +29,11 @@ export interface CacheFigures {
   readonly hits: number
   /** Resources that were looked for in the database. */
   readonly misses: number
-  /** How often everything was dropped, because something had changed and nobody could tell what. */
+  /** Times that the whole cache was cleared, because a commit did not say what it changed. */
   readonly clears: number
 }
 
-/** What the cache holds now. */
+/** The current size of the cache. */
 export interface CacheContents {
   readonly bytes: number
   readonly maxBytes: number

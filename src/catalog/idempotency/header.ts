@@ -6,7 +6,7 @@ export const IDEMPOTENCY_REPLAYED = 'Idempotency-Replayed'
 
 /**
  * The header's value: a string in double quotes, in which a backslash escapes a quote or a backslash (RFC 8941, 3.3.3), as
- * draft-ietf-httpapi-idempotency-key-header-07 wants it; or the bare key, as most clients send it.
+ * draft-ietf-httpapi-idempotency-key-header-07 requires it; or the bare key, as most clients send it.
  */
 export const KEY_PATTERN = String.raw`^("([ !#-\[\]-~]|\\["\\]){1,255}"|[!#-+\--\[\]-~]{1,255})$`
 const KEY = new RegExp(KEY_PATTERN)

@@ -6,13 +6,13 @@ import { IDEMPOTENCY_REPLAYED, readKey, USED_BEFORE } from './header.ts'
 import { type Claim, type KeptAnswer, type KeyStore, KeyTakenError } from './keys.ts'
 import type { Room } from './room.ts'
 
-/** When a client whose request is still running should ask again. */
+/** Clients should wait this long before they repeat a request that is still running. */
 const RETRY_SECONDS = 1
 
 /** Half of the hash of a key finds its answer. The other half is stored nowhere, and fingerprints the request. */
 const HASH_HALF_BYTES = 16
 
-/** How the bodies of an operation are read, and its answers sent. */
+/** The format of an operation's bodies and answers. */
 interface Form {
   readonly mediaType: string
   readonly respond: (answer: string) => Response
@@ -91,7 +91,7 @@ export class KeyedRequest {
     this.#form = form
   }
 
-  /** Call it with the whole body, in pieces or at once, before anything that says so. */
+  /** Adds a piece of the body. Members that need the body may be used after the last piece. */
   readonly update = (bytes: Uint8Array): void => {
     this.#fingerprint.update(bytes)
   }
@@ -109,7 +109,7 @@ export class KeyedRequest {
     return response
   }
 
-  /** What the handler stores with the answer. Needs the body. */
+  /** The claim that the handler stores with the answer. Needs the body. */
   get claim(): Claim {
     this.#claim ??= { key: this.#key, fingerprint: this.#fingerprint.digest('base64url') }
     return this.#claim

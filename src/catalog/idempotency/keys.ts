@@ -1,15 +1,15 @@
 import type { Awaitable } from '../../awaitable.ts'
 
-/** How long a key protects its request. */
+/** A key protects its request for this time. */
 export const KEPT_MS = 86_400_000
 
-/** What an entry counts for in addition to its answer: its row, and its places in two indexes. */
+/** The size of an entry besides its answer: its row, and its places in two indexes. */
 export const ENTRY_BYTES = 256
 
 /** Number of expired keys that are deleted at once, so that other writes are not delayed for long. */
 export const DELETED_AT_ONCE = 256
 
-/** What a request with a key stores with its answer, in the transaction that it creates something in. */
+/** A request with a key stores this with its answer, in the transaction that creates the resource. */
 export interface Claim {
   /** A hash of the key. */
   readonly key: string
@@ -37,13 +37,13 @@ export class KeyTakenError extends Error {
   }
 }
 
-/** The keys of one database. Answers are stored by whatever creates the resources. */
+/** The keys of one database. The code that creates the resources stores the answers. */
 export interface KeyStore {
   /** The database's secret, which is made at the first call. */
   secret(): Promise<string>
   /** Call it while no request of this process with this key is in progress, whose answer may not be on the disk yet. */
   find(key: string): Awaitable<KeptAnswer | null>
-  /** What all unexpired entries count for. */
+  /** The size of all unexpired entries. */
   bytes(): Promise<number>
   /** Deletes some. Resolves to their number; 0 if there are none left. */
   deleteExpired(): Promise<number>

@@ -48,7 +48,7 @@ const DELETE_EXPIRED = `
     ORDER BY created_at LIMIT ${DELETED_AT_ONCE} FOR UPDATE SKIP LOCKED
   ) RETURNING key`
 
-/** An answer with what it is kept under. */
+/** An answer with its key. */
 interface Keeping extends Claim {
   readonly answer: string
 }
@@ -78,7 +78,7 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
     const byKey = new Map(found.map(kept => [kept.key, kept]))
     return keys.map(key => byKey.get(key) ?? null)
   }, LOOKED_UP_AT_ONCE)
-  /** Runs a statement that changes nothing which is cached. */
+  /** Runs a statement that changes no cached row. */
   const write = <Row>(statement: string, condition: string, ...parameters: string[]) => {
     const log = database.changes.areLogged ? `, logged AS (${NOTHING_CHANGED} ${condition})` : ''
     return database.write<Row>(`WITH done AS (${statement})${log} SELECT * FROM done`, ...parameters)
@@ -86,7 +86,7 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
   return {
     find: key => batch.add(key),
     secret: async () => {
-      // Returns the existing one, if need be after waiting for it.
+      // Returns the existing one. If another transaction is inserting it, waits for its commit.
       const [made] = await write<{ secret: string }>(
         `INSERT INTO idempotency_secrets AS existing (name, secret) VALUES ($1::text, $2::text)
         ON CONFLICT (name) DO UPDATE SET secret = existing.secret RETURNING secret`,

@@ -6,7 +6,7 @@ const MEASURED_MS = 60_000
 /** It is also measured when this process has added this share of the limit. */
 const ADDED_SHARE = 1 / 64
 
-/** Limits what the keys of a database count for. Additions of other processes are noticed late, so they may exceed it. */
+/** Limits the size of a database's keys. It notices additions of other processes late, so the keys may exceed the limit. */
 export class Room {
   readonly #maxBytes: number
   #usedBytes = 0
@@ -22,7 +22,7 @@ export class Room {
     this.#addedBytes += bytes
   }
 
-  /** Rejects with a `BusyError` if the limit is reached. To make room, a key that still protects its request would be forgotten. */
+  /** Rejects with a `BusyError` if the limit is reached. No key is deleted to make room: each still protects its request. */
   async mustBeLeft(measure: () => Promise<number>): Promise<void> {
     const isOld = performance.now() > this.#measuredAt + MEASURED_MS
     if (isOld || this.#addedBytes > this.#maxBytes * ADDED_SHARE) {

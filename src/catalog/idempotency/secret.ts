@@ -1,4 +1,4 @@
-/** Other secrets of the database would have other names. */
+/** Names this secret, so that the table can have others. */
 export const SECRET_NAME = 'idempotency keys'
 
 const SECRET_BYTES = 32

@@ -19,7 +19,7 @@ const Operations = z.object({
   paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))),
 })
 
-/** What Spectral finds in `/openapi.json`, and why the specification wants it so. */
+/** Findings of Spectral in `/openapi.json`, with the reason in the specification. */
 const SPECIFIED_FINDINGS = {
   // Collections end with a slash: general rule 5.
   'path-keys-no-trailing-slash': 4,
@@ -37,7 +37,7 @@ const SPECIFIED_FINDINGS = {
 
 const STRICT_FINDINGS = {
   'path-keys-no-trailing-slash': 4,
-  // Whoever runs a service is its contact. The program does not know their address.
+  // The contact of a service is its operator, whose address the program does not know.
   'contact-properties': 1,
 }
 

@@ -28,7 +28,7 @@ const embeddedReview = z.strictObject({
 })
 const flag = z.union([z.literal(0), z.literal(1)])
 
-/** What a shop's visitor would believe. */
+/** Values that look real to a shop's visitor. */
 const Believable = {
   categories: z.array(
     z.strictObject({ id: z.int(), name, description: name, products: z.array(embeddedProduct).max(100) }),

@@ -4,7 +4,7 @@ import type { NestedArray, StoredResource, Values } from './resource.ts'
 /** The ids that a row references, by column. */
 export type References = Readonly<Record<string, number | null>>
 
-/** What the rule needs to know of a `StoredResource`. */
+/** The properties of a `StoredResource` that the rule needs. */
 export interface ChangeRule {
   readonly table: string
   readonly references: readonly { readonly column: string; readonly table: string }[]

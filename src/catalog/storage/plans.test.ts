@@ -6,7 +6,7 @@ import { openSqlite } from '../../database/sqlite/open.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import { repositoriesOf } from '../repositories.ts'
 
-/** How SQLite reads, by its own plan: what it says holds for any number of rows. */
+/** Checks query plans of SQLite. They are the same for any number of rows. */
 
 const open = new AsyncDisposableStack()
 let plans: { sql: string; steps: string[] }[] = []

@@ -93,7 +93,7 @@ describe('deep pages of long lists, on SQLite', () => {
     expect((await nodes[0]?.get(`/reviews/?skip=${ITEMS / 2}&limit=3`))?.body).toEqual([])
   })
 
-  test('a list that was emptied and filled with lower ids is counted anew', async () => {
+  test('a list that was emptied and filled with lower ids is counted again', async () => {
     file.run('DELETE FROM products')
     file.run(
       'WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < 60000) ' +

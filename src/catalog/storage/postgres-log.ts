@@ -10,7 +10,7 @@ const KEPT_TRANSACTIONS = 8_192
 
 const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
 
-/** What happens to the rows that are logged; `update` has an alias for the rows' references before. */
+/** The kind of change to the logged rows; `update` has an alias for the references that the rows had before. */
 type Event = 'create' | 'delete' | { readonly update: string }
 
 /**

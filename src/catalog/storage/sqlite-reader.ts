@@ -36,7 +36,7 @@ type Shown = Omit<Representation, 'revision'>
 /** Reads one kind of resource. Call its functions within a snapshot, or within the transaction of a write. */
 interface SqliteReader {
   find(id: number): Weighed | null
-  /** What a row shows that was read or written in the same transaction. */
+  /** The representation of a row that was read or written in the same transaction. */
   represent(row: FlatRow): Weighed
   /** The same of a new row, to which none refers yet. */
   representNew(row: FlatRow): Weighed

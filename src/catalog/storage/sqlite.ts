@@ -41,7 +41,7 @@ export function sqliteTable<Row extends Values>(
   )
   const remove = database.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`)
 
-  /** What the row shows of those that it refers to, or the first of them that does not exist. */
+  /** The values that a row shows of the rows it references; or the first of those rows that does not exist. */
   const shownParents = (values: Update<Row>): Absent | { readonly shown: Values } => {
     const shown: Record<string, Value> = {}
     for (const { column, resource: parent, select } of parents) {

@@ -24,7 +24,7 @@ const ESTIMATE_WEIGHT = 0.25
  */
 export type PasswordHasher = (password: string, client: AbortSignal) => Promise<string>
 
-/** What hashing does, and has done since the start. */
+/** Counts of password hashing: current, and since the start. */
 export interface HashingFigures {
   readonly inProgress: number
   readonly waiting: number

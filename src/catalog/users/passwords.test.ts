@@ -8,7 +8,7 @@ import { startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(60_000)
 
-/** What every answer shows in place of a password. */
+/** Every answer shows this in place of a password. */
 const MASK = '**********'
 
 /** An id that no test creates. */

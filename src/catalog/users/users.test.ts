@@ -4,7 +4,7 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(60_000)
 
-/** What every answer shows in place of a password. */
+/** Every answer shows this in place of a password. */
 const MASK = '**********'
 
 /** An id that no test creates. */

@@ -10,7 +10,7 @@ type TlsMode = (typeof TLS_MODES)[number]
 /** The supported parameters of an address, with libpq's names and meanings. */
 const PARAMETERS = ['sslmode', 'sslrootcert', 'application_name'] as const
 
-/** How to connect to a PostgreSQL database. */
+/** The address of a PostgreSQL database, with the credentials. */
 export interface PostgresAddress {
   readonly engine: 'postgres'
   readonly hostname: string

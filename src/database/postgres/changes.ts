@@ -37,7 +37,7 @@ export function stateOn(majorVersion: number): string {
 type LoggedRow = readonly [id: number, before: References | null, after: References | null]
 type References = readonly (number | null)[]
 
-/** What one transaction has changed in one collection. */
+/** The changes of one transaction to one collection. */
 export interface LoggedChange {
   readonly collection: string
   readonly rows: readonly LoggedRow[]

@@ -127,7 +127,7 @@ async function snapshotOf(url: string): Promise<string> {
   return row?.snapshot ?? ''
 }
 
-/** What the standby itself shows as the price of a product, from a crash until it shows the latest. */
+/** The prices of a product that the standby itself shows, from a crash until it shows the latest. */
 async function pricesUntilCaughtUp(url: string, id: number): Promise<number[]> {
   const prices: number[] = []
   await until(async () => {

@@ -40,7 +40,7 @@ export interface PostgresSettings extends ServersSettings {
   readonly waitMs: number
 }
 
-/** What the database does, and has done since the start. */
+/** Counts of the database: current, and since the start. */
 export interface PostgresFigures {
   /** By what they are for. None before the first connection. */
   readonly pools: Readonly<Record<string, PoolFigures>>

@@ -44,7 +44,7 @@ export interface RawConnection {
   readonly copyIn: (sql: string) => WritableStream<Uint8Array>
 }
 
-/** What a pool does, and has done since the start. */
+/** Counts of a pool: current, and since the start. */
 export interface PoolFigures {
   readonly connectionsMax: number
   /** Statements and transactions. */

@@ -107,7 +107,7 @@ test('a log from before the last start accounts for no commit of another program
   }
 })
 
-test('after SQLite has restored its shared file and counts commits anew, an equal count hides no commit', async () => {
+test('after SQLite has restored its shared file and starts its count of commits again, an equal count hides no commit', async () => {
   await using processes = new TwoProcesses()
   const [reader, writer] = [await processes.start(), await processes.start()]
   const [product = 0, ...products] = await createProducts(writer.api)

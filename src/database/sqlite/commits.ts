@@ -7,7 +7,7 @@ import { companionFile } from './connection.ts'
  * https://www.sqlite.org/walformat.html#the_wal_index_header
  */
 const HEADER_BYTES = 48
-/** Where the header has the number of the last commit, in 32-bit words. */
+/** The index of the last commit's number in the header, in 32-bit words. */
 const NUMBER_PLACE = 2
 
 /**

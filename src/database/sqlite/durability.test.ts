@@ -27,7 +27,7 @@ const Shown = z.object({
   reviews: z.array(Reviewed),
 })
 
-/** What a client knows about one of its products: each update writes the next version into all fields. */
+/** A client's knowledge of one of its products: each update writes the next version into all fields. */
 interface Known {
   /** The last acknowledged version. */
   acknowledged: number

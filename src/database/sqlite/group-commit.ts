@@ -26,7 +26,7 @@ const GROUP_AMONG_READS_MS = 0.1
 /** How much the duration of a commit counts in the running average. */
 const COMMIT_WEIGHT = 1 / 8
 
-/** What group commit does, and has done since the start. */
+/** Counts of group commit: current, and since the start. */
 export interface CommitFigures {
   /** Writes that wait for their group. */
   readonly waiting: number

@@ -16,7 +16,7 @@ async function answered(place: TalkPlace, session: Session, answer: string): Pro
   return call.prompt
 }
 
-/** A search for the last of them that begins anew at each takes over three seconds. */
+/** A search for the last of them that starts over at each takes over three seconds. */
 const PASTED_BREAKS = 60_000
 
 test('a pasted block is one prompt, and a line quit in it does not leave', async () => {

@@ -10,7 +10,7 @@ import { type ScrapedFamily, scrape, WITH_METRICS } from '../../test/harness/met
 import { sample } from '../../test/harness/samples.ts'
 import { startServer, startService } from '../../test/harness/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const GUIDE = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8')

@@ -5,7 +5,7 @@ import { adminAddress, scrape } from '../../test/harness/metrics.ts'
 import { startServer } from '../../test/harness/service.ts'
 import { until } from '../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const ENVIRONMENT = { ADMIN_PORT: '0' }
 

@@ -8,7 +8,7 @@ import { sample } from '../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../test/harness/service.ts'
 import { until } from '../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const REQUESTS = 'stockroom_http_requests_total'
 

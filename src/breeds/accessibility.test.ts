@@ -4,7 +4,7 @@ import { openBrowser } from '../../test/harness/browser/chromium.ts'
 import { startServer } from '../../test/harness/service.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
+const BROWSER_TIMEOUT_MS = 120_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 

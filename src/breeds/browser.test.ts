@@ -11,7 +11,7 @@ import { listen } from '../server/listen.ts'
 import { createBreeds } from './app.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
+const BROWSER_TIMEOUT_MS = 120_000
 
 /** A browser reconnects about five seconds after its stream has ended. */
 const RECONNECT_WATCH_MS = 10_000

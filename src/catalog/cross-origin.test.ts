@@ -6,7 +6,7 @@ import { ENGINES } from '../../test/harness/engines.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { startService } from '../../test/harness/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 onEachEngine('without CORS_ORIGINS', api => {
   test('without CORS_ORIGINS, no answer may be read by a page of another origin', async () => {

@@ -5,7 +5,7 @@ import type { Client } from '../../test/harness/client.ts'
 import { onEachEngine } from '../../test/harness/contract.ts'
 import { sample } from '../../test/harness/samples.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const COLLECTIONS = ['/categories', '/products', '/reviews', '/users']
 

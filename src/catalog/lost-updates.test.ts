@@ -8,7 +8,7 @@ import { connected } from '../../test/harness/postgres/database.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startService } from '../../test/harness/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 

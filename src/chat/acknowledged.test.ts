@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { amidVisitors } from '../../test/harness/visitors.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const PROMPTS = 200
 

@@ -7,7 +7,7 @@ import { connected } from '../../test/harness/postgres/database.ts'
 
 /** Clock steps happen when a time server is reached late, a virtual machine resumes, or somebody sets the clock. */
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000

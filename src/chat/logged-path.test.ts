@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startServer } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 test("the chat's log has no complete id with which a turn could be read or stopped", async () => {
   using folder = temporaryFolder()

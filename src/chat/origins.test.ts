@@ -6,7 +6,7 @@ import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-s
 import { startHostRewritingProxy } from '../../test/harness/peers/host-rewriting-proxy.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
+const BROWSER_TIMEOUT_MS = 120_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 

@@ -6,7 +6,7 @@ import { damage } from '../../test/harness/damage.ts'
 import { startServer } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CALLER = '00f067aa0ba902b7'

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
 /** Each of these starts the program, some of them many times. */
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** The variables that say where a test's service listens. */
 const LOOPBACK = { HOST: '127.0.0.1', PORT: '0' }

@@ -35,7 +35,7 @@ test('health gives up on a server that accepts and says nothing', async () => {
   const { status, errors } = await run(['health', '--host', '127.0.0.1', '--port', String(silent.port)])
   expect(status).toBe(1)
   expect(errors).toMatch(/^stockroom: no answer from port \d+: .*\n$/)
-}, 30_000)
+}, 120_000)
 
 test('health refuses what is not a path or a port', async () => {
   expectRefusal(await run(['health', '--path', 'readyz']), { status: 2, reason: /--path/ })

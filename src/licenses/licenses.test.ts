@@ -6,7 +6,7 @@ import lock from '../../package-lock.json'
 import { run } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 

@@ -6,7 +6,7 @@ import { type Service, startServer, startService } from '../../test/harness/serv
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const BREEDS = ['breeds', '--host', '127.0.0.1', '--port', '0']
 

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
 /** A service may take some seconds to stop. */
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Far more than a connection's buffers hold, so the list is still being written while it is read. */
 const HEAVY_PRODUCTS = 40

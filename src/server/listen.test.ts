@@ -6,7 +6,7 @@ import { sample } from '../../test/harness/samples.ts'
 import { run, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 test('a port in use is reported with its number, and the database stays as it was', async () => {
   using folder = temporaryFolder()

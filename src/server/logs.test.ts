@@ -10,7 +10,7 @@ import { run, type Service, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Requests whose log lines, of about 200 bytes, overflow a pipe and the backlog together. */
 const REQUESTS_OVER_THE_BACKLOG = 9_000

@@ -9,7 +9,7 @@ import { type Service, startServer, startService } from '../../test/harness/serv
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { type RateLimit, RateLimiter } from './rate-limit.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const SECOND_MS = 1_000
 

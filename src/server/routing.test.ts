@@ -6,7 +6,7 @@ import { sample } from '../../test/harness/samples.ts'
 import { type Service, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const folder = temporaryFolder()
 const databaseUrl = `sqlite:${join(folder.path, 'shop.db')}`

@@ -7,7 +7,7 @@ import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const CALLER = '00f067aa0ba902b7'

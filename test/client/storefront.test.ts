@@ -16,7 +16,7 @@ const SESSION = fileURLToPath(import.meta.resolve('./storefront/session.ts'))
 const MISUSE = fileURLToPath(import.meta.resolve('./storefront/misuse.ts'))
 
 /** Generating, compiling and running takes long on a busy machine. */
-const COMPILE_TIMEOUT_MS = 60_000
+const COMPILE_TIMEOUT_MS = 120_000
 
 setDefaultTimeout(COMPILE_TIMEOUT_MS)
 

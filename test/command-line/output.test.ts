@@ -6,7 +6,7 @@ import { commandLine, run, surroundingsOf } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 import { until } from '../harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 test('a command whose reader has seen enough ends cleanly', async () => {
   const through = ['bash', '-c', 'set -o pipefail; "$@" | head -c 9', 'bash']

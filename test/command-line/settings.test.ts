@@ -7,7 +7,7 @@ import { run, startServer } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 
 /** Each of these starts the program, some of them many times. */
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const SHOP = 'https://shop.example'
 const BACK_OFFICE = 'https://office.example:8443'

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { run, startServer } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const DEPLOY = resolve(import.meta.dir, '../../deploy')
 

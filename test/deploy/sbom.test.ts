@@ -6,7 +6,7 @@ import { version } from '../../package.json'
 import lock from '../../package-lock.json'
 import { run } from '../harness/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const Bom = z.object({
   bomFormat: z.literal('CycloneDX'),

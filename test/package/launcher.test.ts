@@ -6,7 +6,7 @@ import { run, type Service, type Surroundings, startServer } from '../harness/se
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 import { until } from '../harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dir, '../..')
 const NODE = Bun.which('node') ?? 'node'

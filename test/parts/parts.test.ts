@@ -6,7 +6,7 @@ import { temporaryFolder } from '../harness/temporary-folder.ts'
 
 /** What `docs/architecture.md` promises: to delete a part, delete its folder and its entry in `cli.ts`. */
 
-setDefaultTimeout(300_000)
+setDefaultTimeout(600_000)
 
 const PROJECT = resolve(import.meta.dir, '../..')
 
@@ -85,7 +85,7 @@ async function expectWhole(folder: string, deleted: Part): Promise<void> {
   await expectSuccess(folder, [
     process.execPath,
     'test',
-    '--timeout=60000',
+    '--timeout=120000',
     `--test-name-pattern=${ON_SQLITE}`,
     ...paths,
   ])

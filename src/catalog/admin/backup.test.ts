@@ -18,7 +18,7 @@ import { run, type Service, startService } from '../../../test/harness/service.t
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 const COLLECTIONS = ['/categories/', '/products/', '/users/', '/reviews/'] as const

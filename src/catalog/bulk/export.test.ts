@@ -9,7 +9,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { commandLine, run, startService, surroundingsOf } from '../../../test/harness/service.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'Grün 🌱', '=1+1', '\t\\N;', '\u2028\u0001', 'null']
 const PRICES = [0.1 + 0.2, 1e-7, 5, 1e21, 134.5]

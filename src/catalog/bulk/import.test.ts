@@ -8,7 +8,7 @@ import { run, runAtTerminal, startService } from '../../../test/harness/service.
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const CATEGORY = '{"name":"Garden","description":"All for the garden"}\n'
 const PRODUCT = '{"name":"Spade","description":"Steel","price":34.5}\n'

@@ -7,7 +7,7 @@ import { commandLine, run, surroundingsOf } from '../../../test/harness/service.
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const LINES = 60_000
 

@@ -5,7 +5,7 @@ import { twoProcesses } from '../../../test/harness/catalog/two-processes.ts'
 import type { Client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const _FLAGS = ['--access-log', 'off']
 

@@ -5,7 +5,7 @@ import { ENGINES } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** An id that no test creates. */
 const ABSENT_ID = 9_007_199_254_740_991

@@ -9,7 +9,7 @@ import { sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
+const BROWSER_TIMEOUT_MS = 120_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 

@@ -8,7 +8,7 @@ import { sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** As many as a product shows, each as large as a request may be: about 95 MiB in all. */
 const REVIEWS = 100

@@ -13,7 +13,7 @@ import {
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const BODY_MAX_BYTES = 1_048_576
 

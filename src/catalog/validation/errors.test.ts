@@ -20,7 +20,7 @@ import {
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 const SECRET = 'the-rejected-secret'
 const ABSENT_ID = 9_007_199_254_740_991
 

@@ -22,7 +22,7 @@ import type { Client } from '../../../test/harness/client.ts'
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** JSON values that are not strings. */
 const NO_STRINGS = ['null', 'true', 'false', '0', '5', '1.5', '[]', '["Spade"]', '{}', '1e999']

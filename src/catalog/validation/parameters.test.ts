@@ -4,7 +4,7 @@ import { at, belowZero, expectRefusal, notDigits } from '../../../test/harness/c
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Texts that are not integers, as a URL has them. */
 const NO_INTEGERS = [

@@ -8,7 +8,7 @@ import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { until } from '../../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const PASSWORD = 'correct horse battery'
 

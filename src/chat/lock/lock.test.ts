@@ -3,7 +3,7 @@ import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { cookieOf, logIn } from '../../../test/harness/chat/login.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const PASSWORD = 'correct horse battery'
 const PAGE = { Accept: 'text/html,application/xhtml+xml' }

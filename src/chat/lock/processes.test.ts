@@ -9,7 +9,7 @@ import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { run, startServer } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const PASSWORD = 'correct horse battery'
 

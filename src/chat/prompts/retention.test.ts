@@ -6,7 +6,7 @@ import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { run } from '../../../test/harness/service.ts'
 import type { Retention } from './retention.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

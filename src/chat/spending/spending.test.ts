@@ -7,7 +7,7 @@ import { connected } from '../../../test/harness/postgres/database.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { DailyBounds } from './repository.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const DAY_SECONDS = 86_400
 const DAY_MS = 1_000 * DAY_SECONDS

@@ -9,7 +9,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 

@@ -6,7 +6,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { startServer, startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 

@@ -7,7 +7,7 @@ import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { amidVisitors } from '../../../test/harness/visitors.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const WRITES = 250
 const WRITES_AMID_LONG_LISTS = 60

@@ -9,7 +9,7 @@ import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 /** Whether a limit on the size of files can be set, and lifted while the process runs. */
 const CAN_LIMIT = Bun.which('prlimit') !== null

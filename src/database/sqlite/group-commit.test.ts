@@ -7,7 +7,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const WRITES = 48
 const READERS = 8

@@ -8,7 +8,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const CLIENTS = 16
 const WRITES_OF_A_CLIENT = 25

@@ -7,7 +7,7 @@ import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 test('a database below a file instead of a folder is reported with its path, by each command', async () => {
   using folder = temporaryFolder()

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { ALT_ENTER, type Session, type TalkPlace, talkPlace, UP } from '../../../test/harness/terminal/talk.ts'
 
 /** Node's line editor draws a paste line by line, which takes long on a busy machine. */
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 const LEFT = '\x1b[D'
 const DOWN = '\x1b[B'

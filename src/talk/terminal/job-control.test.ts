@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { startAtTerminal } from '../../../test/harness/terminal/talk.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dir, '../../..')
 const BASH = Bun.which('bash')

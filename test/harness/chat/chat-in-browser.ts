@@ -3,7 +3,7 @@ import { openBrowser, type TestBrowser } from '../browser/chromium.ts'
 import { type ChatServer, startChatServer } from './chat-server.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
-const BROWSER_TIMEOUT_MS = 60_000
+const BROWSER_TIMEOUT_MS = 120_000
 
 export interface ChatInBrowser {
   readonly browser: TestBrowser

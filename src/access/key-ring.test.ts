@@ -5,7 +5,7 @@ import { digestOf, newSecret } from './key.ts'
 import { KeyRing } from './key-ring.ts'
 import type { StoredKey } from './repository.ts'
 
-/** How often the database is read, which no client can see. All else is tested through the servers. */
+/** Tests how often the database is read, because no client can see that. Other tests ask servers. */
 
 const SHOP = newSecret()
 const TILL = newSecret()

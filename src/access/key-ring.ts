@@ -4,7 +4,7 @@ import { type Clock, pause, systemClock } from '../clock.ts'
 import { DIGEST_BYTES, digestInto, isSecret, type Key } from './key.ts'
 import type { KeyRepository } from './repository.ts'
 
-/** Keys that were read longer ago, in milliseconds, are read again before they are used. So a revoked key is refused after this time. */
+/** Keys that were read longer ago are read again before they are used, so a revoked key is refused after this time. */
 const USED_MS = 1_000
 
 /** Keys that were read longer ago are read again, while requests still use them. */
@@ -20,17 +20,17 @@ interface KnownKey {
 
 /**
  * The keys of the database, in memory. Other processes create and revoke keys in the meantime: a new one is found at once, a
- * revoked one is refused within a second. If the database cannot be read, so is every key after that second, with a
+ * revoked one is refused within a second. If the database cannot be read for that long, every key is refused with a
  * `DatabaseUnavailableError`.
  */
 export class KeyRing {
   readonly #repository: Pick<KeyRepository, 'list'>
   readonly #clock: Clock
-  /** The digest of the secret that is looked for; not a new one for each, which would take half of the time. */
+  /** Holds the digest of the sought secret. It is reused, because a new buffer for each would take half of the time. */
   readonly #sought = Buffer.alloc(DIGEST_BYTES)
   /** By the first bytes of their digests. */
   #keys: ReadonlyMap<number, readonly KnownKey[]> = new Map()
-  /** When the read that found these keys began. */
+  /** The start of the read that found these keys. */
   #keysFrom = Number.NEGATIVE_INFINITY
   #lastBegan = Number.NEGATIVE_INFINITY
   #reading: Promise<void> = Promise.resolve()
@@ -47,7 +47,7 @@ export class KeyRing {
     return (this.#isUsable() && this.#known(secret)) || this.#readAgain().then(() => this.#known(secret))
   }
 
-  /** The same by the hexadecimal digest of the secret, for somebody who has shown the secret before. */
+  /** Like `find`, by the hexadecimal digest of the secret, for a client that has shown the secret before. */
   findDigest(hex: string): Awaitable<Key | null> {
     const digest = Buffer.from(hex, 'hex')
     return (this.#isUsable() && this.#matching(digest)) || this.#readAgain().then(() => this.#matching(digest))
@@ -71,12 +71,12 @@ export class KeyRing {
   }
 
   #matching(sought: Buffer): Key | null {
-    // That this finds any tells only that a guess has four bytes of a digest right, which are no part of the secret.
+    // A match here tells only that a guess has four bytes of a digest right. They are no part of the secret.
     const candidates = this.#keys.get(sought.readUInt32BE())
     return candidates?.find(({ digest }) => timingSafeEqual(digest, sought))?.key ?? null
   }
 
-  /** Resolves after a read that has begun after this call. All callers who wait for one share it. */
+  /** Resolves after a read that has begun after this call. All waiting callers share it. */
   #readAgain(): Promise<void> {
     this.#nextReading ??= this.#readNext()
     return this.#nextReading

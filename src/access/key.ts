@@ -1,11 +1,11 @@
-/** What a key allows, each scope more than the one before. */
+/** The scopes of keys. Each allows more than the one before. */
 export const SCOPES = ['read', 'write', 'admin'] as const
 
 export type Scope = (typeof SCOPES)[number]
 
 /** An access key, without its secret. */
 export interface Key {
-  /** Not secret: it is shown in lists and logs. Of characters that need no escaping anywhere. */
+  /** Not secret: lists and logs show it. Its characters need no escaping anywhere. */
   readonly name: string
   readonly scope: Scope
 }
@@ -19,7 +19,7 @@ const SECRET = /^stockroom_[A-Za-z0-9_-]{43}$/
 
 const SECRET_BYTES = 32
 
-/** Of SHA-256. */
+/** The length of a SHA-256 digest. */
 export const DIGEST_BYTES = 32
 
 export function isKeyName(text: string): boolean {

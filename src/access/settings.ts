@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from './key.ts'
 
 const AUTH = ['off', 'keys'] as const
 
-/** Who may use a server. */
+/** The setting that opens a server to anyone, or to clients with keys only. */
 export const auth: Setting<(typeof AUTH)[number]> = {
   variable: 'AUTH',
   flag: 'auth',

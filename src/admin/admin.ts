@@ -67,5 +67,5 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
   }
 }
 
-/** For servers that need nothing which could be missing. */
+/** For servers that depend on no database. */
 async function isReady(): Promise<void> {}

@@ -15,7 +15,7 @@ export interface AdminOptions {
   readonly port: () => number
 }
 
-/** What operators see. It opens no port. */
+/** The app for operators. It opens no port. */
 export function createAdmin({ families, history, probe, port }: AdminOptions): App {
   const admin: App = new Hono(routing())
   admin.get('/metrics', async context =>

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises'
 
-/** Where Linux tells of the TCP connections over IPv4 and IPv6: https://docs.kernel.org/networking/proc_net_tcp.html */
+/** Linux lists TCP connections over IPv4 and IPv6 here: https://docs.kernel.org/networking/proc_net_tcp.html */
 const FILES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'] as const
 
 /** The states ESTABLISHED and CLOSE_WAIT, in which the server has the connection open. */
 const OPEN_STATES = '(?:01|08)'
 
-/** Linux takes up to 15 ms of processor time to tell, in the background. */
+/** A count is kept this long, because Linux takes up to 15 ms of processor time to make the lists, in the background. */
 const KEPT_MS = 10_000
 
-/** Counts the connections to a port now and then. Resolves to the last count, which is at most some seconds old. */
+/** Counts the connections to a port. Resolves to the last count, which may be ten seconds old. */
 export function recentConnections(port: () => number): () => Promise<number | null> {
   let counted: Promise<number | null> = Promise.resolve(null)
   let countedAt = Number.NEGATIVE_INFINITY

@@ -15,7 +15,7 @@ setDefaultTimeout(120_000)
 const ROOT = resolve(import.meta.dir, '../..')
 const GUIDE = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8')
 
-/** What Prometheus adds. */
+/** The labels and the metric that Prometheus adds. */
 const ADDED_LABELS = ['job', 'instance']
 const ADDED_METRIC = 'up'
 
@@ -25,7 +25,7 @@ const Dashboard = z.object({
 })
 
 const open = new AsyncDisposableStack()
-/** What all servers together show, each after it has done some of everything. */
+/** The metrics of all servers together, each after it has done some of everything. */
 const shown = new Map<string, ScrapedFamily & { readonly labels: Set<string> }>()
 beforeAll(async () => {
   const workers = process.platform === 'linux' ? ['--workers', '2'] : []
@@ -78,7 +78,7 @@ test('each query of the guide asks for metrics and labels that /metrics shows', 
   expect(alerts.flatMap(unknownIn)).toEqual([])
 })
 
-/** What is wrong with a query: its syntax, or the names in it. */
+/** The mistakes in a query: its syntax, and names that /metrics does not show. */
 function unknownIn(expression: string): string[] {
   const { errors, metrics, labels } = partsOf(expression)
   const known = new Set([...shown.values()].flatMap(family => [...family.labels]).concat(ADDED_LABELS, 'le'))

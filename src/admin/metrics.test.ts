@@ -169,7 +169,7 @@ describe('the port for operators', () => {
   })
 })
 
-/** What `promtool check metrics` would complain about. */
+/** The complaints that `promtool check metrics` would make. */
 function lint({ name, kind, help, samples }: ScrapedFamily): string[] {
   const complaints: string[] = []
   if (!/^(stockroom|process)_[a-z0-9]+(_[a-z0-9]+)*$/.test(name)) complaints.push(`${name} is no name of ours`)

@@ -6,13 +6,13 @@ import type { Observer } from '../server/requests.ts'
 
 /** Counts what a process does, and shows it to operators. */
 export interface Admin extends Disposable {
-  /** Are told of every request. */
+  /** Called for every request. */
   readonly observers: readonly Observer[]
   /** Listens on the port for operators. A worker leaves that to its supervisor, and answers its questions. */
   readonly show: (observed: Observed) => Shown
 }
 
-/** A process that serves, with what only its part can tell. */
+/** A process that serves, with the probe and the metrics of its part. */
 interface Observed {
   readonly server: Listening
   readonly probe?: Probe

@@ -11,7 +11,7 @@ const OFF: Admin = {
   [Symbol.dispose]: () => {},
 }
 
-// These functions import the rest only if it is wanted.
+// These functions load the other files of this folder only if there is a port for operators.
 
 /** Throws an `OperatorError` if the port for operators is in use. */
 export async function openAdmin(settings: AdminSettings | null, serving: ServingProcess): Promise<Admin> {

@@ -1,7 +1,7 @@
 import { type Family, gauge } from '../metrics/family.ts'
 import type { AnswersFigures } from './answers/answers.ts'
 
-/** What only the chat does. */
+/** Metrics that only the chat has. */
 export function chatFamilies({ running, waiting, followed, listeners }: AnswersFigures): Family[] {
   return [
     gauge('stockroom_chat_answers_running', 'Answers that this process gets from the model.', running),

@@ -8,7 +8,7 @@ const INTERVAL_MS = 100
 /** In seconds. The runtime's timers have a resolution of a millisecond. */
 export const LAG_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 
-/** Measures how long the event loop makes what is due wait, until it is disposed of. */
+/** Measures how late the event loop runs timers that are due, until it is disposed of. */
 export class EventLoopLag implements Disposable {
   readonly #clock: Clock
   readonly #seconds = new Histogram(LAG_SECONDS)

@@ -21,7 +21,7 @@ export type Family =
   | (Named & {
       readonly kind: 'gauge'
       readonly samples: readonly Sample[]
-      /** What several processes show together. */
+      /** Combines the values of several processes. */
       readonly together: 'sum' | 'least' | 'greatest'
     })
   | (Named & { readonly kind: 'histogram'; readonly samples: readonly Labelled<Distribution>[] })
@@ -55,7 +55,7 @@ function samplesOf(value: number | readonly Sample[]): readonly Sample[] {
   return typeof value === 'number' ? [{ labels: {}, value }] : value
 }
 
-/** Histograms go on counting. */
+/** Copies the histograms, which go on counting. */
 function copy({ bounds, counts, sum }: Distribution): Distribution {
   return { bounds, counts: [...counts], sum }
 }

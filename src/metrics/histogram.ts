@@ -3,10 +3,10 @@ export const SECONDS = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ] as const
 
-/** Bounds for counts of things that are done together. */
+/** Bounds for the sizes of batches. */
 export const COUNTS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024] as const
 
-/** How many values were at most as large as each bound, and above the one before. */
+/** Counts of values by bucket: each holds the values up to its bound that are above the bound before. */
 export interface Distribution {
   readonly bounds: readonly number[]
   /** One more than there are bounds, for the values above the last. */

@@ -2,7 +2,7 @@ import { descriptorLimit, openDescriptors } from '../descriptors.ts'
 import { version } from '../version.ts'
 import { counter, type Family, gauge } from './family.ts'
 
-/** What the operating system knows of this process, under the names that all exporters use. */
+/** The operating system's figures for this process, under the names that all exporters use. */
 export function processFamilies(): Family[] {
   const { user, system } = process.cpuUsage()
   const limit = descriptorLimit()

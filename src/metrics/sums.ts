@@ -1,7 +1,7 @@
 import type { Family, Labelled } from './family.ts'
 import { added } from './histogram.ts'
 
-/** What several processes show together: sums, except for a few gauges. */
+/** Combines the metrics of several processes: sums, except for a few gauges. */
 export function sums(processes: readonly (readonly Family[])[]): Family[] {
   const byName = new Map<string, Family>()
   for (const family of processes.flat()) {
@@ -11,7 +11,7 @@ export function sums(processes: readonly (readonly Family[])[]): Family[] {
   return [...byName.values()]
 }
 
-/** The counts of a process that has ended, which the sums keep: a counter that shrinks looks like a restart of the service. */
+/** The metrics that stay in the sums when a process ends: a counter that shrinks looks like a restart of the service. */
 export function lasting(families: readonly Family[]): Family[] {
   return families.filter(({ kind }) => kind !== 'gauge')
 }

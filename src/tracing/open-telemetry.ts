@@ -22,18 +22,18 @@ const log = getLogger(['stockroom', 'tracing'])
 /** Spans that wait for the collector; further ones are dropped. */
 const WAITING_MAX = 4_096
 
-/** The time to send what waits when the program stops. */
+/** Time limit for sending the waiting spans when the program stops. */
 const FLUSH_MS = 750
 
 /** The log mentions spans that were lost at most this often. */
 const LOG_INTERVAL_MS = 60_000
 
-/** As the library numbers results. */
+/** The library's code for success. */
 const EXPORTED = 0
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const
 
-/** Exports spans to the collector of the variables that OpenTelemetry names. */
+/** Exports spans to the collector that OpenTelemetry's variables name. */
 export function openTracer(sampling: Sampling): Tracer & AsyncDisposable {
   const provider = new TracerProvider({
     sampler: new AlwaysOnSampler(),
@@ -66,7 +66,7 @@ export function openTracer(sampling: Sampling): Tracer & AsyncDisposable {
   }
 }
 
-/** The share of new traces is a matter of chance; that of callers' traces depends on the id, so that services agree on them. */
+/** New traces are sampled at random. Those of callers are sampled by their id, so that all services agree. */
 function samplerOf({ share, callersDecide }: Sampling): (parent: TraceContext | null) => boolean {
   const sampler = new TraceIdRatioBasedSampler(share)
   return parent => {

@@ -20,9 +20,9 @@ export const tracingSettings = [slowMs]
 export const TRACING_NOTE = `Traces go to OTEL_EXPORTER_OTLP_ENDPOINT, if it is set. OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and other variables of
 OpenTelemetry are known, too.`
 
-/** Which traces are exported, unless the caller's decision counts. */
+/** The choice of the traces that are exported. */
 export interface Sampling {
-  /** Of new traces; of all, if callers do not decide. */
+  /** The share of new traces; the share of all traces, if callers do not decide. */
   readonly share: number
   readonly callersDecide: boolean
 }

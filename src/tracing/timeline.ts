@@ -6,7 +6,7 @@ const PARTS_MAX = 64
 
 const current = new AsyncLocalStorage<Timeline>()
 
-/** Where the time of one request goes. */
+/** Records the parts of one request's time. */
 export class Timeline {
   /** `null` if the request is not sampled. */
   readonly span: Span | null

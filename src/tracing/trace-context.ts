@@ -1,10 +1,10 @@
-/** Where a request belongs in a trace of several services (W3C Trace Context). */
+/** The place of a request in a trace of several services (W3C Trace Context). */
 export interface TraceContext {
   readonly traceId: string
-  /** The caller's span, or ours for what we call. */
+  /** The caller's span; or ours, in requests that we send. */
   readonly spanId: string
   readonly isSampled: boolean
-  /** What other vendors have added, to be passed on unchanged; `null` if nothing. */
+  /** Other vendors' additions, to be passed on unchanged; `null` if there are none. */
   readonly state: string | null
 }
 

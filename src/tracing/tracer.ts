@@ -7,7 +7,7 @@ export interface Part {
   readonly end: number
 }
 
-/** What a span is about. */
+/** The operation that a span measures. */
 interface Operation {
   /** Only called if the span is sampled. */
   readonly name: () => string
@@ -17,18 +17,18 @@ interface Operation {
   readonly start: number
 }
 
-/** How a span ended. */
+/** The result of an operation. */
 export interface SpanEnd {
   readonly attributes: Readonly<Record<string, string | number>>
   /** The kind of a failure; `null` if there was none. */
   readonly error: string | null
-  /** Are exported as spans of their own. */
+  /** Each is exported as a span of its own. */
   readonly parts?: readonly Part[]
 }
 
 /** An operation in a trace that is sampled. */
 export interface Span {
-  /** For what the operation calls. */
+  /** Sent to the services that the operation calls. */
   readonly context: TraceContext
   readonly end: (end: SpanEnd) => void
 }

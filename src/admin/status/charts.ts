@@ -2,7 +2,7 @@ import { LAG_SECONDS } from '../../metrics/event-loop.ts'
 import { SECONDS } from '../../metrics/histogram.ts'
 import type { Window } from './window.ts'
 
-/** How numbers are shown. */
+/** The unit that a chart shows its numbers in. */
 export type Unit = 'count' | 'per second' | 'seconds' | 'bytes' | 'percent'
 
 /** Names of colours in the style sheet. */
@@ -10,7 +10,7 @@ type Color = 'first' | 'second' | 'third' | 'good' | 'warning' | 'trouble'
 
 interface Series {
   readonly name: string
-  /** Smaller values are not told apart. */
+  /** The metric does not distinguish smaller values. */
   readonly least?: number
   readonly color: Color
   /** `null` if there is nothing to show. */

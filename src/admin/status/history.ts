@@ -8,13 +8,13 @@ const log = getLogger(['stockroom', 'server'])
 
 const INTERVAL_MS = 1_000
 
-/** Rates and times are those of so many intervals, because a single second of a quiet server says little. */
+/** Rates and times span this many intervals, because a single second of a quiet server says little. */
 const WINDOW_INTERVALS = 5
 
 /** Ten minutes. */
 const KEPT_POINTS = 600
 
-/** What the charts show for one moment. */
+/** The values of all charts at one moment. */
 export interface Point {
   /** Counts all points. */
   readonly number: number
@@ -24,7 +24,7 @@ export interface Point {
   readonly values: readonly (number | null)[]
 }
 
-/** Reads the metrics every second, and keeps what charts show of the last minutes. */
+/** Reads the metrics every second, and keeps the points of the charts for the last minutes. */
 export class History implements Disposable {
   readonly #read: () => Promise<readonly Family[]>
   readonly #clock: Clock
@@ -42,7 +42,7 @@ export class History implements Disposable {
     this.#next()
   }
 
-  /** What has happened in the last seconds. */
+  /** The change of the metrics in the last seconds. */
   get window(): Window {
     return this.#window
   }

@@ -14,14 +14,14 @@ import type { Window } from './window.ts'
 /** The page's own static files. */
 export const FILES = { 'uplot.js': uplot, 'uplot.css': uplotStyles, 'status.js': script, 'status.css': styles }
 
-/** The events that the page listens for: fragments that replace their equals, and points for the charts. */
+/** The events that the page listens for: fragments that replace elements, and points for the charts. */
 export const TOPIC = { figures: 'Figures', points: 'Points' } as const
 
-/** What the page shows at one moment. */
+/** The page's contents at one moment. */
 export interface Status {
   /** The machine and the port that clients use. */
   readonly place: string
-  /** Why it cannot answer requests; `null` if it can. */
+  /** The reason why the server cannot answer requests; `null` if it can. */
   readonly trouble: string | null
   readonly window: Window
   readonly points: readonly Point[]

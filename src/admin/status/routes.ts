@@ -21,7 +21,7 @@ interface StatusOptions {
   readonly port: () => number
 }
 
-/** Adds the page that shows what goes on, and its stream. */
+/** Adds the status page and its stream. */
 export function addStatus(app: App, { history, probe, port }: StatusOptions): void {
   const troubleOf = () => probe().then(() => null, errorMessage)
   const status = (trouble: string | null): Status => ({

@@ -153,7 +153,7 @@ async function pageOf(service: Service): Promise<string> {
   return (await fetch(`${await adminAddress(service)}/status`)).text()
 }
 
-/** What the table of a chart says now. */
+/** The text of a chart's table at this moment. */
 async function figureOf(page: Page, chart: string, line: string): Promise<string> {
   const row = page.getByRole('region', { name: chart }).getByRole('row', { name: line }).first()
   return (await row.locator('td').first().textContent()) ?? ''

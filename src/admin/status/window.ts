@@ -6,7 +6,7 @@ type Wanted = (labels: Labels) => boolean
 
 const ALL: Wanted = () => true
 
-/** What has happened between two reads of the metrics. */
+/** The change of the metrics between two reads. */
 export class Window {
   readonly #before: ReadonlyMap<string, Family>
   readonly #now: ReadonlyMap<string, Family>
@@ -27,15 +27,15 @@ export class Window {
     return sumOf(this.#now.get(name), wanted)
   }
 
-  /** How much a counter, or the sum of a histogram, has grown in a second. */
+  /** The growth of a counter, or of the sum of a histogram, per second. */
   rate(name: string, wanted = ALL): number | null {
     const now = sumOf(this.#now.get(name), wanted)
     if (now === null) return null
-    // Smaller than before if a process that was too busy to tell has died.
+    // Smaller than before if a process has died that was too busy to answer.
     return Math.max(0, now - (sumOf(this.#before.get(name), wanted) ?? 0)) / this.#seconds
   }
 
-  /** How many values a histogram has got in a second. */
+  /** The number of values that a histogram has got per second. */
   countRate(name: string, wanted = ALL): number | null {
     const grown = this.#growth(name, wanted)
     return grown && total(grown) / this.#seconds

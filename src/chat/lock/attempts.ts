@@ -18,7 +18,7 @@ export class Attempts {
     this.#clock = clock
   }
 
-  /** How many seconds this address must wait before its next attempt. */
+  /** Seconds that this address must wait before its next attempt. */
   secondsToWait(address: string): number {
     const failures = this.#current(address)
     if (!failures || failures.count < ATTEMPTS_MAX) return 0

@@ -12,7 +12,7 @@ import { Sessions } from './sessions.ts'
 
 const log = getLogger(['stockroom', 'chat'])
 
-/** The holder of a session that began with the password. That of a key is the key's digest behind the prefix. */
+/** The holder of a session that began with the password. For a key, it is the prefix and the key's digest. */
 const PASSWORD = 'password'
 const KEY_PREFIX = 'key-'
 
@@ -22,12 +22,12 @@ export interface LockOptions {
   /** `null` if keys do not open the chat. */
   readonly keys: KeyRing | null
   readonly secrets: SecretRepository
-  /** How many entries of `X-Forwarded-Proto` to trust. */
+  /** The number of entries of `X-Forwarded-Proto` to trust. */
   readonly trustedProxies: number
   readonly sessionSeconds?: number
 }
 
-/** Decides who may use the chat: who knows the password, or has an access key that may write. */
+/** Lets users into the chat if they know the password, or have an access key that may write. */
 export class Lock {
   readonly trustedProxies: number
   readonly sessionSeconds: number
@@ -44,15 +44,15 @@ export class Lock {
     this.#sessions = new Sessions(secrets, sessionSeconds)
   }
 
-  /** What users log in with. */
+  /** The kind of credential that users log in with. */
   get credential(): 'password' | 'access key' | 'password or access key' {
     if (this.#password === null) return 'access key'
     return this.#keys === null ? 'password' : 'password or access key'
   }
 
   /**
-   * Resolves to a new session if this opens the chat, otherwise to `null`. Throws a `ClientLimitError` after too many wrong
-   * passwords.
+   * Resolves to a new session if this credential opens the chat, otherwise to `null`. Throws a `ClientLimitError` after too
+   * many wrong passwords.
    */
   async open(text: string, address: string): Promise<string | null> {
     const key = await this.#keys?.find(text)
@@ -86,7 +86,7 @@ export class Lock {
   }
 
   #isPassword(text: string, address: string): boolean {
-    // Nobody guesses a key, so a revoked one does not count.
+    // Nobody can guess a key, so a revoked one does not count as a wrong password.
     if (this.#keys !== null && isSecret(text)) return false
     const seconds = this.#attempts.secondsToWait(address)
     if (seconds > 0) throw new ClientLimitError('Too many wrong passwords', seconds)

@@ -5,13 +5,13 @@ import { staticPath } from '../../pages/static.ts'
 import styles from '../chat.css' with { type: 'text' }
 
 export interface LoginPage {
-  /** What users log in with. */
+  /** The kind of credential that users log in with. */
   readonly credential: string
   /** The page to go to after the log-in. */
   readonly next: string
-  /** Why there is a log-in page, if it was not asked for. */
+  /** The reason for the log-in page, if the user did not ask for it. */
   readonly notice?: string
-  /** What was wrong with the attempt. */
+  /** The reason why the attempt failed. */
   readonly refusal?: string
   /** A prompt that was sent without a session. It returns to its form after the log-in. */
   readonly typed?: string
@@ -47,8 +47,8 @@ export function loginPage({ credential, next, notice, refusal, typed = '' }: Log
 }
 
 /**
- * Loads the page again. A browser that follows a link of another site sends no cookie with `SameSite=Strict`; when this page
- * loads the next one, it does.
+ * Loads the page again. A browser that follows a link of another site sends no cookie with `SameSite=Strict`. It sends the
+ * cookie when this page loads the next one.
  */
 export function reloadingPage(next: string): string {
   return page(

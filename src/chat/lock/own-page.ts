@@ -2,8 +2,8 @@
 const TURN = /^\/chat\/[\w~!$&'()*+,;=:@%-][\w.~!$&'()*+,;=:@%-]*/
 
 /**
- * The page that a path belongs to: that of a turn, or the first one. So the result always leads to the chat, whatever the path
- * is that somebody put into a link.
+ * The page that a path belongs to: that of a turn, or the first one. So the result always leads to the chat, even if somebody
+ * has put another path into a link.
  */
 export function ownPage(path: string): string {
   return TURN.exec(path)?.[0] ?? '/'

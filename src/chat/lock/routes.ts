@@ -26,7 +26,7 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="chat"' }
 
 const ENDED = 'Your session has ended. Log in again. Your message is kept.'
 
-/** What somebody without a valid password or key is told. */
+/** The message for a wrong password or key. */
 const WRONG: Readonly<Record<Lock['credential'], string>> = {
   password: 'That is not the password.',
   'access key': 'That is not an access key with the scope write.',

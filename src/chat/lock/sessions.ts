@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { SecretRepository } from './repository.ts'
 
-/** A signed text: who has logged in, when the session ends, in seconds since 1970, and the signature. */
+/** A signed text: the holder, the end in seconds since 1970, and the signature. */
 const SESSION = /^(?<claim>(?<holder>[a-z0-9-]+)\.(?<end>\d{1,12}))\.(?<signature>[\w-]{43})$/
 
 /**
  * Makes and checks sessions. They are not stored: a session is a text that only a process with the secret of the database can
- * sign. So all processes accept the sessions of each other, also after a restart.
+ * sign. So all processes accept each other's sessions, also after a restart.
  *
  * Not Hono's signed cookies: they import the key for each check, which takes a turn of the event loop.
  */
@@ -20,13 +20,13 @@ export class Sessions {
     this.#seconds = seconds
   }
 
-  /** The session of somebody who has shown the credential. It ends early if `credential` changes. */
+  /** Makes a session for a user who has shown the credential. It ends early if `credential` changes. */
   async begin(holder: string, credential: string): Promise<string> {
     const claim = `${holder}.${Math.floor(Date.now() / 1_000) + this.#seconds}`
     return `${claim}.${signature(await this.#loaded(), credential, claim).toString('base64url')}`
   }
 
-  /** Who has logged in; `null` if the session has ended or is forged. `credentialOf` is `null` for an unknown holder. */
+  /** Resolves to the holder; `null` if the session has ended or is forged. `credentialOf` is `null` for an unknown holder. */
   async holder(session: string, credentialOf: (holder: string) => string | null): Promise<string | null> {
     const { claim = '', holder = '', end = '', signature: given = '' } = SESSION.exec(session)?.groups ?? {}
     const credential = credentialOf(holder)

@@ -1,10 +1,10 @@
-/** What one account may spend in a day. */
+/** An account's limits for a day. */
 export interface DailyBounds {
   readonly answersMax: number
   readonly tokensMax: number
 }
 
-/** What an account has spent today. */
+/** An account's use of them today. */
 export interface Spent {
   /** Days since 1970, in UTC. */
   readonly day: number
@@ -12,7 +12,7 @@ export interface Spent {
   readonly tokens: number
 }
 
-/** The storage of what accounts spend, shared by all processes. Today is that of the store's clock. */
+/** Stores the spending of accounts, for all processes. Its clock decides which day it is. */
 export interface SpendingRepository {
   /** Counts one more answer, unless the account has reached a bound: then it resolves to `null`, otherwise to the day. */
   begin(account: string, bounds: DailyBounds): Promise<number | null>

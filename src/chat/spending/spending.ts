@@ -5,7 +5,7 @@ import type { DailyBounds, SpendingRepository, Spent } from './repository.ts'
 
 const DAY_MS = 86_400_000
 
-/** The bound of a setting that is not set. */
+/** The bound if a setting is not set. */
 export const UNBOUNDED = Number.MAX_SAFE_INTEGER
 
 /** A bound that an account has reached. */
@@ -13,13 +13,13 @@ export interface ReachedBound {
   readonly account: Account['kind']
   readonly unit: 'answer' | 'token'
   readonly max: number
-  /** When the next day begins, in milliseconds since 1970. */
+  /** The start of the next day, in milliseconds since 1970. */
   readonly endsAt: number
 }
 
 /** An answer that is counted. */
 export interface Bill {
-  /** Adds what the answer has used. If it has used nothing, or the model was not asked (`null`), it is not counted. */
+  /** Adds the tokens of the answer. If there are none, or the model was not asked (`null`), the answer is not counted. */
   settle(usage: Usage | null): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export class Spending {
     return bound && { account: kind, ...bound }
   }
 
-  /** Deletes what was spent on former days, and with it the addresses. Call it from time to time. */
+  /** Deletes the spending of former days, and with it the addresses. Call it from time to time. */
   prune(): Promise<void> {
     return this.#repository.deleteOld()
   }

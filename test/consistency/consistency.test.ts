@@ -73,13 +73,12 @@ async function observe(
   await using open = new AsyncDisposableStack()
   const processes: Process[] = []
   for (const starting of start(database.url)) processes.push(open.use(await starting))
-  const disturbing = disturb(processes)
   const observed = await Workload.run({
     addresses: Array.from({ length: PROCESSES }, (_, place) => () => addressAt(processes, place)),
     durationMs: ROUND_MS,
+    disturb: () => disturb(processes),
     pipelines: engine.name === 'SQLite',
   })
-  await disturbing
   writeHistory(name, observed)
   expect(registerViolations(observed.registers)).toEqual([])
   expect(listViolations(observed.lists)).toEqual([])

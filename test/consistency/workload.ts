@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { sample } from '../harness/samples.ts'
 import { type Ask, onKeptConnection, onNewConnections, PipelinedConnection, type Reply } from './connections.ts'
 import type { Follower, Lists, Registers } from './history.ts'
+import { ALL_REVIEWS, allReviewsSources, listKey, listSources, type Source, sourcesOfRegister } from './sources.ts'
 
 const REGISTERS = 4
 const REGISTER_READERS = 6
@@ -20,17 +21,11 @@ const ALL_REVIEWS_MAX = 3_000
 const PIPELINED_PART = 1 / 3
 
 const PAGE_ITEMS_MAX = 40
-const WHOLE_LIST = 1_000_000
 
 /** A client whose request failed waits a little, as the service may be starting again. */
 const FAILED_PAUSE_MS = 20
 
 const Identified = z.object({ id: z.int() })
-const Priced = z.object({ id: z.int(), price: z.number() })
-const Commented = z.array(z.object({ comment: z.string() }))
-const WithProducts = z.object({ products: z.array(Priced) })
-const WithProduct = z.object({ product: Priced })
-const WithReviews = z.object({ reviews: Commented })
 
 /** What all clients did and the answers they got. */
 export interface Observations {
@@ -45,20 +40,13 @@ export interface WorkloadOptions {
   /** Asked for at each request, as a server that was killed comes back at another address. */
   readonly addresses: readonly (() => string)[]
   readonly durationMs: number
+  /** Interferes with the services once the clients are at work; they must be up at its end. */
+  readonly disturb: () => Promise<void>
   /**
    * Whether reads are pipelined, too. The runtime closes a connection on which a request arrives while another one waits
    * for something, as every read does on PostgreSQL.
    */
   readonly pipelines: boolean
-}
-
-/** One way to read something, and what it shows. */
-interface Source<Value> {
-  readonly key: string
-  readonly path: string
-  readonly shown: (body: unknown) => Value
-  /** Whether its answer may be streamed. */
-  readonly streams?: boolean
 }
 
 interface Register {
@@ -98,12 +86,12 @@ export class Workload {
     this.#pipelines = pipelines ? addresses.map(address => new PipelinedConnection(address)) : []
   }
 
-  /** Works on an empty store until the time is over and every follower has come to the end. */
-  static async run({ addresses, durationMs, pipelines }: WorkloadOptions): Promise<Observations> {
-    return new Workload(addresses, pipelines).#run(durationMs)
+  /** Works on an empty store until the time is over, nothing disturbs it any more, and every follower has come to the end. */
+  static async run({ addresses, pipelines, ...course }: WorkloadOptions): Promise<Observations> {
+    return new Workload(addresses, pipelines).#run(course)
   }
 
-  async #run(durationMs: number): Promise<Observations> {
+  async #run({ durationMs, disturb }: Pick<WorkloadOptions, 'durationMs' | 'disturb'>): Promise<Observations> {
     this.#userId = await this.#created('/users/', sample.user)
     await this.#beginList()
     const registers = await this.#createRegisters()
@@ -120,7 +108,7 @@ export class Workload {
         times(FOLLOWERS_OF_A_LIST, () => this.#follow(path)),
       ),
     ]
-    await Bun.sleep(durationMs)
+    await Promise.all([Bun.sleep(durationMs), disturb()])
     this.#isWriting = false
     await Promise.all(writing)
     this.#isReading = false
@@ -155,7 +143,7 @@ export class Workload {
     return registers
   }
 
-  /** A register is read in lists of its reviews, so it must have one, even if a process is killed meanwhile. */
+  /** A register is read in lists of its reviews, so it must have one. */
   async #firstReviewOf(productId: number): Promise<number> {
     for (;;) {
       const id = await this.#appendTo(0, productId)
@@ -324,60 +312,6 @@ export class Workload {
     const pipeline = this.#pipelines[place]
     return pipeline && !streams && Math.random() < PIPELINED_PART ? pipeline.ask : this.#ask(place)
   }
-}
-
-const ALL_REVIEWS = 'all reviews'
-
-function listKey(productId: number): string {
-  return `reviews of product ${productId}`
-}
-
-function sourcesOfRegister(key: string, id: number, categoryId: number, reviewId: number): Source<number>[] {
-  const priceIn = (products: readonly z.infer<typeof Priced>[]) =>
-    products.find(product => product.id === id)?.price ?? 0
-  const ofList = (body: unknown) => priceIn(z.array(Priced).parse(body))
-  return [
-    { key, path: `/products/${id}`, shown: body => Priced.parse(body).price },
-    { key, path: `/products/?after_id=${id - 1}&limit=1`, shown: ofList },
-    { key, path: '/products/?limit=20', shown: ofList },
-    { key, path: '/products/?limit=1000', shown: ofList, streams: true },
-    { key, path: `/products/${categoryId}/products`, shown: ofList },
-    { key, path: `/categories/${categoryId}`, shown: body => priceIn(WithProducts.parse(body).products) },
-    { key, path: `/reviews/${reviewId}`, shown: body => WithProduct.parse(body).product.price },
-    {
-      key,
-      path: `/reviews/products/${id}?limit=1`,
-      shown: body =>
-        priceIn(
-          z
-            .array(WithProduct)
-            .parse(body)
-            .map(({ product }) => product),
-        ),
-    },
-  ]
-}
-
-function listSources(productId: number): [Source<readonly string[]>, ...Source<readonly string[]>[]] {
-  const key = listKey(productId)
-  return [
-    { key, path: `/products/${productId}`, shown: body => commentsIn(WithReviews.parse(body).reviews) },
-    { key, path: `/reviews/products/${productId}`, shown: body => commentsIn(Commented.parse(body)) },
-  ]
-}
-
-function allReviewsSources(userId: number): Source<readonly string[]>[] {
-  const shown = (body: unknown) => commentsIn(Commented.parse(body))
-  return ['/reviews/', `/reviews/users/${userId}`].map(path => ({
-    key: ALL_REVIEWS,
-    path: `${path}?limit=${WHOLE_LIST}`,
-    shown,
-    streams: true,
-  }))
-}
-
-function commentsIn(reviews: z.infer<typeof Commented>): string[] {
-  return reviews.map(({ comment }) => comment)
 }
 
 function pick<Item>(items: readonly Item[]): Item {

@@ -1,19 +1,24 @@
-/** The JSON of an answer with status 200, or the reason why there is none. */
-export type Reply = { readonly body: unknown } | { readonly failure: string }
+/** The JSON of an answer with status 200 and its `ETag`, or the reason why there is none. */
+export type Reply = { readonly body: unknown; readonly tag: string | null } | { readonly failure: string }
 
-/** Sends a request and waits for the whole answer. */
-export type Ask = (method: string, path: string, body?: unknown) => Promise<Reply>
+/** Sends a request, with the `ETag` that a write expects, and waits for the whole answer. */
+export type Ask = (method: string, path: string, body?: unknown, ifMatch?: string) => Promise<Reply>
 
 const HEAD_END = '\r\n\r\n'
 
 /** Requests over a kept connection. */
 export function onKeptConnection(address: () => string): Ask {
-  return (method, path, body) => fetched(address() + path, method, body, {})
+  return (method, path, body, ifMatch) => fetched(address() + path, method, body, expecting(ifMatch))
 }
 
 /** Requests over a new connection each time, like a proxy without upstream keep-alive. */
 export function onNewConnections(address: () => string): Ask {
-  return (method, path, body) => fetched(address() + path, method, body, { Connection: 'close' })
+  return (method, path, body, ifMatch) =>
+    fetched(address() + path, method, body, { ...expecting(ifMatch), Connection: 'close' })
+}
+
+function expecting(ifMatch: string | undefined): Record<string, string> {
+  return ifMatch === undefined ? {} : { 'If-Match': ifMatch }
 }
 
 async function fetched(url: string, method: string, body: unknown, headers: Record<string, string>): Promise<Reply> {
@@ -25,7 +30,7 @@ async function fetched(url: string, method: string, body: unknown, headers: Reco
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     return response.ok
-      ? { body: await response.json() }
+      ? { body: await response.json(), tag: response.headers.get('ETag') }
       : { failure: `${method} ${url}: ${response.status} ${await response.text()}` }
   } catch (error) {
     return { failure: `${method} ${url}: ${error}` }
@@ -96,7 +101,10 @@ export class PipelinedConnection {
       this.#received = this.#received.subarray(end)
       const one = this.#waiting.shift()
       const isGood = head.startsWith('HTTP/1.1 200')
-      one?.resolve(isGood ? { body: JSON.parse(text) } : { failure: `${one.request}: ${head.slice(0, 12)} ${text}` })
+      const tag = /\netag: (.*)/i.exec(head)?.[1] ?? null
+      one?.resolve(
+        isGood ? { body: JSON.parse(text), tag } : { failure: `${one.request}: ${head.slice(0, 12)} ${text}` },
+      )
     }
   }
 

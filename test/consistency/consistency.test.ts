@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { campaign, HISTORY_VARIABLE } from '../harness/campaign.ts'
 import { withEachEngine } from '../harness/contract.ts'
-import type { Engine } from '../harness/engines.ts'
+import { type Engine, postgres } from '../harness/engines.ts'
+import { pauseBackends } from '../harness/postgres/backends.ts'
 import { ednHistory } from './edn.ts'
 import { Process } from './process.ts'
 import { followerViolations, listViolations, registerViolations } from './violations.ts'
@@ -13,6 +14,12 @@ setDefaultTimeout(120_000)
 
 const ROUND_MS = 3_000
 const PROCESSES = 2
+
+/** The name of the process that is killed, for PostgreSQL. */
+const KILLED = 'killed'
+
+/** For how long the database receives writes of a process without doing them, before that is killed. */
+const PAUSED_MS = 20
 
 /** When a process is killed. */
 const KILLED_AFTER_MS = 1_000
@@ -44,6 +51,24 @@ withEachEngine('consistency', engine => {
     },
   )
 
+  // On SQLite, nobody does the writes of a dead process.
+  if (engine === postgres) {
+    campaign(
+      `clients of two processes on ${engine.name} see one store, though the last writes of a killed one are done late`,
+      async ({ rounds }) => {
+        for (const round of rounds(1)) {
+          await observe(engine, `${engine.name}-late-${round}`, startNamed, async (processes, databaseUrl) => {
+            await Bun.sleep(KILLED_AFTER_MS)
+            using paused = await pauseBackends(databaseUrl, KILLED)
+            expect(paused.count).toBeGreaterThan(0)
+            await Bun.sleep(PAUSED_MS)
+            await processes.at(-1)?.killAndStartAgain(() => paused[Symbol.dispose]())
+          })
+        }
+      },
+    )
+  }
+
   // Elsewhere a service has one worker.
   if (process.platform === 'linux') {
     campaign(
@@ -67,7 +92,7 @@ async function observe(
   engine: Engine,
   name: string,
   start: (databaseUrl: string) => Promise<Process>[],
-  disturb: (processes: readonly Process[]) => Promise<void>,
+  disturb: (processes: readonly Process[], databaseUrl: string) => Promise<void>,
 ): Promise<Observations> {
   await using database = await engine.freshDatabase()
   await using open = new AsyncDisposableStack()
@@ -76,7 +101,7 @@ async function observe(
   const observed = await Workload.run({
     addresses: Array.from({ length: PROCESSES }, (_, place) => () => addressAt(processes, place)),
     durationMs: ROUND_MS,
-    disturb: () => disturb(processes),
+    disturb: () => disturb(processes, database.url),
     pipelines: engine.name === 'SQLite',
   })
   writeHistory(name, observed)
@@ -95,6 +120,11 @@ function addressAt(processes: readonly Process[], place: number): string {
 
 function startProcesses(databaseUrl: string): Promise<Process>[] {
   return Array.from({ length: PROCESSES }, () => Process.start(databaseUrl))
+}
+
+/** The last one has a name of its own at the database. */
+function startNamed(databaseUrl: string): Promise<Process>[] {
+  return [Process.start(databaseUrl), Process.start(`${databaseUrl}?application_name=${KILLED}`)]
 }
 
 /** One service. Each connection leads to one of its workers, and clients have many connections. */

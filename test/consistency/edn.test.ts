@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { ednHistory } from './edn.ts'
 
 test('a history of appends and reads is written as the operations that Elle reads, in order of time', () => {
-  const append = { client: 1, key: 'reviews of product 7' }
+  const append = { client: 1, key: 'reviews of product 7', source: 'there' }
   const text = ednHistory({
     appends: [
       { ...append, value: '1-10', invokedAt: 1, acknowledgedAt: 3 },

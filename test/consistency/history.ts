@@ -11,6 +11,8 @@ export interface Write<Value> extends Timed {
   readonly value: Value
   /** `null` when no answer came: the write may have been done, also later. */
   readonly acknowledgedAt: number | null
+  /** Where it was sent: shown when something is wrong. */
+  readonly source: string
 }
 
 /** A read that was answered. */
@@ -22,7 +24,7 @@ export interface Read<Value> extends Timed {
   readonly source: string
 }
 
-/** What the clients did to values that only one client writes, and that only grow. */
+/** What the clients did to values that only grow. Each is written by one client, and only if nothing has come in between. */
 export interface Registers {
   readonly writes: Write<number>[]
   readonly reads: Read<number>[]

@@ -22,9 +22,11 @@ export class Process implements AsyncDisposable {
     return this.#service.address
   }
 
-  async killAndStartAgain(): Promise<void> {
+  /** `whileGone` runs when the process is dead. */
+  async killAndStartAgain(whileGone: () => void = () => {}): Promise<void> {
     await this.#service.stop('SIGKILL')
     await Bun.sleep(GONE_MS)
+    whileGone()
     this.#service = await started(this.#databaseUrl)
   }
 

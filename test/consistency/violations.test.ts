@@ -9,6 +9,7 @@ const write = <Value>(value: Value, invokedAt: number, acknowledgedAt: number | 
   value,
   invokedAt,
   acknowledgedAt,
+  source: 'there',
 })
 const read = <Value>(value: Value, invokedAt: number, completedAt: number) => ({
   client: 1,
@@ -27,7 +28,10 @@ test('the consistency checker accepts a register that is read while it is writte
 
 test('the consistency checker finds a read that is older than an acknowledged write', () => {
   const found = registerViolations({ writes: [write(1, 0, 1), write(2, 2, 3)], reads: [read(1, 4, 5)] })
-  expect(found).toEqual(['a: client 1 at here shows 1 after 2 was known'])
+  expect(found).toEqual([
+    'a: client 1 at here from 4 to 5 shows 1 after 2 was known: 1 was sent by client 0 to there at 0 and acknowledged at 1; ' +
+      '2 was known by: sent by client 0 to there at 2 and acknowledged at 3',
+  ])
 })
 
 test('the consistency checker finds a read that is older than an earlier read of an unacknowledged write', () => {
@@ -35,12 +39,18 @@ test('the consistency checker finds a read that is older than an earlier read of
     writes: [write(1, 0, 1), write(2, 2, null)],
     reads: [read(2, 3, 4), read(1, 5, 6)],
   })
-  expect(found).toEqual(['a: client 1 at here shows 1 after 2 was known'])
+  expect(found).toEqual([
+    'a: client 1 at here from 5 to 6 shows 1 after 2 was known: 1 was sent by client 0 to there at 0 and acknowledged at 1; ' +
+      '2 was known by: a: client 1 at here from 3 to 4',
+  ])
 })
 
 test('the consistency checker finds a value that nobody wrote', () => {
   const found = registerViolations({ writes: [write(1, 0, 1), write(3, 9, 10)], reads: [read(3, 4, 5), read(7, 4, 5)] })
-  expect(found).toHaveLength(2)
+  expect(found).toEqual([
+    'a: client 1 at here from 4 to 5 shows 3 too early: 3 was sent by client 0 to there at 9 and acknowledged at 10',
+    'a: client 1 at here from 4 to 5 shows 7 too early: nobody wrote 7',
+  ])
 })
 
 test('the consistency checker accepts lists in which each read is a prefix of the next', () => {
@@ -52,13 +62,13 @@ test('the consistency checker accepts lists in which each read is a prefix of th
 test('the consistency checker finds two reads of which neither is a prefix of the other', () => {
   const appends = [write('x', 0, 9), write('y', 0, 9)]
   const found = listViolations({ appends, reads: [read(['x'], 1, 2), read(['y', 'x'], 3, 4)] })
-  expect(found).toContain('a: client 1 at here has x where another read has y')
+  expect(found).toContain('a: client 1 at here from 1 to 2 has x where another read has y')
 })
 
 test('the consistency checker finds a list that lacks an acknowledged item', () => {
   const appends = [write('x', 0, 1), write('y', 2, 3)]
   const found = listViolations({ appends, reads: [read(['x'], 4, 5), read(['x', 'y'], 6, 7)] })
-  expect(found).toEqual(['a: client 1 at here has 1 items after 2 were known'])
+  expect(found).toEqual(['a: client 1 at here from 4 to 5 has 1 items after 2 were known'])
 })
 
 test('the consistency checker finds an acknowledged item that no read shows', () => {

@@ -6,23 +6,26 @@ import type { Followed, Lists, Read, Registers, Write } from './history.ts'
  */
 export function registerViolations({ writes, reads }: Registers): string[] {
   return keysOf(writes, reads).flatMap(key => {
-    const written = writes.filter(write => write.key === key)
-    const invokedAt = new Map(written.map(write => [write.value, write.invokedAt]))
-    const known = [
-      ...written.map(({ acknowledgedAt, value }) => ({ at: acknowledgedAt, level: value })),
-      ...reads.filter(read => read.key === key).map(({ completedAt, value }) => ({ at: completedAt, level: value })),
-    ]
-    const floorAt = floorOf(known)
-    return reads
-      .filter(read => read.key === key)
-      .flatMap(read => {
-        const floor = floorAt(read.invokedAt)
-        if (read.value < floor) return [`${described(read)} shows ${read.value} after ${floor} was known`]
-        const began = invokedAt.get(read.value)
-        if (began === undefined || began > read.completedAt)
-          return [`${described(read)} shows ${read.value}, never written`]
-        return []
-      })
+    const written = new Map(writes.filter(write => write.key === key).map(write => [write.value, write]))
+    const read = reads.filter(one => one.key === key)
+    const floorAt = floorOf([
+      ...written.values().map(write => ({ at: write.acknowledgedAt, level: write.value, by: sent(write) })),
+      ...read.map(one => ({ at: one.completedAt, level: one.value, by: described(one) })),
+    ])
+    const origin = (value: number) => {
+      const write = written.get(value)
+      return write ? `${value} was ${sent(write)}` : `nobody wrote ${value}`
+    }
+    return read.flatMap(one => {
+      const floor = floorAt(one.invokedAt)
+      const shows = `${described(one)} shows ${one.value}`
+      if (floor && one.value < floor.level)
+        return [
+          `${shows} after ${floor.level} was known: ${origin(one.value)}; ${floor.level} was known by: ${floor.by}`,
+        ]
+      const write = written.get(one.value)
+      return write && write.invokedAt <= one.completedAt ? [] : [`${shows} too early: ${origin(one.value)}`]
+    })
   })
 }
 
@@ -81,7 +84,8 @@ function orderViolations(
     })),
     ...reads.map(({ completedAt, value }) => ({ at: completedAt, level: value.length })),
   ]
-  const floorAt = floorOf(known)
+  const knownAt = floorOf(known)
+  const floorAt = (time: number) => knownAt(time)?.level ?? Number.NEGATIVE_INFINITY
   const begun = new Map(appends.map(({ value, invokedAt }) => [value, invokedAt]))
   return [
     ...appends
@@ -107,18 +111,23 @@ function orderViolations(
   ]
 }
 
-/** The highest level that was known at a time: of all that had been answered before it. */
-function floorOf(known: readonly { readonly at: number | null; readonly level: number }[]): (time: number) => number {
+interface Known {
+  /** `null` if nobody was ever told. */
+  readonly at: number | null
+  readonly level: number
+}
+
+/** What had the highest level at a time, of all that had been answered before it. */
+function floorOf<One extends Known>(known: readonly One[]): (time: number) => One | undefined {
   const times: number[] = []
-  const floors: number[] = []
-  let floor = Number.NEGATIVE_INFINITY
-  const answered = known.flatMap(({ at, level }) => (at === null ? [] : [{ at, level }]))
-  for (const { at, level } of answered.toSorted((one, other) => one.at - other.at)) {
-    floor = Math.max(floor, level)
+  const floors: One[] = []
+  const answered = known.flatMap(one => (one.at === null ? [] : [{ at: one.at, one }]))
+  for (const { at, one } of answered.toSorted((first, second) => first.at - second.at)) {
+    const floor = floors.at(-1)
     times.push(at)
-    floors.push(floor)
+    floors.push(floor && floor.level >= one.level ? floor : one)
   }
-  return time => floors[countBefore(times, time) - 1] ?? Number.NEGATIVE_INFINITY
+  return time => floors[countBefore(times, time) - 1]
 }
 
 /** How many of ascending `times` are before `time`. */
@@ -137,6 +146,16 @@ function keysOf(...kinds: readonly (readonly { readonly key: string }[])[]): str
   return [...new Set(kinds.flat().map(({ key }) => key))]
 }
 
-function described({ client, key, source }: Read<unknown>): string {
-  return `${key}: client ${client} at ${source}`
+function described({ client, key, source, invokedAt, completedAt }: Read<unknown>): string {
+  return `${key}: client ${client} at ${source} from ${rounded(invokedAt)} to ${rounded(completedAt)}`
+}
+
+function sent({ client, source, invokedAt, acknowledgedAt }: Write<unknown>): string {
+  const end = acknowledgedAt === null ? 'and not acknowledged' : `and acknowledged at ${rounded(acknowledgedAt)}`
+  return `sent by client ${client} to ${source} at ${rounded(invokedAt)} ${end}`
+}
+
+/** In milliseconds. */
+function rounded(time: number): string {
+  return String(Math.round(time * 10) / 10)
 }

@@ -53,6 +53,8 @@ interface Register {
   readonly id: number
   readonly sources: readonly Source<number>[]
   value: number
+  /** What the next write expects; `null` after a write without an answer. */
+  tag: string | null
 }
 
 interface CategoryOfCreators {
@@ -137,8 +139,15 @@ export class Workload {
       const reviewId = await this.#firstReviewOf(id)
       this.#listIds.push(id)
       const key = `product ${id}`
-      this.#registers.writes.push({ client: 0, key, value: 1, invokedAt: 0, acknowledgedAt: performance.now() })
-      registers.push({ id, value: 1, sources: sourcesOfRegister(key, id, categoryId, reviewId) })
+      this.#registers.writes.push({
+        client: 0,
+        key,
+        value: 1,
+        invokedAt: 0,
+        acknowledgedAt: performance.now(),
+        source: 'any address',
+      })
+      registers.push({ id, value: 1, tag: null, sources: sourcesOfRegister(key, id, categoryId, reviewId) })
     }
     return registers
   }
@@ -152,17 +161,31 @@ export class Workload {
     }
   }
 
-  /** Writes through one address and reads at all others as soon as that is acknowledged. */
+  /**
+   * Writes through one address and reads at all others as soon as that is acknowledged. Each write expects the last one that
+   * is known. Otherwise a write without an answer might undo later ones: the database may do what a killed process has sent
+   * it long after that is dead, and `fetch` repeats a `PUT` when its connection is closed.
+   */
   async #writeRegister(client: number, register: Register): Promise<void> {
+    const tag = register.tag ?? (await this.#tagOf(register))
     register.value += 1
-    const write = { client, key: `product ${register.id}`, value: register.value, invokedAt: performance.now() }
     const place = this.#anyPlace()
-    const body = { ...sample.product, price: register.value }
-    const reply = await this.#ask(place)('PUT', `/products/${register.id}`, body)
+    const { id, value } = register
+    const write = { client, key: `product ${id}`, value, source: `address ${place}`, invokedAt: performance.now() }
+    const reply = await this.#ask(place)('PUT', `/products/${id}`, { ...sample.product, price: value }, tag)
+    register.tag = 'body' in reply ? reply.tag : null
     this.#registers.writes.push({ ...write, acknowledgedAt: this.#timeOf(reply) })
     await this.#readEverywhereElse(place, other =>
       this.#read(client, other, pick(register.sources), this.#registers.reads),
     )
+  }
+
+  async #tagOf({ id }: Register): Promise<string> {
+    for (;;) {
+      const reply = await this.#ask(this.#anyPlace())('GET', `/products/${id}`)
+      await this.#pauseAfter(reply)
+      if ('body' in reply && reply.tag !== null) return reply.tag
+    }
   }
 
   async #readRegister(client: number, registers: readonly Register[]): Promise<void> {
@@ -186,7 +209,7 @@ export class Workload {
     const invokedAt = performance.now()
     const review = { ...sample.review(productId, this.#userId), comment: value }
     const reply = await this.#ask(place)('POST', '/reviews/', review)
-    const append = { client, value, invokedAt, acknowledgedAt: this.#timeOf(reply) }
+    const append = { client, value, invokedAt, acknowledgedAt: this.#timeOf(reply), source: `address ${place}` }
     this.#lists.appends.push({ ...append, key: listKey(productId) }, { ...append, key: ALL_REVIEWS })
     if (!('body' in reply)) return null
     const { id } = Identified.parse(reply.body)

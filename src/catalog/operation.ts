@@ -47,7 +47,7 @@ export const noInput = { path: z.object({}), query: z.object({}), body: z.undefi
 
 /**
  * Adds the operation to the service and to its descriptions. The handler gets a request that fulfils the contract. If a `POST`
- * has an `Idempotency-Key`, the handler also gets a claim, to be stored with what it creates.
+ * has an `Idempotency-Key`, the handler also gets a claim, to be stored with the resource.
  */
 export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   { app, operations, contracts, idempotency }: Catalog,

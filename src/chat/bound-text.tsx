@@ -5,7 +5,7 @@ import type { ReachedBound } from './spending/spending.ts'
 const MINUTE_MS = 60_000
 const HOUR_MINUTES = 60
 
-/** Says that a bound is reached and when it ends. The script shows the time as that of the user's clock. */
+/** Says that a bound is reached and when it ends. The script shows the time by the user's clock. */
 export function BoundText({ bound: { account, unit, max, endsAt } }: { bound: ReachedBound }) {
   return (
     <>

@@ -86,7 +86,7 @@ document.addEventListener('htmx:oobAfterSwap', ({ target }) => {
 
 document.addEventListener('htmx:afterSwap', ({ target }) => {
   if (target !== conversation) return
-  // The URL becomes that of the turn, so that a reload shows it.
+  // A reload then shows this turn.
   history.replaceState(null, '', conversation.lastElementChild.dataset.path)
   isFollowing = true
   follow()

@@ -11,7 +11,7 @@ const log = getLogger(['stockroom', 'chat'])
 /** Interval of the checks for answers of dead processes. */
 const DEAD_CHECK_MS = 1_000
 
-/** Interval of the deletion of old prompts and of what was spent on former days. */
+/** Interval of the deletion of old prompts, and of the spending of former days. */
 const PRUNE_MS = 60_000
 
 interface HousekeepingOptions {
@@ -21,7 +21,10 @@ interface HousekeepingOptions {
   readonly clock?: Clock
 }
 
-/** Ends the answers of dead processes and deletes what is old, now and at intervals. Disposing of the result waits for work in progress. */
+/**
+ * Ends the answers of dead processes, and deletes old prompts and spending, now and at intervals. Disposing of the result waits
+ * for work in progress.
+ */
 export function startHousekeeping({
   prompts,
   answers,

@@ -44,7 +44,7 @@ export interface ChatServices {
   readonly spending: Spending
 }
 
-/** The specified endpoints, one to stop an answer, and those for pages that are opened again. */
+/** The specified endpoints, one that stops an answer, and the ones for pages that are opened again. */
 export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatServices, pages: ChatPages): void {
   chat.get('/', context => page(context, pages.welcome()))
 

@@ -47,7 +47,7 @@ export const PASSWORD_NOTE = `Set CHAT_PASSWORD, or CHAT_PASSWORD_FILE with the 
 /** `null` if everybody may use the chat. Throws a `SettingError`. */
 export function readChatPassword(): string | null {
   return secret('CHAT_PASSWORD', password => {
-    // Browsers remove line breaks from what is typed, and control characters cannot be typed.
+    // Browsers remove line breaks from a typed password, and nobody can type control characters.
     if (/\p{Cc}/u.test(password)) throw new SettingError('a password must not contain control characters')
     if (password.length < PASSWORD_MIN_CHARACTERS) {
       throw new SettingError(

@@ -1,8 +1,8 @@
 import type { Awaitable } from '../awaitable.ts'
 
 /**
- * The row itself; or the set of rows in other tables that refer to it, with what they hold; or which rows the table has, where
- * the id is `any`.
+ * The row itself; or the set of rows in other tables that refer to it, with their contents; or the set of all rows of the
+ * table, with the id `any`.
  */
 const PARTS = ['row', 'referring rows', 'all rows'] as const
 

@@ -14,7 +14,7 @@ const REMEMBERED_CHARACTERS_MAX = 64
 export type ClientAddress = (request: Request, server: Server<undefined>) => string
 
 /**
- * Makes the function that tells a client's address: that of the socket or, behind proxies, the one that the outermost
+ * Makes the function that tells a client's address: the address of the socket or, behind proxies, the one that the outermost
  * trusted proxy saw. Each proxy appends its caller's address to `X-Forwarded-For`, so entries count from the right; a client
  * can forge the others.
  */
@@ -38,7 +38,7 @@ export function addressKey(address: string): string {
 
 const networkOf = remembering(address => `${ipv6Groups(address).slice(0, IPV6_NETWORK_GROUPS).join(':')}::/64`)
 
-/** The same function, which remembers what it has read. Reading an address takes up to fifty times as long. */
+/** The same function, which caches its results. Reading an address takes up to fifty times as long. */
 function remembering<Value>(read: (text: string) => Value): (text: string) => Value {
   const remembered = new Map<string, Value>()
   return text => {

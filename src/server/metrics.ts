@@ -3,7 +3,7 @@ import { type Distribution, Histogram, SECONDS } from '../metrics/histogram.ts'
 import type { Listening } from './listen.ts'
 import type { Exchange, Observer } from './requests.ts'
 
-/** The route of requests that no route matches, and the method of requests with an unusual one, so that clients cannot add labels. */
+/** The labels of requests without a route, and of unusual methods, so that clients cannot add labels. */
 const UNMATCHED = 'unmatched'
 const OTHER_METHOD = 'other'
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])

@@ -35,7 +35,7 @@ export interface RequestScope {
   readonly streams: ClientStreams
   /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
   readonly key: Key | null
-  /** The trace that the request belongs to, for what we call; `null` if there is none. */
+  /** The trace of the request, for the services that we call; `null` if there is none. */
   readonly trace: TraceContext | null
   /** The answer to a request that no handler may see. */
   readonly refusal: Response | null
@@ -55,7 +55,7 @@ export type DirectRoutes = Map<string, Readonly<Record<string, Fetch>>>
 /** An app's routes, and how to log their paths. */
 export interface ServedApp {
   readonly fetch: Fetch
-  /** Requests for other paths get 404, whatever `fetch` would answer. */
+  /** Requests for other paths get 404, even if `fetch` would answer them. */
   readonly routes: readonly { readonly path: string }[]
   /** Handlers to call instead of `fetch`, which takes twice the time of a small request. */
   readonly direct?: DirectRoutes
@@ -222,7 +222,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       headers.set('X-Content-Type-Options', 'nosniff')
       if (caching !== null) headers.set('Cache-Control', caching)
       if (allowance !== null) limiter?.describe(headers, allowance)
-      // Here and not after `run`, because another promise would cost more than what most observers do.
+      // Here and not after `run`, because another promise would cost more than most observers.
       if (ends.length > 0) tell(request, scope, response)
       return response
     }
@@ -256,7 +256,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
   }
 }
 
-/** The same request as a GET. Its URL gets a host, because that of the client may be missing, or one that no URL can have. */
+/** The same request as a GET. Its URL gets another host, because the client's may be missing, or one that no URL can have. */
 function asGet({ url, headers, signal }: Request): Request {
   return new Request(`http://localhost${parsedPath(url)}${queryOf(url)}`, { headers, signal })
 }

@@ -2,7 +2,7 @@ const BAR_CHARACTERS = 30
 
 /** Shows the progress of long work: a bar at a terminal, elsewhere one line for each finished part. */
 export interface Progress {
-  /** `count` is shown instead of `done` and `total` if those are something that nobody counts, such as bytes. */
+  /** `count` is shown instead of `done` and `total` if these are, for example, bytes, which nobody counts. */
   report(part: string, done: number, total: number, count?: number): void
   /** Writes a line, above the bar. */
   note(text: string): void

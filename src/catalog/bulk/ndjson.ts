@@ -46,7 +46,7 @@ async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** The lines as text, but those that are not UTF-8 as bytes. */
+/** The lines as text, or as bytes if they are not UTF-8. */
 function textsOf(bytes: Uint8Array): readonly (string | Uint8Array)[] {
   const text = decoded(bytes)
   if (typeof text === 'string') return text.split('\n')

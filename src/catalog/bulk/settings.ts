@@ -16,7 +16,7 @@ export const keepGood = toggle(
 
 export const passwordHashes = toggle('password-hashes', "export the hashes of users' passwords, too")
 
-/** A flag for what the name of a file does not say. */
+/** A flag for a property that the name of a file does not tell. */
 function choice<Name extends string>(flag: string, names: readonly Name[], meaning: string): Setting<Name | null> {
   return {
     flag,

@@ -24,7 +24,7 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
   if (range.limit <= CHUNK_ITEMS) return readResponse(listing, page, range, scope)
   return listing.end({ ...range, limit: CHUNK_ITEMS }).then(async ({ more }) => {
     if (!more) return readResponse(listing, page, range, scope)
-    // None of a long list is read from the cache, or by way of it: its items would displace what is read often.
+    // Long lists bypass the cache: their items would displace the ones that are read often.
     const { afterId, skip } = range
     const start = skip === 0 ? afterId : (await listing.end({ afterId, skip: 0, limit: skip })).lastId
     const end = await listing.end(range)

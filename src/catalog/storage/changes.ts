@@ -12,7 +12,7 @@ export interface ChangeRule {
 }
 
 /**
- * The one rule for what a write changes, on every engine: the row itself, unless it is new, because nothing has shown it yet;
+ * The one rule for the changes of a write, on every engine: the row itself, unless it is new, because nothing has shown it yet;
  * for each row that it references or referenced before, the set of rows that refer to that one; if it is created or deleted,
  * the set of the table's rows; and if it is deleted, the same for all rows that are deleted with it.
  *

@@ -23,7 +23,7 @@ const SQL_TYPE: Readonly<Record<ColumnType, string>> = {
   number: 'double precision',
 }
 
-/** A row to create, and what is stored with the answer to a request with an `Idempotency-Key`. */
+/** A row to create, with the claim of its request if that has an `Idempotency-Key`. */
 interface NewRow<Row> {
   readonly row: Row
   readonly claim: Claim | undefined

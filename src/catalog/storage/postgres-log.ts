@@ -3,7 +3,7 @@ import type { Changes, LoggedChange } from '../../database/postgres/changes.ts'
 import { type ChangeRule, changesOf } from './changes.ts'
 import type { StoredResource, Values } from './resource.ts'
 
-/** A node removes old rows with one of so many writes. */
+/** One of this many writes of a node removes old rows. */
 const REMOVAL_INTERVAL = 512
 /** Transactions whose rows stay in the log. */
 const KEPT_TRANSACTIONS = 8_192
@@ -14,7 +14,7 @@ const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
 type Event = 'create' | 'delete' | { readonly update: string }
 
 /**
- * Makes a statement that also logs what it changes, unless the server has no log. `statement` takes a further common table
+ * Makes a statement that also logs its changes, unless the server has no log. `statement` takes a further common table
  * expression, which reads the changed rows from the one named `changed`.
  */
 export function logged<Row extends Values>(
@@ -51,7 +51,7 @@ function insertion<Row extends Values>({ table, references }: StoredResource<Row
   )`
 }
 
-/** The changes of all nodes, as the log has them, by the rule of what a write changes. */
+/** Translates the changes that all nodes have logged, by the rule in `changes.ts`. */
 export function loggedChanges(changes: Changes, resources: readonly ChangeRule[]): ChangeSource {
   return {
     onChange: listener =>

@@ -115,8 +115,10 @@ function deleting<Row extends Values>(
 }
 
 /**
- * SQL that updates the resource $1 if its revision is among those of the last parameter. Its row is locked first, because another write may change its references before this one
- * has the lock, and the log needs those from right before. Returns one row if a new reference does not exist, none if the resource does not exist. */
+ * SQL that updates the resource $1 if the last parameter contains its revision. It locks the row first, because another write
+ * may change the references before this one has the lock, and the log needs the references from right before. Returns one row
+ * if a new reference does not exist, none if the resource does not exist.
+ */
 function updating<Row extends Values>(
   resource: StoredResource<Row>,
   updated: readonly string[],

@@ -89,7 +89,7 @@ export function postgresTable<Row extends Values>(
       ) AS page`,
       ...[afterId, limit, skip, ...parameters],
     )
-    // At the same time, so that what is cached of the page can be used.
+    // At the same time, so that cached resources of the page can be used.
     const [[page], isKnown] = await Promise.all([reading, kept && database.changes.current(() => true)])
     const ids = page?.ids ? page.ids.split(',').map(Number) : []
     if (database.changes.observe(page?.state ?? null) && isKnown) kept?.(ids)

@@ -30,7 +30,7 @@ interface Weighed extends Found {
   readonly weight: number
 }
 
-/** A resource's representation without what its row tells by itself. */
+/** A resource's representation without the revision, which its row has. */
 type Shown = Omit<Representation, 'revision'>
 
 /** Reads one kind of resource. Call its functions within a snapshot, or within the transaction of a write. */

@@ -98,7 +98,7 @@ export function sqliteTable<Row extends Values>(
       }),
     canStream: async () => {},
     exists: async id => database.snapshot(() => selectId.get(id) !== null),
-    // The representation is made of what is written, which takes half the time of reading it back.
+    // The representation is made of the written values, which takes half the time of reading them back.
     create: (row, claim) =>
       database.write(changes => {
         if (claim) keys.mustBeFree(claim)

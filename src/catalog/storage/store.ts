@@ -47,8 +47,8 @@ export interface Read {
 }
 
 /**
- * Called right before something is read. The result is called with what was read, if it may be cached until it changes. What
- * has changed in between counts as a change after the read.
+ * Call it right before a read, and its result with the value that was read, if the value may be cached until it changes.
+ * Changes in between count as changes after the read.
  */
 export type Keep<Read = Found> = () => (read: Read) => void
 

@@ -30,8 +30,8 @@ export type Read<Value> = { readonly value: Value } | { readonly errors: readonl
 
 /**
  * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
- * Without a body it returns the result at once. `bodyRead` gets the body as it was sent. A body that is too long is rejected with an `HttpError` 413, an encoded one
- * with 415.
+ * Without a body it returns the result at once. `bodyRead` gets the body as it was sent. A body that is too long is rejected
+ * with an `HttpError` 413, an encoded one with 415.
  */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,

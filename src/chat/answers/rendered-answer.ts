@@ -74,7 +74,7 @@ export class RenderedAnswer {
     if (!this.#isOver) await this.#renderInTime(this.#answerPace)
   }
 
-  /** Ends the answer. The last rendering is that of the whole text. */
+  /** Ends the answer. The last rendering has the whole text. */
   end(ending: Ending): void {
     this.#feed(Number.POSITIVE_INFINITY)
     this.#renderRest()

@@ -50,7 +50,7 @@ export class RunningAnswer {
   #stored: { length: number; codePoints: number; isWaiting: boolean; at: number }
   /** A piece that was sent to the store, without a reply so far. */
   #unconfirmed: Piece | null = null
-  /** When somebody last listened, here or in another process. */
+  /** The last time that somebody listened, here or in another process. */
   #heardAt: number
   /** The mark of listeners in other processes in the last reply. */
   #heard: string | undefined

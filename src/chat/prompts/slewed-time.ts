@@ -3,7 +3,7 @@ const RATE_MAX = 2
 
 /**
  * Follows a clock, but catches up slowly after a step ahead. So data that is deleted at some age is kept for at least half
- * that time, whatever the clock does. The first time is taken as it is.
+ * that time, even if the clock steps. The first time is taken as it is.
  */
 export class SlewedTime {
   #last: { readonly time: number; readonly at: number } | null = null

@@ -59,7 +59,7 @@ interface State {
 }
 
 /**
- * Tells what any client has changed in the database. A transaction that changes something also adds a row to `change_log`.
+ * Reports the changes of all clients of the database. A transaction that changes something also adds a row to `change_log`.
  * Snapshots tell exactly which transactions have become visible since the last check. If the log has all of them, their
  * changes are known. If one is missing, it was another program's, or old rows are gone: then anything may have changed.
  */
@@ -83,7 +83,7 @@ export class Changes {
     return this.#stateSql ?? 'NULL::text'
   }
 
-  /** Whether the server has what it takes to log changes. */
+  /** Whether the server can log changes. */
   get areLogged(): boolean {
     return this.#stateSql !== null
   }

@@ -42,7 +42,7 @@ export interface PostgresSettings extends ServersSettings {
 
 /** Counts of the database: current, and since the start. */
 export interface PostgresFigures {
-  /** By what they are for. None before the first connection. */
+  /** By purpose. None before the first connection. */
   readonly pools: Readonly<Record<string, PoolFigures>>
   /** Inputs that wait for a statement that they will share. */
   readonly batched: number

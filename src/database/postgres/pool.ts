@@ -34,7 +34,7 @@ export interface PoolOptions {
 /** Runs one statement and resolves to its rows. */
 export type Query = <Row>(sql: string, ...parameters: Parameter[]) => Promise<Row[]>
 
-/** A transaction's connection, for what cannot be prepared: scripts, and rows as a stream of bytes. */
+/** A transaction's connection, for work that cannot be prepared: scripts, and rows as a stream of bytes. */
 export interface RawConnection {
   /** Runs several statements, separated by semicolons. */
   readonly runScript: (sql: string) => Promise<void>

@@ -27,7 +27,7 @@ export function createChangeLog(connection: Database): void {
 }
 
 /**
- * Tells other processes on the file what each commit has changed. A writer adds one row to its transaction, with the number
+ * Tells other processes on the file the changes of each commit. A writer adds one row to its transaction, with the number
  * that SQLite will give to the commit. A reader that finds a row for each commit since its last check knows every change. If a
  * number is missing, another program has written, or old rows were removed: then anything may have changed.
  *

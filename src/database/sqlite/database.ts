@@ -96,7 +96,7 @@ export class SqliteDatabase implements AsyncDisposable {
    *
    * Reads of one event-loop turn share a snapshot until somebody commits, which saves the system calls for SQLite's locks. A
    * turn also serves requests that arrive after its start, so each read checks for commits first: none misses a write that
-   * was acknowledged before its request arrived. None shows what is not on the disk yet; one that only prepares a `write` may.
+   * was acknowledged before its request arrived. A read with the purpose `show` first waits until all commits are on the disk.
    */
   snapshot<Result>(read: () => Result, purpose: 'show' | 'write' = 'show'): Result {
     try {
@@ -147,8 +147,9 @@ export class SqliteDatabase implements AsyncDisposable {
   /**
    * Runs `work` in a transaction and resolves when the commit is durable. `work` adds its changes to `changes`.
    *
-   * Group commit: all waiting writes share one transaction and one sync of the log. One that throws is rolled back and rejected by itself.
-   * `work` may be called again. Rejects with a `DatabaseUnavailableError` if the file stays locked or the disk is full.
+   * Group commit: all waiting writes share one transaction and one sync of the log. If one throws, only that one
+   * is rolled back and rejected. `work` may be called again. Rejects with a `DatabaseUnavailableError` if the file stays locked
+   * or the disk is full.
    */
   write<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     return this.#writes.write(work)
@@ -251,7 +252,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#readLog()
   }
 
-  /** A snapshot is that of the first statement. */
+  /** The first statement takes the snapshot. */
   #takeSnapshot(): void {
     try {
       this.#dataVersion.get()

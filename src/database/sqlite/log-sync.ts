@@ -66,7 +66,7 @@ export class LogSync {
     if (!this.#syncing) this.#sync()
   }
 
-  /** Blocks until all commits are on the disk, so that nobody reads what a power cut could undo. Throws if one cannot be. */
+  /** Blocks until all commits are on the disk, so that no read shows one that a power cut could undo. Throws if it fails. */
   now(): void {
     if (this.#durableCommits === this.#commits) return
     const started = performance.now()

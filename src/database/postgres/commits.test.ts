@@ -1,14 +1,15 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
+import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { backendsOf, pauseBackends } from '../../../test/harness/postgres/backends.ts'
-import { createDatabase } from '../../../test/harness/postgres/database.ts'
+import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
 
-/** PostgreSQL does what it has received from a node, even if the node has died in the meantime. */
+/** When a write takes effect, and when it is acknowledged. */
 
 setDefaultTimeout(120_000)
 
@@ -24,8 +25,37 @@ const BEFORE = 1
 const LATE = 2
 const AFTER = 3
 
+/** Fails each commit that changes a product. The statement itself succeeds, and PostgreSQL says so before the commit. */
+const FAILING_COMMITS = `
+  CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no commit' USING ERRCODE = 'lock_not_available'; END $$;
+  CREATE CONSTRAINT TRIGGER failing AFTER INSERT OR UPDATE OR DELETE ON products DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION fail()`
+
 const Priced = z.object({ price: z.number() })
 
+test('a write that succeeds until its commit fails is not acknowledged, and changes nothing', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  const before = await api.get('/products/')
+  {
+    await using sql = connected(database.url)
+    await sql.unsafe(FAILING_COMMITS)
+  }
+  const { status: keyed } = await postKeyed(api, { key: 'one', path: '/products/', body: sample.product })
+  const others = await Promise.all([
+    update(api, id, LATE),
+    api.post('/products/', sample.product),
+    api.delete(`/products/${id}`),
+  ])
+  expect([keyed, ...others.map(({ status }) => status)]).toEqual([503, 503, 503, 503])
+  const after = await api.get('/products/')
+  expect(after.body).toEqual(before.body)
+})
+
+/** PostgreSQL does what it has received from a node, even if the node has died in the meantime. */
 test('an update of a node that has died may be done after a later one, but not if it expects the version before', async () => {
   await using database = await createDatabase(await sharedServerUrl())
   await using service = await startService(database.url, { flags: FLAGS })

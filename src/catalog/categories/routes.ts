@@ -43,7 +43,7 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       body: CategoryCreate,
       response: Category,
     },
-    async ({ body }, scope, claim) => resourceResponse(scope, 'Category', categories.create(body, claim)),
+    ({ body }, scope, claim) => resourceResponse(scope, 'Category', categories.create(body, claim)),
   )
 
   operation(
@@ -58,7 +58,7 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       response: Category,
       absent: ['Category'],
     },
-    async ({ path }, scope) => respond(scope, path.category_id, categories.find(path.category_id)),
+    ({ path }, scope) => respond(scope, path.category_id, categories.find(path.category_id)),
   )
 
   operation(
@@ -74,7 +74,7 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       response: Category,
       absent: ['Category'],
     },
-    async ({ path, body }, scope) =>
+    ({ path, body }, scope) =>
       respond(scope, path.category_id, categories.update(path.category_id, body, expectedRevisions(scope.request))),
   )
 
@@ -90,7 +90,7 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       response: Category,
       absent: ['Category'],
     },
-    async ({ path }, scope) =>
+    ({ path }, scope) =>
       respond(scope, path.category_id, categories.delete(path.category_id, expectedRevisions(scope.request))),
   )
 }

@@ -45,7 +45,7 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       body: ProductCreate,
       response: Product,
     },
-    async ({ body }, scope, claim) =>
+    ({ body }, scope, claim) =>
       resourceResponse(scope, 'Product', products.create({ ...body, category_id: null }, claim)),
   )
 
@@ -79,7 +79,7 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: Product,
       absent: ['Category'],
     },
-    async ({ path, body }, scope, claim) =>
+    ({ path, body }, scope, claim) =>
       resourceResponse(scope, 'Product', products.create({ ...body, category_id: path.category_id }, claim)),
   )
 
@@ -95,7 +95,7 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: Product,
       absent: ['Product'],
     },
-    async ({ path }, scope) => respond(scope, path.product_id, products.find(path.product_id)),
+    ({ path }, scope) => respond(scope, path.product_id, products.find(path.product_id)),
   )
 
   operation(
@@ -111,7 +111,7 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: Product,
       absent: ['Product'],
     },
-    async ({ path, body }, scope) =>
+    ({ path, body }, scope) =>
       respond(scope, path.product_id, products.update(path.product_id, body, expectedRevisions(scope.request))),
   )
 
@@ -127,7 +127,7 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: Product,
       absent: ['Product'],
     },
-    async ({ path }, scope) =>
+    ({ path }, scope) =>
       respond(scope, path.product_id, products.delete(path.product_id, expectedRevisions(scope.request))),
   )
 }

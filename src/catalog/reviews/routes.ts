@@ -44,7 +44,7 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       response: Review,
       absent: ['Product', 'User'],
     },
-    async ({ body }, scope, claim) => resourceResponse(scope, 'Review', reviews.create(body, claim)),
+    ({ body }, scope, claim) => resourceResponse(scope, 'Review', reviews.create(body, claim)),
   )
 
   operation(
@@ -108,7 +108,7 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       response: Review,
       absent: ['Review'],
     },
-    async ({ path }, scope) => resourceResponse(scope, 'Review', reviews.find(path.review_id)),
+    ({ path }, scope) => resourceResponse(scope, 'Review', reviews.find(path.review_id)),
   )
 
   operation(
@@ -124,7 +124,7 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       response: Review,
       absent: ['Review', 'Product', 'User'],
     },
-    async ({ path, body }, scope) =>
+    ({ path, body }, scope) =>
       resourceResponse(scope, 'Review', reviews.update(path.review_id, body, expectedRevisions(scope.request))),
   )
 
@@ -140,7 +140,7 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       response: Review,
       absent: ['Review'],
     },
-    async ({ path }, scope) =>
+    ({ path }, scope) =>
       resourceResponse(scope, 'Review', reviews.delete(path.review_id, expectedRevisions(scope.request))),
   )
 }

@@ -63,7 +63,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       response: User,
       absent: ['User'],
     },
-    async ({ path }, scope) => respond(scope, path.user_id, users.find(path.user_id)),
+    ({ path }, scope) => respond(scope, path.user_id, users.find(path.user_id)),
   )
 
   operation(
@@ -104,8 +104,7 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       response: User,
       absent: ['User'],
     },
-    async ({ path }, scope) =>
-      respond(scope, path.user_id, users.delete(path.user_id, expectedRevisions(scope.request))),
+    ({ path }, scope) => respond(scope, path.user_id, users.delete(path.user_id, expectedRevisions(scope.request))),
   )
 }
 

@@ -37,16 +37,18 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   inputs: Inputs<Path, Query, Body>,
 ) {
   type Result = Read<Input<Path, Query, Body>>
-  const hasQuery = Object.keys(inputs.query.shape).length > 0
   const hasBody = !(inputs.body instanceof z.ZodUndefined)
+  const noBody = readFields(inputs.body, undefined, 'body')
+  const readPath = fieldsReader(inputs.path, 'path')
+  const readQuery = fieldsReader(inputs.query, 'query')
   return (
     request: Request,
     pathParameters: Readonly<Record<string, string>>,
     bodyRead?: (bytes: Uint8Array) => void,
   ): Awaitable<Result> => {
-    const path = readFields(inputs.path, pathFields(pathParameters), 'path')
-    const query = readFields(inputs.query, hasQuery ? queryFields(request.url) : {}, 'query')
-    if (!hasBody) return together(path, query, readFields(inputs.body, undefined, 'body'))
+    const path = readPath(pathFields, pathParameters)
+    const query = readQuery(queryFields, request.url)
+    if (!hasBody) return together(path, query, noBody)
     return timed('reading the body', () => bodyBytes(request)).then(bytes => {
       bodyRead?.(bytes)
       const started = performance.now()
@@ -63,6 +65,13 @@ function together<Path, Query, Body>(path: Read<Path>, query: Read<Query>, body:
     return { value: { path: path.value, query: query.value, body: body.value } }
   }
   return { errors: [path, query, body].flatMap(part => ('errors' in part ? part.errors : [])) }
+}
+
+/** Makes the function that validates the fields of a part. An operation without such fields does not look for any. */
+function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path' | 'query') {
+  const none = Object.keys(schema.shape).length === 0 ? readFields(schema, {}, source) : null
+  return <Sent>(fieldsOf: (sent: Sent) => Record<string, unknown>, sent: Sent) =>
+    none ?? readFields(schema, fieldsOf(sent), source)
 }
 
 function readFields<Schema extends z.ZodType>(

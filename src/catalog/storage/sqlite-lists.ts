@@ -4,7 +4,7 @@ import type { StoredResource, Values } from './resource.ts'
 import { SqlitePositions } from './sqlite-positions.ts'
 import type { Scope } from './store.ts'
 
-/** An index counts as the shortest of a list if it has at most this many rows, or every other one has this many times as many. */
+/** The search for the index with the fewest rows asks for one with at most this many, then for this many times as many. */
 const FEW_ROWS = 256
 const MORE_TIMES = 8
 

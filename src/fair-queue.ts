@@ -20,12 +20,12 @@ export class FairQueue {
     this.#placesPerOwner = placesPerOwner
   }
 
-  /** How many are waiting for a place. */
+  /** The number of tasks that wait for a place. */
   get length(): number {
     return this.#waiting.length
   }
 
-  /** How many hold a place. */
+  /** The number of tasks that hold a place. */
   get held(): number {
     return this.#held.total
   }

@@ -3,7 +3,7 @@ import { type Contestant, NATIVE, peer } from './servers.ts'
 
 const SOURCE = join(import.meta.dir, 'peers', NATIVE)
 
-/** Where Debian installs the source of Go libraries. Nothing is downloaded. */
+/** Debian installs the source of Go libraries here. Nothing is downloaded. */
 const DEBIAN_GO_PATH = '/usr/share/gocode'
 
 const PACKAGES = 'golang-go golang-github-valyala-fasthttp-dev libsqlite3-dev gcc libc6-dev'

@@ -58,7 +58,7 @@ export class KeyRing {
     return this.#keys.size === 0
   }
 
-  /** Whether the keys may be used. Reads them again in time. */
+  /** Whether the keys may be used. Begins to read them again before they expire. */
   #isUsable(): boolean {
     const age = this.#clock.now() - this.#keysFrom
     if (age > FRESH_MS && age <= USED_MS) void this.#readAgain().catch(() => {})

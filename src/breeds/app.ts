@@ -41,7 +41,7 @@ export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): A
   return breeds
 }
 
-/** How many names the page already shows; `null` if neither the stream's address nor `Last-Event-ID` says. */
+/** The number of names that the page already shows; `null` if neither the stream's address nor `Last-Event-ID` says. */
 function shownNames(...counts: readonly (string | undefined)[]): number | null {
   const known = counts.filter(count => count !== undefined && /^\d{1,9}$/.test(count)).map(Number)
   return known.length === 0 ? null : Math.max(...known)

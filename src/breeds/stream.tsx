@@ -11,7 +11,7 @@ const log = getLogger(['stockroom', 'breeds'])
 interface StreamOptions {
   readonly listService: ListService
   readonly listUrl: string
-  /** How many names the page already shows; `null` for a client that does not count, which is sent events only. */
+  /** The number of names that the page already shows; `null` for a client that does not count, which gets events only. */
   readonly shown: number | null
   readonly clock: Clock
   readonly signal: AbortSignal

@@ -36,7 +36,7 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly specifiedBody?: z.ZodObject
   /** The body of a 200. */
   readonly response: z.ZodType
-  /** Which resources a 404 can name. */
+  /** The resources that a 404 can name. */
   readonly absent: readonly ResourceName[]
 }
 

@@ -6,7 +6,7 @@ const NEAR_END_PX = 96
 const STATUS_FIRST_MS = 1_500
 const STATUS_EVERY_MS = 3_000
 const COPIED_MS = 1_500
-/** Where a text waits while its user logs in again. */
+/** The key that a text is stored under while its user logs in again. */
 const DRAFT = 'draft'
 const LOST = 'The connection is lost. Trying again …'
 

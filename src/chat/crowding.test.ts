@@ -3,7 +3,7 @@ import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 
-/** What a page shows while one address is at its limit. */
+/** The message of a page while one address is at its limit. */
 
 const open = chatInBrowser(() => startChatServer(sqlite, { environment: { CHAT_ANSWERS_PER_ADDRESS: '1' } }))
 

@@ -18,10 +18,10 @@ import { answerEvents } from './stream.tsx'
 /** In UTF-16 code units. */
 const REQ_ID_MAX_CHARACTERS = 128
 
-/** How long a page for a browser without scripts waits for the end of the answer, before it shows the text so far. */
+/** A page for a browser without scripts waits this long for the end of the answer, before it shows the text so far. */
 const PLAIN_PAGE_WAIT_MS = 5_000
 
-/** When such a page is loaded again if too many answers are queued. */
+/** Such a page is loaded again after this time if too many answers are queued. */
 const PLAIN_PAGE_RETRY_SECONDS = 5
 
 /** A page from a cache, for example after going back, would send its next prompt under an id that is already used. */

@@ -32,7 +32,7 @@ import { repositoriesOf } from './repositories.ts'
 import { chatPort, readAnswerLimits, readChatPassword, readDailyBounds, readRetention } from './settings.ts'
 import { Spending, UNBOUNDED } from './spending/spending.ts'
 
-/** How long answers may continue after a signal to stop. The rest is stored as interrupted while connections drain. */
+/** Answers may continue for this long after a signal to stop. The rest is stored as interrupted while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
 
 /** Requests that have waited for the start go first: warming up takes the processor for half a second. */

@@ -6,7 +6,7 @@ import { type DatabaseAddress, database, databaseConnections, databaseReplicas }
 import type { SqliteDatabase } from './sqlite/database.ts'
 import { openExistingSqlite, openSqlite } from './sqlite/open.ts'
 
-/** How long servers wait at startup for a database that is starting too, in milliseconds. */
+/** Servers wait this long at startup for a database that is starting too, in milliseconds. */
 export const START_WAIT_MS = 60_000
 
 export type StoreDatabase = SqliteDatabase | PostgresDatabase

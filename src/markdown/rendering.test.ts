@@ -4,7 +4,7 @@ import { openMarkdown } from './renderer.ts'
 
 const markdown = await openMarkdown()
 
-/** What is expected of the specification's HTML, and ours without what we add to it. */
+/** Removes our additions from HTML, and from the specification's the details that we write in another way. */
 function plain(html: string): string {
   return html
     .replace(/<pre[^>]*>/g, '<pre>')

@@ -71,7 +71,7 @@ export interface ServedApp {
 
 interface RequestSettings {
   readonly accessLog: boolean
-  /** How many entries of `X-Forwarded-For` to trust. */
+  /** The number of entries of `X-Forwarded-For` to trust. */
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
   readonly streams: ClientStreams

@@ -29,7 +29,7 @@ async function talkUntil(place: TalkPlace, messages: number): Promise<Stored[]> 
   return stored
 }
 
-/** What the model is asked when the user returns and says this. */
+/** The text that the model gets when the user returns and says this. */
 async function askedFor(place: TalkPlace, prompt: string): Promise<{ system: string; prompt: string }> {
   const talking = place.pipe([...logIn('ada'), prompt, 'quit'])
   const call = await place.model.nextCall()

@@ -20,7 +20,7 @@ const COMPILE_TIMEOUT_MS = 120_000
 
 setDefaultTimeout(COMPILE_TIMEOUT_MS)
 
-/** What a customer sees. */
+/** A customer's visit. */
 const WHOLE_VISIT = {
   categories: ['Garden: Spade, Rake, Watering can', 'Kitchen: Kettle'],
   shelf: ['Spade 9.50 USD', 'Rake 10.50 USD', 'Watering can 11.50 USD'],

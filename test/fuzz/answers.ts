@@ -121,7 +121,7 @@ function checkPlaces({ places }: Filled, value: unknown, response: RawResponse):
   if (!isExpected) fail(`errors at ${found.join(', ')} in place of ${[...places].join(', ')}`, response)
 }
 
-/** What was stored is what was sent. */
+/** Fails unless the service has stored exactly the values that were sent. */
 function checkEcho({ body, isBulk, planned }: Filled, value: unknown, response: RawResponse): void {
   if (!body || !planned.operation.requestBody) return
   if (isBulk) {

@@ -38,7 +38,7 @@ export interface CatalogCampaign {
   readonly workers: number
 }
 
-/** What a campaign has seen. */
+/** The results of a campaign. */
 export interface Report {
   /** The first thing that was wrong; `null` if all was well. */
   readonly finding: string | null

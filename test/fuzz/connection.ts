@@ -8,7 +8,7 @@ export interface RawResponse {
   readonly body: Buffer
 }
 
-/** What came back is not HTTP. */
+/** The answer is not HTTP. */
 export class MalformedResponseError extends Error {
   override name = 'MalformedResponseError'
 }

@@ -104,7 +104,7 @@ function isInteger(schema: Schema, text: string): boolean {
   return /^[+-]?[0-9]+$/.test(text) && problem(schema, Number(text)) === null
 }
 
-/** Where a body is wrong: at itself, at a member, or, if it is not JSON, at some character. */
+/** The places at which a body is wrong: the body, a member, or, if it is not JSON, a character. */
 function placesIn(schema: Schema, bytes: Buffer, type: string | null): string[] {
   if (bytes.length === 0 || !/^application\/([\w.-]+\+)?json *(;|$)/i.test(type ?? '')) return ['body']
   const value = parsed(bytes)

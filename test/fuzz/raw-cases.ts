@@ -361,7 +361,7 @@ function withFields([template, fields]: [template: Template, fields: string[]]):
   return asText({ ...template, fields: [...(template.fields ?? []), ...fields] })
 }
 
-/** What a server must never answer: it is in a body, or behind a request whose end nobody can tell. */
+/** A request that a server must never answer: it is in a body, or behind a request whose end nobody can tell. */
 export const SMUGGLED_ID = 'smuggled'
 export const SMUGGLED = `GET /healthz HTTP/1.1${END}Host: h${END}X-Request-Id: ${SMUGGLED_ID}${HEAD_END}`
 

@@ -41,7 +41,7 @@ export interface Answering {
   readonly isOver: () => boolean
   /** The whole text, and why the answer failed. */
   readonly end: () => Promise<{ text: string; failure: AnswerError | null }>
-  /** What the answer has told of its usage so far. */
+  /** The usage that the answer has reported so far. */
   readonly usages: readonly Usage[]
 }
 

@@ -107,7 +107,7 @@ test('if there is no Bun for the machine, the launcher says so in one line, and 
   expect(errors).toMatch(/^stockroom: Bun for .* is not installed; .*npm install.*\n$/)
 })
 
-/** Where Node looks for dependencies: in the package's folder and in each folder that contains it. */
+/** The folders in which Node looks for dependencies: the package's own, and each folder that contains it. */
 function foldersAbove(path: string): string[] {
   if (path === '') return ['']
   return [`${path}/`, ...foldersAbove(path.slice(0, path.lastIndexOf('node_modules/')).replace(/\/$/, ''))]

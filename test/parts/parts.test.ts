@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { Glob, spawn } from 'bun'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 
-/** What `docs/architecture.md` promises: to delete a part, delete its folder and its entry in `cli.ts`. */
+/** Keeps a promise of `docs/architecture.md`: to delete a part, delete its folder and its entry in `cli.ts`. */
 
 setDefaultTimeout(600_000)
 

@@ -1,4 +1,4 @@
-/** What a store catalog answers, as far as the specification says. */
+/** A model of the store catalog: the answers that the specification determines. */
 export interface Expected {
   readonly status: number
   readonly body: unknown

@@ -3,7 +3,7 @@ import type { AnyContract } from '../operation.ts'
 
 const ACCESS_KEY = { type: 'http', scheme: 'bearer', description: 'A key of `stockroom key create`' }
 
-/** How clients send access keys: a member of the components. */
+/** The member of the components that describes access keys. */
 export function securitySchemesOf(access: Access | null) {
   return { ...(access && { securitySchemes: { AccessKey: ACCESS_KEY } }) }
 }

@@ -14,7 +14,7 @@ import { RenderedAnswers } from './rendered-answers.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
 import { RunningAnswer } from './running.ts'
 
-/** How long clients are asked to wait when no more answers can begin. */
+/** Clients are asked to wait this long when no more answers can begin. */
 const RETRY_AFTER_SECONDS = 5
 
 /** Time limit for storing the ends of answers at shutdown. Other processes end the rest as interrupted. */

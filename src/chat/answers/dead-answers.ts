@@ -12,7 +12,7 @@ const CHECK_GAP_MAX_MS = 2_000
 
 interface SeenHeartbeat {
   readonly heartbeat: string
-  /** When this process first saw it. */
+  /** The time at which this process first saw it. */
   readonly seenAt: number
 }
 

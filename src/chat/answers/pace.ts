@@ -48,7 +48,7 @@ class AnswerPace implements Disposable {
     this.#at = pace.clock.now()
   }
 
-  /** How long the next rendering should wait. */
+  /** The delay before the next rendering. */
   get waitMs(): number {
     this.#save()
     return this.#savedMs >= 0 ? 0 : Math.min(BEHIND_MAX_MS, -this.#savedMs / this.#pace.share)

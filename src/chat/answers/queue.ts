@@ -1,7 +1,7 @@
 import { FairQueue } from '../../fair-queue.ts'
 import { Tally } from '../../tally.ts'
 
-/** How many answers may run and wait, in all and for one client. */
+/** Limits on the answers that run and wait, in all and for one client. */
 export interface QueueLimits {
   /** Answers that the model writes at the same time; more wait. */
   readonly runningMax: number

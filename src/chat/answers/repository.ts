@@ -1,5 +1,5 @@
 /**
- * How an answer ended.
+ * The outcome of an answer.
  *
  * - `finished`: the model completed it
  * - `stopped`: a reader stopped it

@@ -18,7 +18,7 @@ export class Prompts {
   readonly #retention: Retention
   readonly #clock: Clock
   readonly #time = new SlewedTime()
-  /** How many more prompts fit before they must be counted again. Other processes add prompts too. */
+  /** The number of prompts that still fit before they must be counted again. Other processes add prompts too. */
   #room = 0
   #fullUntil = Number.NEGATIVE_INFINITY
   #makingRoom: Promise<void> | null = null

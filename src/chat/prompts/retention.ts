@@ -1,4 +1,4 @@
-/** How many prompts are kept with their answers, and for how long. */
+/** Limits on the number and the age of prompts, which are kept with their answers. */
 export interface Retention {
   /** All prompts in the database. */
   readonly promptsMax: number

@@ -46,7 +46,7 @@ export class Batch<Input, Output> {
     this.#sizes = sizes
   }
 
-  /** How many inputs wait for a statement. */
+  /** The number of inputs that wait for a statement. */
   get waiting(): number {
     return this.#waiting.length
   }

@@ -17,12 +17,12 @@ const log = getLogger(['stockroom', 'database'])
 /** Limit on statements in progress; further ones are rejected. */
 const IN_PROGRESS_MAX = 8_192
 
-/** How often a read is tried if its connection breaks. A read that times out is not retried. */
+/** Limit on the tries of a read whose connection breaks. A read that times out is not retried. */
 const READ_TRIES = 3
 /** No read is retried later than this after its first try, so that retries take no longer than one slow statement. */
 const READ_RETRY_MAX_MS = 1_000
 
-/** How often a write is tried if it conflicts with others. The random pause before a retry doubles its limit each time. */
+/** Limit on the tries of a write that conflicts with others. The random pause before a retry doubles its limit each time. */
 const CONFLICT_TRIES = 10
 const CONFLICT_PAUSE_MS = 4
 
@@ -36,7 +36,7 @@ const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
 const START_RETRY_MS = 250
 
 export interface PostgresSettings extends ServersSettings {
-  /** How long to keep trying to connect at startup, in milliseconds. */
+  /** Time limit for connecting at startup, in milliseconds. */
   readonly waitMs: number
 }
 

@@ -11,7 +11,7 @@ const CONNECT_SECONDS = 2
 /** Time for an answer to arrive after the server's own statement timeout. */
 const ANSWER_GRACE_MS = 1_000
 
-/** How often overdue statements are looked for. */
+/** The interval between searches for overdue statements. */
 const CHECK_INTERVAL_MS = 100
 
 /** The server ends a transaction that is idle for this long, because its client has died. */
@@ -81,7 +81,7 @@ export class Pool implements AsyncDisposable {
     this.#checking = setInterval(() => this.#rejectOverdue(), CHECK_INTERVAL_MS)
   }
 
-  /** When the newest connection was opened: every other connection is older. */
+  /** The time at which the newest connection was opened: every other connection is older. */
   get connectedAt(): number {
     return this.#connectedAt
   }

@@ -9,7 +9,7 @@ interface Statements {
 export class Readiness {
   readonly #statements: Statements
   readonly #writeSucceeds: ReturnType<typeof writeTrial>
-  /** When a write last failed because the server's disk was full, by `performance.now()`. */
+  /** The last time that a write failed because the server's disk was full, by `performance.now()`. */
   #fullAt: number | null = null
 
   constructor(statements: Statements) {

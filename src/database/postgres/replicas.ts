@@ -32,7 +32,7 @@ interface Replica {
   positions: Position[]
   /** It shows every commit before this moment, unless it has restarted since. */
   freshAsOf: number
-  /** When it last became fresh. */
+  /** The last time that it became fresh. */
   returnedAt: number
 }
 

@@ -100,7 +100,7 @@ export class Condition {
     return this.#isFailing || this.#freeBytes() < LITTLE_SPACE_BYTES
   }
 
-  /** When a write last failed, by `performance.now()`. */
+  /** The last time that a write failed, by `performance.now()`. */
   get failedAt(): number {
     return this.#failedAt
   }

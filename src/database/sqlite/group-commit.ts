@@ -7,7 +7,7 @@ import type { Condition } from './condition.ts'
 import { isBusy, isDamage } from './failure.ts'
 import type { LogSync } from './log-sync.ts'
 
-/** How long a write waits for the lock of another process before it fails, and how often it retries. */
+/** The longest wait of a write for the lock of another process, and the pause between its tries. */
 export const WRITE_WAIT_MAX_MS = 10_000
 export const WRITE_RETRY_MS = 1
 
@@ -23,7 +23,7 @@ const GROUP_MAX_MS = 20
  * than half of the time goes to commits.
  */
 const GROUP_AMONG_READS_MS = 0.1
-/** How much the duration of a commit counts in the running average. */
+/** The weight of a commit in the running average of durations. */
 const COMMIT_WEIGHT = 1 / 8
 
 /** Counts of group commit: current, and since the start. */

@@ -8,7 +8,7 @@ import { companionFile } from './connection.ts'
  * the writes of clients that arrive meanwhile would need a commit of their own.
  */
 const BLOCKING_MAX_MS = 0.5
-/** How much one sync counts in the running average, and for how long at most: even fast disks are slow now and then. */
+/** The weight of one sync in the running average, and the longest duration that counts: even fast disks are slow sometimes. */
 const WEIGHT = 1 / 16
 const COUNTED_MAX_MS = 4
 /** While syncs do not block, one of this many does, to measure whether the disk has become faster. */
@@ -54,7 +54,7 @@ export class LogSync {
     return this.#seconds
   }
 
-  /** How long a sync blocks the event loop on average; 0 if syncs do not block it. */
+  /** The average time for which a sync blocks the event loop; 0 if syncs do not block it. */
   get blockingMs(): number {
     return this.#averageMs < BLOCKING_MAX_MS ? this.#averageMs : 0
   }

@@ -30,7 +30,7 @@ export interface Interruptible extends Disposable {
   readonly signal: AbortSignal
 }
 
-/** How text is shown: as laid-out markdown, as written but wrapped at words, or unchanged. */
+/** The form of shown text: laid-out markdown, as written but wrapped at words, or unchanged. */
 type Appearance = 'markdown' | 'wrapped' | 'raw'
 
 /**

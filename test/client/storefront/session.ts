@@ -4,7 +4,7 @@ import type { components, paths } from './store-api.ts'
 type Category = components['schemas']['Category']
 type Product = components['schemas']['Product']
 
-/** What a customer saw, step by step. */
+/** A customer's view of the shop, step by step. */
 export interface Session {
   readonly categories: readonly string[]
   readonly shelf: readonly string[]
@@ -115,7 +115,7 @@ function taken<Data>({ data, response }: { data?: Data; response: Response }): D
 
 type Detail = components['schemas']['HTTPValidationError']['detail'] | string
 
-/** Where and why a request that must fail was refused. */
+/** The places and reasons of the refusal of a request that must fail. */
 function refusalOf({ error, response }: { error?: { detail: Detail }; response: Response }): [string, string][] {
   if (response.status !== 422 || error === undefined || typeof error.detail === 'string') throw unexpected(response)
   return error.detail.map(({ loc, msg }) => [loc.join('.'), msg])

@@ -15,7 +15,7 @@ export function screens(): BrowserContextOptions[] {
   ])
 }
 
-/** What axe finds wrong with the page, one line for each element. */
+/** The findings of axe on the page, one line for each element. */
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const found = await page.evaluate('axe.run().then(({ violations }) => violations)')

@@ -1,7 +1,7 @@
 import type { CacheFigures } from '../../../src/catalog/cache/cached.ts'
 import type { Service } from '../service.ts'
 
-/** What the cache of a service that has stopped has done, by its log. */
+/** The counts of the cache, from the log of a service that has stopped. */
 export function cacheFigures(stopped: Service): CacheFigures {
   const line = stopped
     .errors()

@@ -32,7 +32,7 @@ export interface Seen {
   readonly waitedMs: number
 }
 
-/** What is known of a product that a client created under a unique name. */
+/** The load's knowledge of a product that a client created under a unique name. */
 interface Created {
   status: number
   /** Acknowledged ids: one at most. */
@@ -147,7 +147,7 @@ export class Load {
       while (!this.#stopped) await work()
     }
     const done = working()
-    // Whoever stops the load gets the error.
+    // The caller that stops the load gets the error.
     done.catch(() => {})
     this.#working.push(done)
   }

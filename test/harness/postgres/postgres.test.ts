@@ -8,7 +8,7 @@ import { PostgresServer } from './server.ts'
 import { caughtUp, pauseReplay, promote, resumeReplay, startStandby } from './standby.ts'
 import { openTcpProxy } from './tcp-proxy.ts'
 
-/** What the other tests assume about the servers that they use. */
+/** Checks the assumptions of other tests about the servers that they use. */
 
 const open = new AsyncDisposableStack()
 let server: PostgresServer

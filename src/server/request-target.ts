@@ -70,7 +70,10 @@ export function queryOf(url: string): string {
 function targetOf(route: string): SentTarget {
   const parts = partsOf(route)
   const last = route.slice(parts.map(({ before, name }) => `${before}:${name}`).join('').length)
-  const isPlain = (parameters: PathParameters) => parts.every(({ name }) => PLAIN.test(parameters[name] ?? ''))
+  const isPlain = (parameters: PathParameters) => {
+    for (const { name } of parts) if (!PLAIN.test(parameters[name] ?? '')) return false
+    return true
+  }
   return {
     route,
     matched: request => {

@@ -115,11 +115,12 @@ export class RepresentationCache {
           this.#misses += 1
           return table.find(id, keep)
         }
-        if (!get(id)) return read()
+        const entry = get(id)
+        if (!entry) return read()
         return whenThere(
-          this.#source.current(() => get(id)),
-          entry => {
-            if (!entry) return read()
+          this.#source.current(() => isGood(entry)),
+          isCurrent => {
+            if (!isCurrent) return read()
             this.#hits += 1
             return entry.found
           },
@@ -147,9 +148,8 @@ export class RepresentationCache {
   ): ResourceTable<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
     const setVersion = this.#setVersion(resource)
-    const lookUp = (key: string, scope: Scope<Row>): IdPage | null => {
-      const known = pages.get(key)
-      if (!known || setVersion(scope) > known.version) return null
+    const lookUp = (key: string, known: Page, scope: Scope<Row>): IdPage | null => {
+      if (setVersion(scope) > known.version) return null
       const { latest } = this.#versions
       if (known.goodAt === latest) return known.page
       const { ids, cached } = known.page
@@ -185,9 +185,10 @@ export class RepresentationCache {
         })
         return whenThere(read, page => seen ?? page)
       }
-      if (!pages.get(key)) return read()
+      const known = pages.get(key)
+      if (!known) return read()
       return whenThere(
-        this.#source.current(() => lookUp(key, scope)),
+        this.#source.current(() => lookUp(key, known, scope)),
         page => page ?? read(),
       )
     }

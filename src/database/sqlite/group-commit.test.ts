@@ -6,6 +6,8 @@ import { client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import type { SqliteDatabase } from './database.ts'
+import { openSqlite } from './open.ts'
 
 setDefaultTimeout(120_000)
 
@@ -77,3 +79,52 @@ test('writes are refused, and not tried forever, when the log of changes cannot 
   expect([refused.status, refused.body]).toEqual([500, { detail: 'Internal Server Error' }])
   expect((await api.get('/healthz')).status).toBe(200)
 })
+
+test('while others read, a group is acknowledged in several turns of the event loop, otherwise in one', async () => {
+  using folder = temporaryFolder()
+  await using database = openSqlite(join(folder.path, 'shop.db'), [])
+  expect(await turnsOfAcknowledgement(database)).toBe(1)
+  database.snapshot(() => {})
+  expect(await turnsOfAcknowledgement(database)).toBeGreaterThan(WRITES / 10)
+  expect(await turnsOfAcknowledgement(database)).toBe(1)
+})
+
+test('a database that is closed while a group is acknowledged finishes the writes that wait behind it', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const database = openSqlite(file, [])
+  await database.write(() => database.prepare('CREATE TABLE notes (text TEXT) STRICT').run())
+  const insert = database.prepare<[text: string]>('INSERT INTO notes VALUES (?)')
+  database.snapshot(() => {})
+  const first = Array.from({ length: WRITES }, () => database.write(() => insert.run('first')))
+  await first[0]
+  let isWritten = false
+  const last = database
+    .write(() => insert.run('last'))
+    .then(() => {
+      isWritten = true
+    })
+  await database[Symbol.asyncDispose]()
+  expect(isWritten).toBe(true)
+  await Promise.all([...first, last])
+  using copy = new Database(file)
+  expect(copy.query('SELECT text, count(*) AS count FROM notes GROUP BY text').all()).toEqual([
+    { text: 'first', count: WRITES },
+    { text: 'last', count: 1 },
+  ])
+})
+
+/** In how many turns of the event loop the writes of one group are acknowledged. */
+async function turnsOfAcknowledgement(database: SqliteDatabase): Promise<number> {
+  const turns = new Set<number>()
+  let turn = 0
+  let isOver = false
+  const count = () => {
+    turn += 1
+    if (!isOver) setImmediate(count)
+  }
+  count()
+  await Promise.all(Array.from({ length: WRITES }, () => database.write(() => {}).then(() => turns.add(turn))))
+  isOver = true
+  return turns.size
+}

@@ -23,6 +23,11 @@ const GROUP_MAX_MS = 20
  * than half of the time goes to commits.
  */
 const GROUP_AMONG_READS_MS = 0.1
+/**
+ * While others read, this many writes of a group are acknowledged in each turn of the event loop. If all were, every read would
+ * wait for their responses, and for the next writes of these clients.
+ */
+const ACKNOWLEDGED_AT_ONCE = 8
 /** The weight of a commit in the running average of durations. */
 const COMMIT_WEIGHT = 1 / 8
 
@@ -72,6 +77,8 @@ export class GroupCommit {
   readonly #commitSeconds = new Histogram(SECONDS)
   #waiting: WaitingWrite[] = []
   #scheduled = false
+  /** Number of groups that are being acknowledged. */
+  #acknowledging = 0
   #isClosed = false
   #busySince: number | null = null
   /** Running average. */
@@ -155,19 +162,18 @@ export class GroupCommit {
   /** Resolves when no write is waiting. Later ones are refused: statements of a closed connection would still run. */
   async close(): Promise<void> {
     while (this.#beside) await this.#beside
-    if (this.#scheduled) await this.#idle.promise
+    while (this.#scheduled || this.#acknowledging > 0) await this.#idle.promise
     this.#isClosed = true
   }
 
   #schedule(delayMs = 0): void {
-    if (this.#scheduled) return
+    // The clients that are being acknowledged send their next writes, which shall join the same group.
+    if (this.#scheduled || this.#acknowledging > 0) return
     this.#scheduled = true
     const commitGroup = () => {
       this.#scheduled = false
       this.#commitGroup()
-      if (this.#scheduled) return
-      this.#idle.resolve()
-      this.#idle = Promise.withResolvers()
+      this.#becomeIdle()
     }
     // After this event-loop turn, so that all requests that have arrived join one group.
     if (delayMs === 0) setImmediate(commitGroup)
@@ -219,15 +225,31 @@ export class GroupCommit {
     if (done.length > 0) {
       this.#events.committed(changes)
       this.#sync.committed({
-        durable: () => {
-          for (const write of done) write.committed()
-        },
+        durable: () => this.#acknowledge(done, isAmongReads),
         failed: error => {
           for (const write of done) write.failed(error)
         },
       })
     }
     if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  async #acknowledge(writes: readonly WaitingWrite[], isAmongReads: boolean): Promise<void> {
+    const atOnce = isAmongReads ? ACKNOWLEDGED_AT_ONCE : writes.length
+    this.#acknowledging += 1
+    for (let start = 0; start < writes.length; start += atOnce) {
+      if (start > 0) await new Promise<void>(resolve => setImmediate(resolve))
+      for (const write of writes.slice(start, start + atOnce)) write.committed()
+    }
+    this.#acknowledging -= 1
+    if (this.#waiting.length > 0) this.#schedule()
+    this.#becomeIdle()
+  }
+
+  #becomeIdle(): void {
+    if (this.#scheduled || this.#acknowledging > 0) return
+    this.#idle.resolve()
+    this.#idle = Promise.withResolvers()
   }
 
   #shareOfWrites(): number {

@@ -1,13 +1,13 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Change } from '../change.ts'
-import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
+import { closeFile } from './close.ts'
 import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
 import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
-import { isBusy, translated } from './failure.ts'
+import { isBusy } from './failure.ts'
 import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 import { LogSync } from './log-sync.ts'
 import { Scans } from './scans.ts'
@@ -227,14 +227,7 @@ export class SqliteDatabase implements AsyncDisposable {
     await this.#writes.close()
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
-    try {
-      // While another process reads, the log stays until the last one closes the file.
-      waitingForLocks(this.#connection, () => this.#connection.run('PRAGMA wal_checkpoint(TRUNCATE)'))
-    } catch (error) {
-      // On a full disk the log stays, and the next start uses it.
-      if (!(translated(error) instanceof DatabaseUnavailableError)) throw error
-    }
-    this.#connection.close()
+    await closeFile(this.#connection, this.#path)
     this.#commits[Symbol.dispose]()
     await this.#sync.close()
   }

@@ -1,0 +1,37 @@
+import { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { DatabaseUnavailableError } from '../errors.ts'
+import { waitingForLocks } from './connection.ts'
+import { translated } from './failure.ts'
+
+/** How often the file is closed again, and how long before that, at most. */
+const TRIES = 3
+const PAUSE_MAX_MS = 20
+
+/**
+ * Closes the last connection of this process, and moves the write-ahead log into the file. While another process has the file
+ * open, the log stays. If both close it at the same moment, each may still see the other's lock and leave the log, so this
+ * process opens and closes the file again.
+ */
+export async function closeFile(connection: Database, path: string): Promise<void> {
+  moveLog(() => waitingForLocks(connection, () => connection.run('PRAGMA wal_checkpoint(TRUNCATE)')))
+  connection.close()
+  for (let tried = 0; tried < TRIES && existsSync(`${path}-wal`); tried += 1) {
+    // Not all processes after the same time.
+    await wait(Math.random() * PAUSE_MAX_MS)
+    moveLog(() => {
+      using again = new Database(path, { readwrite: true, strict: true })
+      again.run('PRAGMA wal_checkpoint(PASSIVE)')
+    })
+  }
+}
+
+/** On a full disk or with a taken lock the log stays, and the next start uses it. */
+function moveLog(move: () => void): void {
+  try {
+    move()
+  } catch (error) {
+    if (!(translated(error) instanceof DatabaseUnavailableError)) throw error
+  }
+}

@@ -58,17 +58,25 @@ ${renderTable({ ...table, title: '' }, 'markdown')}
 
 ## What the slower rows spend their time on
 
-Counted in instructions of the server in user mode, with everything cached unless the row says otherwise (\`perf stat\`, on a
-machine that was busy with other work). A request that does nothing but answer takes 23,000 of them, and 14,000 in the kernel.
+Instructions are those of the server in user mode, with everything cached unless the row says otherwise (\`perf stat\`, version
+38e0f9e). A request that does nothing but answer takes 23,000 of them, and 14,000 in the kernel.
 
-- **The reviews of a product** take 47,000, fewer than a list of 20 products with 53,000, and 106,000 if they are not in the cache.
-  The row has 5,000 pages, so each is read only about a dozen times in a run, and the first reads count as well.
+- **One product, one review** take 31,000. Only a quarter of the time of a cached product is spent in our code; the rest is the
+  runtime's and the kernel's, which a request with fixed bytes needs a good part of, too.
+- **The reviews of a product** take 47,000, fewer than a list of 20 products with 53,000, and 106,000 if they are not in the
+  cache. The row has 5,000 pages, so each is read only about a dozen times in a run, and the first reads count as well.
+- **A product that was never read before** spends two thirds of its time in two statements of SQLite. The best peer needs one,
+  sends no \`ETag\`, and caches nothing.
 - **A create** takes some 80,000 at 32 connections and as many at 256: the request and its validation, the insert, and the change
   log and commit that it shares with others. Sending its answer is the most expensive system call, 13 % of the time at 256.
 - **An update** takes some 105,000: it reads the row before, writes it, and reads the reviews that its answer shows.
-- **A create of a review** takes 121,000, and 53,000 in the kernel. It changes a page at a random place in the index of products and
-  in that of users, and each page that a commit changes costs 4 KiB in the log, with a checksum and two system calls
+- **A create of a review** takes 121,000, and 53,000 in the kernel. It changes a page at a random place in the index of
+  products and in that of users, and each page that a commit changes costs 4 KiB in the log, with a checksum and two system calls
   ([decision 6](decisions/0006-large-catalogs.md)).
+- **One reader while others write** waits for their requests and commits, which run on the same thread
+  ([decision 15](decisions/0015-acknowledgement.md)).
+
+An earlier run was [on a faster machine](performance/faster-machine.md).
 
 ${chapters.map(chapterText).join('\n')}`
 }

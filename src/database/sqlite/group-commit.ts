@@ -167,7 +167,7 @@ export class GroupCommit {
   }
 
   #schedule(delayMs = 0): void {
-    // The clients that are being acknowledged send their next writes, which shall join the same group.
+    // The clients that are being acknowledged will send their next writes, and these can join the same group.
     if (this.#scheduled || this.#acknowledging > 0) return
     this.#scheduled = true
     const commitGroup = () => {

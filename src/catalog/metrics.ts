@@ -25,7 +25,7 @@ function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: Cache
     counter('stockroom_cache_misses_total', 'Resources that were looked for in the database.', misses),
     counter(
       'stockroom_cache_clears_total',
-      'How often the whole cache was cleared, because something had changed and nobody could tell what.',
+      'How often the whole cache was cleared, because a commit did not say what it had changed.',
       clears,
     ),
     gauge('stockroom_cache_bytes', 'Approximate size of the cached resources and pages.', bytes),

@@ -18,7 +18,7 @@ export async function closeFile(connection: Database, path: string): Promise<voi
   moveLog(() => waitingForLocks(connection, () => connection.run('PRAGMA wal_checkpoint(TRUNCATE)')))
   connection.close()
   for (let tried = 0; tried < TRIES && existsSync(`${path}-wal`); tried += 1) {
-    // Not all processes after the same time.
+    // For a random time, so that the processes do not meet again.
     await wait(Math.random() * PAUSE_MAX_MS)
     moveLog(() => {
       using again = new Database(path, { readwrite: true, strict: true })

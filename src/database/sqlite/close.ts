@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../errors.ts'
-import { waitingForLocks } from './connection.ts'
+import { companionFile, waitingForLocks } from './connection.ts'
 import { translated } from './failure.ts'
 
 /** How often the file is closed again, and how long before that, at most. */
@@ -15,9 +15,10 @@ const PAUSE_MAX_MS = 20
  * process opens and closes the file again.
  */
 export async function closeFile(connection: Database, path: string): Promise<void> {
+  const log = companionFile(connection, '-wal')
   moveLog(() => waitingForLocks(connection, () => connection.run('PRAGMA wal_checkpoint(TRUNCATE)')))
   connection.close()
-  for (let tried = 0; tried < TRIES && existsSync(`${path}-wal`); tried += 1) {
+  for (let tried = 0; tried < TRIES && existsSync(log); tried += 1) {
     // For a random time, so that the processes do not meet again.
     await wait(Math.random() * PAUSE_MAX_MS)
     moveLog(() => {

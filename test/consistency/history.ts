@@ -11,7 +11,7 @@ export interface Write<Value> extends Timed {
   readonly value: Value
   /** `null` when no answer came: the write may have been done, also later. */
   readonly acknowledgedAt: number | null
-  /** Where it was sent: shown when something is wrong. */
+  /** The address that it was sent to, for reports of violations. */
   readonly source: string
 }
 
@@ -24,7 +24,7 @@ export interface Read<Value> extends Timed {
   readonly source: string
 }
 
-/** What the clients did to values that only grow. Each is written by one client, and only if nothing has come in between. */
+/** Writes and reads of values that only grow. One client writes each value, and expects the version of its last write. */
 export interface Registers {
   readonly writes: Write<number>[]
   readonly reads: Read<number>[]

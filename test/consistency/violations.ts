@@ -117,7 +117,7 @@ interface Known {
   readonly level: number
 }
 
-/** What had the highest level at a time, of all that had been answered before it. */
+/** Finds the read or write with the highest level among those that were answered before a given time. */
 function floorOf<One extends Known>(known: readonly One[]): (time: number) => One | undefined {
   const times: number[] = []
   const floors: One[] = []

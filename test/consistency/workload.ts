@@ -53,7 +53,7 @@ interface Register {
   readonly id: number
   readonly sources: readonly Source<number>[]
   value: number
-  /** What the next write expects; `null` after a write without an answer. */
+  /** The `ETag` that the next write expects; `null` after a write without an answer. */
   tag: string | null
 }
 

@@ -104,7 +104,7 @@ function queryFields(url: string): Record<string, unknown> {
   return fields
 }
 
-/** Reads the query as `URLSearchParams` does, in a tenth of the time. */
+/** Reads the query as `URLSearchParams` does, in a quarter of the time. */
 function addPlainFields(fields: Record<string, unknown>, query: string): void {
   let start = 0
   while (start < query.length) {

@@ -16,7 +16,7 @@ const POLL_RETRY_MS = 500
 /** Number of reports to the other process that somebody listens here, within the time after which it stops the answer. */
 const REPORTS_PER_LIMIT = 6
 
-/** An answer without listeners is followed this much longer, because one may come back at once. */
+/** How long an answer is still followed after its last listener has left, because a listener may come back at once. */
 const LINGER_MS = 5_000
 
 /** An answer that has been claimed, with the tools to show and store it. */

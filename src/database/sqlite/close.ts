@@ -6,7 +6,7 @@ import { companionFile, waitingForLocks } from './connection.ts'
 import { translated } from './failure.ts'
 
 /** How often the file is closed again, and how long before that, at most. */
-const TRIES = 3
+const TRIES = 8
 const PAUSE_MAX_MS = 20
 
 /**
@@ -21,6 +21,8 @@ export async function closeFile(connection: Database, path: string): Promise<voi
   for (let tried = 0; tried < TRIES && existsSync(log); tried += 1) {
     // For a random time, so that the processes do not meet again.
     await wait(Math.random() * PAUSE_MAX_MS)
+    // The other process may have removed the log, and opening the file would make a new one.
+    if (!existsSync(log)) return
     moveLog(() => {
       using again = new Database(path, { readwrite: true, strict: true })
       again.run('PRAGMA wal_checkpoint(PASSIVE)')

@@ -5,7 +5,7 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import { companionFile, waitingForLocks } from './connection.ts'
 import { translated } from './failure.ts'
 
-/** How often the file is closed again, and how long before that, at most. */
+/** How often the file is opened and closed again, and how long before that, at most. */
 const TRIES = 8
 const PAUSE_MAX_MS = 20
 
@@ -17,7 +17,8 @@ const PAUSE_MAX_MS = 20
 export async function closeFile(connection: Database, path: string): Promise<void> {
   const log = companionFile(connection, '-wal')
   moveLog(() => waitingForLocks(connection, () => connection.run('PRAGMA wal_checkpoint(TRUNCATE)')))
-  connection.close()
+  // With its statements; otherwise SQLite keeps the file open and locked until they are garbage-collected.
+  connection.close(true)
   for (let tried = 0; tried < TRIES && existsSync(log); tried += 1) {
     // For a random time, so that the processes do not meet again.
     await wait(Math.random() * PAUSE_MAX_MS)

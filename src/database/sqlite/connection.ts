@@ -1,8 +1,10 @@
 import { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
+import { isBusy } from './failure.ts'
 
 /** Lock timeout while opening and migrating. */
 const OPEN_BUSY_MS = 10_000
+const OPEN_RETRY_MS = 5
 
 /** Lock timeout of a read, which blocks the event loop. */
 const READ_BUSY_MS = 50
@@ -36,13 +38,31 @@ export function connect(path: string): Database {
   connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
   // Check before changing anything in the file.
   if (isOfAnotherProgram(connection)) throw new OperatorError(`${path} is a database of another program`)
-  connection.run('PRAGMA journal_mode = WAL')
+  beginLog(connection)
   connection.run('PRAGMA synchronous = FULL')
   connection.run('PRAGMA foreign_keys = ON')
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
   connection.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   connection.run(`PRAGMA journal_size_limit = ${LOG_MAX_BYTES}`)
   return connection
+}
+
+/**
+ * Makes the file use a write-ahead log; does nothing if it does so already. To change it, SQLite turns its read lock into the
+ * write lock, and for that it never waits: two that hold read locks would wait for each other. So this retries while another
+ * process changes the same new file.
+ */
+function beginLog(connection: Database): void {
+  const end = performance.now() + OPEN_BUSY_MS
+  for (;;) {
+    try {
+      connection.run('PRAGMA journal_mode = WAL')
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > end) throw error
+      Bun.sleepSync(OPEN_RETRY_MS)
+    }
+  }
 }
 
 /** Call it after the migrations: from then on a statement whose lock is taken fails at once, so that no request waits for it. */

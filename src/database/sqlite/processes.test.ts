@@ -18,6 +18,9 @@ const READS_WHILE_LOCKED = 40
 const READ_PAUSE_MS = 10
 const READ_MEDIAN_MAX_MS = 20
 
+/** More than a start takes. */
+const START_MS = 2_000
+
 const FLAGS = ['--access-log', 'off']
 
 describe('two processes that serve one database', () => {
@@ -127,6 +130,20 @@ test('services that start at once on a missing database create it once, and all 
   const ids = await Promise.all(apis.map(api => api.create('/products/', sample.product)))
   expect(ids.sort()).toEqual([1, 2, 3, 4])
   for (const api of apis) expect(await listOf(api, '/products/')).toHaveLength(4)
+})
+
+test('a service that starts while another process changes the same new file waits for it', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  using other = new Database(file, { create: true })
+  other.run('BEGIN IMMEDIATE')
+  const starting = startService(`sqlite:${file}`, { flags: FLAGS })
+  // Without waiting it would have ended by then.
+  const first = await Promise.race([starting.then(() => 'started'), Bun.sleep(START_MS).then(() => 'waits')])
+  other.run('ROLLBACK')
+  await using service = await starting
+  expect(first).toBe('waits')
+  expect(await client(() => service.address).create('/products/', sample.product)).toBe(1)
 })
 
 test('when one of two services is stopped or killed, the other goes on', async () => {

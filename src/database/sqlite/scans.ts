@@ -37,6 +37,6 @@ export class Scans implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#connection.close()
+    this.#connection.close(true)
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { BusyError } from '../busy-error.ts'
 import { ByteBudget } from '../byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
@@ -56,7 +57,7 @@ export function streamedResponse(
 
 /** Reading a piece may take some milliseconds, so each gets a turn of its own and other requests run in between. */
 function ownTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => new Promise<void>(resolve => setImmediate(resolve)))
+  lastTurn = lastTurn.then(() => turn())
   return lastTurn
 }
 

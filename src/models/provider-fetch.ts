@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { AnswerError } from './chat-model.ts'
 import type { Service } from './failures.ts'
 
@@ -59,7 +60,7 @@ function limitedBody(
         rest = lines.of(value)
       }
       // Otherwise everything that has arrived is passed on in one turn, and a fast provider blocks all other work.
-      await new Promise(resolve => setImmediate(resolve))
+      await turn()
       controller.enqueue(rest.subarray(0, PART_MAX_BYTES))
       rest = rest.subarray(PART_MAX_BYTES)
     },

@@ -30,7 +30,7 @@ export interface Registers {
   readonly reads: Read<number>[]
 }
 
-/** What the clients did to lists that only get longer, with appends by many clients at once. */
+/** The appends of all clients to lists that only get longer, and their reads of them. */
 export interface Lists {
   readonly appends: Write<string>[]
   readonly reads: Read<readonly string[]>[]

@@ -25,7 +25,7 @@ const Created = z.union([
 ])
 const Items = z.array(z.object({ id: z.int(), name: z.string().optional(), comment: z.string().optional() }))
 
-/** What a client has sent and been told. */
+/** A request that a client sends, and repeats until it is answered. */
 interface Sent {
   readonly key: string
   readonly path: string

@@ -27,7 +27,7 @@ const FAILED_PAUSE_MS = 20
 
 const Identified = z.object({ id: z.int() })
 
-/** What all clients did and the answers they got. */
+/** The requests of all clients and their answers. */
 export interface Observations {
   readonly registers: Registers
   readonly lists: Lists

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { Row, Snapshot } from './snapshot.ts'
 
@@ -27,7 +28,7 @@ export function sqliteSnapshot<Result>(
           rows = []
           characters = 0
           // Signals are only handled between turns of the event loop.
-          await new Promise<void>(resolve => setImmediate(resolve))
+          await turn()
         }
         yield rows
       },

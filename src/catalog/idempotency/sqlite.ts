@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/database.ts'
 import {
   type Claim,
@@ -75,7 +76,7 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
       const now = Date.now()
       for (let from = now - KEPT_MS; from <= now; from += COUNTED_AT_ONCE_MS) {
         bytes += database.snapshot(() => sum.get(from, from + COUNTED_AT_ONCE_MS)?.bytes ?? 0)
-        await new Promise<void>(resolve => setImmediate(resolve))
+        await turn()
       }
       return bytes
     },

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Parameter, Prepared } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/database.ts'
 import { isConstraint } from '../../database/sqlite/failure.ts'
@@ -36,7 +37,7 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, room:
           },
           store: async (resource, rows) => {
             // Other work runs after each call.
-            await new Promise<void>(resolve => setImmediate(resolve))
+            await turn()
             return rowsOf(resource).store(rows, !isServing)
           },
           complete: async report => {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { BusyError } from '../../busy-error.ts'
 import { ByteBudget } from '../../byte-budget.ts'
 import type { Representation } from '../representation.ts'
@@ -27,7 +28,7 @@ export async function deleteHeavy(
       for await (const text of rest?.() ?? []) {
         held.add(text)
         // Other requests run in between.
-        await new Promise<void>(resolve => setImmediate(resolve))
+        await turn()
       }
       return { ...beginning, rest: () => held.taken(), release: () => held.release() }
     })

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { SqliteKeys } from '../idempotency/sqlite.ts'
@@ -183,7 +184,7 @@ function deleteLarge<Row extends Values>(
       if (found && !isExpected(expected, found.revision)) return 'changed'
       const held = found && (await hold(found))
       const detach = transaction.prepare<[id: number]>(detachment)
-      while (detach.run(id).changes > 0) await new Promise<void>(resolve => setImmediate(resolve))
+      while (detach.run(id).changes > 0) await turn()
       transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
       return held
     }),

@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
+import { setImmediate as turn } from 'node:timers/promises'
 import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
@@ -238,7 +239,7 @@ export class GroupCommit {
     const atOnce = isAmongReads ? ACKNOWLEDGED_AT_ONCE : writes.length
     this.#acknowledging += 1
     for (let start = 0; start < writes.length; start += atOnce) {
-      if (start > 0) await new Promise<void>(resolve => setImmediate(resolve))
+      if (start > 0) await turn()
       for (const write of writes.slice(start, start + atOnce)) write.committed()
     }
     this.#acknowledging -= 1

@@ -220,6 +220,7 @@ test('one client may have only so many streams open at once, and others still ge
     headers: { 'X-Forwarded-For': '203.0.113.7' },
     signal: leaving.signal,
   })
+  held.push(first)
   expect([first.status, await statusOf('203.0.113.7'), await statusOf('203.0.113.7')]).toEqual([200, 200, 200])
   const refused = await open('203.0.113.7')
   expect(refused.status).toBe(429)

@@ -1,32 +1,47 @@
 import type { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
-import { type Migrations, unknownMigration } from '../migrations.ts'
+import { type Migration, type Migrations, unknownMigration } from '../migrations.ts'
 import { createChangeLog } from './change-log.ts'
 import { APPLICATION_ID, applicationId } from './connection.ts'
 
-/** Applies the missing migrations in one transaction, so that only one of several starting processes does the work. */
+/**
+ * Applies the missing migrations in one transaction, so that only one of several starting processes does the work. If none is
+ * missing, it takes no write lock, because the import of another process may hold it for minutes.
+ */
 export function migrate(connection: Database, parts: readonly Migrations[], path: string): void {
+  if (isUpToDate(connection, parts, path)) return
   connection.run('BEGIN IMMEDIATE')
   // A start that changes nothing commits nothing, which would clear the caches of other processes.
   if (applicationId(connection) !== APPLICATION_ID) connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
   createChangeLog(connection)
-  const applied = new Set(
+  for (const { name, sql } of missingMigrations(connection, parts, path)) {
+    connection.run(sql)
     connection
-      .query<{ name: string }, []>('SELECT name FROM migrations')
-      .all()
-      .map(row => row.name),
+      .query<null, [string, string]>('INSERT INTO migrations (name, applied_at) VALUES (?, ?)')
+      .run(name, new Date().toISOString())
+  }
+  connection.run('COMMIT')
+}
+
+function isUpToDate(connection: Database, parts: readonly Migrations[], path: string): boolean {
+  const tables = connection
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE name IN ('migrations', 'change_log')")
+    .all()
+  return (
+    tables.length === 2 &&
+    applicationId(connection) === APPLICATION_ID &&
+    missingMigrations(connection, parts, path).length === 0
   )
+}
+
+function missingMigrations(connection: Database, parts: readonly Migrations[], path: string): Migration[] {
+  const rows = connection.query<{ name: string }, []>('SELECT name FROM migrations').all()
+  const applied = new Set(rows.map(({ name }) => name))
   const migrations = parts.flatMap(({ sqlite }) => sqlite)
   const unknown = unknownMigration(parts, migrations, applied)
   if (unknown) {
     throw new OperatorError(`${path} was written by a newer version of stockroom (it has the migration ${unknown})`)
   }
-  for (const migration of migrations.filter(candidate => !applied.has(candidate.name))) {
-    connection.run(migration.sql)
-    connection
-      .query<null, [string, string]>('INSERT INTO migrations (name, applied_at) VALUES (?, ?)')
-      .run(migration.name, new Date().toISOString())
-  }
-  connection.run('COMMIT')
+  return migrations.filter(({ name }) => !applied.has(name))
 }

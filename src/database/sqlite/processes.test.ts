@@ -146,6 +146,25 @@ test('a service that starts while another process changes the same new file wait
   expect(await client(() => service.address).create('/products/', sample.product)).toBe(1)
 })
 
+test('services and commands start while another process holds the write lock, as a long import does', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const database = ['--database', `sqlite:${file}`]
+  expect(await run(['seed', ...database])).toMatchObject({ status: 0 })
+  using importing = new Database(file)
+  importing.run('BEGIN IMMEDIATE')
+  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+  expect(
+    await listOf(
+      client(() => service.address),
+      '/categories/',
+    ),
+  ).toHaveLength(20)
+  expect(await run(['backup', ...database, join(folder.path, 'copy.db')])).toMatchObject({ status: 0 })
+  expect(await run(['export', ...database, join(folder.path, 'shop')])).toMatchObject({ status: 0 })
+  importing.run('ROLLBACK')
+})
+
 test('when one of two services is stopped or killed, the other goes on', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'shop.db')}`

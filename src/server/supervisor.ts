@@ -20,6 +20,12 @@ const PAUSE_MAX_MS = 10_000
 /** After a worker has run for this long, the pauses start from the shortest again. */
 const STABLE_MS = 60_000
 
+/**
+ * Ctrl-C at a terminal and service managers send the signal to all processes at once, so a worker may end by it before this
+ * process has got its own. After such an end, it waits this long for it.
+ */
+const OWN_SIGNAL_MS = 500
+
 /** Time limit for workers to drain. They normally end sooner. */
 const KILL_AFTER_MS = 4_900
 
@@ -54,6 +60,8 @@ interface Ended {
   readonly error: OperatorError
   /** Whether it has ended before it could serve. */
   readonly couldNotServe: boolean
+  /** Whether a stop signal seems to have ended it. */
+  readonly wasStopped: boolean
 }
 
 class Supervisor implements AsyncDisposable, MetricsSource {
@@ -116,7 +124,8 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     let pauseMs = PAUSE_MIN_MS
     while (!signal.aborted) {
       const started = performance.now()
-      const { error, couldNotServe } = await this.#runOnce(worker)
+      const { error, couldNotServe, wasStopped } = await this.#runOnce(worker)
+      if (wasStopped) await sleep(OWN_SIGNAL_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       // If no worker can serve, the problem is not one worker's.
       if (couldNotServe && (this.#texts !== null || this.#ready.size === 0)) throw error
@@ -140,7 +149,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
       },
       disconnects: disconnected.resolve,
     })
-    if (child instanceof OperatorError) return { error: child, couldNotServe: true }
+    if (child instanceof OperatorError) return { error: child, couldNotServe: true, wasStopped: false }
     this.#living.add(child)
     await child.exited
     // Its last report may arrive after its end.
@@ -153,6 +162,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     return {
       error: failure ?? new OperatorError(`worker ${worker} ${how}`),
       couldNotServe: !wasReady && (failure !== null || !wasListening),
+      wasStopped: failure === null && wasStopped(child),
     }
   }
 
@@ -207,6 +217,11 @@ function ask(child: Bun.Subprocess | OperatorError): void {
   } catch {
     // It has just ended.
   }
+}
+
+/** The status is 0 if the worker had begun to wait for the signal. */
+function wasStopped({ exitCode, signalCode }: Bun.Subprocess): boolean {
+  return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
 }
 
 function failureOf({ reason, exitStatus }: Extract<Report, { readonly event: 'failed' }>): OperatorError {

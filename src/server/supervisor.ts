@@ -24,7 +24,7 @@ const STABLE_MS = 60_000
  * Ctrl-C at a terminal and service managers send the signal to all processes at once, so a worker may end by it before this
  * process has got its own. After such an end, it waits this long for it.
  */
-const OWN_SIGNAL_MS = 500
+const OWN_SIGNAL_MS = 2_000
 
 /** Time limit for workers to drain. They normally end sooner. */
 const KILL_AFTER_MS = 4_900

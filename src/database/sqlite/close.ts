@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../errors.ts'
-import { companionFile, waitingForLocks } from './connection.ts'
+import { waitingForLocks } from './connection.ts'
 import { translated } from './failure.ts'
 
 /** How often the file is opened and closed again, and how long before that, at most. */
@@ -10,12 +10,11 @@ const TRIES = 8
 const PAUSE_MAX_MS = 20
 
 /**
- * Closes the last connection of this process, and moves the write-ahead log into the file. While another process has the file
+ * Closes the last connection of this process, and moves the write-ahead log into the file at `path`. While another process has the file
  * open, the log stays. If both close it at the same moment, each may still see the other's lock and leave the log, so this
  * process opens and closes the file again.
  */
-export async function closeFile(connection: Database, path: string): Promise<void> {
-  const log = companionFile(connection, '-wal')
+export async function closeFile(connection: Database, path: string, log: string): Promise<void> {
   moveLog(() => waitingForLocks(connection, () => connection.run('PRAGMA wal_checkpoint(TRUNCATE)')))
   // With its statements; otherwise SQLite keeps the file open and locked until they are garbage-collected.
   connection.close(true)

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { damage } from '../../../test/harness/damage.ts'
@@ -9,6 +9,9 @@ import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
+
+/** More items than a list has that is not streamed. */
+const LONG_LIST = 300
 
 const FLAGS = ['--access-log', 'off']
 
@@ -68,6 +71,19 @@ test('writes that share a commit with one that meets damage are neither acknowle
   expect((await api.get('/categories/?limit=1000')).body).toHaveLength(1 + done)
 })
 
+test('a service whose file is damaged in its first page stops in order', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await fill(file)
+  await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+  const api = client(() => service.address)
+  damage(file, 'sqlite_schema')
+  expectDamaged(await api.get('/products/1'))
+  expect(await service.stop()).toBe(0)
+  // Lines of the log, without the trace of an error.
+  for (const line of service.errors().trimEnd().split('\n')) expect(line).toStartWith('{')
+})
+
 test('a database file that was moved away is neither read nor written, and the service is ready again once it is back', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
@@ -99,6 +115,21 @@ test('while the database file is moved away, writes are answered 503, and they g
   renameSync(`${path}.away`, path)
   const after = await api.create('/products/', sample.product)
   expect(await idsOf(api)).toEqual([before, after])
+})
+
+test('a long list of a file that was moved away creates no other one, and loses nothing in the log beside it', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'shop.db')
+  const service = await startService(`sqlite:${path}`, { flags: FLAGS })
+  const api = client(() => service.address)
+  await Promise.all(Array.from({ length: LONG_LIST }, () => api.create('/products/', sample.product)))
+  renameSync(path, `${path}.away`)
+  expectUnavailable(await api.get(`/products/?limit=${LONG_LIST}`))
+  expect(existsSync(path)).toBe(false)
+  await service.stop('SIGKILL')
+  renameSync(`${path}.away`, path)
+  await using again = await startService(`sqlite:${path}`, { flags: FLAGS })
+  expect(await idsOf(client(() => again.address))).toHaveLength(LONG_LIST)
 })
 
 /** One of each resource, stored in the file itself. */

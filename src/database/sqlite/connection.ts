@@ -32,13 +32,29 @@ export interface Prepared<Parameters extends Parameter[], Row = never> {
   run(...parameters: Parameters): { readonly changes: number; readonly lastInsertRowid: number | bigint }
 }
 
+/** Connects to a file that exists, perhaps without content. */
 export function connect(path: string): Database {
-  const connection = new Database(path, { strict: true })
-  // First, so that the following statements wait for locks.
-  connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
+  const connection = opened(path)
   // Check before changing anything in the file.
   if (isOfAnotherProgram(connection)) throw new OperatorError(`${path} is a database of another program`)
   beginLog(connection)
+  return configured(connection)
+}
+
+/** One more connection of this process, to a file that is in its place. */
+export function connectAgain(path: string): Database {
+  return configured(opened(path))
+}
+
+/** A lost file is not created again: an empty one would lose the write-ahead log that is still beside it. */
+function opened(path: string): Database {
+  const connection = new Database(path, { readwrite: true, strict: true })
+  // First, so that the following statements wait for locks.
+  connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
+  return connection
+}
+
+function configured(connection: Database): Database {
   connection.run('PRAGMA synchronous = FULL')
   connection.run('PRAGMA foreign_keys = ON')
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)

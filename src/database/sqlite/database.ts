@@ -6,7 +6,7 @@ import { ChangeLog } from './change-log.ts'
 import { closeFile } from './close.ts'
 import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
-import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
+import { connectAgain, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
 import { isBusy } from './failure.ts'
 import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 import { LogSync } from './log-sync.ts'
@@ -198,7 +198,8 @@ export class SqliteDatabase implements AsyncDisposable {
   ): Promise<Result> {
     const inTransaction = async () => {
       if (access !== 'reading') this.#condition.mustBeSound()
-      using own = connect(this.#path)
+      this.#condition.mustBeInPlace()
+      using own = connectAgain(this.#path)
       if (access === 'loading') own.run('PRAGMA foreign_keys = OFF')
       if (access === 'reading') {
         this.#sync.now()
@@ -227,7 +228,7 @@ export class SqliteDatabase implements AsyncDisposable {
     await this.#writes.close()
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
-    await closeFile(this.#connection, this.#path)
+    await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()
     await this.#sync.close()
   }

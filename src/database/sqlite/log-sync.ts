@@ -27,6 +27,8 @@ interface Waiting {
  * SQLite finds the durable commits by their checksums, and perhaps later ones.
  */
 export class LogSync {
+  /** The path of the write-ahead log. */
+  readonly path: string
   readonly #file: number
   readonly #seconds = new Histogram(SECONDS)
   readonly #failureOf: (error: unknown) => Error
@@ -45,7 +47,8 @@ export class LogSync {
    */
   constructor(connection: Database, failureOf: (error: unknown) => Error) {
     connection.run('PRAGMA synchronous = NORMAL')
-    this.#file = openSync(companionFile(connection, '-wal'), 'r+')
+    this.path = companionFile(connection, '-wal')
+    this.#file = openSync(this.path, 'r+')
     this.#failureOf = failureOf
   }
 

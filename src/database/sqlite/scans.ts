@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import type { Condition } from './condition.ts'
-import { connect, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
+import { connectAgain, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
 import type { LogSync } from './log-sync.ts'
 
 const PAGE_CACHE_KIB = 2_048
@@ -15,14 +15,19 @@ export class Scans implements Disposable {
   readonly #sync: LogSync
 
   constructor(path: string, condition: Condition, sync: LogSync) {
-    this.#connection = connect(path)
+    condition.mustBeInPlace()
+    this.#connection = connectAgain(path)
     this.#connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
     this.#condition = condition
     this.#sync = sync
   }
 
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
-    return prepared(this.#connection, sql)
+    try {
+      return prepared(this.#connection, sql)
+    } catch (error) {
+      throw this.#condition.afterRead(error)
+    }
   }
 
   /** Runs `read` on a snapshot of all commits so far. */

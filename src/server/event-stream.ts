@@ -2,8 +2,9 @@ import { getLogger } from '@logtape/logtape'
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { addressKey } from './client-address.ts'
 import { logFailure } from './errors.ts'
-import { type EventCompressor, eventCoding, eventCompressor } from './event-compression.ts'
+import { eventCoding, eventCompressor } from './event-compression.ts'
 import type { RequestScope } from './requests.ts'
+import type { StreamCompressor } from './stream-compressor.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
@@ -63,11 +64,11 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 class EventStream {
   readonly #scope: RequestScope
   readonly #clock: Clock
-  readonly #openCompressor: () => EventCompressor
+  readonly #openCompressor: () => StreamCompressor
   readonly #counted: Disposable | null
   readonly #closing = new AbortController()
   readonly #source: AsyncIterator<ServerSentEvent>
-  #compressor: EventCompressor | undefined
+  #compressor: StreamCompressor | undefined
   /** The event that the source has been asked for. */
   #next: Promise<IteratorResult<ServerSentEvent>> | undefined
   #silenceMs = FIRST_BYTES_MS
@@ -76,7 +77,7 @@ class EventStream {
 
   constructor(
     scope: RequestScope,
-    openCompressor: () => EventCompressor,
+    openCompressor: () => StreamCompressor,
     events: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
     clock: Clock,
   ) {
@@ -124,7 +125,7 @@ class EventStream {
     if (this.#isClosed) return
     const bytes = result?.done
       ? await this.#compressor.end()
-      : await this.#compressor.event(result ? framesOf(result.value) : KEEP_ALIVE)
+      : await this.#compressor.piece(result ? framesOf(result.value) : KEEP_ALIVE)
     if (this.#isClosed) return
     if (bytes.length > 0) controller.enqueue(bytes)
     if (result?.done) this.#finish(controller)

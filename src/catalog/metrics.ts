@@ -4,6 +4,7 @@ import type { CacheContents, CacheFigures } from './cache/cached.ts'
 import { largeBodies } from './large-bodies.ts'
 import { deletedResources } from './storage/deleted.ts'
 import { streamedPieces } from './streamed.ts'
+import { streamCompressors } from './streamed-compression.ts'
 import type { HashingFigures } from './users/password.ts'
 
 /** Memory that several requests share. */
@@ -11,6 +12,7 @@ const BUDGETS = {
   large_bodies: largeBodies,
   bulk_bodies: bulkBodies,
   streamed_responses: streamedPieces,
+  stream_compressors: streamCompressors,
   deleted_resources: deletedResources,
 }
 
@@ -53,7 +55,7 @@ function budgetFamilies(): Family[] {
     ),
     gauge(
       'stockroom_memory_budget_max_bytes',
-      'The size of each budget. When it is used up, further large requests get 503.',
+      'The size of each budget. Beyond it, large requests get 503, or uncompressed answers (stream_compressors).',
       samples.map(({ labels, figures }) => ({ labels, value: figures.maxBytes })),
     ),
     gauge(

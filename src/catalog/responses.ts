@@ -83,8 +83,8 @@ function representationResponse(
 ): Response {
   const link = cutAfterId === null || !restOf ? undefined : `<${restOf(cutAfterId)}>; rel="more"`
   if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept, revision })
-  const tag = scope.request.method === 'DELETE' ? undefined : entityTag(uniqueVersion(revision))
-  return streamedResponse(textsOf(json, rest), scope, { link, tag, ended: release })
+  const version = scope.request.method === 'DELETE' ? undefined : uniqueVersion(revision)
+  return streamedResponse(textsOf(json, rest), scope, { link, version, ended: release })
 }
 
 async function* textsOf(json: string, rest?: () => AsyncIterable<string>): AsyncGenerator<string> {

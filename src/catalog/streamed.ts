@@ -3,7 +3,9 @@ import { BusyError } from '../busy-error.ts'
 import { ByteBudget } from '../byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
+import { entityTag } from './entity-tag.ts'
 import { CHUNK_WEIGHT_MAX } from './storage/listing.ts'
+import { type PieceEncoder, pieceEncoder, streamedCoding } from './streamed-compression.ts'
 
 /** A client that reads nothing for this long is cut off. */
 const READER_IDLE_SECONDS = 60
@@ -22,27 +24,33 @@ let lastTurn = Promise.resolve()
 interface StreamedResponseOptions {
   /** The `Link` header. */
   readonly link?: string | undefined
-  /** The `ETag` header. */
-  readonly tag?: string | undefined
+  /** For the `ETag` header. */
+  readonly version?: string | undefined
   /** JSON by default. */
   readonly contentType?: string
+  /** Whether the text is too short to be compressed. */
+  readonly isShort?: boolean
   /** Called when nobody reads any further, however the response has ended. */
   readonly ended?: (() => void) | undefined
 }
 
 /**
- * Sends JSON text in pieces, each read when the client has taken the one before. All such responses share one memory budget.
- * When slow clients have used it up, reads are rejected with a `BusyError`, and the response to a write waits.
+ * Sends JSON text in pieces, each read when the client has taken the one before, and compressed if the client accepts it. All
+ * such responses share one memory budget. When slow clients have used it up, reads are rejected with a `BusyError`, and the
+ * response to a write waits.
  */
 export function streamedResponse(
   texts: AsyncIterable<string>,
   { request, requestId, server }: RequestScope,
-  { link, tag, contentType = 'application/json', ended }: StreamedResponseOptions,
+  { link, version, contentType = 'application/json', isShort = false, ended }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && streamedPieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
   server.timeout(request, READER_IDLE_SECONDS)
-  const body = jsonStream(texts[Symbol.asyncIterator](), {
+  const isCompressible = isRead && !isShort
+  const coding = isCompressible ? streamedCoding(request.headers.get('Accept-Encoding')) : 'identity'
+  const body = byteStream(texts[Symbol.asyncIterator](), {
+    openEncoder: () => pieceEncoder(coding),
     failed: error => logFailure(error, requestId),
     ended,
   })
@@ -50,7 +58,9 @@ export function streamedResponse(
     headers: {
       'Content-Type': contentType,
       ...(link !== undefined && { Link: link }),
-      ...(tag !== undefined && { ETag: tag }),
+      ...(version !== undefined && { ETag: entityTag(version, coding) }),
+      ...(isCompressible && { Vary: 'Accept-Encoding' }),
+      ...(coding !== 'identity' && { 'Content-Encoding': coding }),
     },
   })
 }
@@ -61,51 +71,60 @@ function ownTurn(): Promise<void> {
   return lastTurn
 }
 
-interface StreamEnds {
+interface StreamOptions {
+  /** Called when the first piece is sent: the response to HEAD never opens an encoder. */
+  readonly openEncoder: () => PieceEncoder
   readonly failed: (error: unknown) => void
   readonly ended: (() => void) | undefined
 }
 
-function jsonStream(texts: AsyncIterator<string>, { failed, ended }: StreamEnds): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
+function byteStream(
+  texts: AsyncIterator<string>,
+  { openEncoder, failed, ended }: StreamOptions,
+): ReadableStream<Uint8Array> {
+  let encoder: PieceEncoder | undefined
   let held = 0
-  let isFirst = true
   let hasLeft = false
   const release = () => {
     streamedPieces.release(held)
     held = 0
   }
+  const end = () => {
+    release()
+    encoder?.[Symbol.dispose]()
+    ended?.()
+  }
   /** The first piece has already been read, so it only counts. */
   const next = async () => {
     release()
+    const isFirst = encoder === undefined
+    encoder ??= openEncoder()
     if (isFirst) streamedPieces.hold(PIECE_BYTES)
     else await streamedPieces.take(PIECE_BYTES)
     held = PIECE_BYTES
     if (!isFirst) await ownTurn()
-    isFirst = false
     if (hasLeft) return null
     const { value, done } = await texts.next()
-    if (done) return null
-    const bytes = encoder.encode(value)
+    if (hasLeft) return null
+    const bytes = await (done ? encoder.end() : encoder.piece(value))
     release()
     streamedPieces.hold(bytes.length)
     held = bytes.length
-    return bytes
+    return { bytes, done }
   }
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          const bytes = await next()
-          if (hasLeft || !bytes) release()
-          if (hasLeft) return
-          if (bytes) return controller.enqueue(bytes)
-          ended?.()
+          const sent = await next()
+          if (hasLeft || !sent) return release()
+          if (sent.bytes.length > 0) controller.enqueue(sent.bytes)
+          if (!sent.done) return
+          end()
           controller.close()
         } catch (error) {
-          release()
-          ended?.()
-          if (hasLeft) return
+          if (hasLeft) return release()
+          end()
           failed(error)
           // Without the error, which the runtime would print. The connection is cut off, so nobody mistakes this for all of it.
           controller.error()
@@ -113,8 +132,7 @@ function jsonStream(texts: AsyncIterator<string>, { failed, ended }: StreamEnds)
       },
       async cancel() {
         hasLeft = true
-        release()
-        ended?.()
+        end()
         await texts.return?.()
       },
     },

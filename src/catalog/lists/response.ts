@@ -29,7 +29,7 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
     const start = skip === 0 ? afterId : (await listing.end({ afterId, skip: 0, limit: skip })).lastId
     const end = await listing.end(range)
     const first = await listing.scan(start, end.lastId)
-    return streamed(chunksFrom(listing, first, end.lastId), linkTo(page, scope, end), scope)
+    return streamed(chunksFrom(listing, first, end.lastId), scope, { link: linkTo(page, scope, end) })
   })
 }
 
@@ -37,13 +37,16 @@ export function listResponse(listing: Listing, page: PageQuery, scope: RequestSc
 function readResponse(listing: Listing, page: PageQuery, range: Range, scope: RequestScope): Awaitable<Response> {
   return whenThere(listing.read({ ...range, limit: Math.min(range.limit, CHUNK_ITEMS) }), first => {
     const { items, more, isComplete, lastId, kept } = first
-    const inChunks = (end: ListEnd) => streamed(chunksFrom(listing, items, end.lastId), linkTo(page, scope, end), scope)
+    const inChunks = (end: ListEnd, isShort = false) =>
+      streamed(chunksFrom(listing, items, end.lastId), scope, { link: linkTo(page, scope, end), isShort })
     const response = () => {
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = !more || (isComplete && range.limit <= CHUNK_ITEMS)
-      if (!isWhole) return listing.end(range).then(inChunks)
+      if (!isWhole) return listing.end(range).then(end => inChunks(end))
       const isLines = isNdjson(scope.request.headers.get('Accept'))
-      if (isLines || (kept?.json === undefined && !isLight(items))) return inChunks({ more, lastId })
+      if (isLines || (kept?.json === undefined && charactersOf(items) > WHOLE_MAX_CHARACTERS)) {
+        return inChunks({ more, lastId }, charactersOf(items) < COMPRESSED_MIN_CHARACTERS)
+      }
       const { url } = scope.request
       const json = kept?.json ?? `[${joined(items)}]`
       const link = kept?.link?.url === url ? kept.link : { url, value: linkTo(page, scope, { more, lastId }) }
@@ -63,18 +66,23 @@ function linkTo(page: PageQuery, { request }: RequestScope, end: ListEnd): strin
   return end.more && page.limit > 0 ? nextLink(request.url, page, end.lastId) : undefined
 }
 
-function streamed(chunks: AsyncIterable<readonly ListItem[]>, link: string | undefined, scope: RequestScope): Response {
-  if (!isNdjson(scope.request.headers.get('Accept'))) return streamedResponse(listTexts(chunks), scope, { link })
-  return streamedResponse(lineTexts(chunks), scope, { link, contentType: NDJSON_TYPE })
+function streamed(
+  chunks: AsyncIterable<readonly ListItem[]>,
+  scope: RequestScope,
+  options: { readonly link: string | undefined; readonly isShort?: boolean },
+): Response {
+  if (!isNdjson(scope.request.headers.get('Accept'))) return streamedResponse(listTexts(chunks), scope, options)
+  return streamedResponse(lineTexts(chunks), scope, { ...options, contentType: NDJSON_TYPE })
 }
 
-function isLight(items: readonly ListItem[]): boolean {
+/** Infinite if one of the items is heavy. */
+function charactersOf(items: readonly ListItem[]): number {
   let characters = 0
   for (const { json, rest } of items) {
-    if (rest) return false
+    if (rest) return Number.POSITIVE_INFINITY
     characters += json.length
   }
-  return characters <= WHOLE_MAX_CHARACTERS
+  return characters
 }
 
 /** A list up to the id `untilId`, chunk by chunk, of which the first has been read. */

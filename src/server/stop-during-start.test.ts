@@ -1,8 +1,10 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { Database } from 'bun:sqlite'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { childrenOf } from '../../test/harness/process-tree.ts'
-import { commandLine, surroundingsOf } from '../../test/harness/service.ts'
+import { commandLine, run, surroundingsOf } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -13,11 +15,7 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       using folder = temporaryFolder()
-      const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
-      const service = spawn(commandLine(['serve', '--workers', '2', ...place], {}), {
-        ...surroundingsOf({}),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
+      const service = start(join(folder.path, 'shop.db'), '2')
       await until(() => childrenOf(service.pid).length > 0)
       const [worker = 0] = childrenOf(service.pid)
       process.kill(worker, signal)
@@ -29,3 +27,52 @@ test.skipIf(process.platform !== 'linux')(
     }
   },
 )
+
+describe.skipIf(process.platform !== 'linux')('a service that waits for another process on its file', () => {
+  test('stops in order while the other one makes the same new file', async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'shop.db')
+    using other = new Database(file, { create: true })
+    other.run('BEGIN IMMEDIATE')
+    await expectStop(file)
+  })
+
+  test('stops in order while the other one migrates the file', async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'shop.db')
+    expect(await run(['seed', '--database', `sqlite:${file}`])).toMatchObject({ status: 0 })
+    using other = new Database(file)
+    other.run("DELETE FROM migrations WHERE name LIKE '0014%'")
+    other.run('BEGIN IMMEDIATE')
+    await expectStop(file)
+  })
+})
+
+/** Starts a service that cannot go on, and stops it. */
+async function expectStop(file: string): Promise<void> {
+  const service = start(file, '1')
+  // It handles signals before it opens the file.
+  await until(() => filesOf(service.pid).includes(realpathSync(file)))
+  service.kill('SIGTERM')
+  await service.exited
+  expect({ status: service.exitCode, errors: await service.stderr.text() }).toEqual({ status: 0, errors: '' })
+}
+
+function start(file: string, workers: string) {
+  const place = ['--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${file}`]
+  return spawn(commandLine(['serve', '--workers', workers, ...place], {}), {
+    ...surroundingsOf({}),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+/** The files that a process has open. */
+function filesOf(processId: number): string[] {
+  const folder = `/proc/${processId}/fd`
+  try {
+    return readdirSync(folder).map(descriptor => readlinkSync(join(folder, descriptor)))
+  } catch {
+    // A descriptor was closed meanwhile.
+    return []
+  }
+}

@@ -13,7 +13,7 @@ export async function backup(line: CommandLine): Promise<void> {
   if (address.engine !== 'sqlite') throw new SettingError('backup works on SQLite only; for PostgreSQL use pg_dump')
   const { path } = address
   mustBeNew(file)
-  await using store = openExistingSqlite(path, [catalogMigrations])
+  await using store = await openExistingSqlite(path, [catalogMigrations])
   await writeNew(file, partial => {
     closeSync(openSync(partial, 'wx', 0o600))
     store.copyInto(partial)

@@ -11,7 +11,7 @@ test('a file with the narrow indexes of reviews shows the same reviews when they
   await using database = await sqlite.freshDatabase()
   const path = database.url.slice('sqlite:'.length)
   const narrow = catalogMigrations.sqlite.filter(({ name }) => name < '0014')
-  await openSqlite(path, [{ ...catalogMigrations, sqlite: narrow }])[Symbol.asyncDispose]()
+  await (await openSqlite(path, [{ ...catalogMigrations, sqlite: narrow }]))[Symbol.asyncDispose]()
   const comments = ['short', 'x'.repeat(300), 'y'.repeat(301), 'z'.repeat(100_000)]
   {
     using file = new Database(path)

@@ -1,10 +1,12 @@
 import { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
-import { isBusy } from './failure.ts'
+import { whenUnlocked } from './unlocked.ts'
 
-/** Lock timeout while opening and migrating. */
+/** Another process that starts on the same file may migrate it meanwhile. A stop signal is heard during the pauses. */
+export const START = { maxMs: 60_000, pauseMs: 5 }
+
+/** Lock timeout of the first statements, which take no write lock. */
 const OPEN_BUSY_MS = 10_000
-const OPEN_RETRY_MS = 5
 
 /** Lock timeout of a read, which blocks the event loop. */
 const READ_BUSY_MS = 50
@@ -32,12 +34,14 @@ export interface Prepared<Parameters extends Parameter[], Row = never> {
   run(...parameters: Parameters): { readonly changes: number; readonly lastInsertRowid: number | bigint }
 }
 
-/** Connects to a file that exists, perhaps without content. */
-export function connect(path: string): Database {
+/** Connects to a file that exists, perhaps without content, and makes it use a write-ahead log. */
+export async function connect(path: string): Promise<Database> {
   const connection = opened(path)
   // Check before changing anything in the file.
   if (isOfAnotherProgram(connection)) throw new OperatorError(`${path} is a database of another program`)
-  beginLog(connection)
+  // To change the journal of a new file, SQLite turns its read lock into the write lock, and for that it never waits: two that
+  // hold read locks would wait for each other.
+  await whenUnlocked(() => connection.run('PRAGMA journal_mode = WAL'), START)
   return configured(connection)
 }
 
@@ -63,25 +67,7 @@ function configured(connection: Database): Database {
   return connection
 }
 
-/**
- * Makes the file use a write-ahead log; does nothing if it does so already. To change it, SQLite turns its read lock into the
- * write lock, and for that it never waits: two that hold read locks would wait for each other. So this retries while another
- * process changes the same new file.
- */
-function beginLog(connection: Database): void {
-  const end = performance.now() + OPEN_BUSY_MS
-  for (;;) {
-    try {
-      connection.run('PRAGMA journal_mode = WAL')
-      return
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > end) throw error
-      Bun.sleepSync(OPEN_RETRY_MS)
-    }
-  }
-}
-
-/** Call it after the migrations: from then on a statement whose lock is taken fails at once, so that no request waits for it. */
+/** From then on, a statement whose lock is taken fails at once, so that the event loop does not wait for it. */
 export function failOnTakenLocks(connection: Database): void {
   connection.run('PRAGMA busy_timeout = 0')
 }

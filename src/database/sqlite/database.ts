@@ -1,16 +1,23 @@
 import type { Database, Statement } from 'bun:sqlite'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Change } from '../change.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
 import { closeFile } from './close.ts'
 import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
-import { connectAgain, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
+import {
+  connectAgain,
+  failOnTakenLocks,
+  type Parameter,
+  type Prepared,
+  prepared,
+  waitingForLocks,
+} from './connection.ts'
 import { isBusy } from './failure.ts'
 import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
 import { LogSync } from './log-sync.ts'
 import { Scans } from './scans.ts'
+import { whenUnlocked } from './unlocked.ts'
 
 /** Called with the changes of a commit, or with `unknown` for commits of other connections. */
 export type ChangeListener = (changes: readonly Change[] | 'unknown') => void
@@ -204,7 +211,10 @@ export class SqliteDatabase implements AsyncDisposable {
       if (access === 'reading') {
         this.#sync.now()
         own.run('BEGIN')
-      } else await beginImmediate(own)
+      } else {
+        failOnTakenLocks(own)
+        await whenUnlocked(() => own.run('BEGIN IMMEDIATE'), { maxMs: WRITE_WAIT_MAX_MS, pauseMs: WRITE_RETRY_MS })
+      }
       try {
         // The first read takes the snapshot.
         own.run('SELECT count(*) FROM migrations')
@@ -276,19 +286,5 @@ export class SqliteDatabase implements AsyncDisposable {
     if (!this.#reading) return
     this.#reading = false
     this.#commit.run()
-  }
-}
-
-/** Takes the write lock. While another process holds it, retries without blocking the event loop. */
-async function beginImmediate(connection: Database): Promise<void> {
-  connection.run('PRAGMA busy_timeout = 0')
-  const end = performance.now() + WRITE_WAIT_MAX_MS
-  while (!connection.inTransaction) {
-    try {
-      connection.run('BEGIN IMMEDIATE')
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > end) throw error
-      await wait(WRITE_RETRY_MS)
-    }
   }
 }

@@ -85,7 +85,7 @@ test('writes are refused, and not tried forever, when the log of changes cannot 
 
 test('while others read, a group is acknowledged in several turns of the event loop, otherwise in one', async () => {
   using folder = temporaryFolder()
-  await using database = openSqlite(join(folder.path, 'shop.db'), [])
+  await using database = await openSqlite(join(folder.path, 'shop.db'), [])
   const amongReads: number[] = []
   const alone: number[] = []
   for (let trial = 0; trial < TRIALS; trial += 1) {
@@ -100,7 +100,7 @@ test('while others read, a group is acknowledged in several turns of the event l
 test('a database that is closed while a group is acknowledged finishes the writes that wait behind it', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
-  const database = openSqlite(file, [])
+  const database = await openSqlite(file, [])
   await database.write(() => database.prepare('CREATE TABLE notes (text TEXT) STRICT').run())
   const insert = database.prepare<[text: string]>('INSERT INTO notes VALUES (?)')
   database.snapshot(() => {})

@@ -2,15 +2,17 @@ import type { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
 import { type Migration, type Migrations, unknownMigration } from '../migrations.ts'
 import { createChangeLog } from './change-log.ts'
-import { APPLICATION_ID, applicationId } from './connection.ts'
+import { APPLICATION_ID, applicationId, failOnTakenLocks, START } from './connection.ts'
+import { whenUnlocked } from './unlocked.ts'
 
 /**
  * Applies the missing migrations in one transaction, so that only one of several starting processes does the work. If none is
  * missing, it takes no write lock, because the import of another process may hold it for minutes.
  */
-export function migrate(connection: Database, parts: readonly Migrations[], path: string): void {
+export async function migrate(connection: Database, parts: readonly Migrations[], path: string): Promise<void> {
   if (isUpToDate(connection, parts, path)) return
-  connection.run('BEGIN IMMEDIATE')
+  failOnTakenLocks(connection)
+  await whenUnlocked(() => connection.run('BEGIN IMMEDIATE'), START)
   // A start that changes nothing commits nothing, which would clear the caches of other processes.
   if (applicationId(connection) !== APPLICATION_ID) connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')

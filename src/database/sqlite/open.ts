@@ -13,14 +13,14 @@ const log = getLogger(['stockroom', 'database'])
 const OTHERS = 0o077
 
 /**
- * Opens the file, or creates it, and applies the missing migrations. Throws an `OperatorError` that says what is wrong with
+ * Opens the file, or creates it, and applies the missing migrations. Rejects with an `OperatorError` that says what is wrong with
  * the file.
  */
-export function openSqlite(path: string, migrations: readonly Migrations[]): SqliteDatabase {
+export async function openSqlite(path: string, migrations: readonly Migrations[]): Promise<SqliteDatabase> {
   try {
     createFile(path)
-    const connection = connect(path)
-    migrate(connection, migrations, path)
+    const connection = await connect(path)
+    await migrate(connection, migrations, path)
     failOnTakenLocks(connection)
     warnOfOtherUsers(path)
     return new SqliteDatabase(path, connection)
@@ -30,7 +30,7 @@ export function openSqlite(path: string, migrations: readonly Migrations[]): Sql
 }
 
 /** Opens a file that must exist already. */
-export function openExistingSqlite(path: string, migrations: readonly Migrations[]): SqliteDatabase {
+export async function openExistingSqlite(path: string, migrations: readonly Migrations[]): Promise<SqliteDatabase> {
   try {
     closeSync(openSync(path, 'r'))
   } catch (error) {

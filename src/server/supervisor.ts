@@ -7,7 +7,7 @@ import { startLog } from '../log.ts'
 import type { MetricsSource, Shown } from '../metrics/source.ts'
 import { OperatorError, SettingError } from '../operator-error.ts'
 import { HttpError } from './errors.ts'
-import { reachableAddress, requireFreePort, stopSignal } from './listen.ts'
+import { claimPort, reachableAddress, requireFreePort, stopSignal } from './listen.ts'
 import { METRICS_QUESTION, print, type Report, WORKER_VARIABLE } from './worker.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
@@ -46,11 +46,17 @@ export async function supervise(
 ): Promise<void> {
   startLog(level)
   // Workers could not detect this, because a shared port can also be shared with another program.
+  using starting = new DisposableStack()
+  if (port !== 0) starting.use(claimPort(host, port))
   if (port !== 0) requireFreePort(host, port)
   const stopped = stopSignal(KILL_AFTER_MS + 50)
   await using supervisor = new Supervisor(count, host, port)
   await using shown = await showMetrics(supervisor)
-  await Promise.race([supervisor.run(() => shown?.announce()), stopped])
+  const allListen = () => {
+    starting.dispose()
+    shown?.announce()
+  }
+  await Promise.race([supervisor.run(allListen), stopped])
 }
 
 /** A report of a worker that starts. */

@@ -175,6 +175,17 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     }
   })
 
+  test('of two services with workers that start at once on one port, one is refused', async () => {
+    using folder = temporaryFolder()
+    const flags = ['--workers', '2', '--port', String(freePort())]
+    const starts = await Promise.allSettled(
+      ['one', 'other'].map(name => startService(`sqlite:${join(folder.path, name)}`, { flags })),
+    )
+    for (const start of starts) if (start.status === 'fulfilled') await start.value.stop()
+    expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(String(starts.find(start => start.status === 'rejected')?.reason)).toMatch(/is in use.*--port/)
+  })
+
   test('when no worker serves any more and none can start, the service ends with the reason', async () => {
     await using shop = await startShop(2)
     for (const name of ['', '-wal', '-shm']) renameSync(`${shop.file}${name}`, `${shop.file}.old${name}`)

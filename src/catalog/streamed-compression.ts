@@ -3,8 +3,8 @@ import { ByteBudget } from '../byte-budget.ts'
 import { streamCompressor } from '../server/stream-compressor.ts'
 import { type Coding, preferredCoding } from './compression.ts'
 
-/** The most that a compressor takes, of any coding: its window, its tables and its buffers. */
-const COMPRESSOR_BYTES = 2_097_152
+/** The most that a compressor of any coding takes: 2 MiB for its window, tables and buffers, and as much for the piece read ahead. */
+const COMPRESSOR_BYTES = 4_194_304
 
 /** Limit on the compressors of all streamed responses. When it is reached, further responses are not compressed. */
 const COMPRESSORS_MAX_BYTES = 67_108_864

@@ -49,7 +49,8 @@ export function streamedResponse(
   server.timeout(request, READER_IDLE_SECONDS)
   const isCompressible = isRead && !isShort
   const coding = isCompressible ? streamedCoding(request.headers.get('Accept-Encoding')) : 'identity'
-  const body = byteStream(texts[Symbol.asyncIterator](), {
+  const pieces = coding === 'identity' ? texts : readAhead(texts)
+  const body = byteStream(pieces[Symbol.asyncIterator](), {
     openEncoder: () => pieceEncoder(coding),
     failed: error => logFailure(error, requestId),
     ended,
@@ -63,6 +64,23 @@ export function streamedResponse(
       ...(coding !== 'identity' && { 'Content-Encoding': coding }),
     },
   })
+}
+
+/** Yields each piece when the next one is being read, so that it is compressed on another thread meanwhile. */
+async function* readAhead(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  const pieces = texts[Symbol.asyncIterator]()
+  try {
+    let { value, done } = await pieces.next()
+    while (!done) {
+      const next = ownTurn().then(() => pieces.next())
+      // It is thrown when the piece is needed, if the client has not left.
+      next.catch(() => {})
+      yield value
+      ;({ value, done } = await next)
+    }
+  } finally {
+    await pieces.return?.()
+  }
 }
 
 /** Reading a piece may take some milliseconds, so each gets a turn of its own and other requests run in between. */

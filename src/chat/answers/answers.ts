@@ -101,7 +101,7 @@ export class Answers implements AsyncDisposable {
 
   /** The answer if it has ended; `null` otherwise. */
   async ended(reqId: string): Promise<RenderedAnswer | null> {
-    const active = await this.#active.get(reqId)
+    const active = await this.#activeOrNull(reqId)
     if (active) return active.rendered.newest.ending && active.rendered
     const known = this.#rendered.cached(reqId)
     if (known) return known
@@ -114,7 +114,7 @@ export class Answers implements AsyncDisposable {
 
   /** Resolves to `null` if there is no such prompt. */
   async status(reqId: string): Promise<AnswerStatus | null> {
-    const active = await this.#active.get(reqId)
+    const active = await this.#activeOrNull(reqId)
     const stored = active instanceof RunningAnswer ? active : await this.#answers.find(reqId)
     if (stored) return statusOf(stored)
     return (await this.#prompts.find(reqId)) === null ? null : 'new'
@@ -122,7 +122,7 @@ export class Answers implements AsyncDisposable {
 
   /** Stops the answer for good, in any process, even before it has begun. Resolves to false if there is no such prompt. */
   async stop(reqId: string): Promise<boolean> {
-    const active = await this.#active.get(reqId)
+    const active = await this.#activeOrNull(reqId)
     if (active instanceof RunningAnswer) {
       await active.end({ state: 'stopped' })
       return true
@@ -157,6 +157,12 @@ export class Answers implements AsyncDisposable {
     await this.#within(graceMs, done)
     for (const answer of running) void answer.end({ state: 'interrupted' })
     await this.#within(STORE_ENDS_MS, done)
+  }
+
+  /** `null` also if it is just being refused to another request. */
+  async #activeOrNull(reqId: string): Promise<ActiveAnswer | null> {
+    const opened = this.#active.get(reqId)
+    return opened ? opened.catch(() => null) : null
   }
 
   #joinActive(reqId: string, asker: Asker): Promise<ActiveAnswer | null> {

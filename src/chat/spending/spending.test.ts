@@ -72,6 +72,16 @@ withEachEngine('the bounds per day', engine => {
     await theirs.end()
   })
 
+  test('a page that is opened while its answer is refused to a listener says so, too', async () => {
+    await using app = await startChat({ answersMax: 1 })
+    await app.chat.post('waiting', PROMPT, from(MINE))
+    await answer(app, 'one')
+    const statusOf = async (path: string) => [path, (await app.chat.get(path, { headers: from(MINE) })).status] as const
+    const paths = ['/chatstream/waiting', '/chat/waiting', '/chat/waiting/status']
+    const statuses = await Promise.all(Array.from({ length: 20 }, () => paths.map(statusOf)).flat())
+    for (const [path, status] of statuses) expect([path, status]).toEqual([path, path === paths[0] ? 429 : 200])
+  })
+
   test('many answers that begin at once in two processes stay within the bound', async () => {
     await using app = await startChat({ answersMax: 3 })
     await using other = await app.startOther()

@@ -3,9 +3,10 @@ import { BusyError } from '../busy-error.ts'
 import { ByteBudget } from '../byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
+import type { StreamCompressor } from '../server/stream-compressor.ts'
 import { entityTag } from './entity-tag.ts'
 import { CHUNK_WEIGHT_MAX } from './storage/listing.ts'
-import { type PieceEncoder, pieceEncoder, streamedCoding } from './streamed-compression.ts'
+import { openCompressor, streamedCoding } from './streamed-compression.ts'
 
 /** A client that reads nothing for this long is cut off. */
 const READER_IDLE_SECONDS = 60
@@ -51,7 +52,7 @@ export function streamedResponse(
   const coding = isCompressible ? streamedCoding(request.headers.get('Accept-Encoding')) : 'identity'
   const pieces = coding === 'identity' ? texts : readAhead(texts)
   const body = byteStream(pieces[Symbol.asyncIterator](), {
-    openEncoder: () => pieceEncoder(coding),
+    openCompressor: () => openCompressor(coding),
     failed: error => logFailure(error, requestId),
     ended,
   })
@@ -90,17 +91,17 @@ function ownTurn(): Promise<void> {
 }
 
 interface StreamOptions {
-  /** Called when the first piece is sent: the response to HEAD never opens an encoder. */
-  readonly openEncoder: () => PieceEncoder
+  /** Called when the first piece is sent: the response to HEAD never opens a compressor. */
+  readonly openCompressor: () => StreamCompressor
   readonly failed: (error: unknown) => void
   readonly ended: (() => void) | undefined
 }
 
 function byteStream(
   texts: AsyncIterator<string>,
-  { openEncoder, failed, ended }: StreamOptions,
+  { openCompressor, failed, ended }: StreamOptions,
 ): ReadableStream<Uint8Array> {
-  let encoder: PieceEncoder | undefined
+  let compressor: StreamCompressor | undefined
   let held = 0
   let hasLeft = false
   const release = () => {
@@ -109,14 +110,14 @@ function byteStream(
   }
   const end = () => {
     release()
-    encoder?.[Symbol.dispose]()
+    compressor?.[Symbol.dispose]()
     ended?.()
   }
   /** The first piece has already been read, so it only counts. */
   const next = async () => {
     release()
-    const isFirst = encoder === undefined
-    encoder ??= openEncoder()
+    const isFirst = compressor === undefined
+    compressor ??= openCompressor()
     if (isFirst) streamedPieces.hold(PIECE_BYTES)
     else await streamedPieces.take(PIECE_BYTES)
     held = PIECE_BYTES
@@ -124,7 +125,7 @@ function byteStream(
     if (hasLeft) return null
     const { value, done } = await texts.next()
     if (hasLeft) return null
-    const bytes = await (done ? encoder.end() : encoder.piece(value))
+    const bytes = await (done ? compressor.end() : compressor.piece(value))
     release()
     streamedPieces.hold(bytes.length)
     held = bytes.length

@@ -1,15 +1,18 @@
-import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib'
+import { constants } from 'node:zlib'
 import { contentCoding } from './content-coding.ts'
-import { type StreamCompressor, streamCompressor } from './stream-compressor.ts'
+import { type CompressionSettings, type StreamCompressor, streamCompressor } from './stream-compressor.ts'
 
 /**
- * The compression window as a power of two: 2 MiB. If each event repeats the one before and adds a little, the window must
- * hold a whole event; then each takes only a few bytes.
+ * The window is 2 MiB. If each event repeats the one before and adds a little, the window must hold a whole event; then each
+ * takes only a few bytes.
  */
-const WINDOW_BITS = 21
-
-const BROTLI_QUALITY = 6
-const ZSTD_LEVEL = 3
+const SETTINGS: CompressionSettings = {
+  windowBits: 21,
+  zstdLevel: 3,
+  isZstdLongDistance: true,
+  brotliQuality: 6,
+  gzipLevel: constants.Z_DEFAULT_COMPRESSION,
+}
 
 /** Streams with a large window at once; each takes up to about 8 MiB. Further streams use gzip, whose window is 32 KiB. */
 const LARGE_WINDOWS_MAX = 128
@@ -27,38 +30,9 @@ export function eventCoding(acceptEncoding: string | null): EventCoding {
 }
 
 export function eventCompressor(coding: EventCoding): StreamCompressor {
-  if (coding === 'identity') {
-    const encoder = new TextEncoder()
-    return { piece: async text => encoder.encode(text), end: async () => new Uint8Array(), [Symbol.dispose]: () => {} }
-  }
-  const stream = FLUSHED[coding]()
-  if (coding !== 'gzip') {
-    largeWindows += 1
-    stream.once('close', () => {
-      largeWindows -= 1
-    })
-  }
-  return streamCompressor(stream)
-}
-
-const FLUSHED = {
-  br: () =>
-    createBrotliCompress({
-      flush: constants.BROTLI_OPERATION_FLUSH,
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-        [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS,
-        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-      },
-    }),
-  zstd: () =>
-    createZstdCompress({
-      flush: constants.ZSTD_e_flush,
-      params: {
-        [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
-        [constants.ZSTD_c_windowLog]: WINDOW_BITS,
-        [constants.ZSTD_c_enableLongDistanceMatching]: 1,
-      },
-    }),
-  gzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
+  if (coding === 'identity' || coding === 'gzip') return streamCompressor(coding, SETTINGS)
+  largeWindows += 1
+  return streamCompressor(coding, SETTINGS, () => {
+    largeWindows -= 1
+  })
 }

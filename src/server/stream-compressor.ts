@@ -1,15 +1,38 @@
-import type { BrotliCompress, Gzip, ZstdCompress } from 'node:zlib'
+import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib'
 
-/** Compresses one stream, on another thread. Disposing frees its memory at any point of the stream. */
+export type StreamCoding = 'zstd' | 'br' | 'gzip' | 'identity'
+
+/** How much time and memory each coding may take. */
+export interface CompressionSettings {
+  /** The compression window of zstd and brotli, as a power of two. That of gzip is 32 KiB. */
+  readonly windowBits: number
+  readonly zstdLevel: number
+  /** Whether zstd also looks for matches far back in the window. */
+  readonly isZstdLongDistance: boolean
+  readonly brotliQuality: number
+  readonly gzipLevel: number
+}
+
+/** Turns the pieces of one text into bytes. Disposing frees its memory at any point of the text. */
 export interface StreamCompressor extends Disposable {
-  /** Compresses one piece, as far as the reader needs to decode all of it. */
+  /** Compresses one piece on another thread, as far as the reader needs to decode all of it. */
   piece(text: string): Promise<Uint8Array>
-  /** The last bytes of the compressed stream. */
+  /** The last bytes, if any. */
   end(): Promise<Uint8Array>
 }
 
-/** Compresses with a stream of `node:zlib` whose option `flush` makes it flush after each write. */
-export function streamCompressor(stream: BrotliCompress | Gzip | ZstdCompress): StreamCompressor {
+/** `closed` is called when the memory of a compressor is free; never for `identity`, which takes none. */
+export function streamCompressor(
+  coding: StreamCoding,
+  settings: CompressionSettings,
+  closed: () => void = () => {},
+): StreamCompressor {
+  if (coding === 'identity') {
+    const encoder = new TextEncoder()
+    return { piece: async text => encoder.encode(text), end: async () => new Uint8Array(), [Symbol.dispose]: () => {} }
+  }
+  const stream = FLUSHED[coding](settings)
+  stream.once('close', closed)
   let chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   const taken = () => {
@@ -32,4 +55,27 @@ export function streamCompressor(stream: BrotliCompress | Gzip | ZstdCompress): 
       stream.destroy()
     },
   }
+}
+
+/** Streams that flush after each write. */
+const FLUSHED = {
+  zstd: ({ windowBits, zstdLevel, isZstdLongDistance }: CompressionSettings) =>
+    createZstdCompress({
+      flush: constants.ZSTD_e_flush,
+      params: {
+        [constants.ZSTD_c_compressionLevel]: zstdLevel,
+        [constants.ZSTD_c_windowLog]: windowBits,
+        ...(isZstdLongDistance && { [constants.ZSTD_c_enableLongDistanceMatching]: 1 }),
+      },
+    }),
+  br: ({ windowBits, brotliQuality }: CompressionSettings) =>
+    createBrotliCompress({
+      flush: constants.BROTLI_OPERATION_FLUSH,
+      params: {
+        [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
+        [constants.BROTLI_PARAM_LGWIN]: windowBits,
+        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      },
+    }),
+  gzip: ({ gzipLevel }: CompressionSettings) => createGzip({ flush: constants.Z_SYNC_FLUSH, level: gzipLevel }),
 }

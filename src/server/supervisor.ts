@@ -45,10 +45,12 @@ export async function supervise(
   showMetrics: (source: MetricsSource) => Promise<Shown | null>,
 ): Promise<void> {
   startLog(level)
-  // Workers could not detect this, because a shared port can also be shared with another program.
   using starting = new DisposableStack()
-  if (port !== 0) starting.use(claimPort(host, port))
-  if (port !== 0) requireFreePort(host, port)
+  if (port !== 0) {
+    starting.use(claimPort(host, port))
+    // Workers could not detect this, because a shared port can also be shared with another program.
+    requireFreePort(host, port)
+  }
   const stopped = stopSignal(KILL_AFTER_MS + 50)
   await using supervisor = new Supervisor(count, host, port)
   await using shown = await showMetrics(supervisor)

@@ -10,9 +10,9 @@ const TRIES = 8
 const PAUSE_MAX_MS = 20
 
 /**
- * Closes the last connection of this process, and moves the write-ahead log into the file at `path`. While another process has the file
- * open, the log stays. If both close it at the same moment, each may still see the other's lock and leave the log, so this
- * process opens and closes the file again.
+ * Closes the last connection of this process, and moves the write-ahead log into the file at `path`. While another process has
+ * the file open, the log stays. If both close it at the same moment, each may still see the other's lock and leave the log, so
+ * this process opens and closes the file again.
  */
 export async function closeFile(connection: Database, path: string, log: string): Promise<void> {
   moveLog(() => waitingForLocks(connection, () => connection.run('PRAGMA wal_checkpoint(TRUNCATE)')))

@@ -19,6 +19,53 @@ export interface Setting<Value> {
   readonly parse: (text: string) => Value
 }
 
+/** A whole number from `min` to `max`, in a variable and in the flag of the same name. */
+export function count(
+  variable: string,
+  fallback: number,
+  [min, max]: readonly [min: number, max: number],
+  meaning: string,
+): Setting<number> {
+  const parse = (text: string) => wholeNumber(text, min, max)
+  return { variable, flag: flagOf(variable), placeholder: 'N', fallback: String(fallback), meaning, parse }
+}
+
+/** A switch, in a variable and in the flag of the same name. */
+export function onOff(variable: string, fallback: 'on' | 'off', meaning: string): Setting<boolean> {
+  return { variable, flag: flagOf(variable), placeholder: 'on|off', fallback, meaning, parse: onOrOff }
+}
+
+/** One of several words, in a variable and in the flag of the same name. */
+export function choice<Name extends string>(
+  variable: string,
+  names: readonly Name[],
+  fallback: Name,
+  meaning: string,
+): Setting<Name> {
+  const parse = (text: string) => oneOf(names, text)
+  return { variable, flag: flagOf(variable), placeholder: names.join('|'), fallback, meaning, parse }
+}
+
+/** Values separated by commas, in a variable and in the flag of the same name; none by default. */
+export function list<Item>(
+  variable: string,
+  placeholder: string,
+  item: (text: string) => Item,
+  meaning: string,
+): Setting<Item[]> {
+  const parse = (text: string) =>
+    text
+      .split(',')
+      .map(part => part.trim())
+      .filter(part => part !== '')
+      .map(item)
+  return { variable, flag: flagOf(variable), placeholder, fallback: '', meaning, parse }
+}
+
+function flagOf(variable: string): string {
+  return variable.replaceAll('_', '-').toLowerCase()
+}
+
 /** A count that has a flag but no variable. */
 export function amount(flag: string, fallback: number, max: number, meaning: string): Setting<number> {
   return {
@@ -171,7 +218,7 @@ export function withSettingName<Value>(name: string, parse: () => Value): Value 
   }
 }
 
-export function onOrOff(text: string): boolean {
+function onOrOff(text: string): boolean {
   if (text !== 'on' && text !== 'off') throw new SettingError(`${JSON.stringify(text)} is not on or off`)
   return text === 'on'
 }

@@ -1,17 +1,15 @@
-import { oneOf, type Setting } from '../config.ts'
+import { choice, oneOf, type Setting } from '../config.ts'
 import { SCOPES, type Scope } from './key.ts'
 
 const AUTH = ['off', 'keys'] as const
 
 /** The setting that opens a server to anyone, or to clients with keys only. */
-export const auth: Setting<(typeof AUTH)[number]> = {
-  variable: 'AUTH',
-  flag: 'auth',
-  placeholder: AUTH.join('|'),
-  fallback: 'off',
-  meaning: 'who may use the service: off, anyone who can reach it; keys, clients with a key of stockroom key create',
-  parse: text => oneOf(AUTH, text),
-}
+export const auth: Setting<(typeof AUTH)[number]> = choice(
+  'AUTH',
+  AUTH,
+  'off',
+  'who may use the service: off, anyone who can reach it; keys, clients with a key of stockroom key create',
+)
 
 /** `null` if the flag is absent. */
 export const scope: Setting<Scope | null> = {

@@ -1,5 +1,5 @@
-import { type CommandLine, type Setting, wholeNumber } from '../config.ts'
-import { hostNames, listeningAddress, PORT_MAX } from '../server/settings.ts'
+import { type CommandLine, list, type Setting, wholeNumber } from '../config.ts'
+import { hostName, listeningAddress, PORT_MAX } from '../server/settings.ts'
 
 const adminPort: Setting<number | null> = {
   variable: 'ADMIN_PORT',
@@ -19,14 +19,12 @@ const adminHost: Setting<string> = {
   parse: listeningAddress,
 }
 
-const adminAllowedHosts: Setting<string[]> = {
-  variable: 'ADMIN_ALLOWED_HOSTS',
-  flag: 'admin-allowed-hosts',
-  placeholder: 'NAMES',
-  fallback: '',
-  meaning: 'host names to answer for on that port, besides IP addresses and localhost, separated by commas',
-  parse: hostNames,
-}
+const adminAllowedHosts = list(
+  'ADMIN_ALLOWED_HOSTS',
+  'NAMES',
+  hostName,
+  'host names to answer for on that port, besides IP addresses and localhost, separated by commas',
+)
 
 export const adminSettings = [adminPort, adminHost, adminAllowedHosts]
 

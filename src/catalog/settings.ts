@@ -1,5 +1,5 @@
 import { auth } from '../access/settings.ts'
-import { type CommandLine, onOrOff, type Setting, wholeNumber } from '../config.ts'
+import { type CommandLine, count, list, onOff, type Setting } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { port } from '../server/settings.ts'
 
@@ -8,34 +8,26 @@ const MANY_BYTES = 1_099_511_627_776
 export const servePort = port(8000)
 
 /** Size limit of the cache; see `cache/cached.ts`. */
-export const cacheBytes: Setting<number> = {
-  variable: 'CACHE_BYTES',
-  flag: 'cache-bytes',
-  placeholder: 'N',
-  fallback: '67108864',
-  meaning: 'memory for cached responses, in bytes; 0 switches the cache off',
-  parse: text => wholeNumber(text, 0, MANY_BYTES),
-}
+export const cacheBytes: Setting<number> = count(
+  'CACHE_BYTES',
+  67_108_864,
+  [0, MANY_BYTES],
+  'memory for cached responses, in bytes; 0 switches the cache off',
+)
 
 /** Size limit of the kept answers; see `idempotency/room.ts`. */
-export const idempotencyBytes: Setting<number> = {
-  variable: 'IDEMPOTENCY_BYTES',
-  flag: 'idempotency-bytes',
-  placeholder: 'N',
-  fallback: '1073741824',
-  meaning:
-    'space in the database for the answers to requests with an Idempotency-Key, which it keeps for a day, in bytes',
-  parse: text => wholeNumber(text, 1, MANY_BYTES),
-}
+export const idempotencyBytes: Setting<number> = count(
+  'IDEMPOTENCY_BYTES',
+  1_073_741_824,
+  [1, MANY_BYTES],
+  'space in the database for the answers to requests with an Idempotency-Key, which it keeps for a day, in bytes',
+)
 
-export const publicReads: Setting<boolean> = {
-  variable: 'PUBLIC_READS',
-  flag: 'public-reads',
-  placeholder: 'on|off',
-  fallback: 'off',
-  meaning: 'with --auth keys: anyone may read categories, products and reviews without a key',
-  parse: onOrOff,
-}
+export const publicReads: Setting<boolean> = onOff(
+  'PUBLIC_READS',
+  'off',
+  'with --auth keys: anyone may read categories, products and reviews without a key',
+)
 
 /** `null` if anyone may do anything. Throws a `SettingError`. */
 export function readAccess(line: CommandLine): { readonly publicReads: boolean } | null {
@@ -47,19 +39,12 @@ export function readAccess(line: CommandLine): { readonly publicReads: boolean }
   return null
 }
 
-export const corsOrigins: Setting<string[]> = {
-  variable: 'CORS_ORIGINS',
-  flag: 'cors-origins',
-  placeholder: 'ORIGINS',
-  fallback: '',
-  meaning: 'web origins whose pages may call the service, separated by commas; * for any; none by default',
-  parse: text =>
-    text
-      .split(',')
-      .map(origin => origin.trim())
-      .filter(origin => origin !== '')
-      .map(webOrigin),
-}
+export const corsOrigins: Setting<string[]> = list(
+  'CORS_ORIGINS',
+  'ORIGINS',
+  webOrigin,
+  'web origins whose pages may call the service, separated by commas; * for any; none by default',
+)
 
 function webOrigin(text: string): string {
   if (text === '*') return text

@@ -1,4 +1,4 @@
-import { type CommandLine, type Setting, secret, wholeNumber } from '../config.ts'
+import { type CommandLine, count, type Setting, secret, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { port } from '../server/settings.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
@@ -73,17 +73,13 @@ export function readRetention(line: CommandLine): Retention {
   return { ...RETENTION, perAddressMax: line.value(promptsPerAddress), promptsMax: line.value(promptsMax) }
 }
 
+/** A bound on the chat. Its flag is the variable's name without `chat-`. */
 function bound(variable: string, fallback: number, meaning: string): Setting<number> {
-  const parse = (text: string) => wholeNumber(text, 1, BOUND_MAX)
-  return { variable, flag: flagOf(variable), placeholder: 'N', fallback: String(fallback), meaning, parse }
+  const setting = count(variable, fallback, [1, BOUND_MAX], meaning)
+  return { ...setting, flag: setting.flag.replace('chat-', '') }
 }
 
 function dailyBound(variable: string, meaning: string): Setting<number> {
   const parse = (text: string) => (text === '' ? UNBOUNDED : wholeNumber(text, 1, BOUND_MAX))
-  return { variable, flag: flagOf(variable), placeholder: 'N', fallback: '', meaning, parse }
-}
-
-/** The variable without `CHAT_`. */
-function flagOf(variable: string): string {
-  return variable.replace('CHAT_', '').replaceAll('_', '-').toLowerCase()
+  return { ...bound(variable, UNBOUNDED, meaning), fallback: '', parse }
 }

@@ -1,4 +1,4 @@
-import { type Setting, secret, wholeNumber, withSettingName } from '../config.ts'
+import { count, list, type Setting, secret, withSettingName } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { type PostgresAddress, postgresAddress } from './postgres/address.ts'
 
@@ -22,31 +22,21 @@ export const database: Setting<DatabaseAddress> = {
 
 /** Streaming replicas of the PostgreSQL database at `DATABASE_URL`. */
 export const databaseReplicas: Setting<PostgresAddress[]> = {
-  variable: 'DATABASE_REPLICA_URLS',
+  ...list(
+    'DATABASE_REPLICA_URLS',
+    'URLS',
+    replicaAddress,
+    'PostgreSQL: streaming replicas that answer reads, separated by commas; none by default',
+  ),
   flag: 'database-replicas',
-  placeholder: 'URLS',
-  fallback: '',
-  meaning: 'PostgreSQL: streaming replicas that answer reads, separated by commas; none by default',
-  parse: text =>
-    text
-      .split(',')
-      .map(url => url.trim())
-      .filter(url => url !== '')
-      .map(url => {
-        const address = databaseAddress(url)
-        if (address.engine !== 'postgres') throw new SettingError('a replica must have a postgres:// address')
-        return address
-      }),
 }
 
-export const databaseConnections: Setting<number> = {
-  variable: 'DATABASE_CONNECTIONS',
-  flag: 'database-connections',
-  placeholder: 'N',
-  fallback: '4',
-  meaning: 'PostgreSQL: connections from this process to each server; each carries many statements at once',
-  parse: text => wholeNumber(text, 1, CONNECTIONS_MAX),
-}
+export const databaseConnections: Setting<number> = count(
+  'DATABASE_CONNECTIONS',
+  4,
+  [1, CONNECTIONS_MAX],
+  'PostgreSQL: connections from this process to each server; each carries many statements at once',
+)
 
 /** The settings of every command that opens the database. */
 export const databaseSettings = [database, databaseReplicas, databaseConnections] as const
@@ -54,6 +44,12 @@ export const databaseSettings = [database, databaseReplicas, databaseConnections
 /** Parses a database address that is an operand; errors call it `name`. */
 export function databaseOperand(name: string, text: string): DatabaseAddress {
   return withSettingName(name, () => databaseAddress(text))
+}
+
+function replicaAddress(text: string): PostgresAddress {
+  const address = databaseAddress(text)
+  if (address.engine !== 'postgres') throw new SettingError('a replica must have a postgres:// address')
+  return address
 }
 
 function databaseAddress(text: string): DatabaseAddress {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { type CommandLine, oneOf, onOrOff, type Setting, wholeNumber } from '../config.ts'
+import { type CommandLine, count, list, oneOf, onOff, type Setting, wholeNumber } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -55,14 +55,7 @@ export const workers: Setting<number> = {
   },
 }
 
-const accessLog: Setting<boolean> = {
-  variable: 'ACCESS_LOG',
-  flag: 'access-log',
-  placeholder: 'on|off',
-  fallback: 'on',
-  meaning: 'log one line per request to standard error',
-  parse: onOrOff,
-}
+const accessLog = onOff('ACCESS_LOG', 'on', 'log one line per request to standard error')
 
 export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
   variable: 'LOG_LEVEL',
@@ -73,42 +66,33 @@ export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
   parse: text => oneOf(LOG_LEVELS, text),
 }
 
-const trustedProxies: Setting<number> = {
-  variable: 'TRUSTED_PROXIES',
-  flag: 'trusted-proxies',
-  placeholder: 'N',
-  fallback: '0',
-  meaning:
-    'proxies in front of the server: the client address is the Nth from the right in X-Forwarded-For; 0 uses the socket address',
-  parse: text => wholeNumber(text, 0, TRUSTED_PROXIES_MAX),
-}
+const trustedProxies = count(
+  'TRUSTED_PROXIES',
+  0,
+  [0, TRUSTED_PROXIES_MAX],
+  'proxies in front of the server: the client address is the Nth from the right in X-Forwarded-For; 0 uses the socket address',
+)
 
-const allowedHosts: Setting<string[]> = {
-  variable: 'ALLOWED_HOSTS',
-  flag: 'allowed-hosts',
-  placeholder: 'NAMES',
-  fallback: '',
-  meaning: 'host names to answer for, separated by commas (prevents DNS rebinding); any by default',
-  parse: hostNames,
-}
+const allowedHosts = list(
+  'ALLOWED_HOSTS',
+  'NAMES',
+  hostName,
+  'host names to answer for, separated by commas (prevents DNS rebinding); any by default',
+)
 
-const connectionsMax: Setting<number> = {
-  variable: 'CONNECTIONS_MAX',
-  flag: 'connections-max',
-  placeholder: 'N',
-  fallback: '10000',
-  meaning: 'maximum number of connections; the limit on open files may allow fewer',
-  parse: text => wholeNumber(text, 1, MANY),
-}
+const connectionsMax = count(
+  'CONNECTIONS_MAX',
+  10_000,
+  [1, MANY],
+  'maximum number of connections; the limit on open files may allow fewer',
+)
 
-const streamsPerAddress: Setting<number> = {
-  variable: 'STREAMS_PER_ADDRESS',
-  flag: 'streams-per-address',
-  placeholder: 'N',
-  fallback: '256',
-  meaning: 'maximum number of event streams per client address',
-  parse: text => wholeNumber(text, 1, MANY),
-}
+const streamsPerAddress = count(
+  'STREAMS_PER_ADDRESS',
+  256,
+  [1, MANY],
+  'maximum number of event streams per client address',
+)
 
 const rateLimit: Setting<RateLimit | null> = {
   variable: 'RATE_LIMIT',
@@ -156,18 +140,11 @@ export function listeningAddress(text: string): string {
   return text
 }
 
-/** Reads a list of host names. */
-export function hostNames(text: string): string[] {
-  return text
-    .split(',')
-    .map(name => name.trim().toLowerCase())
-    .filter(name => name !== '')
-    .map(hostName)
-}
-
-function hostName(text: string): string {
-  if (!isIP(text) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(text)) {
+/** Reads a host name, in lower case. */
+export function hostName(text: string): string {
+  const name = text.toLowerCase()
+  if (!isIP(name) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)) {
     throw new SettingError('a host name must have no scheme, port or wildcard, for example shop.example')
   }
-  return text
+  return name
 }

@@ -20,6 +20,8 @@ test("the chat's log has no complete id with which a turn could be read or stopp
     await fetch(`${chat.address}/chatstream/${path}`, { method: 'HEAD' })
     await fetch(`${chat.address}/chat/${path}/stop`, { method: 'POST' })
     await sendRaw(chat.address, `GET /x/../chat/${path} HTTP/1.1`)
+    await sendRaw(chat.address, `GET /ch%61t/${path} HTTP/1.1`)
+    await sendRaw(chat.address, `GET /chatstream%2f${path}%2Fstatus HTTP/1.1`)
   }
   await chat.stop()
   for (const id of ids) {
@@ -31,6 +33,8 @@ test("the chat's log has no complete id with which a turn could be read or stopp
   expect(chat.errors()).toContain('"/chatstream/0190f3c2…"')
   expect(chat.errors()).toContain('"/x/../chat/0190f3c2…"')
   expect(chat.errors()).toContain('"/chat/min…/stop"')
+  expect(chat.errors()).toContain('"/ch%61t/min…"')
+  expect(chat.errors()).toContain('"/chatstream%2fmin…%2Fstatus"')
 })
 
 /** Sends a request line unchanged and waits until the connection is closed. */

@@ -223,10 +223,30 @@ test('a server error is answered 500 without its cause, and the log has the caus
 test('a path cannot forge a line of the log', async () => {
   await using shop = await startShop()
   await sendRaw(shop.service.address, 'GET /nowhere%0A{"level":"error","message":"forged"} HTTP/1.1')
+  await sendRaw(shop.service.address, 'GET /nowhere\u009b31m HTTP/1.0', '@^')
   await sendRaw(shop.service.address, 'GET /nowhere\t"\\u000a{"level":"error"}\u0001 HTTP/1.1')
   await shop.api.get('/healthz')
   await shop.service.stop()
   expect(shop.lines().filter(line => line.level !== 'info' || line.message === 'forged')).toEqual([])
+  expect(shop.service.errors()).not.toMatch(/[^\n\x20-\x7e]/)
+})
+
+test('a path is logged as it was sent, byte for byte, with and without a route', async () => {
+  await using shop = await startShop(['--workers', '2'])
+  const paths = [
+    '/%3A/users/1',
+    '/a%e4b',
+    '/a%2fb/',
+    '/%41',
+    '/a:b;c=%3b',
+    '/users/%e4',
+    '/users/%31',
+    '/a/..\\b',
+    '/users/..\\b',
+  ]
+  for (const path of paths) await sendRaw(shop.service.address, `GET ${path}?secret HTTP/1.1`)
+  await shop.service.stop()
+  expect(shop.lines().flatMap(({ path }) => path ?? [])).toEqual(expect.arrayContaining(paths))
 })
 
 test('a log reader that stops reading does not hold up the service, and learns later what it missed', async () => {
@@ -307,14 +327,14 @@ async function startShop(flags: readonly string[] = []): Promise<Shop> {
 }
 
 /** Sends a request line unchanged and waits until the connection is closed. */
-function sendRaw(address: string, requestLine: string): Promise<void> {
+function sendRaw(address: string, requestLine: string, host = 'localhost'): Promise<void> {
   const { hostname, port } = new URL(address)
   return new Promise(resolve => {
     const socket = connect(Number(port), hostname)
     socket.on('error', () => resolve())
     socket.on('close', () => resolve())
     socket.resume()
-    socket.write(`${requestLine}\r\nHost: ${hostname}\r\nConnection: close\r\n\r\n`)
+    socket.write(`${requestLine}\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
   })
 }
 

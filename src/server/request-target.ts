@@ -26,7 +26,7 @@ export interface SentTarget {
   /** The app's route; an empty string if none matches. */
   readonly route: string
   readonly matched: (request: RoutedRequest) => MatchedRoute
-  /** The path as the client sent it. */
+  /** The path as the client sent it. If URL parsing would change it, its segments are decoded first. */
   readonly loggedPath: (request: RoutedRequest) => string
 }
 
@@ -42,16 +42,16 @@ export function routeTable<Handler>(paths: readonly string[], handle: (target: S
   let anyPath = ''
   for (let count = 1; count <= LOGGED_SEGMENTS_MAX; count += 1) {
     anyPath += `/:segment${count}`
-    routes[anyPath] = handle({ route: '', matched: () => NO_ROUTE, loggedPath: sentPath })
+    routes[anyPath] = handle({ route: '', matched: () => NO_ROUTE, loggedPath: request => sentPath(request, '') })
     routes[`${anyPath}/`] = handle({
       route: '',
       matched: () => NO_ROUTE,
-      loggedPath: request => `${sentPath(request)}/`,
+      loggedPath: request => sentPath(request, '/'),
     })
   }
   // A path with a star belongs to middleware.
   for (const path of paths) if (!path.includes('*')) routes[path] = handle(targetOf(path))
-  return { routes, fetch: handle({ route: '', matched: () => NO_ROUTE, loggedPath: ({ url }) => parsedPath(url) }) }
+  return { routes, fetch: handle({ route: '', matched: () => NO_ROUTE, loggedPath: ({ url }) => printablePath(url) }) }
 }
 
 /** The path of a URL. Not by `new URL`, which fails on the unparsed URLs that the runtime makes of an unusable `Host`. */
@@ -83,7 +83,7 @@ function targetOf(route: string): SentTarget {
       return { route, parameters: encoded(params) }
     },
     loggedPath: ({ params = {}, url }) => {
-      if (isPlain(params) || !isChangedByParsing(Object.values(params), url)) return parsedPath(url)
+      if (isPlain(params) || !isChangedByParsing(Object.values(params), url)) return printablePath(url)
       return parts.map(({ before, name }) => before + escaped(params[name] ?? '')).join('') + last
     },
   }
@@ -117,10 +117,16 @@ function occurrences(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0
 }
 
-function sentPath({ params = {} }: RoutedRequest): string {
-  return Object.values(params)
-    .map(value => `/${escaped(value)}`)
-    .join('')
+/** The path of a target without a route. The values are decoded, so they stand in only if parsing has changed the path. */
+function sentPath({ params = {}, url }: RoutedRequest, last: '' | '/'): string {
+  const values = Object.values(params)
+  if (!isChangedByParsing(values, url)) return printablePath(url)
+  return values.map(value => `/${escaped(value)}`).join('') + last
+}
+
+/** An unparsed URL may have characters that control a terminal. */
+function printablePath(url: string): string {
+  return parsedPath(url).replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent)
 }
 
 /** Keeps the segment readable, including `\`, and escapes only the characters that would change the path. */

@@ -1,5 +1,7 @@
+import { OperatorError } from '../operator-error.ts'
+
 export interface Migration {
-  /** A number, the part's name and, except for the first one, a description: `0001_catalog`, `0004_catalog_ids`. */
+  /** The part's name, a number and, except for the first one, a description: `catalog_0001`, `catalog_0002_prices`. */
   readonly name: string
   readonly sql: string
 }
@@ -12,14 +14,24 @@ export interface Migrations {
 }
 
 /**
- * Finds an applied migration that only a newer version of the program knows. Looks at these parts alone, because each part
- * uses only its own tables.
+ * Refuses a database with a migration that this version of the program does not know. Looks at these parts alone, because each
+ * part uses only its own tables.
  */
-export function unknownMigration(
+export function refuseUnknown(
+  applied: ReadonlySet<string>,
   parts: readonly Migrations[],
   known: readonly Migration[],
-  applied: ReadonlySet<string>,
-): string | undefined {
-  const isOfPart = (name: string) => parts.some(({ part }) => part === /^\d+_([a-z]+)/.exec(name)?.[1])
-  return [...applied].find(name => isOfPart(name) && !known.some(migration => migration.name === name))
+  place: string,
+): void {
+  // Before the first release, names began with the number.
+  if ([...applied].some(name => /^\d/.test(name))) {
+    throw new OperatorError(
+      `${place} was written by a build from before the first release, which cannot be migrated; use a new database`,
+    )
+  }
+  const isOfPart = (name: string) => parts.some(({ part }) => name.startsWith(`${part}_`))
+  const unknown = [...applied].find(name => isOfPart(name) && !known.some(migration => migration.name === name))
+  if (unknown) {
+    throw new OperatorError(`${place} was written by a newer version of stockroom (it has the migration ${unknown})`)
+  }
 }

@@ -1,5 +1,4 @@
-import { OperatorError } from '../../operator-error.ts'
-import { type Migrations, unknownMigration } from '../migrations.ts'
+import { type Migrations, refuseUnknown } from '../migrations.ts'
 import { isCreatedTwice } from './failure.ts'
 import type { Pool } from './pool.ts'
 
@@ -23,10 +22,7 @@ export async function migrate(pool: Pool, parts: readonly Migrations[], place: s
   )
   const applied = new Set((await pool.query<{ name: string }>('SELECT name FROM migrations')).map(row => row.name))
   const migrations = parts.flatMap(({ postgres }) => postgres)
-  const unknown = unknownMigration(parts, migrations, applied)
-  if (unknown) {
-    throw new OperatorError(`${place} was written by a newer version of stockroom (it has the migration ${unknown})`)
-  }
+  refuseUnknown(applied, parts, migrations, place)
   for (const { name, sql } of migrations.filter(candidate => !applied.has(candidate.name))) {
     await retryConflicts(() =>
       pool.transaction(async (query, connection) => {

@@ -1,6 +1,5 @@
 import type { Database } from 'bun:sqlite'
-import { OperatorError } from '../../operator-error.ts'
-import { type Migration, type Migrations, unknownMigration } from '../migrations.ts'
+import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { createChangeLog } from './change-log.ts'
 import { APPLICATION_ID, applicationId, failOnTakenLocks, START } from './connection.ts'
 import { whenUnlocked } from './unlocked.ts'
@@ -41,9 +40,6 @@ function missingMigrations(connection: Database, parts: readonly Migrations[], p
   const rows = connection.query<{ name: string }, []>('SELECT name FROM migrations').all()
   const applied = new Set(rows.map(({ name }) => name))
   const migrations = parts.flatMap(({ sqlite }) => sqlite)
-  const unknown = unknownMigration(parts, migrations, applied)
-  if (unknown) {
-    throw new OperatorError(`${path} was written by a newer version of stockroom (it has the migration ${unknown})`)
-  }
+  refuseUnknown(applied, parts, migrations, path)
   return migrations.filter(({ name }) => !applied.has(name))
 }

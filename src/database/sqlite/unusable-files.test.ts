@@ -86,12 +86,12 @@ test("a database that a newer version migrated is reported with the migration's 
   await seeded(`sqlite:${file}`)
   {
     using newer = new Database(file)
-    newer.run("INSERT INTO migrations (name, applied_at) VALUES ('0999_catalog_orders', '2999-01-01T00:00:00.000Z')")
+    newer.run("INSERT INTO migrations (name, applied_at) VALUES ('catalog_0999_orders', '2999-01-01T00:00:00.000Z')")
     newer.run('PRAGMA journal_mode = DELETE')
     newer.run('PRAGMA journal_mode = WAL')
   }
   const before = readFileSync(file)
-  await expectUnusable(file, /newer version.*0999_catalog_orders/)
+  await expectUnusable(file, /newer version.*catalog_0999_orders/)
   expect(readFileSync(file).equals(before), 'the file has changed').toBe(true)
 })
 
@@ -102,7 +102,7 @@ test('tables of a part that this program does not have are left alone', async ()
   {
     using other = new Database(file)
     other.run('CREATE TABLE orders (id INTEGER PRIMARY KEY)')
-    other.run("INSERT INTO migrations (name, applied_at) VALUES ('0999_orders', '2999-01-01T00:00:00.000Z')")
+    other.run("INSERT INTO migrations (name, applied_at) VALUES ('orders_0999', '2999-01-01T00:00:00.000Z')")
   }
   await using service = await startService(`sqlite:${file}`)
   expect((await fetch(`${service.address}/products/1`)).status).toBe(200)

@@ -5,10 +5,14 @@ CREATE TABLE prompts (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   req_id     TEXT NOT NULL UNIQUE,
   text       TEXT NOT NULL,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  -- The sender's address, for the limits per address. It is removed after a day.
+  address    TEXT
 ) STRICT;
 
 CREATE INDEX prompts_by_age ON prompts (created_at);
+-- Unlike on PostgreSQL, with the id, which leads to the answer's row without a look at the prompt.
+CREATE INDEX prompts_by_address ON prompts (address, created_at, req_id) WHERE address IS NOT NULL;
 
 -- Not a part of the prompts, because the text is written again and again while it grows.
 -- The row is the claim: only the process that inserts it asks the model.
@@ -25,3 +29,19 @@ CREATE TABLE answers (
 ) STRICT;
 
 CREATE INDEX answers_under_way ON answers (alive_at) WHERE state IN ('waiting', 'running');
+
+-- What a client has spent in a day, if there are bounds per day: an address, for example. Days count from 1970, in UTC.
+
+CREATE TABLE chat_spending (
+  day     INTEGER NOT NULL,
+  account TEXT NOT NULL,
+  answers INTEGER NOT NULL,
+  tokens  INTEGER NOT NULL,
+  PRIMARY KEY (day, account)
+) STRICT, WITHOUT ROWID;
+
+-- The secret behind the signatures of sessions, in hexadecimal digits. It is made when it is first needed.
+CREATE TABLE chat_secret (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  secret TEXT NOT NULL
+) STRICT;

@@ -8,7 +8,7 @@ CREATE TABLE accounts (
 
 -- One room per account, with its name.
 CREATE TABLE rooms (
-  name text PRIMARY KEY
+  name text PRIMARY KEY REFERENCES accounts (username)
 );
 
 -- An answer refers to its prompt, because two terminals may talk in one room at the same time.

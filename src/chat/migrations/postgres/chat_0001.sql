@@ -5,10 +5,13 @@ CREATE TABLE prompts (
   req_id     text NOT NULL UNIQUE,
   text       text NOT NULL,
   is_claimed boolean NOT NULL DEFAULT false,
-  created_at timestamptz NOT NULL DEFAULT now()
+  created_at timestamptz NOT NULL DEFAULT now(),
+  -- The sender's address, for the limits per address. It is removed after a day.
+  address    text
 );
 
 CREATE INDEX prompts_by_age ON prompts (created_at, id);
+CREATE INDEX prompts_by_address ON prompts (address, created_at) WHERE address IS NOT NULL;
 
 -- The row is the claim: only the process that inserts it asks the model.
 CREATE TABLE answers (
@@ -33,4 +36,20 @@ CREATE TABLE answer_pieces (
   position int NOT NULL,
   text     text NOT NULL,
   PRIMARY KEY (req_id, position)
+);
+
+-- What a client has spent in a day, if there are bounds per day: an address, for example. Days count from 1970, in UTC.
+
+CREATE TABLE chat_spending (
+  day     int NOT NULL,
+  account text NOT NULL,
+  answers bigint NOT NULL,
+  tokens  bigint NOT NULL,
+  PRIMARY KEY (day, account)
+);
+
+-- The secret behind the signatures of sessions, in hexadecimal digits. It is made when it is first needed.
+CREATE TABLE chat_secret (
+  id     int PRIMARY KEY CHECK (id = 1),
+  secret text NOT NULL
 );

@@ -1,14 +1,17 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { spawnSync, YAML } from 'bun'
+import { spawn, spawnSync, YAML } from 'bun'
 import { z } from 'zod'
 import { run, startServer } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
+import { until } from '../harness/until.ts'
 
 setDefaultTimeout(120_000)
 
 const DEPLOY = resolve(import.meta.dir, '../../deploy')
+
+const NGINX = Bun.which('nginx')
 
 const Service = z.object({
   image: z.string(),
@@ -64,6 +67,83 @@ test('nginx forwards to the nodes of the compose file', () => {
   expect(nodes.length).toBeGreaterThan(1)
   expect([...forwarded].map(([, node]) => node ?? '')).toEqual(nodes)
 })
+
+test('the file for nginx repeats neither PUT nor DELETE', () => {
+  const text = readFileSync(join(DEPLOY, 'nginx.conf'), 'utf8')
+  const [, place = ''] = /error_page 418 = (@\w+);\s*if \(\$request_method ~ \^\(PUT\|DELETE\)\$\)/.exec(text) ?? []
+  expect(text).toMatch(new RegExp(`location ${place} \\{\\s*proxy_next_upstream off;`))
+})
+
+test.skipIf(NGINX === null)(
+  'nginx repeats a read that a node has not answered at the other one, but no write',
+  async () => {
+    await using open = new AsyncDisposableStack()
+    const folder = open.use(temporaryFolder())
+    const told: string[] = []
+    const nodes = Array.from({ length: 2 }, () => open.use(failingNode(request => told.push(request))))
+    const socket = open.use(await startNginx(folder.path, nodes)).socket
+    const asked = async (method: string, body?: string) => {
+      told.length = 0
+      const { status } = await fetch('http://shop/users/%41?a=%2F', {
+        unix: socket,
+        method,
+        ...(body !== undefined && { body }),
+      })
+      expect(status, method).toBe(502)
+      return told
+    }
+    expect(await asked('GET')).toEqual(['GET /users/%41?a=%2F ', 'GET /users/%41?a=%2F '])
+    expect(await asked('POST', 'body')).toEqual(['POST /users/%41?a=%2F body'])
+    expect(await asked('PUT', 'body')).toEqual(['PUT /users/%41?a=%2F body'])
+    expect(await asked('DELETE')).toEqual(['DELETE /users/%41?a=%2F '])
+  },
+)
+
+/** Takes a request, which has a body of four bytes or none, and closes the connection instead of answering. */
+function failingNode(took: (request: string) => void): Disposable & { readonly port: number } {
+  const node = Bun.listen<{ text: string }>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      open: socket => {
+        socket.data = { text: '' }
+      },
+      data: (socket, bytes) => {
+        socket.data.text += bytes.toString()
+        const [head = '', body] = socket.data.text.split('\r\n\r\n')
+        if (body === undefined || (head.includes('Content-Length: 4') && body.length < 4)) return
+        took(`${head.split(' HTTP/')[0]} ${body}`)
+        socket.end()
+      },
+    },
+  })
+  return { port: node.port, [Symbol.dispose]: () => node.stop(true) }
+}
+
+/** Starts nginx with the shipped file, in front of these nodes. */
+async function startNginx(folder: string, nodes: readonly { readonly port: number }[]) {
+  const socket = join(folder, 'socket')
+  const shipped = readFileSync(join(DEPLOY, 'nginx.conf'), 'utf8')
+  // Without a limit on failures, because nginx would not ask a node that has failed.
+  const servers = nodes.map(({ port }) => `server 127.0.0.1:${port} max_fails=0;`).join('\n')
+  const site = shipped.replace(/(\s*server node-\d:8000;)+/, servers).replace('listen 8080', `listen unix:${socket}`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const paths = temporary.map(name => `${name}_temp_path ${folder};`).join('\n')
+  const conf = join(folder, 'nginx.conf')
+  writeFileSync(
+    conf,
+    `daemon off; master_process off; pid ${folder}/pid; events {} http { access_log off; ${paths} ${site} }`,
+  )
+  const nginx = spawn([NGINX ?? '', '-c', conf, '-e', join(folder, 'errors')])
+  await until(() => existsSync(socket))
+  return {
+    socket,
+    [Symbol.asyncDispose]: async () => {
+      nginx.kill()
+      await nginx.exited
+    },
+  }
+}
 
 /** The settings of the unit, and the program it starts. */
 function unit() {

@@ -42,7 +42,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     tracing: readTracingSettings(line),
   }
   startLog(settings.level, worker)
-  const stopped = stopSignal()
+  const stopped = stopSignal({ isWorker: worker !== null })
   const migrations = settings.access ? [catalogMigrations, accessMigrations] : [catalogMigrations]
   await using tracing = await openTracing(settings.tracing)
   await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Client, client } from '../../test/harness/client.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { type Service, startService } from '../../test/harness/service.ts'
+import { type Service, type Surroundings, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -19,6 +19,17 @@ const HEAVY_DESCRIPTION = 'x'.repeat(900_000)
 test('an idle service ends with status 0 on SIGTERM', async () => {
   await using shop = await startShop()
   expect(await shop.service.stop('SIGTERM')).toBe(0)
+})
+
+test.skipIf(process.platform !== 'linux')('a service stops in order on SIGHUP, but not under nohup', async () => {
+  await using shop = await startShop()
+  await shop.api.create('/products/', sample.product)
+  expect(await shop.service.stop('SIGHUP')).toBe(0)
+  expect(logSize(shop.file)).toBe(0)
+  await using lasting = await startShop({ through: ['nohup'] })
+  process.kill(lasting.service.processId, 'SIGHUP')
+  await lasting.api.create('/products/', sample.product)
+  expect(await lasting.service.stop()).toBe(0)
 })
 
 test('an idle service ends with status 0 on SIGINT', async () => {
@@ -163,10 +174,10 @@ interface Shop extends AsyncDisposable {
   readonly file: string
 }
 
-async function startShop(): Promise<Shop> {
+async function startShop(surroundings: Surroundings = {}): Promise<Shop> {
   const folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
-  const service = await startService(`sqlite:${file}`)
+  const service = await startService(`sqlite:${file}`, surroundings)
   return {
     service,
     api: client(() => service.address),

@@ -2,6 +2,7 @@ import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
 import { errorMessage } from '../error-message.ts'
 import { OperatorError } from '../operator-error.ts'
+import { stopSignals, WORKER_STOP_SIGNALS } from '../stop-signals.ts'
 import { BoundedServer } from './bounded-server.ts'
 import { ClientStreams } from './client-streams.ts'
 import { routeTable } from './request-target.ts'
@@ -132,15 +133,18 @@ export function reachableAddress(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Resolves on the first SIGTERM or SIGINT. Later ones are ignored, because a terminal and npm may both send one. */
-export function stopSignal(maxMs = STOP_MAX_MS): Promise<void> {
+/**
+ * Resolves on the first signal to stop. Later ones are ignored, because a terminal and npm may both send one. SIGHUP never kills
+ * a worker: its supervisor stops it, or goes on under `nohup`.
+ */
+export function stopSignal({ maxMs = STOP_MAX_MS, isWorker = false } = {}): Promise<void> {
   return new Promise(resolve => {
     const stop = () => {
       setTimeout(() => process.exit(0), maxMs).unref()
       resolve()
     }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
+    for (const signal of isWorker ? WORKER_STOP_SIGNALS : stopSignals()) process.on(signal, stop)
+    if (isWorker) process.on('SIGHUP', () => {})
   })
 }
 

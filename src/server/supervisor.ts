@@ -51,7 +51,7 @@ export async function supervise(
     // Workers could not detect this, because a shared port can also be shared with another program.
     requireFreePort(host, port)
   }
-  const stopped = stopSignal(KILL_AFTER_MS + 50)
+  const stopped = stopSignal({ maxMs: KILL_AFTER_MS + 50 })
   await using supervisor = new Supervisor(count, host, port)
   await using shown = await showMetrics(supervisor)
   const allListen = () => {
@@ -229,7 +229,7 @@ function ask(child: Bun.Subprocess | OperatorError): void {
 
 /** The status is 0 if the worker had begun to wait for the signal. */
 function wasStopped({ exitCode, signalCode }: Bun.Subprocess): boolean {
-  return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
+  return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT' || signalCode === 'SIGHUP'
 }
 
 function failureOf({ reason, exitStatus }: Extract<Report, { readonly event: 'failed' }>): OperatorError {

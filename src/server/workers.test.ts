@@ -138,6 +138,19 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     expect(linesWith(shop, 'was killed')).toEqual([])
   })
 
+  test('a closed terminal, which sends SIGHUP to all processes, stops the workers in order, but not under nohup', async () => {
+    await using shop = await startShop(2)
+    for (const id of [shop.service.processId, ...workerProcesses(shop)]) process.kill(id, 'SIGHUP')
+    expect(await shop.service.stop('SIGHUP')).toBe(0)
+    expect(linesWith(shop, 'was killed')).toEqual([])
+    await using lasting = await startShop(2, [], { through: ['nohup'] })
+    const workers = workerProcesses(lasting)
+    for (const id of [lasting.service.processId, ...workers]) process.kill(id, 'SIGHUP')
+    await askOften(lasting, '/readyz')
+    expect(workerProcesses(lasting)).toEqual(workers)
+    expect(await lasting.service.stop()).toBe(0)
+  })
+
   test('workers do not outlive their supervisor', async () => {
     await using shop = await startShop(2)
     const left = workerProcesses(shop)

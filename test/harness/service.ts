@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { spawn } from 'bun'
+import type { StopSignal } from '../../src/stop-signals.ts'
 
 /** The program as a user runs it: as its own process. */
 const PROGRAM = [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')] as const
@@ -13,7 +14,7 @@ export interface Service extends AsyncDisposable {
   readonly output: () => string
   readonly errors: () => string
   /** Sends a signal; resolves to the exit status, or null if the signal killed it. */
-  readonly stop: (signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL') => Promise<number | null>
+  readonly stop: (signal?: StopSignal | 'SIGKILL') => Promise<number | null>
 }
 
 /** How a process starts. */
@@ -52,7 +53,7 @@ export async function startServer(argv: readonly string[], surroundings: Surroun
       throw new Error(`the service did not start: ${errors.text()}`)
     }
   }
-  const stop = async (signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL' = 'SIGTERM') => {
+  const stop = async (signal: StopSignal | 'SIGKILL' = 'SIGTERM') => {
     child.kill(signal)
     await child.exited
     await errors.whole

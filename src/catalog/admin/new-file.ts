@@ -1,9 +1,10 @@
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { errorMessage } from '../../error-message.ts'
 import { OperatorError } from '../../operator-error.ts'
+import { type StopSignal, stopSignals } from '../../stop-signals.ts'
 
 /** Added to a signal's number, this is the exit status of a program that the signal ended. */
-const STATUS = { SIGINT: 130, SIGTERM: 143 } as const
+const STATUS: Readonly<Record<StopSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
 
 export function mustBeNew(path: string): void {
   if (existsSync(path)) throw new OperatorError(`${path} already exists; nothing is overwritten`)
@@ -16,18 +17,19 @@ export function mustBeNew(path: string): void {
 export async function writeNew(path: string, write: (partial: string) => void | Promise<void>): Promise<void> {
   const partial = `${path}.${crypto.randomUUID()}.partial`
   const remove = () => rmSync(partial, { recursive: true, force: true })
-  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+  const stop = (signal: StopSignal) => {
     remove()
     process.exit(STATUS[signal])
   }
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const signals = stopSignals()
+  for (const signal of signals) process.once(signal, stop)
   try {
     await write(partial)
     giveName(partial, path)
   } catch (error) {
     throw new OperatorError(`cannot write ${path}: ${errorMessage(error)}`)
   } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop)
+    for (const signal of signals) process.off(signal, stop)
     remove()
   }
 }

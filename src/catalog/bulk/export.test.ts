@@ -11,6 +11,13 @@ import { type TemporaryFolder, temporaryFolder } from '../../../test/harness/tem
 
 setDefaultTimeout(120_000)
 
+/** The signals that interrupt an export in order, and its exit status. */
+const INTERRUPTIONS = [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ...(process.platform === 'linux' ? ([['SIGHUP', 129]] as const) : []),
+] as const
+
 const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'Grün 🌱', '=1+1', '\t\\N;', '\u2028\u0001', 'null']
 const PRICES = [0.1 + 0.2, 1e-7, 5, 1e21, 134.5]
 const FORMATS = ['ndjson', 'csv'] as const
@@ -157,7 +164,7 @@ test('an export that is interrupted leaves nothing', async () => {
   using folder: TemporaryFolder = temporaryFolder()
   await using shop = await sqlite.freshDatabase()
   await run(['seed', '--database', shop.url, '--products', '200000', '--reviews', '0'])
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const [signal, status] of INTERRUPTIONS) {
     const child = spawn(commandLine(['export', '--database', shop.url, join(folder.path, 'shop')], {}), {
       ...surroundingsOf({}),
       stdout: 'ignore',
@@ -166,7 +173,7 @@ test('an export that is interrupted leaves nothing', async () => {
     while (readdirSync(folder.path).length === 0) await Bun.sleep(5)
     child.kill(signal)
     await child.exited
-    expect(child.exitCode).toBe(signal === 'SIGINT' ? 130 : 143)
+    expect(child.exitCode).toBe(status)
     expect(existsSync(folder.path) && readdirSync(folder.path)).toEqual([])
   }
 })

@@ -4,8 +4,14 @@ export const SECRET_BYTES = 32
 /** A session ends this long after the log-in, however much it is used. */
 export const SESSION_SECONDS = 43_200
 
+/** Limit on the session cookies of one request that are tried. */
+export const SESSIONS_TRIED_MAX = 8
+
 /** Limit on wrong passwords of one address in a minute. */
 export const ATTEMPTS_MAX = 10
+
+/** Limit on wrong passwords of all addresses in a minute: somebody may guess from many networks. */
+export const TOTAL_ATTEMPTS_MAX = 30
 
 /** Limit on the addresses whose attempts are counted. Beyond it, the ones that began earliest are forgotten. */
 export const ATTEMPTING_ADDRESSES_MAX = 10_000

@@ -8,6 +8,7 @@ setDefaultTimeout(120_000)
 const PASSWORD = 'correct horse battery'
 const PAGE = { Accept: 'text/html,application/xhtml+xml' }
 const ATTEMPTS_MAX = 10
+const TOTAL_ATTEMPTS_MAX = 30
 
 type ChatApp = Awaited<ReturnType<typeof startChatApp>>
 
@@ -156,6 +157,28 @@ withEachEngine('a chat with a password', engine => {
       (await app.chat.get('/', { headers: { ...from(address), Authorization: `Bearer ${PASSWORD}` } })).status,
     ).toBe(429)
     expect((await logInAs('203.0.113.6')).status).toBe(303)
+  })
+
+  test('of two session cookies, the good one counts, wherever it stands', async () => {
+    const { Cookie } = cookieOf(await logInAs('203.0.113.7'))
+    for (const cookies of [`stockroom-chat=bad; ${Cookie}`, `${Cookie}; stockroom-chat=bad`]) {
+      expect((await app.chat.get('/', { headers: { Cookie: cookies } })).status).toBe(200)
+    }
+    const many = `${'stockroom-chat=bad; '.repeat(100)}${Cookie}`
+    expect((await app.chat.get('/', { headers: { Cookie: many } })).status).toBe(401)
+  })
+
+  test('wrong passwords are limited in all, too: nobody guesses from many networks', async () => {
+    await using guessed = await startChatApp(engine, { password: PASSWORD })
+    const statuses: number[] = []
+    for (let network = 1; network <= 40; network += 1) {
+      const response = await logIn(guessed.chat.address, 'a wrong password', {
+        headers: from(`2001:db8:0:${network}::1`),
+      })
+      statuses.push(response.status)
+    }
+    expect(statuses).toEqual([...Array(TOTAL_ATTEMPTS_MAX).fill(401), ...Array(40 - TOTAL_ATTEMPTS_MAX).fill(429)])
+    expect((await logIn(guessed.chat.address, PASSWORD, { headers: from('203.0.113.8') })).status).toBe(429)
   })
 
   test('the log-in leads nowhere but into the chat', async () => {

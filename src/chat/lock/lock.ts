@@ -7,7 +7,7 @@ import { ClientLimitError } from '../../busy-error.ts'
 import { Attempts } from './attempts.ts'
 import { SESSION_SECONDS } from './limits.ts'
 import type { SecretRepository } from './repository.ts'
-import { sessionIn } from './session-cookie.ts'
+import { sessionsIn } from './session-cookie.ts'
 import { Sessions } from './sessions.ts'
 
 const log = getLogger(['stockroom', 'chat'])
@@ -77,12 +77,16 @@ export class Lock {
     return (await this.#holderIn(headers)) === PASSWORD
   }
 
-  #holderIn(headers: Headers): Promise<string | null> {
+  async #holderIn(headers: Headers): Promise<string | null> {
     const credentialOf = (holder: string) => {
       if (holder === PASSWORD) return this.#password?.normalize('NFC') ?? null
       return holder.startsWith(KEY_PREFIX) ? holder.slice(KEY_PREFIX.length) : null
     }
-    return this.#sessions.holder(sessionIn(headers, this.trustedProxies), credentialOf)
+    for (const session of sessionsIn(headers, this.trustedProxies)) {
+      const holder = await this.#sessions.holder(session, credentialOf)
+      if (holder !== null) return holder
+    }
+    return null
   }
 
   #isPassword(text: string, address: string): boolean {
@@ -91,7 +95,10 @@ export class Lock {
     const seconds = this.#attempts.secondsToWait(address)
     if (seconds > 0) throw new ClientLimitError('Too many wrong passwords', seconds)
     if (this.#password !== null && isSame(text, this.#password)) return true
-    if (this.#attempts.fail(address)) log.warning('too many wrong passwords from {client}', { client: address })
+    const reached = this.#attempts.fail(address)
+    if (reached === 'address') log.warning('too many wrong passwords from {client}', { client: address })
+    if (reached === 'total')
+      log.warning('too many wrong passwords from all clients together; nobody can log in for now')
     return false
   }
 }

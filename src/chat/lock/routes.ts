@@ -73,7 +73,7 @@ export function addLock(chat: App, lock: Lock, pages: ChatPages): void {
     } catch (error) {
       if (!(error instanceof ClientLimitError)) throw error
       const seconds = error.retryAfterSeconds
-      const refusal = `Too many wrong passwords have come from your network. Try again in ${seconds} seconds.`
+      const refusal = `Too many wrong passwords have been sent. Try again in ${seconds} seconds.`
       return context.html(loginPage({ next, credential, typed, refusal }), 429, {
         ...HEADERS,
         'Retry-After': String(seconds),

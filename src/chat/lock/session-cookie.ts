@@ -2,13 +2,18 @@ import type { Context } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
 import { type CookieOptions, parse } from 'hono/utils/cookie'
 import { isHttps } from '../../server/forwarded-protocol.ts'
+import { SESSIONS_TRIED_MAX } from './limits.ts'
 
 const NAME = 'stockroom-chat'
 
-/** The session that the browser sent; an empty text if there is none. */
-export function sessionIn(headers: Headers, trustedProxies: number): string {
+/**
+ * The sessions that the browser sent. There may be several: a cookie of another path or of a parent domain can have the same
+ * name, and a browser may send it first.
+ */
+export function sessionsIn(headers: Headers, trustedProxies: number): string[] {
   const name = isHttps(headers, trustedProxies) ? `__Host-${NAME}` : NAME
-  return parse(headers.get('Cookie') ?? '', name)[name] ?? ''
+  const cookies = (headers.get('Cookie') ?? '').split(';')
+  return cookies.flatMap(cookie => parse(cookie, name)[name] ?? []).slice(0, SESSIONS_TRIED_MAX)
 }
 
 interface CookieSettings {

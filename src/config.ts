@@ -140,13 +140,16 @@ export function credential(variable: string): string | null {
   return secret(variable, headerText)
 }
 
-/** Like `credential`, for any text that `check` accepts. */
+/**
+ * Like `credential`, for any text that `check` accepts. An empty secret is an error: it is more likely lost than not wanted, and
+ * the server would be open to everybody.
+ */
 export function secret(variable: string, check: (text: string) => string): string | null {
-  const text = process.env[variable] || null
-  const path = process.env[`${variable}_FILE`] || null
-  if (text !== null && path !== null) throw new SettingError(`${variable} and ${variable}_FILE are both set; set one`)
-  if (path !== null) return withSettingName(`${variable}_FILE`, () => check(readText(path)))
-  return text === null ? null : withSettingName(variable, () => check(text))
+  const fileVariable = `${variable}_FILE`
+  const { [variable]: text = null, [fileVariable]: path = null } = process.env
+  if (text !== null && path !== null) throw new SettingError(`${variable} and ${fileVariable} are both set; set one`)
+  if (path !== null) return withSettingName(fileVariable, () => check(notEmpty(readText(notEmpty(path)))))
+  return text === null ? null : withSettingName(variable, () => check(notEmpty(text)))
 }
 
 /**
@@ -169,6 +172,11 @@ export function environmentWith(more: Readonly<Record<string, string>>): Record<
 export function fromEnvironment<Value>(variable: string, parse: (text: string) => Value): Value | null {
   const text = process.env[variable] || null
   return text === null ? null : withSettingName(variable, () => parse(text))
+}
+
+function notEmpty(text: string): string {
+  if (text === '') throw new SettingError('it is empty; give it a value, or remove it')
+  return text
 }
 
 function readText(path: string): string {

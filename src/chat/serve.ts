@@ -38,6 +38,9 @@ const ANSWERS_GRACE_MS = 2_500
 /** Requests that have waited for the start go first: warming up takes the processor for half a second. */
 const WARM_UP_DELAY_MS = 2_000
 
+/** Part of the ready line if there is no lock. */
+const OPEN = '; anyone who can reach it may use it (no CHAT_PASSWORD, AUTH=off)'
+
 export async function serveChat(line: CommandLine): Promise<void> {
   // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
@@ -88,7 +91,9 @@ export async function serveChat(line: CommandLine): Promise<void> {
     probe: repositories.probe,
     families: () => [...databaseFamilies(database), ...chatFamilies(answers.figures), ...model.families()],
   })
-  process.stdout.write(`stockroom serves the chat page at ${server.address}, answered by ${model.name}\n`)
+  process.stdout.write(
+    `stockroom serves the chat page at ${server.address}, answered by ${model.name}${lock ? '' : OPEN}\n`,
+  )
   shown.announce()
   const warmingUp = setTimeout(() => markdown.warmUp(), WARM_UP_DELAY_MS)
   await Promise.race([database.ready, stopped])

@@ -75,6 +75,42 @@ test('a password that is too short or cannot be typed is refused, and not repeat
   }
 })
 
+test('an empty secret never means none: the program does not start', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'empty')
+  await Bun.write(file, '\n')
+  const postgres = { DATABASE_URL: 'postgres://127.0.0.1:1/none' }
+  const openai = { CHAT_MODEL: 'openai:small-model' }
+  const compatible = { CHAT_MODEL: 'compatible:small-model', CHAT_BASE_URL: 'http://127.0.0.1:1' }
+  for (const [variable, others] of [
+    ['CHAT_PASSWORD', {}],
+    ['DATABASE_PASSWORD', postgres],
+    ['OPENAI_API_KEY', openai],
+    ['CHAT_API_KEY', compatible],
+  ] as const) {
+    for (const [name, value] of [
+      [variable, ''],
+      [`${variable}_FILE`, ''],
+      [`${variable}_FILE`, file],
+    ] as const) {
+      const answer = await run(['chat', '--port', '0'], { environment: { ...others, [name]: value } })
+      expectRefusal(answer, { status: 2, reason: new RegExp(`^stockroom: (DATABASE_URL: )?${name}: it is empty`) })
+    }
+  }
+})
+
+test('the ready line of an open chat says that anyone may use it', async () => {
+  const hint = 'anyone who can reach it may use it (no CHAT_PASSWORD, AUTH=off)'
+  for (const [environment, isOpen] of [
+    [{}, true],
+    [{ CHAT_PASSWORD: PASSWORD }, false],
+    [{ AUTH: 'keys' }, false],
+  ] as const) {
+    await using server = await startChatServer(sqlite, { environment })
+    expect(server.service.output().includes(hint)).toBe(isOpen)
+  }
+})
+
 test('without a password, nothing is stored for sessions, and there is no log-in page', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'chat.db')}`

@@ -19,3 +19,12 @@ export class DatabaseDamagedError extends DatabaseUnavailableError {
     this.reason = reason
   }
 }
+
+/** Another database was put in place of the one in use. Only a restart helps. */
+export class DatabaseReplacedError extends DatabaseUnavailableError {
+  override name = 'DatabaseReplacedError'
+
+  constructor(lost: string) {
+    super(`the database was replaced while it was in use: ${lost} was removed or replaced; start again`)
+  }
+}

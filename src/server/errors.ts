@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
 import { BusyError, ClientLimitError } from '../busy-error.ts'
-import { DatabaseDamagedError, DatabaseUnavailableError } from '../database/errors.ts'
+import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../database/errors.ts'
 
 const serverLog = getLogger(['stockroom', 'server'])
 const databaseLog = getLogger(['stockroom', 'database'])
@@ -35,8 +35,9 @@ export function errorResponse(error: unknown, requestId: string): Response {
   if (error instanceof BusyError) {
     return detailResponse(busyStatus(error), error.message, { 'Retry-After': String(error.retryAfterSeconds) })
   }
-  // Logged once, when it was detected. Without Retry-After: retrying is useless until somebody restores the database.
+  // Both are logged once, when they are detected. Without Retry-After: retrying is useless until somebody acts.
   if (error instanceof DatabaseDamagedError) return detailResponse(503, 'The database is damaged')
+  if (error instanceof DatabaseReplacedError) return detailResponse(503, 'The database was replaced')
   if (error instanceof DatabaseUnavailableError) {
     databaseLog.error('{reason}', {
       request_id: requestId,

@@ -2,13 +2,14 @@ import { constants, type Database } from 'bun:sqlite'
 import { accessSync, constants as modes, statfsSync } from 'node:fs'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
-import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
+import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../errors.ts'
+import { CompanionFiles } from './companion-files.ts'
 import { isBusy, translated } from './failure.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** Reads check this often, in milliseconds, that the file is still in its place: each check is a system call. */
-const IN_PLACE_MS = 1_000
+/** Reads check this often, in milliseconds, that the files are still in their places: each check takes three system calls. */
+const IN_PLACE_MS = 100
 
 /** With less free space than this, readiness is decided by a trial write. */
 const LITTLE_SPACE_BYTES = 16_777_216
@@ -16,11 +17,15 @@ const LITTLE_SPACE_BYTES = 16_777_216
 /** After a failed write, a disk with less free space than this counts as full, because the next large write would fail. */
 const SPACE_MIN_BYTES = 262_144
 
-/** Tracks problems with the file. Damage counts until the process ends; other problems may pass. */
+/**
+ * Tracks problems with the file. Damage and a replaced database count until the process ends; other problems may pass.
+ */
 export class Condition {
   readonly #connection: Database
   readonly #path: string
+  readonly #companions: CompanionFiles
   #damage: DatabaseDamagedError | null = null
+  #replaced: DatabaseReplacedError | null = null
   #failedAt = Number.NEGATIVE_INFINITY
   #recoveredAt = Number.NEGATIVE_INFINITY
   #inPlaceUntil = 0
@@ -28,11 +33,15 @@ export class Condition {
   constructor(connection: Database, path: string) {
     this.#connection = connection
     this.#path = path
+    this.#companions = new CompanionFiles(connection)
   }
 
   /** Records an error of a read, and returns the error for the caller. */
   afterRead(error: unknown): unknown {
     const reported = translated(error)
+    // A restored file under the log of the old one looks damaged.
+    const replaced = reported instanceof DatabaseDamagedError ? this.findReplaced() : null
+    if (replaced) return replaced
     if (reported instanceof DatabaseDamagedError && !this.#damage) {
       this.#damage = reported
       log.error(
@@ -66,8 +75,27 @@ export class Condition {
     if (this.#damage) throw this.#damage
   }
 
-  /** Throws if the file was deleted, moved or replaced: SQLite would go on writing into the lost file. */
+  /**
+   * Returns an error if the log or the shared file is no longer the one that the connection has open. Then nothing may be read or
+   * written, and the connection must not even be closed, because SQLite would move its log into the new database.
+   */
+  findReplaced(): DatabaseReplacedError | null {
+    const lost = this.#replaced ? null : this.#companions.findLost()
+    if (lost !== null) {
+      this.#replaced = new DatabaseReplacedError(lost)
+      log.error(
+        '{path} was replaced while it was in use: {lost} was removed or replaced. Nothing is read or written any more. Stop ' +
+          'everything that uses the file, put the backup in place with `stockroom restore`, and start again',
+        { path: this.#path, lost },
+      )
+    }
+    return this.#replaced
+  }
+
+  /** Throws if one of the files was deleted, moved or replaced: SQLite would go on writing into the lost file. */
   mustBeInPlace(): void {
+    const replaced = this.findReplaced()
+    if (replaced) throw replaced
     const isMoved = new Int32Array(2)
     this.#connection.fileControl(constants.SQLITE_FCNTL_HAS_MOVED, isMoved)
     if (isMoved[0] !== 0) {
@@ -78,6 +106,7 @@ export class Condition {
 
   /** Like `mustBeInPlace`, but checks only now and then, because reads are frequent. */
   mustHaveBeenInPlace(): void {
+    if (this.#replaced) throw this.#replaced
     if (performance.now() > this.#inPlaceUntil) this.mustBeInPlace()
   }
 

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'bun:sqlite'
 import type { Change } from '../change.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
-import { closeFile } from './close.ts'
+import { closeFile, neverCloseReplaced } from './close.ts'
 import { Commits } from './commits.ts'
 import { Condition } from './condition.ts'
 import {
@@ -47,6 +47,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #commits: Commits
   readonly #log: ChangeLog
   readonly #condition: Condition
+  readonly #exit: Disposable
   readonly #sync: LogSync
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
@@ -69,6 +70,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
     this.#condition = new Condition(connection, path)
+    this.#exit = neverCloseReplaced(this.#condition)
     this.#sync = new LogSync(connection, error => this.#condition.afterSync(error))
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       begins: () => {
@@ -189,6 +191,7 @@ export class SqliteDatabase implements AsyncDisposable {
     try {
       this.#endSnapshot()
       this.#connection.prepare<null, [string]>('VACUUM INTO ?').run(path)
+      this.#condition.mustBeInPlace()
     } catch (error) {
       throw this.#condition.afterRead(error)
     }
@@ -220,7 +223,10 @@ export class SqliteDatabase implements AsyncDisposable {
         own.run('SELECT count(*) FROM migrations')
         const result = await work({ prepare: sql => prepared(own, sql) })
         if (access !== 'reading') this.#condition.mustBeSound()
+        this.#condition.mustBeInPlace()
         own.run('COMMIT')
+        // The log may have been removed during the commit.
+        this.#condition.mustBeInPlace()
         return result
       } finally {
         if (own.inTransaction) own.run('ROLLBACK')
@@ -233,11 +239,13 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** Finishes waiting writes, moves the write-ahead log into the file, and closes it. */
+  /** Finishes waiting writes, moves the write-ahead log into the file, and closes it, unless the database was replaced. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.close()
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
+    if (this.#condition.findReplaced()) return
+    this.#exit[Symbol.dispose]()
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()
     await this.#sync.close()

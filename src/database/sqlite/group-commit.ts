@@ -225,11 +225,17 @@ export class GroupCommit {
     this.#waiting.splice(0, group.length)
     if (done.length > 0) {
       this.#events.committed(changes)
+      const failed = (error: unknown) => {
+        for (const write of done) write.failed(error)
+      }
       this.#sync.committed({
-        durable: () => this.#acknowledge(done, isAmongReads),
-        failed: error => {
-          for (const write of done) write.failed(error)
+        durable: () => {
+          // The log may have been removed during the commit.
+          const replaced = this.#condition.findReplaced()
+          if (replaced) failed(replaced)
+          else void this.#acknowledge(done, isAmongReads)
         },
+        failed,
       })
     }
     if (this.#waiting.length > 0) this.#schedule()

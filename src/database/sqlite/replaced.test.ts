@@ -1,0 +1,173 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { copyFileSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Client, client } from '../../../test/harness/client.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { run, type Service, startServer, startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(120_000)
+
+const FLAGS = ['--access-log', 'off']
+
+const BEFORE_BACKUP = 40
+const AFTER_BACKUP = 40
+
+test('a backup that is copied over a file which a forgotten chat has open stays sound when the chat stops', async () => {
+  await using shop = await startShop()
+  await using chat = await startServer(['chat', '--host', '127.0.0.1', '--port', '0', '--database', shop.database])
+  await shop.create(AFTER_BACKUP)
+  await shop.service.stop('SIGKILL')
+  shop.copyBackup()
+  await chat.stop()
+  expectSound(shop.file, BEFORE_BACKUP)
+})
+
+test('a forgotten service that stops leaves a file alone that its successor has in use', async () => {
+  await using shop = await startShop()
+  shop.useLogInBackup()
+  await using forgotten = await startService(shop.database, { flags: FLAGS })
+  await shop.create(AFTER_BACKUP)
+  await shop.service.stop('SIGKILL')
+  shop.copyBackup()
+  await using again = await startService(shop.database, { flags: FLAGS })
+  await client(() => again.address).create('/products/', sample.product)
+  await forgotten.stop()
+  await client(() => again.address).create('/products/', sample.product)
+  expect(await again.stop()).toBe(0)
+  expectSound(shop.file, BEFORE_BACKUP + 2)
+})
+
+test('a service over whose file a backup is copied serves nothing more, and one line says what to do', async () => {
+  await using shop = await startShop()
+  await shop.create(AFTER_BACKUP)
+  shop.copyBackup()
+  await expectOutOfUse(shop)
+  expectSound(shop.file, BEFORE_BACKUP)
+})
+
+test('a service whose file is replaced by a moved one leaves the log of its successor alone', async () => {
+  await using shop = await startShop()
+  await shop.create(AFTER_BACKUP)
+  shop.removeCompanions('-wal', '-shm')
+  copyFileSync(shop.backup, `${shop.file}.new`)
+  renameSync(`${shop.file}.new`, shop.file)
+  await using successor = await startService(shop.database, { flags: FLAGS })
+  await client(() => successor.address).create('/products/', sample.product)
+  await expectOutOfUse(shop)
+  await client(() => successor.address).create('/products/', sample.product)
+  await successor.stop('SIGKILL')
+  expectSound(shop.file, BEFORE_BACKUP + 2)
+})
+
+test('once the log and the shared file are removed, no write is acknowledged that others do not see', async () => {
+  await using shop = await startShop()
+  shop.moveLog()
+  shop.removeCompanions('-wal', '-shm')
+  await expectOutOfUse(shop)
+  expectSound(shop.file, BEFORE_BACKUP)
+})
+
+test('once the log alone is removed, no write is acknowledged that others do not see', async () => {
+  await using shop = await startShop()
+  shop.moveLog()
+  shop.removeCompanions('-wal')
+  await expectOutOfUse(shop)
+  expectSound(shop.file, BEFORE_BACKUP)
+})
+
+test('once the shared file alone is removed, what another program writes is not lost', async () => {
+  await using shop = await startShop()
+  await shop.create(AFTER_BACKUP)
+  shop.removeCompanions('-shm')
+  using other = new Database(shop.file)
+  other.run("INSERT INTO products (name, description, price) VALUES ('Of another program', '', 1)")
+  await expectOutOfUse(shop)
+  other.close()
+  expectSound(shop.file, BEFORE_BACKUP + AFTER_BACKUP + 1)
+})
+
+interface Shop extends AsyncDisposable {
+  readonly service: Service
+  readonly api: Client
+  readonly file: string
+  readonly database: string
+  /** Has `BEFORE_BACKUP` products. */
+  readonly backup: string
+  readonly create: (products: number) => Promise<void>
+  /** Restores the backup in the way that destroys a file in use. */
+  readonly copyBackup: () => void
+  /** So that a service can start on it while another process still has the replaced file open. */
+  readonly useLogInBackup: () => void
+  readonly removeCompanions: (...endings: ('-wal' | '-shm')[]) => void
+  /** Moves the write-ahead log into the file. */
+  readonly moveLog: () => void
+}
+
+async function startShop(): Promise<Shop> {
+  const open = new AsyncDisposableStack()
+  const folder = open.use(temporaryFolder())
+  const file = join(folder.path, 'shop.db')
+  const backup = join(folder.path, 'backup.db')
+  const database = `sqlite:${file}`
+  const service = open.use(await startService(database, { flags: FLAGS }))
+  const api = client(() => service.address)
+  const create = async (products: number) => {
+    await Promise.all(Array.from({ length: products }, () => api.create('/products/', sample.product)))
+  }
+  const removeCompanions = (...endings: ('-wal' | '-shm')[]) => {
+    for (const ending of endings) rmSync(file + ending)
+  }
+  await create(BEFORE_BACKUP)
+  expect(await run(['backup', '--database', database, backup])).toMatchObject({ status: 0 })
+  return {
+    service,
+    api,
+    file,
+    database,
+    backup,
+    create,
+    removeCompanions,
+    copyBackup: () => {
+      removeCompanions('-wal', '-shm')
+      copyFileSync(backup, file)
+    },
+    useLogInBackup: () => {
+      using copy = new Database(backup)
+      copy.run('PRAGMA journal_mode = WAL')
+    },
+    moveLog: () => {
+      using other = new Database(file)
+      other.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+/** The service acknowledges no write, soon reads nothing, says so once, and stops. */
+async function expectOutOfUse({ service, api }: Shop): Promise<void> {
+  const replaced = { status: 503, body: { detail: 'The database was replaced' } }
+  const write = await api.post('/products/', sample.product)
+  expect(write).toMatchObject(replaced)
+  expect(write.headers.get('Retry-After')).toBe(null)
+  expect(await api.put('/products/1', sample.product)).toMatchObject(replaced)
+  expect(await api.delete('/products/1')).toMatchObject(replaced)
+  expect(await api.get('/readyz')).toMatchObject(replaced)
+  expect(await api.get('/products/1')).toMatchObject(replaced)
+  expect(await api.get('/products/?limit=1000')).toMatchObject(replaced)
+  expect(await api.get('/healthz')).toMatchObject({ status: 200 })
+  await service.stop()
+  const told = service
+    .errors()
+    .split('\n')
+    .filter(line => line.includes('replaced'))
+  expect(told).toHaveLength(1)
+  expect(told[0]).toMatch(/shop\.db was replaced.*stockroom restore/)
+}
+
+function expectSound(file: string, products: number): void {
+  using database = new Database(file)
+  expect(database.query('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  expect(database.query('SELECT count(*) AS count FROM products').get()).toEqual({ count: products })
+}

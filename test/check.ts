@@ -1,4 +1,4 @@
-import { spawnSync } from 'bun'
+import { spawn } from 'bun'
 
 /** Checks of the source before any test runs; `npm run check` runs only these. */
 const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
@@ -8,15 +8,23 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['unused code', 'node_modules/.bin/knip'],
 ]
 
-/** Runs all checks; returns how many passed and failed. */
-export function check(): { passed: number; failed: number } {
+/** Runs all checks at once; returns how many passed and failed. */
+export async function check(): Promise<{ passed: number; failed: number }> {
   const counts = { passed: 0, failed: 0 }
-  for (const [name, ...command] of CHECKS) {
-    const { exitCode } = spawnSync(command, { stdout: 'inherit', stderr: 'inherit' })
-    counts[exitCode === 0 ? 'passed' : 'failed'] += 1
-    console.log(`check: ${name}: ${exitCode === 0 ? 'passed' : 'failed'}`)
+  const runs = CHECKS.map(([name, ...command]) => ({ name, ...run(command) }))
+  for (const { name, output, exited } of runs) {
+    process.stdout.write(await output)
+    const isPassed = (await exited) === 0
+    counts[isPassed ? 'passed' : 'failed'] += 1
+    console.log(`check: ${name}: ${isPassed ? 'passed' : 'failed'}`)
   }
   return counts
 }
 
-if (import.meta.main) process.exitCode = check().failed === 0 ? 0 : 1
+function run(command: string[]) {
+  const child = spawn(command, { stdout: 'pipe', stderr: 'pipe' })
+  const output = Promise.all([child.stdout.text(), child.stderr.text()]).then(texts => texts.join(''))
+  return { output, exited: child.exited }
+}
+
+if (import.meta.main) process.exitCode = (await check()).failed === 0 ? 0 : 1

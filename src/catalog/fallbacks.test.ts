@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
 import { METHODS } from '../../test/harness/catalog/methods.ts'
 import type { Client } from '../../test/harness/client.ts'
-import { onEachEngine } from '../../test/harness/contract.ts'
+import { onOneEngine } from '../../test/harness/contract.ts'
 import { sample } from '../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
@@ -11,7 +11,7 @@ const COLLECTIONS = ['/categories', '/products', '/reviews', '/users']
 
 const NOT_FOUND = { detail: 'Not Found' }
 
-onEachEngine('fallbacks', api => {
+onOneEngine('fallbacks', api => {
   test('a collection without its final slash is redirected by 307 to the path with it, without a body', async () => {
     for (const path of COLLECTIONS) {
       const answer = await api.get(path)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { z } from '@hono/zod-openapi'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import type { Client } from '../../../test/harness/client.ts'
-import { onEachEngine } from '../../../test/harness/contract.ts'
+import { onOneEngine } from '../../../test/harness/contract.ts'
 
 type Table = readonly (readonly [
   operationId: string,
@@ -171,7 +171,7 @@ const Description = z.object({
   components: z.object({ schemas: z.record(z.string(), Schema) }),
 })
 
-onEachEngine('the interface description', api => {
+onOneEngine('the interface description', api => {
   test('/openapi.json is OpenAPI 3.1.0 of the Store API, version 0.1.0, as JSON', async () => {
     const answer = await api.get('/openapi.json')
     expect(answer.status).toBe(200)

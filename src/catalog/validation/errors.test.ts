@@ -17,7 +17,7 @@ import {
   tooLong,
   tooShort,
 } from '../../../test/harness/catalog/validation-errors.ts'
-import { onEachEngine } from '../../../test/harness/contract.ts'
+import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
@@ -27,7 +27,7 @@ const ABSENT_ID = 9_007_199_254_740_991
 /** Every integer field without bounds. */
 const FLAGS = ['is_active', 'is_admin', 'is_banned', 'is_blocked', 'is_deleted', 'is_suspended', 'is_verified']
 
-onEachEngine('422 answers', api => {
+onOneEngine('422 answers', api => {
   test('a 422 names all errors of a body at once, in the order of the fields', async () => {
     const body = '{"comment": 1, "rating": 9, "user_id": "1"}'
     await isRefused(api, 'POST', '/reviews/', body, [

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { shelf } from '../../../test/harness/catalog/resources.ts'
 import {
   aboveFive,
@@ -19,7 +19,7 @@ import {
   unreadable,
 } from '../../../test/harness/catalog/validation-errors.ts'
 import type { Client } from '../../../test/harness/client.ts'
-import { onEachEngine } from '../../../test/harness/contract.ts'
+import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
@@ -33,7 +33,14 @@ const NO_NUMBERS = ['null', 'true', 'false', '""', '"5"', '"5.0"', '[]', '[5]', 
 /** Every integer field without bounds. */
 const FLAGS = ['is_active', 'is_admin', 'is_banned', 'is_blocked', 'is_deleted', 'is_suspended', 'is_verified']
 
-onEachEngine('fields', api => {
+type Shelf = Awaited<ReturnType<typeof shelf>>
+
+onOneEngine('fields', api => {
+  let shown: Shelf
+  beforeAll(async () => {
+    shown = await shelf(api)
+  })
+
   test('a text field that is not a string, or is null, gets string_type', async () => {
     for (const json of NO_STRINGS) {
       await isRefused(api, 'POST', '/categories/', `{"name": ${json}, "description": ${json}}`, [
@@ -54,11 +61,11 @@ onEachEngine('fields', api => {
   })
 
   test('a text of fewer than 3 characters gets string_too_short if the specification bounds it', async () => {
-    await areTextsRefused(api, ['', 'a', 'ab', '  ', '😀😀'], tooShort)
+    await areTextsRefused(api, shown, ['', 'a', 'ab', '  ', '😀😀'], tooShort)
   })
 
   test('a text of more than 50 characters gets string_too_long if the specification bounds it', async () => {
-    await areTextsRefused(api, ['a'.repeat(51), 'a'.repeat(5_000), '😀'.repeat(51), ' '.repeat(51)], tooLong)
+    await areTextsRefused(api, shown, ['a'.repeat(51), 'a'.repeat(5_000), '😀'.repeat(51), ' '.repeat(51)], tooLong)
   })
 
   test('a text is measured in code points: 3 to 50 of them are accepted and returned unchanged', async () => {
@@ -81,6 +88,8 @@ onEachEngine('fields', api => {
       expect((await api.get(`/products/${productId}`)).body).toMatchObject({ description: text })
       expect((await api.get(`/users/${userId}`)).body).toMatchObject({ avatar: text })
       expect((await api.get(`/reviews/${reviewId}`)).body).toMatchObject({ comment: text })
+      await api.delete(`/products/${productId}`)
+      await api.delete(`/users/${userId}`)
     }
   })
 
@@ -116,16 +125,17 @@ onEachEngine('fields', api => {
   })
 
   test('a price that is not a number gets float_type', async () => {
-    for (const json of NO_NUMBERS) await isPriceRefused(api, json, notANumber)
+    for (const json of NO_NUMBERS) await isPriceRefused(api, shown, json, notANumber)
   })
 
   test('a price that is not finite gets finite_number', async () => {
-    for (const json of ['1e999', '-1e999', '1.8e308', '9'.repeat(400)]) await isPriceRefused(api, json, notFinite)
+    for (const json of ['1e999', '-1e999', '1.8e308', '9'.repeat(400)])
+      await isPriceRefused(api, shown, json, notFinite)
   })
 
   test('a price of 0 or below gets greater_than', async () => {
     for (const json of ['0', '-0', '0.0', '0e5', '-1', '-0.01', '-1e308', '1e-999']) {
-      await isPriceRefused(api, json, notAboveZero)
+      await isPriceRefused(api, shown, json, notAboveZero)
     }
   })
 
@@ -141,25 +151,25 @@ onEachEngine('fields', api => {
   })
 
   test('an integer field that is not a number gets int_type; "5" and true are not integers', async () => {
-    for (const json of NO_NUMBERS) await areIntegersRefused(api, json, notAnInteger)
+    for (const json of NO_NUMBERS) await areIntegersRefused(api, shown, json, notAnInteger)
   })
 
   test('an integer field with a fraction gets int_from_float', async () => {
-    for (const json of ['4.5', '1e-1', '-0.5', '4.000000001']) await areIntegersRefused(api, json, fraction)
+    for (const json of ['4.5', '1e-1', '-0.5', '4.000000001']) await areIntegersRefused(api, shown, json, fraction)
   })
 
   test('an integer field that is not finite gets finite_number', async () => {
-    for (const json of ['1e999', '-1e999', '9'.repeat(400)]) await areIntegersRefused(api, json, notFinite)
+    for (const json of ['1e999', '-1e999', '9'.repeat(400)]) await areIntegersRefused(api, shown, json, notFinite)
   })
 
   test('an integer field beyond exact doubles gets int_parsing_size', async () => {
     for (const json of ['9007199254740992', '-9007199254740992', '9007199254740993', '1e300', '9'.repeat(30)]) {
-      await areIntegersRefused(api, json, tooLarge)
+      await areIntegersRefused(api, shown, json, tooLarge)
     }
   })
 
   test('an integer field written as 5.0 or 5e0 is the integer 5', async () => {
-    const { productId, userId } = await shelf(api)
+    const { productId, userId } = shown
     for (const five of ['5', '5.0', '5e0', '0.5e1', '50e-1', '5.000']) {
       const json = `{"product_id": ${productId}.0, "user_id": ${userId}e0, "rating": ${five}, "comment": ""}`
       const answer = await sendJson(api, 'POST', '/reviews/', json)
@@ -168,15 +178,15 @@ onEachEngine('fields', api => {
   })
 
   test('a rating below 1 gets greater_than_equal', async () => {
-    for (const json of ['0', '-1', '-0', '-9007199254740991']) await isRatingRefused(api, json, belowOne)
+    for (const json of ['0', '-1', '-0', '-9007199254740991']) await isRatingRefused(api, shown, json, belowOne)
   })
 
   test('a rating above 5 gets less_than_equal', async () => {
-    for (const json of ['6', '100', '9007199254740991']) await isRatingRefused(api, json, aboveFive)
+    for (const json of ['6', '100', '9007199254740991']) await isRatingRefused(api, shown, json, aboveFive)
   })
 
   test('a rating from 1 to 5 is accepted', async () => {
-    const { productId, userId } = await shelf(api)
+    const { productId, userId } = shown
     for (const rating of [1, 2, 3, 4, 5]) {
       const answer = await api.post('/reviews/', { ...sample.review(productId, userId), rating })
       expect(answer.body, `rating ${rating}`).toMatchObject({ rating })
@@ -198,8 +208,12 @@ onEachEngine('fields', api => {
 })
 
 /** For each text field of 3 to 50 characters, on create and on update. */
-async function areTextsRefused(api: Client, texts: readonly string[], fault: Fault): Promise<void> {
-  const { categoryId, productId, userId } = await shelf(api)
+async function areTextsRefused(
+  api: Client,
+  { categoryId, productId, userId }: Shelf,
+  texts: readonly string[],
+  fault: Fault,
+): Promise<void> {
   for (const text of texts) {
     const rows: [method: string, path: string, body: object, fields: string[]][] = [
       ['POST', '/categories/', { name: text, description: text }, ['name', 'description']],
@@ -232,16 +246,19 @@ async function isUnreadableEverywhere(api: Client, text: string): Promise<void> 
   }
 }
 
-async function isPriceRefused(api: Client, price: string, fault: Fault): Promise<void> {
-  const { productId } = await shelf(api)
+async function isPriceRefused(api: Client, { productId }: Shelf, price: string, fault: Fault): Promise<void> {
   const json = `{"name": "Spade", "description": "", "price": ${price}}`
   await isRefused(api, 'POST', '/products/', json, [at(['body', 'price'], fault)])
   await isRefused(api, 'PUT', `/products/${productId}`, json, [at(['body', 'price'], fault)])
 }
 
 /** For each integer field of every body. */
-async function areIntegersRefused(api: Client, value: string, fault: Fault): Promise<void> {
-  const { userId, reviewId } = await shelf(api)
+async function areIntegersRefused(
+  api: Client,
+  { userId, reviewId }: Shelf,
+  value: string,
+  fault: Fault,
+): Promise<void> {
   const numbers = ['product_id', 'user_id', 'rating']
   const review = `{${numbers.map(field => `"${field}": ${value}`).join()}, "comment": ""}`
   const user = `{${JSON.stringify(sample.user).slice(1, -1)}, ${FLAGS.map(flag => `"${flag}": ${value}`).join()}}`
@@ -253,8 +270,12 @@ async function areIntegersRefused(api: Client, value: string, fault: Fault): Pro
   await isRefused(api, 'PATCH', `/users/${userId}`, user, ofUser)
 }
 
-async function isRatingRefused(api: Client, rating: string, fault: Fault): Promise<void> {
-  const { productId, userId, reviewId } = await shelf(api)
+async function isRatingRefused(
+  api: Client,
+  { productId, userId, reviewId }: Shelf,
+  rating: string,
+  fault: Fault,
+): Promise<void> {
   const json = `{"product_id": ${productId}, "user_id": ${userId}, "rating": ${rating}, "comment": ""}`
   await isRefused(api, 'POST', '/reviews/', json, [at(['body', 'rating'], fault)])
   await isRefused(api, 'PATCH', `/reviews/${reviewId}`, json, [at(['body', 'rating'], fault)])

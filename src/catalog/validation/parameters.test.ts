@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { shelf } from '../../../test/harness/catalog/resources.ts'
 import { at, belowZero, expectRefusal, notDigits } from '../../../test/harness/catalog/validation-errors.ts'
-import { onEachEngine } from '../../../test/harness/contract.ts'
+import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
@@ -13,7 +13,7 @@ const NO_INTEGERS = [
   ...['%D9%A1', '%E2%88%921', '%F0%9D%9F%8F', '%', '%ZZ', '%E0%A4%A', '%FF', '1;2', '1%2F2', '__proto__'],
 ]
 
-onEachEngine('parameters', api => {
+onOneEngine('parameters', api => {
   test('an id in a path that is not an integer gets int_parsing, for each operation on one resource', async () => {
     const rows: [method: string, path: string, parameters: string[]][] = [
       ['GET', '/categories/x', ['category_id']],

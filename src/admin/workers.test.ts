@@ -10,6 +10,9 @@ import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
+/** The supervisor must not ask it about its own workers. */
+const PROXY = { http_proxy: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' }
+
 const REQUESTS = 'stockroom_http_requests_total'
 
 describe.skipIf(process.platform !== 'linux')('the metrics of several workers', () => {
@@ -67,7 +70,9 @@ describe.skipIf(process.platform !== 'linux')('the metrics of several workers', 
 async function startShop(): Promise<AsyncDisposable & { readonly service: Service }> {
   const open = new AsyncDisposableStack()
   const database = open.use(await sqlite.freshDatabase())
-  const service = open.use(await startService(database.url, { flags: ['--workers', '2', ...WITH_METRICS] }))
+  const service = open.use(
+    await startService(database.url, { flags: ['--workers', '2', ...WITH_METRICS], environment: PROXY }),
+  )
   return { service, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 

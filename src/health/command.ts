@@ -29,7 +29,7 @@ export const health: Command = {
   summary: 'Ask a server on this machine whether it works: exit status 0 if it does, else 1.',
   settings: [{ ...host, meaning: 'the address that the server listens on' }, port, path],
   run: async line => {
-    const { checkHealth } = await import('./health.ts')
+    const { checkHealth } = await import('../server/health-check.ts')
     await checkHealth({ host: line.value(host), port: line.value(port), path: line.value(path) })
   },
 }

@@ -7,7 +7,8 @@ import { startLog } from '../log.ts'
 import type { MetricsSource, Shown } from '../metrics/source.ts'
 import { OperatorError, SettingError } from '../operator-error.ts'
 import { HttpError } from './errors.ts'
-import { claimPort, reachableAddress, requireFreePort, stopSignal } from './listen.ts'
+import { checkHealth } from './health-check.ts'
+import { claimPort, requireFreePort, stopSignal } from './listen.ts'
 import { METRICS_QUESTION, print, type Report, WORKER_VARIABLE } from './worker.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
@@ -101,8 +102,9 @@ class Supervisor implements AsyncDisposable, MetricsSource {
 
   /** Rejects unless one of the workers is ready. */
   readonly probe = async (): Promise<void> => {
-    const response = await fetch(`${reachableAddress(this.#host, this.#port)}/readyz`).catch(() => null)
-    if (!response?.ok) throw new HttpError(503, 'The workers cannot answer requests')
+    await checkHealth({ host: this.#host, port: this.#port, path: '/readyz' }).catch(() => {
+      throw new HttpError(503, 'The workers cannot answer requests')
+    })
   }
 
   /** Keeps all workers running. Rejects when it gives up. */

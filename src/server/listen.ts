@@ -128,7 +128,7 @@ export function claimPort(host: string, port: number): Disposable {
 }
 
 /** The URL for clients on this machine. */
-export function reachableAddress(host: string, port: number): string {
+function reachableAddress(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -1,6 +1,7 @@
+import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -10,10 +11,19 @@ import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
+const ROOT = resolve(import.meta.dir, '../../..')
+
 /** More items than a list has that is not streamed. */
 const LONG_LIST = 300
 
 const FLAGS = ['--access-log', 'off']
+
+const WITH_FAST_CLOCK = [
+  process.execPath,
+  '--preload',
+  join(ROOT, 'test/harness/fast-clock.ts'),
+  join(ROOT, 'src/cli.ts'),
+]
 
 test('once damage is seen, no write is acknowledged, the service is not ready, and one line says what to do', async () => {
   using folder = temporaryFolder()
@@ -51,6 +61,29 @@ test('once damage is seen, no write is acknowledged, the service is not ready, a
   await expectReady(api)
   expect((await api.get('/products/1')).status).toBe(200)
   expect((await api.post('/products/', sample.product)).status).toBe(200)
+})
+
+test('while writes wait in vain for the lock of another program, the service is not ready, until one succeeds', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: FLAGS, program: WITH_FAST_CLOCK })
+  const api = client(() => service.address)
+  const id = await api.create('/products/', sample.product)
+  using other = new Database(file)
+  other.run('BEGIN IMMEDIATE')
+  await expectReady(api)
+  const waiting = [api.put(`/products/${id}`, sample.product), api.post('/products/', sample.product)]
+  for (const { status } of await Promise.all(waiting)) expect(status).toBe(503)
+  for (let asked = 0; asked < 2; asked += 1) expect((await api.get('/readyz')).status).toBe(503)
+  expect((await api.get(`/products/${id}`)).status).toBe(200)
+  other.run('COMMIT')
+  expect((await api.put(`/products/${id}`, sample.product)).status).toBe(200)
+  await expectReady(api)
+  other.run('BEGIN IMMEDIATE')
+  expect((await api.post('/products/', sample.product)).status).toBe(503)
+  other.run('COMMIT')
+  // Without any other write.
+  await until(async () => (await api.get('/readyz')).status === 200)
 })
 
 test('writes that share a commit with one that meets damage are neither acknowledged nor done', async () => {

@@ -28,6 +28,7 @@ export class Condition {
   #replaced: DatabaseReplacedError | null = null
   #failedAt = Number.NEGATIVE_INFINITY
   #recoveredAt = Number.NEGATIVE_INFINITY
+  #isLockedOut = false
   #inPlaceUntil = 0
 
   constructor(connection: Database, path: string) {
@@ -66,8 +67,19 @@ export class Condition {
 
   afterWrite(error: unknown): unknown {
     const reported = this.afterRead(error)
-    if (reported instanceof DatabaseUnavailableError && !isBusy(error)) this.#failedAt = performance.now()
+    if (isBusy(error)) this.#isLockedOut = true
+    else if (reported instanceof DatabaseUnavailableError) this.#failedAt = performance.now()
     return reported
+  }
+
+  /** Records that a write has got the write lock. */
+  locked(): void {
+    this.#isLockedOut = false
+  }
+
+  /** Whether the last writes waited in vain for the lock of another program. */
+  get isLockedOut(): boolean {
+    return this.#isLockedOut
   }
 
   /** Throws if the file is known to be damaged: nothing more may be written into it. */

@@ -270,6 +270,7 @@ export class GroupCommit {
       this.#condition.mustBeInPlace()
       this.#beginImmediate.run()
       this.#busySince = null
+      this.#condition.locked()
       return true
     } catch (error) {
       this.#busySince ??= performance.now()

@@ -21,11 +21,6 @@ export function versionOf(body: string, hasLink: boolean, revision: number | und
   return revision === undefined ? hash : `${revision.toString(36)}.${hash}`
 }
 
-/** Like `versionOf`, for a resource that is not known as a whole: it can be expected, but never matches another response. */
-export function uniqueVersion(revision: number): string {
-  return `${revision.toString(36)}.${crypto.randomUUID()}`
-}
-
 /** A strong `ETag`: another one for each coding, because the bytes differ (RFC 9110, 8.8.3). */
 export function entityTag(version: string, coding = 'identity'): string {
   return coding === 'identity' ? `"${version}"` : `"${version}-${coding}"`

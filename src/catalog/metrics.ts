@@ -2,7 +2,6 @@ import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
 import { bulkBodies } from './bulk/creation.ts'
 import type { CacheContents, CacheFigures } from './cache/cached.ts'
 import { largeBodies } from './large-bodies.ts'
-import { deletedResources } from './storage/deleted.ts'
 import { streamedPieces } from './streamed.ts'
 import { streamCompressors } from './streamed-compression.ts'
 import type { HashingFigures } from './users/password.ts'
@@ -13,7 +12,6 @@ const BUDGETS = {
   bulk_bodies: bulkBodies,
   streamed_responses: streamedPieces,
   stream_compressors: streamCompressors,
-  deleted_resources: deletedResources,
 }
 
 /** Metrics that only the catalog has. */

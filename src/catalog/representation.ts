@@ -2,18 +2,21 @@ import type { Coding } from './compression.ts'
 
 /** One resource as a response body. */
 export interface Representation {
-  /** The resource as JSON; for a heavy one, only the beginning. */
+  /** The resource as JSON. */
   readonly json: string
-  /** The id of the last item if the nested array was cut; `null` if it is complete, or if there is none. */
-  readonly cutAfterId: number | null
+  /** `null` if the nested array is complete, or if there is none. */
+  readonly cut: Cut | null
   /** See `storage/revision.ts`. */
   readonly revision: number
-  /** For a heavy resource: reads the rest, piece by piece. */
-  readonly rest?: () => AsyncIterable<string>
-  /** For a resource that is held in memory: call it when nobody reads any further. */
-  readonly release?: () => void
   /** For a cached resource. */
   readonly kept?: Kept
+}
+
+/** Where a nested array was cut. */
+export interface Cut {
+  readonly shownItems: number
+  /** The id of the last item shown. */
+  readonly lastId: number
 }
 
 /** Values derived from a resource or a page, cached as long as it does not change. */

@@ -2,8 +2,8 @@ import { type Awaitable, whenThere } from '../awaitable.ts'
 import { detailResponse } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
-import { entityTag, matches, uniqueVersion, versionOf } from './entity-tag.ts'
-import type { Kept, Representation } from './representation.ts'
+import { entityTag, matches, versionOf } from './entity-tag.ts'
+import type { Cut, Kept, Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
 import { FIRST_REVISION } from './storage/revision.ts'
 import type { Absent, Changed } from './storage/store.ts'
@@ -55,13 +55,13 @@ export function jsonResponse({ request }: RequestScope, { json, link, kept, revi
 
 /**
  * One resource, or a 404 that names the missing one. If its array was cut, the `Link` header leads to the rest (RFC 8288):
- * `restOf` makes the path from the id of the last item shown.
+ * `restOf` makes the path to it.
  */
 export function resourceResponse(
   scope: RequestScope,
   name: ResourceName,
   found: Awaitable<Representation | Absent | Changed | null>,
-  restOf?: (cutAfterId: number) => string,
+  restOf?: (cut: Cut) => string,
 ): Awaitable<Response> {
   return whenThere(found, representation => {
     if (!representation) return notFound(name)
@@ -73,23 +73,22 @@ export function resourceResponse(
 
 /** The response to the request that created a resource, from its JSON. */
 export function creationResponse(scope: RequestScope, json: string): Response {
-  return representationResponse(scope, { json, cutAfterId: null, revision: FIRST_REVISION })
+  return representationResponse(scope, { json, cut: null, revision: FIRST_REVISION })
 }
 
 function representationResponse(
   scope: RequestScope,
-  { json, cutAfterId, kept, rest, release, revision }: Representation,
-  restOf?: (cutAfterId: number) => string,
+  { json, cut, kept, revision }: Representation,
+  restOf?: (cut: Cut) => string,
 ): Response {
-  const link = cutAfterId === null || !restOf ? undefined : `<${restOf(cutAfterId)}>; rel="more"`
-  if (!rest && json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept, revision })
-  const version = scope.request.method === 'DELETE' ? undefined : uniqueVersion(revision)
-  return streamedResponse(textsOf(json, rest), scope, { link, version, ended: release })
+  const link = cut && restOf ? `<${restOf(cut)}>; rel="more"` : undefined
+  if (json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept, revision })
+  const version = scope.request.method === 'DELETE' ? undefined : versionOf(json, link !== undefined, revision)
+  return streamedResponse(alone(json), scope, { link, version })
 }
 
-async function* textsOf(json: string, rest?: () => AsyncIterable<string>): AsyncGenerator<string> {
+async function* alone(json: string): AsyncGenerator<string> {
   yield json
-  if (rest) yield* rest()
 }
 
 export function invalid(detail: readonly ValidationError[]): Response {

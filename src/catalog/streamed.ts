@@ -4,7 +4,7 @@ import { ByteBudget } from '../byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
 import type { StreamCompressor } from '../server/stream-compressor.ts'
-import { entityTag } from './entity-tag.ts'
+import { entityTag, matches } from './entity-tag.ts'
 import { CHUNK_WEIGHT_MAX } from './storage/listing.ts'
 import { openCompressor, streamedCoding } from './streamed-compression.ts'
 
@@ -31,8 +31,6 @@ interface StreamedResponseOptions {
   readonly contentType?: string
   /** Whether the text is too short to be compressed. */
   readonly isShort?: boolean
-  /** Called when nobody reads any further, however the response has ended. */
-  readonly ended?: (() => void) | undefined
 }
 
 /**
@@ -43,28 +41,28 @@ interface StreamedResponseOptions {
 export function streamedResponse(
   texts: AsyncIterable<string>,
   { request, requestId, server }: RequestScope,
-  { link, version, contentType = 'application/json', isShort = false, ended }: StreamedResponseOptions,
+  { link, version, contentType = 'application/json', isShort = false }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && streamedPieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
   server.timeout(request, READER_IDLE_SECONDS)
   const isCompressible = isRead && !isShort
   const coding = isCompressible ? streamedCoding(request.headers.get('Accept-Encoding')) : 'identity'
+  const headers = {
+    'Content-Type': contentType,
+    ...(link !== undefined && { Link: link }),
+    ...(version !== undefined && { ETag: entityTag(version, coding) }),
+    ...(isCompressible && { Vary: 'Accept-Encoding' }),
+  }
+  const known = isRead ? request.headers.get('If-None-Match') : null
+  if (known !== null && headers.ETag && matches(known, headers.ETag))
+    return new Response(null, { status: 304, headers })
   const pieces = coding === 'identity' ? texts : readAhead(texts)
   const body = byteStream(pieces[Symbol.asyncIterator](), {
     openCompressor: () => openCompressor(coding),
     failed: error => logFailure(error, requestId),
-    ended,
   })
-  return new Response(body, {
-    headers: {
-      'Content-Type': contentType,
-      ...(link !== undefined && { Link: link }),
-      ...(version !== undefined && { ETag: entityTag(version, coding) }),
-      ...(isCompressible && { Vary: 'Accept-Encoding' }),
-      ...(coding !== 'identity' && { 'Content-Encoding': coding }),
-    },
-  })
+  return new Response(body, { headers: { ...headers, ...(coding !== 'identity' && { 'Content-Encoding': coding }) } })
 }
 
 /** Yields each piece when the next one is being read, so that it is compressed on another thread meanwhile. */
@@ -94,12 +92,11 @@ interface StreamOptions {
   /** Called when the first piece is sent: the response to HEAD never opens a compressor. */
   readonly openCompressor: () => StreamCompressor
   readonly failed: (error: unknown) => void
-  readonly ended: (() => void) | undefined
 }
 
 function byteStream(
   texts: AsyncIterator<string>,
-  { openCompressor, failed, ended }: StreamOptions,
+  { openCompressor, failed }: StreamOptions,
 ): ReadableStream<Uint8Array> {
   let compressor: StreamCompressor | undefined
   let held = 0
@@ -111,7 +108,6 @@ function byteStream(
   const end = () => {
     release()
     compressor?.[Symbol.dispose]()
-    ended?.()
   }
   /** The first piece has already been read, so it only counts. */
   const next = async () => {

@@ -101,8 +101,8 @@ export class RepresentationCache {
     const keep: Keep = () => {
       const version = this.#versions.latest
       return found => {
-        const { json, rest } = found
-        if (rest || json.length > REPRESENTATION_MAX_CHARACTERS) return
+        const { json } = found
+        if (json.length > REPRESENTATION_MAX_CHARACTERS) return
         const textBytes = (TWO_BYTE_CHARACTERS.test(json) ? 2 : 1) * json.length
         const bytes = ENTRY_BYTES + (json.length < COMPRESSED_MIN_CHARACTERS ? 1 : COMPRESSED_TEXTS) * textBytes
         entries.set(found.id, { found: { ...found, kept: {} }, version, bytes })

@@ -97,5 +97,5 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
 
 /** The list of a category's products has no `skip`, so the link to the rest continues after the last id shown. */
 function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | Changed | null>) {
-  return resourceResponse(scope, 'Category', found, lastId => `/products/${id}/products?after_id=${lastId}`)
+  return resourceResponse(scope, 'Category', found, ({ lastId }) => `/products/${id}/products?after_id=${lastId}`)
 }

@@ -79,7 +79,7 @@ onEachEngine('long lists', api => {
     expect(nextOf(cut)).toBe(`/products/?after_id=${ids[29]}&limit=30`)
   })
 
-  test('a long list of items with heavy nested arrays comes whole', async () => {
+  test('a long list of items with heavy nested arrays has all items, with their arrays cut', async () => {
     const userId = await api.create('/users/', sample.user)
     const productIds = await createAll(api, '/products/', 4, () => sample.product)
     for (const productId of productIds) {
@@ -90,7 +90,7 @@ onEachEngine('long lists', api => {
     }
     const answer = await api.get(`/products/?after_id=${(productIds[0] ?? 0) - 1}`)
     const products = z.array(z.object({ id: z.int(), reviews: Items })).parse(answer.body)
-    expect(products.map(({ id, reviews }) => [id, reviews.length])).toEqual(productIds.map(id => [id, 40]))
+    expect(products.map(({ id, reviews }) => [id, reviews.length])).toEqual(productIds.map(id => [id, 17]))
   })
 
   test('a long list has each item at most once and in order while others write', async () => {

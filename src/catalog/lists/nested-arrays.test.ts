@@ -6,8 +6,13 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
 
+/** Limit on the JSON of a nested array's items. */
+const ITEMS_MAX_CHARACTERS = 1_048_576
+
 /** The specification's default page, and the longest nested array. */
 const PAGE_ITEMS = 100
+
+const WithReviews = z.object({ reviews: z.array(z.unknown()) })
 
 onEachEngine('nested arrays', api => {
   test('a nested array has the first 100 items by id, in a list as in the resource', async () => {
@@ -91,6 +96,58 @@ onEachEngine('nested arrays', api => {
     const answer = await api.get(`/products/?after_id=${productId - 1}`)
     expect(idsOf(answer)).toContain(productId)
     expect(answer.headers.get('Link')).toBeNull()
+  })
+
+  test('a nested array is cut before the item with which its JSON exceeds 1 MiB', async () => {
+    const productId = await api.create('/products/', sample.product)
+    const userId = await api.create('/users/', sample.user)
+    const add = (comment: string) => api.create('/reviews/', { ...sample.review(productId, userId), comment })
+    const kept: unknown[] = []
+    const reviews = async () => {
+      const answer = await api.get(`/products/${productId}`)
+      return { shown: WithReviews.parse(answer.body).reviews, link: answer.headers.get('Link') }
+    }
+    // Every kind of character: one byte, two, three, a pair, and one that JSON escapes.
+    for (const comment of ['x', 'é', '水', '🦜', '"'].map(text => text.repeat(100_000 / text.length))) {
+      await add(comment)
+      kept.push(...(await reviews()).shown.slice(-1))
+    }
+    const lastId = await add('')
+    const room = ITEMS_MAX_CHARACTERS - JSON.stringify(kept.concat((await reviews()).shown.slice(-1))).length + 2 + 5
+    const last = `/reviews/${lastId}`
+    await api.patch(last, { ...sample.review(productId, userId), comment: 'x'.repeat(room) })
+    expect(await reviews()).toMatchObject({ shown: { length: 6 }, link: null })
+    expect((await api.get(`/users/${userId}`)).headers.get('Link')).toBeNull()
+    await api.patch(last, { ...sample.review(productId, userId), comment: 'x'.repeat(room + 1) })
+    expect(await reviews()).toEqual({ shown: kept, link: `</reviews/products/${productId}?skip=5>; rel="more"` })
+    expect(idsOf(await api.get(`/reviews/products/${productId}?skip=5`))).toEqual([lastId])
+    const user = await api.get(`/users/${userId}`)
+    expect(user.headers.get('Link')).toBe(`</reviews/users/${userId}?skip=5>; rel="more"`)
+    const [listed] = z.array(z.unknown()).parse((await api.get(`/users/?after_id=${userId - 1}&limit=1`)).body)
+    expect(listed).toEqual(user.body)
+    const updated = await api.put(`/products/${productId}`, sample.product)
+    expect(WithReviews.parse(updated.body).reviews).toEqual(kept)
+    const deleted = await api.delete(`/products/${productId}`)
+    expect(deleted.body).toEqual(updated.body)
+    expect(deleted.headers.get('Link')).toBe(`</reviews/products/${productId}?skip=5>; rel="more"`)
+    expect((await api.get(last)).status).toBe(404)
+  })
+
+  test('a nested array always shows its first item, however heavy it is', async () => {
+    const categoryId = await api.create('/categories/', sample.category)
+    const heavy = { ...sample.product, description: '水'.repeat(349_000) }
+    const path = `/products/${categoryId}/products`
+    const ids = await createAll(api, path, 4, () => heavy)
+    const shownOf = async () => {
+      const answer = await api.get(`/categories/${categoryId}`)
+      return { ids: embeddedIds(answer.body, 'products'), link: answer.headers.get('Link') }
+    }
+    expect(await shownOf()).toEqual({ ids: ids.slice(0, 3), link: `<${path}?after_id=${ids[2]}>; rel="more"` })
+    // With its id, it is heavier than the largest body.
+    const room = ITEMS_MAX_CHARACTERS - JSON.stringify({ ...heavy, description: '' }).length
+    expect((await api.put(`/products/${ids[0]}`, { ...heavy, description: 'x'.repeat(room) })).status).toBe(200)
+    expect(await shownOf()).toEqual({ ids: ids.slice(0, 1), link: `<${path}?after_id=${ids[0]}>; rel="more"` })
+    expect(idsOf(await api.get(`${path}?after_id=${ids[0]}`))).toEqual(ids.slice(1))
   })
 
   test('a nested array that was cut does not shorten those of the items around it', async () => {

@@ -75,13 +75,9 @@ function streamed(
   return streamedResponse(lineTexts(chunks), scope, { ...options, contentType: NDJSON_TYPE })
 }
 
-/** Infinite if one of the items is heavy. */
 function charactersOf(items: readonly ListItem[]): number {
   let characters = 0
-  for (const { json, rest } of items) {
-    if (rest) return Number.POSITIVE_INFINITY
-    characters += json.length
-  }
+  for (const { json } of items) characters += json.length
   return characters
 }
 
@@ -107,36 +103,19 @@ function joined(items: readonly ListItem[]): string {
 
 /** A JSON array, chunk by chunk. */
 async function* listTexts(chunks: AsyncIterable<readonly ListItem[]>): AsyncGenerator<string> {
-  let text = '['
-  let before = ''
+  let before = '['
   for await (const items of chunks) {
-    for (const { json, rest } of items) {
-      text += before + json
-      before = ','
-      if (!rest) continue
-      yield text
-      yield* rest()
-      text = ''
-    }
-    if (text !== '') yield text
-    text = ''
+    yield before + joined(items)
+    before = ','
   }
-  yield `${text}]`
+  yield before === '[' ? '[]' : ']'
 }
 
 /** NDJSON: an item on each line, chunk by chunk. */
 async function* lineTexts(chunks: AsyncIterable<readonly ListItem[]>): AsyncGenerator<string> {
   for await (const items of chunks) {
     let text = ''
-    for (const { json, rest } of items) {
-      text += json
-      if (rest) {
-        yield text
-        yield* rest()
-        text = ''
-      }
-      text += '\n'
-    }
+    for (const { json } of items) text += `${json}\n`
     yield text
   }
 }

@@ -41,7 +41,7 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, string>> = {
 }
 
 const ACTIONS = {
-  get: 'Reads it, with at most 100 items of its array.',
+  get: 'Reads it, with at most 100 items of its array, whose JSON has at most 1,048,576 characters unless it is one item.',
   post: 'Creates it.',
   put: 'Sets all its fields.',
   patch: 'Sets all its fields. A flag that is left out keeps its value.',

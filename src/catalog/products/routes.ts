@@ -7,7 +7,6 @@ import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
-import { NESTED_MAX } from '../storage/resource.ts'
 import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import { Product, ProductCreate } from './schema.ts'
@@ -133,5 +132,5 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
 }
 
 function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | Changed | null>) {
-  return resourceResponse(scope, 'Product', found, () => `/reviews/products/${id}?skip=${NESTED_MAX}`)
+  return resourceResponse(scope, 'Product', found, ({ shownItems }) => `/reviews/products/${id}?skip=${shownItems}`)
 }

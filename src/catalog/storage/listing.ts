@@ -3,9 +3,9 @@ import type { Kept } from '../representation.ts'
 import type { ResourceName } from './resource.ts'
 
 /**
- * Limit on the text held in memory for one response, about as much as one request may send. A chunk of heavy items has fewer
- * of them, and a resource that is heavier alone is read in pieces. The weight of a text is its length as the engine counts
- * it: in UTF-16 code units on SQLite, in bytes on PostgreSQL.
+ * Limit on the text held in memory for one chunk of a list, about as much as one request may send. A chunk of heavy items has
+ * fewer of them, and at least one. The weight of a text is its length as the engine counts it: in UTF-16 code units on SQLite,
+ * in bytes on PostgreSQL.
  */
 export const CHUNK_WEIGHT_MAX = 1_048_576
 
@@ -25,8 +25,6 @@ export interface Range {
 export interface ListItem {
   readonly id: number
   readonly json: string
-  /** See `Representation`. */
-  readonly rest?: () => AsyncIterable<string>
 }
 
 /** The first items of a range. */

@@ -1,31 +1,36 @@
-import type { Query } from '../../database/postgres/pool.ts'
-import { heavyRepresentation, PIECE_WEIGHT_MAX } from './heavy.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { ColumnType, NestedArray, StoredResource, Value, Values } from './resource.ts'
-import { NESTED_MAX } from './resource.ts'
+import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
 import {
   type FlatRow,
   type Item,
   joins,
   longColumns,
   nestedObjects,
+  representationOf,
   selectedColumns,
   selectedItemColumns,
-  shapeOf,
 } from './shape.ts'
-import type { Found } from './store.ts'
+import type { Found, Read } from './store.ts'
 
 const ITEM_PREFIX = 'item.'
 
-/** A row of a resource with the columns of one item, `item.…`. Either may be NULL. */
+/** The most bytes of UTF-8 that a character takes, as JavaScript counts characters. */
+const CHARACTER_MAX_BYTES = 3
+
+/** More bytes are certainly more characters than an array shows. */
+const NESTED_MAX_BYTES = CHARACTER_MAX_BYTES * NESTED_MAX_CHARACTERS
+
+/** A row of a resource, with the columns of an item NULL; or one of its items, `item.…`, with all others NULL. */
 export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value | boolean>>
 
-/** A row with its weight. The last row read may be the one that makes them too heavy. */
-export type WeighedRow = FlatRow & {
-  /** In bytes, for this row and all before it. */
-  readonly weight: number
-  /** The state of the database when it was read; set in the first row at least. */
+/** A resource's own row, or one of its items with the resource's id as `owner_id`. */
+export type OwnerOrItem = FlatRow & {
+  readonly owner_id: number | null
+  /** The state of the database when it was read, in a resource's own row. */
   readonly state: string | null
+  /** The number of ids that were looked up, in a resource's own row; `NULL` for all of them. */
+  readonly looked_up: number | null
 }
 
 /** A resource's row with the items that were read. */
@@ -46,86 +51,130 @@ export function rowColumns<Row extends Values>(resource: StoredResource<Row>): s
 }
 
 /**
- * SQL for the resources in `source`, one row per item of their arrays, in order, up to the weight limit. The running sum is
- * ordered by ids, so the database need not sort again.
+ * SQL for the items that the array of an owner may show, and one more if there are more. The database does not send heavy items
+ * that are not shown. None of them counts for more than the limit, so the second one is always read.
  */
-export function weighedRows<Row extends Values>(
-  resource: StoredResource<Row>,
-  source: string,
-  state = 'NULL::text',
-): string {
-  const { array } = resource
-  const weight = weightOf(resource)
-  const items = array ? `LEFT JOIN LATERAL (${itemsOf(array, NESTED_MAX + 1)}) AS item ON TRUE` : ''
-  const places = array ? ['owner.id', 'item.id'] : ['owner.id']
+export function firstItems({ table, key, columns }: NestedArray, ownerId: string): string {
+  const weight = `least(${bytesOf(columns, table)}, ${NESTED_MAX_BYTES})`
   return `
-    SELECT *, ${state} AS state FROM (
-      SELECT ${rowColumns(resource)}, ${weight} AS own_weight, ${places.map((id, place) => `${id} AS place_${place}`).join(', ')},
-        (sum(${weight}) OVER (ORDER BY ${places.join(', ')} ROWS UNBOUNDED PRECEDING))::float8 AS weight
-      FROM (${source}) AS owner ${joins(resource, 'JOIN')} ${items}
-    ) AS weighed
-    WHERE weight - own_weight <= ${CHUNK_WEIGHT_MAX} ORDER BY ${places.map((_, place) => `place_${place}`).join(', ')}`
+    SELECT * FROM (
+      SELECT *, sum(${weight}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS weight_before
+      FROM (SELECT * FROM ${table} WHERE ${key} = ${ownerId} ORDER BY id LIMIT ${NESTED_MAX + 1}) AS ${table}
+    ) AS weighed WHERE coalesce(weight_before, 0) <= ${NESTED_MAX_BYTES}`
 }
 
+/**
+ * SQL for the resources with the ids $1 and the items of their arrays. Returns nothing if they are too heavy together. One scan
+ * of the items of all resources takes half the time, but returns nothing if one of these has very many.
+ */
+export function lightRows<Row extends Values>(
+  resource: StoredResource<Row>,
+  array: NestedArray,
+  { state, scannedMax }: { readonly state: string; readonly scannedMax: number | null },
+): string {
+  const { table } = resource
+  const { table: rows, key } = array
+  const scan = `WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT ${scannedMax}`
+  const first = `SELECT * FROM ${rows} WHERE ${key} = owners.id::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}`
+  return `
+    WITH owners AS MATERIALIZED (
+      SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight
+      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY ($1::text::bigint[])
+    ), items AS MATERIALIZED (
+      ${scannedMax === null ? `SELECT item.* FROM owners CROSS JOIN LATERAL (${first}) AS item` : `SELECT * FROM ${rows} ${scan}`}
+    ), light AS MATERIALIZED (
+      SELECT ${state} AS state, NULL::float8 AS looked_up
+      FROM (SELECT count(*) AS number, coalesce(sum(${bytesOf(array.columns, 'items')}), 0) AS weight FROM items) AS all_items
+      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX}
+        ${scannedMax === null ? '' : `AND number < ${scannedMax}`}
+    )
+    SELECT owners.*, ${itemColumns(array)}, NULL::float8 AS owner_id, light.state, light.looked_up
+    FROM light CROSS JOIN owners LEFT JOIN items AS item ON FALSE
+    UNION ALL
+    SELECT owners.*, ${itemColumns(array)}, item.${key}::float8, NULL, NULL
+    FROM light CROSS JOIN items AS item LEFT JOIN owners ON FALSE`
+}
+
+/**
+ * SQL for the resources with the ids $1 and the items of their arrays: in the order of the ids, up to the weight limit, and at
+ * least one of them.
+ */
+export function firstRows<Row extends Values>(resource: StoredResource<Row>, state: string): string {
+  const { table, array } = resource
+  const items = array
+    ? `items AS MATERIALIZED (
+      SELECT item.*, owners.place, owners.id AS owner_id
+      FROM owners CROSS JOIN LATERAL (${firstItems(array, 'owners.id::bigint')}) AS item
+    ), texts AS (
+      SELECT place, weight FROM owners UNION ALL SELECT place, ${bytesOf(array.columns, 'items')} FROM items
+    )`
+    : 'texts AS (SELECT place, weight FROM owners)'
+  const shown = 'place <= (SELECT last_place FROM first)'
+  const owners = (item: string, from: string) => `
+    SELECT owners.*${item}, NULL::float8 AS owner_id, first.state, first.looked_up
+    FROM first CROSS JOIN owners ${from} WHERE owners.${shown}`
+  return `
+    WITH owners AS MATERIALIZED (
+      SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight, wanted.place::float8 AS place
+      FROM unnest($1::text::bigint[]) WITH ORDINALITY AS wanted (id, place)
+        JOIN ${table} AS owner ON owner.id = wanted.id ${joins(resource, 'JOIN')}
+    ), ${items}, first AS MATERIALIZED (
+      SELECT max(place) AS last_place, CASE WHEN max(weight_so_far) > ${CHUNK_WEIGHT_MAX} THEN max(place) END AS looked_up,
+        ${state} AS state
+      FROM (
+        SELECT place, sum(weight) AS weight, sum(sum(weight)) OVER (ORDER BY place) AS weight_so_far FROM texts GROUP BY place
+      ) AS weighed WHERE weight_so_far - weight <= ${CHUNK_WEIGHT_MAX}
+    )
+    ${array ? owners(`, ${itemColumns(array)}`, 'LEFT JOIN items AS item ON FALSE') : owners('', '')}
+    ${array ? `UNION ALL SELECT owners.*, ${itemColumns(array)}, item.owner_id, NULL, NULL FROM items AS item LEFT JOIN owners ON FALSE WHERE item.${shown}` : ''}`
+}
+
+function itemColumns(array: NestedArray): string {
+  return selectedItemColumns(array, columnSql, ITEM_PREFIX)
+}
+
+/** SQL for the weight of a row without its array. */
 function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
-  const { columns, array } = resource
-  const long = [
-    ...longColumns(columns).map(column => `owner.${column}`),
-    ...nestedObjects(resource).flatMap(({ name, columns: nested }) =>
-      longColumns(nested).map(column => `"${name}".${column}`),
-    ),
-    ...(array ? longColumns(array.columns).map(column => `item.${column}`) : []),
-  ]
-  return ['0', ...long.map(column => `coalesce(octet_length(${column}), 0)`)].join(' + ')
+  const nested = nestedObjects(resource).map(({ name, columns }) => bytesOf(columns, `"${name}"`))
+  return [bytesOf(resource.columns, 'owner'), ...nested].join(' + ')
 }
 
-/** SQL for the first items of the row `owner`. */
-function itemsOf({ table, key }: NestedArray, limit: number): string {
-  return `SELECT * FROM ${table} WHERE ${key} = owner.id ORDER BY id LIMIT ${limit}`
-}
-
-/** Reads the item in a row; `null` if there is none. */
-export function itemReader({ columns }: NestedArray): (row: RawRow) => Item | null {
-  const names = Object.keys(columns)
-  return row => {
-    const id = row[`${ITEM_PREFIX}id`]
-    if (typeof id !== 'number') return null
-    const item: { id: number; [column: string]: Value } = { id }
-    for (const name of names) item[name] = columnValue(row[ITEM_PREFIX + name])
-    return item
-  }
+/** SQL for the weight of long texts. */
+function bytesOf(columns: Readonly<Record<string, ColumnType>>, source: string): string {
+  const bytes = longColumns(columns).map(column => `coalesce(octet_length(${source}.${column}), 0)`)
+  return bytes.join(' + ') || '0'
 }
 
 /** Turns rows into resources. */
 export class PostgresRows<Row extends Values> {
-  readonly #resource: StoredResource<Row>
   readonly #itemOf: (row: RawRow) => Item | null
-  readonly #shape: ReturnType<typeof shapeOf<Row>>
+  readonly #represent: ReturnType<typeof representationOf<Row>>
   readonly #nestedIds: readonly string[]
 
   constructor(resource: StoredResource<Row>) {
-    this.#resource = resource
     this.#itemOf = resource.array ? itemReader(resource.array) : () => null
-    this.#shape = shapeOf(resource)
+    this.#represent = representationOf(resource)
     this.#nestedIds = nestedObjects(resource).map(({ referredBy }) => referredBy)
   }
 
-  /** Groups weighed rows by resource. `partial` is the one whose array may lack items because they were too heavy. */
-  grouped(rows: readonly WeighedRow[]): {
-    readonly whole: Group[]
-    readonly partial: Group | null
-    readonly isCut: boolean
-  } {
-    const whole: Group[] = []
+  /** The resources in rows that were read by their ids, in the order of the ids. */
+  read(ids: readonly number[], rows: readonly OwnerOrItem[]): Read {
+    const groups = new Map<number, Group>()
+    let count = ids.length
     for (const row of rows) {
-      const last = whole.at(-1)
-      const group = last?.row.id === row.id ? last : { row, items: [] }
-      if (group !== last) whole.push(group)
-      const item = this.#itemOf(row)
-      if (item) group.items.push(item)
+      if (row.owner_id !== null) continue
+      groups.set(row.id, { row, items: [] })
+      count = row.looked_up ?? count
     }
-    const isCut = (rows.at(-1)?.weight ?? 0) > CHUNK_WEIGHT_MAX
-    return { whole, partial: isCut && this.#resource.array ? (whole.pop() ?? null) : null, isCut }
+    for (const row of rows) {
+      const item = row.owner_id === null ? null : this.#itemOf(row)
+      if (item && row.owner_id !== null) groups.get(row.owner_id)?.items.push(item)
+    }
+    const found = ids.flatMap(id => {
+      const group = groups.get(id)
+      return group ? [this.found(group)] : []
+    })
+    return { found, count }
   }
 
   /** A resource's own row with the items in other rows. */
@@ -134,51 +183,21 @@ export class PostgresRows<Row extends Values> {
   }
 
   found({ row, items }: Group): Found {
-    const shown = items.slice(0, NESTED_MAX)
-    const cutAfterId = items.length > NESTED_MAX ? (shown.at(-1)?.id ?? null) : null
     const nestedIds = this.#nestedIds.map(name => Number(row[name]))
-    return { id: row.id, revision: row.revision, json: JSON.stringify(this.#shape(row, shown)), cutAfterId, nestedIds }
-  }
-
-  /** The resource in weighed rows that were read for it alone. `ask` reads the rest of a heavy one. */
-  async one(ask: Query, rows: readonly WeighedRow[]): Promise<Found | null> {
-    const { whole, partial } = this.grouped(rows)
-    const { array } = this.#resource
-    if (!partial || !array) return whole[0] ? this.found(whole[0]) : null
-    return { ...this.found(partial), ...(await this.#heavy(ask, partial, array)) }
-  }
-
-  async #heavy(ask: Query, { row, items }: Group, array: NestedArray) {
-    const { table, key } = array
-    const long =
-      longColumns(array.columns)
-        .map(column => `octet_length(item.${column})`)
-        .join(' + ') || '0'
-    const ids = await ask<{ id: number }>(
-      `SELECT id::float8 AS id FROM ${table} WHERE ${key} = $1::bigint ORDER BY ${table}.id LIMIT ${NESTED_MAX + 1}`,
-      row.id,
-    )
-    const piece = `
-      SELECT * FROM (
-        SELECT ${selectedItemColumns(array, columnSql, ITEM_PREFIX)}, item.id AS place,
-          sum(${long}) OVER (ORDER BY item.id ROWS UNBOUNDED PRECEDING) - (${long}) AS weight_before
-        FROM ${table} AS item WHERE item.${key} = $1::bigint AND item.id > $2::bigint ORDER BY item.id LIMIT $3::bigint
-      ) AS weighed WHERE weight_before <= ${PIECE_WEIGHT_MAX} ORDER BY place`
-    return heavyRepresentation(
-      {
-        emptyJson: JSON.stringify(this.#shape(row, [])),
-        ids: ids.slice(0, NESTED_MAX).map(({ id }) => id),
-        items: items.slice(0, NESTED_MAX).map(listItemOf),
-        cutAfterId: ids.length > NESTED_MAX ? (ids[NESTED_MAX - 1]?.id ?? null) : null,
-      },
-      async (afterId, limit) =>
-        (await ask<RawRow>(piece, row.id, afterId, limit)).flatMap(next => this.#itemOf(next) ?? []).map(listItemOf),
-    )
+    return { ...this.#represent(row, items), id: row.id, revision: row.revision, nestedIds }
   }
 }
 
-function listItemOf(item: Item) {
-  return { id: item.id, json: JSON.stringify(item) }
+/** Makes the function that reads the item in a row; `null` if there is none. */
+function itemReader({ columns }: NestedArray): (row: RawRow) => Item | null {
+  const names = Object.keys(columns)
+  return row => {
+    const id = row[`${ITEM_PREFIX}id`]
+    if (typeof id !== 'number') return null
+    const item: { id: number; [column: string]: Value } = { id }
+    for (const name of names) item[name] = columnValue(row[ITEM_PREFIX + name])
+    return item
+  }
 }
 
 function flatRow(row: RawRow): FlatRow {

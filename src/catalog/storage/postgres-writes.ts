@@ -1,26 +1,13 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Query } from '../../database/postgres/pool.ts'
-import { LOCK_MS, STATEMENT_MS } from '../../database/postgres/servers.ts'
-import { deleteHeavy } from './deleted.ts'
-import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import { typed } from './postgres-creation.ts'
 import { logged } from './postgres-log.ts'
-import {
-  type Group,
-  type PostgresRows,
-  type RawRow,
-  rowColumns,
-  type WeighedRow,
-  weighedRows,
-} from './postgres-rows.ts'
+import { firstItems, type Group, type PostgresRows, type RawRow, rowColumns } from './postgres-rows.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
 import { type ExpectedRevisions, isExpected, REVISION_BITS } from './revision.ts'
-import { joins, longColumns } from './shape.ts'
+import { joins } from './shape.ts'
 import type { Changed, ResourceTable } from './store.ts'
-
-/** It also has columns that say whether the rows exist that an update references. */
-type ChangedRow = RawRow & { readonly is_light: boolean }
 
 /** Updates and deletes one kind of resource. */
 export function postgresWrites<Row extends Values>(
@@ -38,22 +25,17 @@ export function postgresWrites<Row extends Values>(
     referred.length > 0 ? 'changed CROSS JOIN before' : 'changed',
     log => updating(resource, updated, referred, log),
   )
-  const ask: Query = (sql, ...values) => database.read(sql, ...values)
-  const one = `SELECT * FROM ${resource.table} WHERE id = $1::bigint`
-  const heavy = weighedRows(resource, one)
+  const one = `SELECT id FROM ${resource.table} WHERE id = $1::bigint`
 
   return {
     update: async (id, row, expected) => {
       const values = updated.map(column => row[column] ?? null)
-      const changed = await database.write<ChangedRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
+      const changed = await database.write<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
       if (absent) return { absent: absent.resource }
       const group = groupOf(changed, rows)
-      if (!group && expected) return (await ask(one, id)).length > 0 ? 'changed' : null
-      if (!group || group.isLight) return group && rows.found(group)
-      // If it has been deleted since, the update has still taken place.
-      const found = (await rows.one(ask, await ask<WeighedRow>(heavy, id))) ?? rows.found(group)
-      return found
+      if (!group && expected) return (await database.read(one, id)).length > 0 ? 'changed' : null
+      return group && rows.found(group)
     },
     delete: deleting(database, resource, rows),
   }
@@ -70,11 +52,9 @@ function deleting<Row extends Values>(
   rows: PostgresRows<Row>,
 ): ResourceTable<Row>['delete'] {
   const { table, array } = resource
-  const isLight = array ? ' AND (SELECT is_light FROM light)' : ''
-  const deleteLight = logged(database.changes, resource, 'delete', 'changed', log =>
-    changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint${isLight} RETURNING *`, log),
+  const deleteOne = logged(database.changes, resource, 'delete', 'changed', log =>
+    changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint RETURNING *`, log),
   )
-  const one = `SELECT * FROM ${table} WHERE id = $1::bigint`
   const lockOne = `SELECT revision::float8 AS revision FROM ${table} WHERE id = $1::bigint FOR UPDATE`
   const lockItems =
     array &&
@@ -89,28 +69,14 @@ function deleting<Row extends Values>(
     return 'locked'
   }
 
-  const deleteLarge = (id: number, expected: ExpectedRevisions) =>
-    deleteHeavy(hold =>
-      database.bulk(async ask => {
-        await ask(`SET LOCAL statement_timeout = ${STATEMENT_MS}`)
-        await ask(`SET LOCAL lock_timeout = ${LOCK_MS}`)
-        const locked = await lock(ask, id, expected)
-        if (locked !== 'locked') return locked
-        const found = await rows.one(ask, await ask<WeighedRow>(weighedRows(resource, one), id))
-        const held = found && (await hold(found))
-        await ask(`DELETE FROM ${table} WHERE id = $1::bigint`, id)
-        return held
-      }),
-    )
-
   return async (id, expected) => {
     const deleted = await database.transaction(async ask => {
       const locked = await lock(ask, id, expected)
-      return locked === 'locked' ? ask<ChangedRow>(deleteLight(), id) : locked
+      return locked === 'locked' ? ask<RawRow>(deleteOne(), id) : locked
     })
     if (deleted === null || deleted === 'changed') return deleted
     const group = groupOf(deleted, rows)
-    return group ? rows.found(group) : deleteLarge(id, expected)
+    return group && rows.found(group)
   }
 }
 
@@ -146,41 +112,30 @@ function updating<Row extends Values>(
     ), changed AS (
       ${change} FROM before WHERE owner.id = before.id RETURNING owner.*
     )${log}
-    SELECT referred.*, answer.*, TRUE AS is_light
+    SELECT referred.*, answer.*
     FROM ${table} AS existing CROSS JOIN referred
     LEFT JOIN (SELECT ${rowColumns(resource)} FROM changed AS owner ${joins(resource, 'JOIN')}) AS answer ON TRUE
     WHERE existing.id = $1::bigint`
 }
 
 /**
- * SQL for a statement on the resource $1 that returns its row and, unless they are heavy (`is_light`), its items. The items
- * are those before the statement, so they include those that are deleted with the resource.
+ * SQL for a statement on the resource $1 that returns its row and the first items. The items are those before the statement, so
+ * they include those that are deleted with the resource.
  */
 function changing<Row extends Values>(resource: StoredResource<Row>, statement: string, log: string): string {
   const { array } = resource
   const row = rowColumns(resource)
-  if (!array) {
-    return `
-      WITH changed AS (${statement})${log} SELECT ${row}, TRUE AS is_light FROM changed AS owner ${joins(resource, 'JOIN')}`
-  }
-  const weight = longColumns(array.columns).map(column => `octet_length(${column})`)
+  if (!array)
+    return `WITH changed AS (${statement})${log} SELECT ${row} FROM changed AS owner ${joins(resource, 'JOIN')}`
   return `
-    WITH items AS MATERIALIZED (
-      SELECT * FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}
-    ), light AS MATERIALIZED (
-      SELECT coalesce(sum(${weight.join(' + ') || '0'}), 0) <= ${CHUNK_WEIGHT_MAX} AS is_light FROM items
-    ), changed AS (${statement})${log}
-    SELECT ${row}, light.is_light FROM light CROSS JOIN changed AS owner LEFT JOIN items AS item ON FALSE
+    WITH items AS MATERIALIZED (${firstItems(array, '$1::bigint')}), changed AS (${statement})${log}
+    SELECT ${row} FROM changed AS owner LEFT JOIN items AS item ON FALSE
     UNION ALL
-    SELECT ${row}, TRUE FROM light JOIN items AS item ON light.is_light LEFT JOIN changed AS owner ON FALSE`
+    SELECT ${row} FROM items AS item LEFT JOIN changed AS owner ON FALSE`
 }
 
 /** `null` if there is no such resource, even if there are items. */
-function groupOf<Row extends Values>(
-  changed: readonly ChangedRow[],
-  rows: PostgresRows<Row>,
-): (Group & { readonly isLight: boolean }) | null {
+function groupOf<Row extends Values>(changed: readonly RawRow[], rows: PostgresRows<Row>): Group | null {
   const [first, ...others] = changed
-  if (!first || first.id === null) return null
-  return { ...rows.group(first, others), isLight: first.is_light }
+  return first && first.id !== null ? rows.group(first, others) : null
 }

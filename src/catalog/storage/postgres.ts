@@ -1,28 +1,15 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import type { Parameter, Query } from '../../database/postgres/pool.ts'
+import type { Parameter } from '../../database/postgres/pool.ts'
 import type { KeepAnswers } from '../idempotency/postgres.ts'
-import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import { creating } from './postgres-creation.ts'
-import {
-  columnSql,
-  type Group,
-  itemReader,
-  PostgresRows,
-  rowColumns,
-  type WeighedRow,
-  weighedRows,
-} from './postgres-rows.ts'
+import { firstRows, lightRows, type OwnerOrItem, PostgresRows } from './postgres-rows.ts'
 import { postgresWrites } from './postgres-writes.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
-import type { FlatRow } from './shape.ts'
 import type { Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from './store.ts'
 
 /** Resources of a long list that are read at a time, unless they are heavy. */
 const SCAN_ITEMS = 200
-
-/** A resource's own row, or one of its items with the resource's id as `owner_id`. */
-type PageRow = FlatRow & { readonly owner_id: number | null; readonly state: string | null }
 
 /** Reads and writes one kind of resource. */
 export function postgresTable<Row extends Values>(
@@ -30,51 +17,39 @@ export function postgresTable<Row extends Values>(
   resource: StoredResource<Row>,
   keep: KeepAnswers,
 ): ResourceTable<Row> {
-  const { table } = resource
+  const { table, array } = resource
   const rows = new PostgresRows(resource)
-  const ask: Query = (sql, ...parameters) => database.read(sql, ...parameters)
   const create = creating(database, resource, { represent: row => rows.found({ row, items: [] }), keep })
-  const readPage = pageReader(database, resource, rows)
-  const withIds = `SELECT * FROM ${table} WHERE id = ANY ($1::text::bigint[])`
 
-  /** Reads resources with their arrays, up to the weight limit. */
-  const readWeighed = async (ids: readonly number[], keep?: Keep) => {
+  const readBy = async (statement: string, ids: readonly number[], keep?: Keep): Promise<Read | null> => {
     const kept = keep?.()
-    const found = await database.read<WeighedRow>(
-      weighedRows(resource, withIds, database.changes.state),
-      `{${ids.join(',')}}`,
-    )
-    const { whole, partial, isCut } = rows.grouped(found)
-    const resources = whole.map(group => rows.found(group))
-    if (kept && database.changes.observe(found[0]?.state ?? null)) for (const one of resources) kept(one)
-    const lastId = resources.at(-1)?.id ?? 0
-    const firstLeftOut = partial?.row.id ?? (isCut ? ids.find(id => id > lastId) : undefined)
-    return { found: resources, firstLeftOut: firstLeftOut ?? null }
+    const read = await database.read<OwnerOrItem>(statement, `{${ids.join(',')}}`)
+    if (read.length === 0) return null
+    const page = rows.read(ids, read)
+    const state = read.find(({ owner_id }) => owner_id === null)?.state ?? null
+    if (kept && database.changes.observe(state)) for (const one of page.found) kept(one)
+    return page
   }
+  const readFirst = async (ids: readonly number[], keep?: Keep): Promise<Read> =>
+    (await readBy(firstRows(resource, database.changes.state), ids, keep)) ?? { found: [], count: ids.length }
 
-  /** One resource, however heavy it is. */
-  const readOne = async (id: number) =>
-    rows.one(
-      ask,
-      await database.read<WeighedRow>(weighedRows(resource, `SELECT * FROM ${table} WHERE id = $1::bigint`), id),
-    )
+  const readLight = (ids: readonly number[], scannedMax: number | null, keep?: Keep) =>
+    array && readBy(lightRows(resource, array, { state: database.changes.state, scannedMax }), ids, keep)
+
+  const read = async ({ ids }: IdPage, keep?: Keep): Promise<Read> =>
+    (await readLight(ids, (ids.length + 1) * NESTED_MAX, keep)) ?? readFirst(ids, keep)
 
   // All callers have the same cache.
-  const batch = database.batch<{ id: number; keep: Keep | undefined }, Found | 'too heavy' | null>(async inputs => {
-    const ids = [...new Set(inputs.map(({ id }) => id))].sort((one, other) => one - other)
-    const { found, firstLeftOut } = await readWeighed(ids, inputs[0]?.keep)
-    const byId = new Map(found.map(one => [one.id, one]))
-    return inputs.map(({ id }) => byId.get(id) ?? (firstLeftOut !== null && id >= firstLeftOut ? 'too heavy' : null))
+  const batch = database.batch<{ id: number; keep: Keep | undefined }, Found | null>(async inputs => {
+    const byId = new Map<number, Found>()
+    for (let ids = [...new Set(inputs.map(({ id }) => id))]; ids.length > 0; ) {
+      const keep = inputs[0]?.keep
+      const { found, count } = (await readLight(ids, null, keep)) ?? (await readFirst(ids, keep))
+      for (const one of found) byId.set(one.id, one)
+      ids = ids.slice(count)
+    }
+    return inputs.map(({ id }) => byId.get(id) ?? null)
   })
-
-  const read = async ({ ids }: IdPage, keep?: Keep): Promise<Read> => {
-    const page = (await readPage(ids, keep)) ?? (await readWeighed(ids, keep))
-    if (page.firstLeftOut === null) return { found: page.found, count: ids.length }
-    const count = ids.indexOf(page.firstLeftOut)
-    if (count > 0) return { found: page.found, count }
-    const heavy = await readOne(page.firstLeftOut)
-    return { found: heavy ? [heavy] : [], count: 1 }
-  }
 
   const page = async (
     scope: Scope<Row>,
@@ -97,10 +72,7 @@ export function postgresTable<Row extends Values>(
   }
 
   return {
-    find: async (id, keep) => {
-      const found = await batch.add({ id, keep })
-      return found === 'too heavy' ? readOne(id) : found
-    },
+    find: (id, keep) => batch.add({ id, keep }),
     read,
     page,
     scan: async (scope, afterId, untilId) => {
@@ -137,64 +109,5 @@ function conditionOf<Row extends Values>(scope: Scope<Row>): { condition: string
   return {
     condition: columns.map(([column], place) => `${column} = $${place + 4}::bigint`).join(' AND ') || 'TRUE',
     parameters: columns.map(([, id]) => id ?? null),
-  }
-}
-
-/**
- * Reads resources with one scan of the items of all of them, which takes half the time. Resolves to `null` if it finds
- * nothing, or if there are too many items or too heavy ones.
- */
-function pageReader<Row extends Values>(
-  database: PostgresDatabase,
-  resource: StoredResource<Row>,
-  rows: PostgresRows<Row>,
-): (ids: readonly number[], keep?: Keep) => Promise<{ found: Found[]; firstLeftOut: null } | null> {
-  const { table, array, columns } = resource
-  if (!array) return async () => null
-  const itemOf = itemReader(array)
-  const weight = (of: Readonly<Record<string, string>>) =>
-    Object.keys(of)
-      .filter(column => of[column] === 'long text')
-      .map(column => `octet_length(${column})`)
-      .join(' + ') || '0'
-  const own = rowColumns(resource)
-  return async (ids, keep) => {
-    const kept = keep?.()
-    const itemsMax = (ids.length + 1) * NESTED_MAX
-    // In a resource's own row, the columns of the item are NULL, and vice versa.
-    const read = await database.read<PageRow>(
-      `WITH page AS MATERIALIZED (SELECT * FROM ${table} WHERE id = ANY ($1::text::bigint[])), items AS MATERIALIZED (
-        SELECT * FROM ${array.table} WHERE ${array.key} = ANY (ARRAY(SELECT id FROM page))
-        ORDER BY ${array.key}, id LIMIT ${itemsMax}
-      ), light AS MATERIALIZED (
-        SELECT ${database.changes.state} AS state WHERE (SELECT count(*) FROM items) < ${itemsMax}
-          AND coalesce((SELECT sum(${weight(columns)}) FROM page), 0)
-            + coalesce((SELECT sum(${weight(array.columns)}) FROM items), 0) <= ${CHUNK_WEIGHT_MAX}
-      )
-      SELECT ${own}, NULL::float8 AS owner_id, light.state
-      FROM light CROSS JOIN page AS owner LEFT JOIN items AS item ON FALSE
-      UNION ALL
-      SELECT ${own}, ${columnSql('item', array.key, 'integer')}, NULL
-      FROM light CROSS JOIN items AS item LEFT JOIN page AS owner ON FALSE`,
-      `{${ids.join(',')}}`,
-    )
-    if (read.length === 0) return null
-    const groups = new Map<number, Group>()
-    let state: string | null = null
-    for (const row of read) {
-      if (row.owner_id !== null) continue
-      groups.set(row.id, { row, items: [] })
-      state = row.state
-    }
-    for (const row of read) {
-      const item = row.owner_id === null ? null : itemOf(row)
-      if (item && row.owner_id !== null) groups.get(row.owner_id)?.items.push(item)
-    }
-    const found = ids.flatMap(id => {
-      const group = groups.get(id)
-      return group ? [rows.found(group)] : []
-    })
-    if (kept && database.changes.observe(state)) for (const one of found) kept(one)
-    return { found, firstLeftOut: null }
   }
 }

@@ -1,6 +1,9 @@
 /** Limit on the items that a nested array shows. The whole collection has a list of its own. */
 export const NESTED_MAX = 100
 
+/** Limit on the JSON of these items, in characters. The first item is always shown. */
+export const NESTED_MAX_CHARACTERS = 1_048_576
+
 export type TableName = 'categories' | 'products' | 'users' | 'reviews'
 
 /** The name in a 404. */

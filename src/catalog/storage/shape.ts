@@ -1,4 +1,6 @@
+import type { Representation } from '../representation.ts'
 import type { ColumnType, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
+import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
 
 /** A row as an engine reads it, with a response's members. Those of nested objects have names like `user.name`. */
 export type FlatRow = { readonly id: number; readonly revision: number } & Readonly<Record<string, Value>>
@@ -44,8 +46,40 @@ export function nestedObjects<Row extends Values>({ members }: StoredResource<Ro
   return members.flatMap(member => (typeof member === 'object' && 'columns' in member ? [member] : []))
 }
 
+/**
+ * Makes the function that turns a row and the first items of its array into a representation. If some of the items are not
+ * shown, `items` has at least one of these.
+ */
+export function representationOf<Row extends Values>(
+  resource: StoredResource<Row>,
+): (row: FlatRow, items: readonly Item[]) => Omit<Representation, 'revision'> {
+  const shape = shapeOf(resource)
+  return (row, items) => {
+    let shown = items.length > NESTED_MAX ? items.slice(0, NESTED_MAX) : items
+    let json = JSON.stringify(shape(row, shown))
+    // Most resources are shorter as a whole, so their items need not be measured one by one.
+    if (json.length > NESTED_MAX_CHARACTERS) {
+      shown = lightItems(shown)
+      json = JSON.stringify(shape(row, shown))
+    }
+    const last = shown.at(-1)
+    const isCut = last !== undefined && shown.length < items.length
+    return { json, cut: isCut ? { shownItems: shown.length, lastId: last.id } : null }
+  }
+}
+
+/** The first items, up to the limit on their JSON. */
+function lightItems(items: readonly Item[]): readonly Item[] {
+  let characters = 0
+  const heavy = items.findIndex((item, place) => {
+    characters += JSON.stringify(item).length
+    return place > 0 && characters > NESTED_MAX_CHARACTERS
+  })
+  return heavy === -1 ? items : items.slice(0, heavy)
+}
+
 /** Makes the function that turns a row and the items of its array into a response. */
-export function shapeOf<Row extends Values>(
+function shapeOf<Row extends Values>(
   resource: StoredResource<Row>,
 ): (row: FlatRow, items: readonly Item[]) => Readonly<Record<string, unknown>> {
   const { members, array } = resource

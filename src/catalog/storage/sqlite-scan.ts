@@ -1,13 +1,14 @@
 import type { Parameter } from '../../database/sqlite/connection.ts'
+import type { Scans } from '../../database/sqlite/scans.ts'
 import { SCAN_WEIGHT_MAX } from './listing.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { type FlatRow, joins, selectedColumns } from './shape.ts'
 import { listStatements } from './sqlite-lists.ts'
-import { column, type RowSource, sqliteReader } from './sqlite-reader.ts'
+import { column, sqliteReader } from './sqlite-reader.ts'
 import type { Found, Scope } from './store.ts'
 
 /** Prepares the statements that read long lists. */
-export function sqliteScan<Row extends Values>(source: RowSource, resource: StoredResource<Row>) {
+export function sqliteScan<Row extends Values>(source: Scans, resource: StoredResource<Row>) {
   const { represent } = sqliteReader(source, resource)
   const rows = `SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner`
   const listOf = listStatements(source, resource, (index, condition) => {

@@ -3,7 +3,6 @@ import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { SqliteKeys } from '../idempotency/sqlite.ts'
 import { changesOf, referencesOf } from './changes.ts'
-import { deleteHeavy } from './deleted.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { Reference, StoredResource, Value, Values } from './resource.ts'
 import { type ExpectedRevisions, FIRST_REVISION, isExpected, newRevision } from './revision.ts'
@@ -130,18 +129,19 @@ export function sqliteTable<Row extends Values>(
         changes.push(...changesOf(resource, id, referencesOf(resource, before), referencesOf(resource, after)))
         return represent(after)
       }),
-    delete: async (id, expected) => {
-      const deleted = await database.write(changes => {
+    delete: (id, expected) => {
+      // A long array is deleted in many turns of the event loop.
+      const isLong = database.snapshot(() => (find(id)?.cut ?? null) !== null)
+      if (isLong) return deleteLong(database, resource, id, expected)
+      return database.write(changes => {
         const before = selectBefore.get(id)
         if (!before) return null
         if (!isExpected(expected, before.revision)) return 'changed'
         const found = represent(before)
-        if (isLarge(found)) return 'too large'
         changes.push(...changesOf(resource, id, referencesOf(resource, before), null))
         remove.run(id)
         return found
       })
-      return deleted === 'too large' ? deleteLarge(database, resource, id, expected) : deleted
     },
   }
 }
@@ -161,32 +161,24 @@ function selectParent<Row extends Values>(resource: StoredResource<Row>, { colum
   return `SELECT ${['id', ...shown].join(', ')} FROM ${table} WHERE id = ?`
 }
 
-function isLarge({ rest, cutAfterId }: Found): boolean {
-  return rest !== undefined || cutAfterId !== null
-}
-
 /** Deletes a resource with many or heavy items, a few at a time, in a transaction of its own. */
-function deleteLarge<Row extends Values>(
+function deleteLong<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
   id: number,
   expected: ExpectedRevisions,
 ) {
   const { table, array } = resource
-  if (!array) throw new Error(`${table} have no array that could be large`)
+  if (!array) throw new Error(`${table} have no array that could be long`)
   const { table: rows, index, key, onDelete } = array
   const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
   const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
-  return deleteHeavy(hold =>
-    database.bulk('writing', async transaction => {
-      const source = { prepare: transaction.prepare, snapshot: <Result>(read: () => Result) => read() }
-      const found = sqliteReader(source, resource).find(id)
-      if (found && !isExpected(expected, found.revision)) return 'changed'
-      const held = found && (await hold(found))
-      const detach = transaction.prepare<[id: number]>(detachment)
-      while (detach.run(id).changes > 0) await turn()
-      transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
-      return held
-    }),
-  )
+  return database.bulk('writing', async transaction => {
+    const found = sqliteReader(transaction, resource).find(id)
+    if (found && !isExpected(expected, found.revision)) return 'changed'
+    const detach = transaction.prepare<[id: number]>(detachment)
+    while (detach.run(id).changes > 0) await turn()
+    transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
+    return found
+  })
 }

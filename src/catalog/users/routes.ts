@@ -7,7 +7,6 @@ import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
 import { resourceResponse } from '../responses.ts'
-import { NESTED_MAX } from '../storage/resource.ts'
 import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import type { PasswordHasher } from './password.ts'
@@ -109,5 +108,5 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
 }
 
 function respond(scope: RequestScope, id: number, found: Awaitable<Representation | Absent | Changed | null>) {
-  return resourceResponse(scope, 'User', found, () => `/reviews/users/${id}?skip=${NESTED_MAX}`)
+  return resourceResponse(scope, 'User', found, ({ shownItems }) => `/reviews/users/${id}?skip=${shownItems}`)
 }

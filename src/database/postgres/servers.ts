@@ -12,10 +12,10 @@ import { Replicas } from './replicas.ts'
 const log = getLogger(['stockroom', 'database'])
 
 /** Statement timeout. */
-export const STATEMENT_MS = 5_000
+const STATEMENT_MS = 5_000
 
 /** Lock timeout of writes. */
-export const LOCK_MS = 1_000
+const LOCK_MS = 1_000
 
 /** Timeout of migrations and bulk work, enough for tables of any size. */
 export const BULK_MS = 86_400_000

@@ -10,6 +10,7 @@ import { Changes } from './changes.ts'
 import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
 import { type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
 import { Readiness } from './readiness.ts'
+import { onPrimary } from './roles.ts'
 import { BULK_MS, connectServers, type Servers, type ServersSettings } from './servers.ts'
 
 const log = getLogger(['stockroom', 'database'])
@@ -27,7 +28,10 @@ const CONFLICT_TRIES = 10
 const CONFLICT_PAUSE_MS = 4
 
 /** Failures after which a read is retried. */
-const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'conflict'])
+const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'conflict', 'standby'])
+
+/** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
+const STANDBY_PAUSE_MS = 100
 
 /** Failures at startup after which waiting is pointless. */
 const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
@@ -60,7 +64,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
-  readonly #readiness = new Readiness({ read: sql => this.read(sql), write: sql => this.write(sql) })
+  readonly #readiness = new Readiness(this)
   readonly #batches: { readonly waiting: number }[] = []
   readonly #batchSizes = new Histogram(COUNTS)
   #servers: Servers | null = null
@@ -101,19 +105,27 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /**
    * Reads rows from a replica that shows every acknowledged write, or else from the primary. Retries if a connection
-   * breaks. Rejects with a `DatabaseUnavailableError`.
+   * breaks. Rejects with a `DatabaseUnavailableError`. `sql` is a query that can be part of another one.
    */
   async read<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    const { reading, replicas } = this.#usable()
-    const rows = await replicas.query<Row>(sql, ...parameters)
-    if (rows) return rows
+    const { replicas } = this.#usable()
+    return (await replicas.query<Row>(sql, ...parameters)) ?? this.readPrimary(sql, ...parameters)
+  }
+
+  /** Like `read`, without replicas. Never shows what a standby has. */
+  async readPrimary<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+    const { reading, knowsRole } = this.#usable()
+    const query = knowsRole ? onPrimary(sql) : sql
     const triedUntil = performance.now() + READ_RETRY_MAX_MS
     for (let tries = 1; ; tries += 1) {
       try {
-        return await reading.query<Row>(sql, ...parameters)
+        return await reading.query<Row>(query, ...parameters)
       } catch (error) {
-        const isRetryable = READ_RETRIES.has(failureOf(error)) && !(error instanceof TimeLimitError)
-        if (!isRetryable || tries === READ_TRIES || performance.now() > triedUntil) throw translated(error)
+        const failure = failureOf(error)
+        const isRetryable = READ_RETRIES.has(failure) && !(error instanceof TimeLimitError)
+        const isLast = failure !== 'standby' && tries === READ_TRIES
+        if (!isRetryable || isLast || performance.now() > triedUntil) throw translated(error)
+        if (failure === 'standby') await wait(STANDBY_PAUSE_MS)
       }
     }
   }
@@ -139,13 +151,14 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Like `transaction`, for work of any length, on a connection of its own and without retries. */
   async bulk<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
-    const { isShared, replicas } = this.#usable()
+    const { isShared, primary, replicas } = this.#usable()
     await using own = new Pool(this.#address, { connections: 1, statementMs: BULK_MS, lockMs: BULK_MS, isShared })
     try {
       const result = await own.transaction(work)
       await replicas.showAll()
       return result
     } catch (error) {
+      if (failureOf(error) === 'read-only') primary.reconnect()
       throw translated(error)
     }
   }
@@ -153,6 +166,16 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Resolves when every replica in use shows everything that any of them has shown so far. */
   async shownByReplicas(): Promise<void> {
     await this.#usable().replicas.showAll()
+  }
+
+  /** Replaces all connections to the primary, because they may lead to different servers. */
+  reconnect(): void {
+    this.#usable().primary.reconnect()
+  }
+
+  /** SQL for the server that a statement runs on: it differs after a restart, too. */
+  get server(): string {
+    return this.#usable().knowsRole ? 'pg_postmaster_start_time()::text' : "''"
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -169,8 +192,6 @@ export class PostgresDatabase implements AsyncDisposable {
         return result
       } catch (error) {
         const failure = failureOf(error)
-        // After a failover the server's name leads elsewhere; only new connections follow it.
-        if (failure === 'read-only') primary.reconnect()
         if (isDiskFull(error)) this.#readiness.diskWasFull()
         if (failure !== 'conflict' || tries === CONFLICT_TRIES) throw translated(error)
         await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)

@@ -1,12 +1,25 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { SQL } from 'bun'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { currentTimeline } from '../../tracing/timeline.ts'
 import type { PostgresAddress } from './address.ts'
-import { TimeLimitError } from './failure.ts'
+import { type Failure, failureOf, TimeLimitError } from './failure.ts'
 import { traceComment } from './trace-comment.ts'
 
 /** Timeout for connecting. A server that comes back may be noticed this much later. */
 const CONNECT_SECONDS = 2
+
+/**
+ * The pause between tries to connect while no connection is open. Bun also tries again by itself, but after pauses that
+ * double, so it may notice a server long after it is back.
+ */
+const CONNECT_INTERVAL_MS = 200
+
+/** Connections to a server that answers, but is not the one to use, are replaced at most this often. */
+const MOVE_INTERVAL_MS = 250
+
+/** Failures after which the address may lead to another server; only new connections follow it. */
+const MAY_HAVE_MOVED: ReadonlySet<Failure> = new Set(['lost', 'unreachable', 'standby', 'read-only'])
 
 /** Time for an answer to arrive after the server's own statement timeout. */
 const ANSWER_GRACE_MS = 1_000
@@ -54,15 +67,26 @@ export interface PoolFigures {
 
 interface Pending {
   readonly since: number
+  /** The connections that it uses; `null` while none is open. */
+  generation: number | null
   readonly reject: (error: unknown) => void
+}
+
+/** The connections of one generation. */
+interface Connections {
+  readonly prepared: SQL
+  /** For statements with comments. No two are the same, so they are not prepared: the server would keep each of them. */
+  commented: SQL | null
 }
 
 /**
  * A connection pool for one server. Each connection prepares a statement once and pipelines statements. Bun.SQL resolves a
  * statement when the server is ready for the next one, so an acknowledged write is committed.
  *
- * If the server does not answer in time, all connections are replaced, because they may lead to a machine that is gone. A
- * broken connection is reopened by the next statement.
+ * The address may lead to another server at any time, and only new connections follow it. So all connections are of one
+ * generation, and they are replaced together as soon as one breaks or leads to a server that cannot be used: otherwise some
+ * could lead to the old server and some to the new one. Statements in progress end on the old connections, unless the server
+ * does not answer in time.
  */
 export class Pool implements AsyncDisposable {
   readonly #address: PostgresAddress
@@ -70,15 +94,27 @@ export class Pool implements AsyncDisposable {
   readonly #pending = new Set<Pending>()
   readonly #checking: ReturnType<typeof setInterval>
   readonly #seconds = new Histogram(SECONDS)
-  #sql: SQL
-  #forComments: SQL | null = null
+  /** `null` if the server has to be reached first. */
+  #connections: Connections | null
+  #opening: Promise<Connections> | null = null
+  #generation = 0
+  #openedAt = performance.now()
+  #partner: Pool | null = null
   #connectedAt = Number.NEGATIVE_INFINITY
 
   constructor(address: PostgresAddress, options: PoolOptions) {
     this.#address = address
     this.#options = options
-    this.#sql = this.#connect(options)
+    this.#connections = this.#open()
     this.#checking = setInterval(() => this.#rejectOverdue(), CHECK_INTERVAL_MS)
+  }
+
+  /** Opens two pools for the same server. If the connections of one are replaced, so are those of the other. */
+  static pair(address: PostgresAddress, options: PoolOptions): readonly [Pool, Pool] {
+    const [one, other] = [new Pool(address, options), new Pool(address, options)]
+    one.#partner = other
+    other.#partner = one
+    return [one, other]
   }
 
   /** The time at which the newest connection was opened: every other connection is older. */
@@ -97,16 +133,12 @@ export class Pool implements AsyncDisposable {
 
   /** Rejects with a `SQL.PostgresError` or a `TimeLimitError`. */
   query<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    const comment = traceComment()
-    const connections = comment === '' ? this.#sql : this.#commented()
-    return this.#timed(connections.unsafe<Row[]>(comment + sql, parameters))
+    return this.#timed((connections, comment) => connections.unsafe<Row[]>(comment + sql, parameters))
   }
 
   /** Runs `work` on one connection, in one transaction. */
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
-    const comment = traceComment()
-    const connections = comment === '' ? this.#sql : this.#commented()
-    return this.#timed(
+    return this.#timed((connections, comment) =>
       connections.begin(connection =>
         work(async (sql, ...parameters) => connection.unsafe(comment + sql, parameters), {
           // Without a list of parameters, Bun uses the simple protocol, which takes several statements.
@@ -118,37 +150,69 @@ export class Pool implements AsyncDisposable {
     )
   }
 
-  /** Replaces all connections; statements in progress are rejected. */
+  /** Replaces all connections. Statements in progress end on the old ones. */
   reconnect(): void {
-    for (const old of this.#opened()) old.close({ timeout: 0 }).catch(() => {})
-    this.#sql = this.#connect(this.#options)
-    this.#forComments = null
+    this.#replace(this.#generation, (this.#options.statementMs + ANSWER_GRACE_MS) / 1_000)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#checking)
-    await Promise.all(this.#opened().map(sql => sql.close({ timeout: 0 })))
+    this.#pending.clear()
+    await Promise.all(this.#closed(0))
   }
 
-  /** For statements with comments. No two are the same, so they are not prepared: the server would keep each of them. */
-  #commented(): SQL {
-    this.#forComments ??= this.#connect({ ...this.#options, isPrepared: false })
-    return this.#forComments
+  /** Replaces the connections of a generation, unless that has been done. Statements in progress have `seconds` to end. */
+  #replace(generation: number, seconds: number): void {
+    if (generation !== this.#generation) return
+    this.#generation += 1
+    for (const closed of this.#closed(seconds)) closed.catch(() => {})
+    this.#connections = null
+    if (this.#partner) this.#partner.#replace(generation, seconds)
   }
 
-  #opened(): SQL[] {
-    return this.#forComments === null ? [this.#sql] : [this.#sql, this.#forComments]
+  #closed(seconds: number): Promise<void>[] {
+    const { prepared, commented } = this.#connections ?? {}
+    return [prepared, commented].flatMap(sql => sql?.close({ timeout: seconds }) ?? [])
   }
 
+  #open(): Connections {
+    this.#openedAt = performance.now()
+    return { prepared: this.#connect(this.#options), commented: null }
+  }
+
+  /** Connects lazily. */
   #connect(options: PoolOptions): SQL {
+    const generation = this.#generation
+    let opened = 0
     return connect(this.#address, options, () => {
       this.#connectedAt = performance.now()
+      opened += 1
+      // One of them broke and was opened again.
+      if (opened > options.connections && generation === this.#generation) this.reconnect()
     })
   }
 
-  #timed<Result>(work: Promise<Result>): Promise<Result> {
+  /** Resolves when the server accepts connections. All callers that wait share the tries. */
+  async #reached(): Promise<Connections> {
+    if (this.#connections) return this.#connections
+    this.#opening ??= reach(this.#address, this.#options)
+      .then(() => {
+        if (this.#connections) return this.#connections
+        this.#connections = this.#open()
+        // At the same time, so that both lead to the same server.
+        if (this.#partner) this.#partner.#reached().catch(() => {})
+        return this.#connections
+      })
+      .finally(() => {
+        this.#opening = null
+      })
+    return this.#opening
+  }
+
+  #timed<Result>(work: (connections: SQL, comment: string) => Promise<Result>): Promise<Result> {
+    const comment = traceComment()
     return new Promise<Result>((resolve, reject) => {
-      const pending: Pending = { since: performance.now(), reject }
+      const pending: Pending = { since: performance.now(), generation: null, reject }
       const timeline = currentTimeline()
       this.#pending.add(pending)
       const ended = () => {
@@ -156,31 +220,64 @@ export class Pool implements AsyncDisposable {
         timeline?.add('statement', pending.since)
         this.#seconds.observe((performance.now() - pending.since) / 1_000)
       }
-      work.then(
+      const run = (connections: Connections) => {
+        // Whoever waited for it has been told that it failed.
+        if (!this.#pending.has(pending)) throw new TimeLimitError('no connection in time')
+        pending.generation = this.#generation
+        if (comment === '') return work(connections.prepared, comment)
+        connections.commented ??= this.#connect({ ...this.#options, isPrepared: false })
+        return work(connections.commented, comment)
+      }
+      const working = this.#connections ? run(this.#connections) : this.#reached().then(run)
+      working.then(
         result => {
           ended()
           resolve(result)
         },
         error => {
           ended()
+          if (pending.generation !== null) this.#follow(pending.generation, failureOf(error))
           reject(error)
         },
       )
     })
   }
 
+  /** Replaces the connections of a statement that failed, if the address may lead elsewhere by now. */
+  #follow(generation: number, failure: Failure): void {
+    if (generation !== this.#generation || !MAY_HAVE_MOVED.has(failure)) return
+    const isAnswered = failure === 'standby' || failure === 'read-only'
+    if (isAnswered && performance.now() - this.#openedAt < MOVE_INTERVAL_MS) return
+    this.reconnect()
+  }
+
   #rejectOverdue(): void {
     const limitMs = this.#options.statementMs + ANSWER_GRACE_MS
     const before = performance.now() - limitMs
-    let isOverdue = false
     // The oldest first.
     for (const pending of this.#pending) {
       if (pending.since > before) break
       this.#pending.delete(pending)
       pending.reject(new TimeLimitError(`no answer within ${limitMs / 1_000} s`))
-      isOverdue = true
+      if (pending.generation !== null) this.#replace(pending.generation, 0)
     }
-    if (isOverdue) this.reconnect()
+  }
+}
+
+/** Resolves when the server accepts a connection. Rejects when it refuses one, or the timeout for connecting is over. */
+async function reach(address: PostgresAddress, options: PoolOptions): Promise<void> {
+  const tries: SQL[] = []
+  const outcomes: Promise<unknown>[] = []
+  try {
+    for (;;) {
+      const fresh = connect(address, { ...options, connections: 1 }, () => {})
+      tries.push(fresh)
+      outcomes.push(fresh.connect())
+      const isOver = Promise.race(outcomes).then(() => true)
+      if (await Promise.race([isOver, wait(CONNECT_INTERVAL_MS, false)])) return
+    }
+  } finally {
+    for (const one of tries) one.close({ timeout: 0 }).catch(() => {})
   }
 }
 

@@ -3,6 +3,7 @@ import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Parameter, Pool } from './pool.ts'
+import { onStandby } from './roles.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -80,7 +81,7 @@ export class Replicas implements AsyncDisposable {
     if (!replica) return null
     const { freshAsOf } = replica
     try {
-      const rows = await replica.pool.query<Row>(sql, ...parameters)
+      const rows = await replica.pool.query<Row>(onStandby(sql), ...parameters)
       // A newer connection may lead to a replica that has restarted.
       return replica.pool.connectedAt <= freshAsOf ? rows : null
     } catch (error) {

@@ -36,10 +36,15 @@ export interface ServersSettings {
 
 export interface Servers extends AsyncDisposable {
   readonly primary: Pool
-  /** Connections to the same server for reads alone, so that no read queues behind a statement that waits for a lock. */
+  /**
+   * Connections to the same server for reads alone, so that no read queues behind a statement that waits for a lock. They are
+   * replaced together with those of `primary`.
+   */
   readonly reading: Pool
   readonly replicas: Replicas
   readonly isShared: boolean
+  /** Whether a server can tell whether it is a standby. Engines other than PostgreSQL cannot. */
+  readonly knowsRole: boolean
   /** SQL for the version of the database that a statement reads; `null` if the server cannot tell. */
   readonly state: string | null
 }
@@ -60,15 +65,16 @@ export async function connectServers({
     }
     await migrate(migrating, migrations, address.place)
   }
-  const primary = new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })
-  const reading = new Pool(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })
+  const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })
+  const version = await versionOf(primary)
   const followers = new Replicas(primary, replicas, connections)
   return {
     primary,
     reading,
     replicas: followers,
     isShared,
-    state: replicas.length === 0 ? await stateOf(primary) : null,
+    knowsRole: version !== null,
+    state: replicas.length === 0 && version !== null ? await stateOf(primary, version) : null,
     [Symbol.asyncDispose]: async () => {
       await followers[Symbol.asyncDispose]()
       await primary[Symbol.asyncDispose]()
@@ -77,16 +83,18 @@ export async function connectServers({
   }
 }
 
-/**
- * `null` on engines other than PostgreSQL, and with Citus: if rows are spread over several machines, no single snapshot
- * tells of all changes.
- */
-async function stateOf(primary: Pool): Promise<string | null> {
-  const [engine] = await primary.query<{ version: string; isDistributed: boolean }>(`
-    SELECT version() AS version, EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "isDistributed"`)
+/** The major version; `null` on engines other than PostgreSQL. */
+async function versionOf(primary: Pool): Promise<number | null> {
+  const [engine] = await primary.query<{ version: string }>('SELECT version() AS version')
   const version = /^PostgreSQL (\d+)(\.\d+)? (?!.*-YB-)/.exec(engine?.version ?? '')
-  if (!version || engine?.isDistributed) return null
-  const state = stateOn(Number(version[1]))
+  return version && Number(version[1])
+}
+
+/** `null` with Citus: if rows are spread over several machines, no single snapshot tells of all changes. */
+async function stateOf(primary: Pool, version: number): Promise<string | null> {
+  const distributed = await primary.query("SELECT FROM pg_extension WHERE extname = 'citus'")
+  if (distributed.length > 0) return null
+  const state = stateOn(version)
   try {
     await primary.query(`SELECT ${state}`)
     return state

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
 import { z } from 'zod'
 import { type Answer, type Client, client } from '../../test/harness/client.ts'
 import { onEachEngine, withEachEngine } from '../../test/harness/contract.ts'
@@ -6,7 +7,8 @@ import { copied } from '../../test/harness/copy/copied.ts'
 import { ENGINES } from '../../test/harness/engines.ts'
 import { connected } from '../../test/harness/postgres/database.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { type Service, startService } from '../../test/harness/service.ts'
+import { run, type Service, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
 
@@ -21,6 +23,8 @@ const COUNTS = 5
 const MALFORMED = ['abc', '"abc', 'abc"', '*, "a"', '"a" "b"', "'a'", ',', 'w/"a"', '"a b"']
 
 const Pattern = z.object({ schema: z.object({ pattern: z.string() }) })
+
+const Creation = z.object({ ids: z.array(z.int()) })
 
 const Description = z.object({
   paths: z.record(
@@ -135,6 +139,21 @@ onEachEngine('updates with If-Match', api => {
       expect(await put(none), none).toBe(412)
     }
     expect(await put(tag)).toBe(200)
+  })
+
+  test('the tag of a resource fits no other resource, however they were created', async () => {
+    const [first, second] = [await shop(api), await shop(api)]
+    for (const [place, { path, method, body }] of first.entries()) {
+      const tag = await tagOf(api, path)
+      expect((await write(api, method, second[place]?.path ?? '', tag, body)).status, path).toBe(412)
+      expect((await write(api, method, path, '"0.x"', body)).status, path).toBe(412)
+      expect((await write(api, method, path, tag, body)).status, path).toBe(200)
+    }
+    const lines = [1, 2, 3].map(() => `${JSON.stringify(sample.product)}\n`).join('')
+    const headers = { 'Content-Type': 'application/x-ndjson' }
+    const { ids } = Creation.parse((await api.send('/products/', { method: 'POST', body: lines, headers })).body)
+    const tags = await Promise.all(ids.map(id => tagOf(api, `/products/${id}`)))
+    expect(new Set(tags.map(tag => tag.split('.')[0])).size).toBe(3)
   })
 
   test('a malformed If-Match is 400 and writes nothing', async () => {
@@ -310,6 +329,25 @@ withEachEngine('updates with If-Match on two nodes', engine => {
       await database.unsafe(`UPDATE ${table} SET ${field} = ${field} WHERE id = ${path.split('/').at(-1)}`)
       expect((await write(other, method, path, tag, body)).status, `${table} ${field}`).toBe(412)
     }
+  })
+
+  test('rows of other programs have tags of their own, and a row with the id of a deleted one has another', async () => {
+    await using database = connected(url)
+    await database.unsafe(
+      "INSERT INTO products (name, price, description) VALUES ('Spade', 1, 'Steel'), ('Spade', 1, 'Steel')",
+    )
+    const [last] = await engine.read<{ id: number }>(url, 'SELECT max(id) AS id FROM products')
+    const id = Number(last?.id)
+    const path = `/products/${id}`
+    const tag = await tagOf(one, path)
+    expect((await write(one, 'PUT', `/products/${id - 1}`, tag, sample.product)).status).toBe(412)
+    const { body } = await write(one, 'DELETE', path, tag)
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'products.ndjson')
+    await Bun.write(file, JSON.stringify(body))
+    expect(await run(['import', '--database', url, file])).toMatchObject({ status: 0 })
+    expect((await one.get(path)).body).toEqual(body)
+    expect((await write(other, 'PUT', path, tag, sample.product)).status).toBe(412)
   })
 
   test('a tag is still good after a restart and after a copy to another database', async () => {

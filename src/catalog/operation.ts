@@ -4,7 +4,7 @@ import type { App, DirectRoutes, RequestScope } from '../server/requests.ts'
 import type { Access } from './guard.ts'
 import { IDEMPOTENCY_KEY } from './idempotency/header.ts'
 import type { Idempotency } from './idempotency/keyed-request.ts'
-import type { Claim } from './idempotency/keys.ts'
+import type { Claim, KeptAnswer } from './idempotency/keys.ts'
 import { withinBodies } from './large-bodies.ts'
 import { creationResponse, invalid } from './responses.ts'
 import type { ResourceName } from './storage/resource.ts'
@@ -63,7 +63,7 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     return input instanceof Promise ? input.then(later => withinBodies(request, () => answer(later))) : answer(input)
   }
   const keyed = async (request: Request, scope: RequestScope, key: string) => {
-    const respond = (json: string) => creationResponse(scope, json)
+    const respond = ({ answer, revision }: KeptAnswer) => creationResponse(scope, answer, revision ?? 0)
     const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
     if (begun instanceof Response) return begun
     const input = await read(request, scope.matched.parameters, begun.update)

@@ -5,7 +5,6 @@ import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } fro
 import { entityTag, matches, versionOf } from './entity-tag.ts'
 import type { Cut, Kept, Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
-import { FIRST_REVISION } from './storage/revision.ts'
 import type { Absent, Changed } from './storage/store.ts'
 import { streamedResponse } from './streamed.ts'
 import type { ValidationError } from './validation/errors.ts'
@@ -71,9 +70,9 @@ export function resourceResponse(
   })
 }
 
-/** The response to the request that created a resource, from its JSON. */
-export function creationResponse(scope: RequestScope, json: string): Response {
-  return representationResponse(scope, { json, cut: null, revision: FIRST_REVISION })
+/** The response to the request that created a resource. */
+export function creationResponse(scope: RequestScope, json: string, revision: number): Response {
+  return representationResponse(scope, { json, cut: null, revision })
 }
 
 function representationResponse(

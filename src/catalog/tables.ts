@@ -26,7 +26,14 @@ export const catalogStorage: Storage = {
     {
       name: 'idempotency_keys',
       key: 'key',
-      columns: { key: 'text', fingerprint: 'text', created_at: 'integer', bytes: 'integer', answer: 'text' },
+      columns: {
+        key: 'text',
+        fingerprint: 'text',
+        created_at: 'integer',
+        bytes: 'integer',
+        answer: 'text',
+        revision: 'integer',
+      },
     },
     { name: 'idempotency_secrets', key: 'name', columns: { name: 'text', secret: 'text' } },
   ],

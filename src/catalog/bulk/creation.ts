@@ -65,7 +65,10 @@ async function createAll(resource: BulkResource, means: Means, scope: RequestSco
   refuseEncodedBody(request.headers)
   if (Number(request.headers.get('Content-Length') ?? 0) > BODY_MAX_BYTES) throw tooLarge()
   const key = request.headers.get(IDEMPOTENCY_KEY)
-  const keyed = key === null ? null : await means.idempotency.begin(key, scope, { mediaType: NDJSON_TYPE, respond })
+  const keyed =
+    key === null
+      ? null
+      : await means.idempotency.begin(key, scope, { mediaType: NDJSON_TYPE, respond: kept => respond(kept.answer) })
   if (keyed instanceof Response) return keyed
   if (bulkBodies.isSpent) throw new BusyError('Too many large requests are under way')
   server.timeout(request, TIMEOUT_SECONDS)

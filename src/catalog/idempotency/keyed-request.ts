@@ -15,7 +15,7 @@ const HASH_HALF_BYTES = 16
 /** The format of an operation's bodies and answers. */
 interface Form {
   readonly mediaType: string
-  readonly respond: (answer: string) => Response
+  readonly respond: (kept: KeptAnswer) => Response
 }
 
 /** Gives the first answer to a request with an `Idempotency-Key` again. */
@@ -102,9 +102,9 @@ export class KeyedRequest {
   }
 
   /** Needs the body. */
-  replay({ fingerprint, answer }: KeptAnswer): Response {
-    if (fingerprint !== this.claim.fingerprint) return invalid([USED_BEFORE])
-    const response = this.#form.respond(answer)
+  replay(kept: KeptAnswer): Response {
+    if (kept.fingerprint !== this.claim.fingerprint) return invalid([USED_BEFORE])
+    const response = this.#form.respond(kept)
     response.headers.set(IDEMPOTENCY_REPLAYED, 'true')
     return response
   }

@@ -22,6 +22,8 @@ export interface KeptAnswer {
   readonly fingerprint: string
   /** The body, in JSON. The status is always 200: errors are not kept. */
   readonly answer: string
+  /** Of the created resource; `null` if many were created. */
+  readonly revision: number | null
 }
 
 /** Another process has stored an answer with this key since it was looked up. The transaction must be rolled back. */

@@ -19,7 +19,7 @@ const LOOKED_UP_AT_ONCE = { statementsMax: 2, inputsMax: 32 }
 const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
 
 const FIND = `
-  SELECT key, fingerprint, answer FROM idempotency_keys
+  SELECT key, fingerprint, answer, revision::float8 AS revision FROM idempotency_keys
   WHERE key = ANY (ARRAY(SELECT json_array_elements_text($1::text::json)))`
 
 const IS_KEPT = `created_at > ${NOW} - ${KEPT_MS}`
@@ -29,11 +29,12 @@ const IS_KEPT = `created_at > ${NOW} - ${KEPT_MS}`
  * so that no two transactions wait for each other.
  */
 const KEEP = `
-  INSERT INTO idempotency_keys AS kept (key, fingerprint, created_at, bytes, answer)
-  SELECT key, fingerprint, ${NOW}, octet_length(answer) + ${ENTRY_BYTES}, answer
-  FROM json_to_recordset($1::text::json) AS input (key text, fingerprint text, answer text) ORDER BY key
+  INSERT INTO idempotency_keys AS kept (key, fingerprint, created_at, bytes, answer, revision)
+  SELECT key, fingerprint, ${NOW}, octet_length(answer) + ${ENTRY_BYTES}, answer, revision
+  FROM json_to_recordset($1::text::json) AS input (key text, fingerprint text, answer text, revision bigint) ORDER BY key
   ON CONFLICT (key) DO UPDATE
-  SET fingerprint = excluded.fingerprint, created_at = excluded.created_at, bytes = excluded.bytes, answer = excluded.answer
+  SET fingerprint = excluded.fingerprint, created_at = excluded.created_at, bytes = excluded.bytes,
+    answer = excluded.answer, revision = excluded.revision
   WHERE kept.created_at <= ${NOW} - ${KEPT_MS}
   RETURNING key, bytes::float8 AS bytes`
 
@@ -49,9 +50,7 @@ const DELETE_EXPIRED = `
   ) RETURNING key`
 
 /** An answer with its key. */
-interface Keeping extends Claim {
-  readonly answer: string
-}
+type Keeping = Claim & KeptAnswer
 
 /** Stores answers in the transaction of a write. Rejects with a `KeyTakenError` for the first key that is taken. */
 export type KeepAnswers = (ask: Query, answers: readonly Keeping[]) => Promise<void>

@@ -20,27 +20,29 @@ export interface SqliteKeys {
   /** Throws a `KeyTakenError`. */
   mustBeFree(claim: Claim): void
   /** Call it after `mustBeFree`. */
-  keep(claim: Claim, answer: string): void
+  keep(claim: Claim, answer: string, revision: number | null): void
 }
 
 export function sqliteKeys(source: SqliteTransaction, room: Room): SqliteKeys & Pick<KeyStore, 'find'> {
   const select = source.prepare<[key: string, after: number], KeptAnswer>(
-    'SELECT fingerprint, answer FROM idempotency_keys WHERE key = ? AND created_at > ?',
+    'SELECT fingerprint, answer, revision FROM idempotency_keys WHERE key = ? AND created_at > ?',
   )
   const find = (key: string) => select.get(key, Date.now() - KEPT_MS)
   // An expired entry is replaced.
-  const insert = source.prepare<[key: string, fingerprint: string, createdAt: number, bytes: number, answer: string]>(
-    'INSERT OR REPLACE INTO idempotency_keys (key, fingerprint, created_at, bytes, answer) VALUES (?, ?, ?, ?, ?)',
-  )
+  const insert = source.prepare<
+    [key: string, fingerprint: string, createdAt: number, bytes: number, answer: string, revision: number | null]
+  >(`
+    INSERT OR REPLACE INTO idempotency_keys (key, fingerprint, created_at, bytes, answer, revision)
+    VALUES (?, ?, ?, ?, ?, ?)`)
   return {
     find,
     mustBeFree: ({ key }) => {
       const kept = find(key)
       if (kept) throw new KeyTakenError(key, kept)
     },
-    keep: ({ key, fingerprint }, answer) => {
+    keep: ({ key, fingerprint }, answer, revision) => {
       const bytes = ENTRY_BYTES + Buffer.byteLength(answer)
-      insert.run(key, fingerprint, Date.now(), bytes, answer)
+      insert.run(key, fingerprint, Date.now(), bytes, answer, revision)
       room.add(bytes)
     },
   }

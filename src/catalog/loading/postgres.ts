@@ -42,7 +42,7 @@ function loadIn(query: Query, keep: KeepAnswers): Load {
     complete: async () => {
       for (const rows of tables.values()) await rows.continueAfterGivenIds()
     },
-    keep: (claim, answer) => keep(query, [{ ...claim, answer }]),
+    keep: (claim, answer) => keep(query, [{ ...claim, answer, revision: null }]),
     interrupted: async file => {
       const [found] = await query<Interrupted>(
         'SELECT records::float8 AS records, checksum FROM imports WHERE file = $1::text',

@@ -51,7 +51,7 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, room:
           keep: async (claim, answer) => {
             const keys = sqliteKeys(transaction, room)
             keys.mustBeFree(claim)
-            keys.keep(claim, answer)
+            keys.keep(claim, answer, null)
           },
           interrupted: async file =>
             transaction

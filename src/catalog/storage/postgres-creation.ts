@@ -4,13 +4,13 @@ import type { KeepAnswers } from '../idempotency/postgres.ts'
 import { logged } from './postgres-log.ts'
 import { columnSql } from './postgres-rows.ts'
 import type { ColumnType, StoredResource, Values } from './resource.ts'
-import { FIRST_REVISION } from './revision.ts'
 import { type FlatRow, nestedObjects } from './shape.ts'
 import type { Absent, Found } from './store.ts'
 
 /** The outcome for a row, with the columns of its nested objects as in a `FlatRow`. */
 type Written = Omit<FlatRow, 'id' | 'revision'> & {
   readonly id: number | null
+  readonly revision: number | null
   /** The first column that references a missing row. */
   readonly absent_reference: string | null
 }
@@ -61,7 +61,9 @@ export function creating<Row extends Values>(
   const insertWithoutReferences = creation(log => plainInsertion(resource, log))
   const refers = (row: Row) => resource.references.some(({ column }) => row[column] !== null)
   const created = (written: Written, row: Row): Found | null =>
-    written.id === null ? null : represent({ ...written, ...row, id: written.id, revision: FIRST_REVISION })
+    written.id === null || written.revision === null
+      ? null
+      : represent({ ...written, ...row, id: written.id, revision: written.revision })
 
   const writeAll = async (
     statement: string,
@@ -75,7 +77,7 @@ export function creating<Row extends Values>(
         const answers = written.flatMap((one, place) => {
           const { row, claim } = inputs[place] ?? {}
           const found = row && claim && created(one, row)
-          return found ? [{ ...claim, answer: found.json }] : []
+          return found ? [{ ...claim, answer: found.json, revision: found.revision }] : []
         })
         await keep(ask, answers)
         return written
@@ -117,8 +119,8 @@ function plainInsertion<Row extends Values>(resource: StoredResource<Row>, log: 
       SELECT collection FROM creation_locks WHERE collection = '${table}' FOR UPDATE
     ),
     numbered AS MATERIALIZED (SELECT nextval('${table}_id_seq') AS id, input.* FROM turn CROSS JOIN ${input}),
-    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id)${log}
-    SELECT written.id::float8 AS id, NULL AS absent_reference
+    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id, revision)${log}
+    SELECT written.id::float8 AS id, written.revision::float8 AS revision, NULL AS absent_reference
     FROM numbered LEFT JOIN written ON written.id = numbered.id
     ORDER BY numbered.place`
 }
@@ -164,8 +166,8 @@ function insertion<Row extends Values>(
     numbered AS MATERIALIZED (
       SELECT nextval('${table}_id_seq') AS id, input.* FROM turn CROSS JOIN input WHERE ${isWhole}
     ),
-    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id)${log}
-    SELECT written.id::float8 AS id, CASE ${['WHEN FALSE THEN NULL', ...absences].join(' ')} END AS absent_reference${shown.join('')}
+    written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id, revision)${log}
+    SELECT written.id::float8 AS id, written.revision::float8 AS revision, CASE ${['WHEN FALSE THEN NULL', ...absences].join(' ')} END AS absent_reference${shown.join('')}
     FROM input
     LEFT JOIN numbered ON numbered.place = input.place
     LEFT JOIN written ON written.id = numbered.id

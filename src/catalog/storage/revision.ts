@@ -1,11 +1,8 @@
 /**
- * Each update gives a row another revision, so that a client can tell whether it has changed. It is random rather than a
- * count: after a backup is restored, or if another row gets the id of a deleted one, a count would repeat itself.
+ * A new row has a random revision, and each update gives it another one, so that a client can tell whether it has changed. A
+ * count would repeat itself after a backup is restored, and if another row gets the id of a deleted one.
  */
 export const REVISION_BITS = 48
-
-/** The revision of a row that was never updated. */
-export const FIRST_REVISION = 0
 
 /** The revisions of which a row must have one to be written; `null` if any will do. */
 export type ExpectedRevisions = readonly number[] | null

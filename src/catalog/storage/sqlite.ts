@@ -5,7 +5,7 @@ import type { SqliteKeys } from '../idempotency/sqlite.ts'
 import { changesOf, referencesOf } from './changes.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { Reference, StoredResource, Value, Values } from './resource.ts'
-import { type ExpectedRevisions, FIRST_REVISION, isExpected, newRevision } from './revision.ts'
+import { type ExpectedRevisions, isExpected, newRevision } from './revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from './shape.ts'
 import { sqliteLists } from './sqlite-lists.ts'
 import { column, sqliteReader } from './sqlite-reader.ts'
@@ -33,7 +33,7 @@ export function sqliteTable<Row extends Values>(
   }))
   const columns = Object.keys(resource.columns)
   const insert = database.prepare<Parameter[]>(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    `INSERT INTO ${table} (${columns.join(', ')}, revision) VALUES (${columns.map(() => '?').join(', ')}, ?)`,
   )
   const changed = columns.filter(column => !resource.keptOnUpdate.includes(column))
   const change = database.prepare<Parameter[]>(
@@ -104,10 +104,11 @@ export function sqliteTable<Row extends Values>(
         if (claim) keys.mustBeFree(claim)
         const owners = shownParents(row)
         if ('absent' in owners) return owners
-        const id = Number(insert.run(...columns.map(column => row[column] ?? null)).lastInsertRowid)
+        const revision = newRevision()
+        const id = Number(insert.run(...columns.map(column => row[column] ?? null), revision).lastInsertRowid)
         changes.push(...changesOf(resource, id, null, referencesOf(resource, row)))
-        const created = representNew({ ...owners.shown, ...row, id, revision: FIRST_REVISION })
-        if (claim) keys.keep(claim, created.json)
+        const created = representNew({ ...owners.shown, ...row, id, revision })
+        if (claim) keys.keep(claim, created.json, revision)
         return created
       }),
     update: (id, row, expected) =>

@@ -1,12 +1,12 @@
 -- The store catalog: categories, products, users and reviews.
--- AUTOINCREMENT, because an id is never used again after a delete. A revision is another random number after each update of its
--- row, for `If-Match`.
+-- AUTOINCREMENT, because an id is never used again after a delete. A revision is a random number, and another one after
+-- each update of its row, for `If-Match`.
 
 CREATE TABLE categories (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   name        TEXT NOT NULL,
   description TEXT NOT NULL,
-  revision    INTEGER NOT NULL DEFAULT 0
+  revision    INTEGER NOT NULL DEFAULT (random() & 0xffffffffffff)
 ) STRICT;
 
 CREATE TABLE products (
@@ -15,7 +15,7 @@ CREATE TABLE products (
   name        TEXT NOT NULL,
   price       REAL NOT NULL CHECK (price > 0),
   description TEXT NOT NULL,
-  revision    INTEGER NOT NULL DEFAULT 0
+  revision    INTEGER NOT NULL DEFAULT (random() & 0xffffffffffff)
 ) STRICT;
 
 -- Every SQLite index ends with the row's id, so each of these also gives its rows in order of id.
@@ -34,7 +34,7 @@ CREATE TABLE users (
   is_suspended  INTEGER NOT NULL,
   is_verified   INTEGER NOT NULL,
   avatar        TEXT NOT NULL,
-  revision      INTEGER NOT NULL DEFAULT 0
+  revision      INTEGER NOT NULL DEFAULT (random() & 0xffffffffffff)
 ) STRICT;
 
 CREATE TABLE reviews (
@@ -43,7 +43,7 @@ CREATE TABLE reviews (
   user_id    INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   rating     INTEGER NOT NULL CHECK (rating BETWEEN 1 AND 5),
   comment    TEXT NOT NULL,
-  revision   INTEGER NOT NULL DEFAULT 0
+  revision   INTEGER NOT NULL DEFAULT (random() & 0xffffffffffff)
 ) STRICT;
 
 -- The reviews of a product or a user are written at different times, so they are on as many pages of their table, and reading
@@ -132,7 +132,9 @@ CREATE TABLE idempotency_keys (
   created_at  INTEGER NOT NULL,
   -- What it counts for towards the limit.
   bytes       INTEGER NOT NULL,
-  answer      TEXT NOT NULL
+  answer      TEXT NOT NULL,
+  -- That of the created resource, unless there were many.
+  revision    INTEGER
 ) STRICT;
 
 CREATE INDEX idempotency_keys_by_age ON idempotency_keys (created_at, bytes);

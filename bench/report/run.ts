@@ -55,8 +55,8 @@ serves all that wait, so its cost is shared.`,
     title: 'More data',
     text: `The same workloads on 10,000, 100,000 and 1,000,000 products, each with three reviews, and 100 in each category. Reads are of
 random items, so the share that comes from a cache falls as the data outgrows it. The pages of a list are random, too: to reach
-a page far down, the others walk past all that it skips, while Stockroom counts blocks of ids. \`npm run bench -- growth\`
-measures each operation without the cache.`,
+a page far down, every server walks past all that it skips. \`npm run bench -- growth\` measures each operation without the
+cache.`,
   },
   {
     growth: GROWTHS.cores,

@@ -6,7 +6,6 @@ import { ENGINES, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { run, runAtTerminal, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
-import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
@@ -163,22 +162,6 @@ for (const engine of ENGINES) {
     })
   })
 }
-
-test('a deep page is right after rows with lower ids were imported', async () => {
-  await using database = await sqlite.freshDatabase()
-  const withIds = (first: number, end: number) =>
-    Array.from({ length: end - first }, (_, place) => CATEGORY.replace('{', `{"id":${first + place},`)).join('')
-  await imported(database.url, { 'categories.ndjson': withIds(20_000, 80_000) })
-  await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
-  const api = client(() => service.address)
-  const deep = () => api.get('/categories/?skip=59998')
-  expect((await deep()).body).toMatchObject([{ id: 79_998 }, { id: 79_999 }])
-  // The first deep page has made the service count.
-  const blocks = 'SELECT count(*) AS count FROM counted_blocks'
-  await until(async () => (await sqlite.read<{ count: number }>(database.url, blocks))[0]?.count === 3)
-  await imported(database.url, { 'categories.ndjson': withIds(17_000, 17_007) })
-  expect((await api.get('/categories/?skip=60005')).body).toMatchObject([{ id: 79_998 }, { id: 79_999 }])
-})
 
 test('CSV is read as spreadsheets write it', async () => {
   const texts = [

@@ -4,7 +4,6 @@ import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/da
 import { isConstraint } from '../../database/sqlite/failure.ts'
 import type { Room } from '../idempotency/room.ts'
 import { sqliteKeys } from '../idempotency/sqlite.ts'
-import { BLOCK_IDS } from '../storage/sqlite-positions.ts'
 import type { Interrupted, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
 
 /** Number of rows per statement. More would not make a row faster. */
@@ -107,7 +106,6 @@ class SqliteRows {
   store(rows: readonly NewRow[], mayRebuild: boolean): Stored {
     this.#keepsIndexesFor -= rows.length
     if (mayRebuild && this.#keepsIndexesFor < 0 && this.droppedIndexes.length === 0) this.#dropIndexes()
-    this.#forgetCounts(rows)
     const ids: number[] = []
     const refused = new Map<number, Refusal>()
     const good: NewRow[] = []
@@ -159,16 +157,6 @@ class SqliteRows {
       if (id !== null && !exists(id)) return column
     }
     return null
-  }
-
-  /** Elsewhere ids only grow, so counted blocks of ids get no new rows. */
-  #forgetCounts(rows: readonly NewRow[]): void {
-    let lowest = this.#last + 1
-    for (const { id } of rows) if (id !== undefined && id < lowest) lowest = id
-    if (lowest > this.#last) return
-    this.#transaction
-      .prepare<[table: string, block: number]>('DELETE FROM counted_blocks WHERE collection = ? AND block >= ?')
-      .run(this.#table, Math.floor(lowest / BLOCK_IDS))
   }
 
   #dropIndexes(): void {

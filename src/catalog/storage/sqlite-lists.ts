@@ -1,7 +1,6 @@
 import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/database.ts'
 import type { StoredResource, Values } from './resource.ts'
-import { SqlitePositions } from './sqlite-positions.ts'
 import type { Scope } from './store.ts'
 
 /** The search for the index with the fewest rows asks for one with at most this many, then for this many times as many. */
@@ -11,8 +10,7 @@ const MORE_TIMES = 8
 /** Prepares the statements of each kind of list. Call the result within a snapshot. */
 export function sqliteLists<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>) {
   const { table } = resource
-  const positions = new SqlitePositions(database, table)
-  const listOf = listStatements(database, resource, (index, condition) => ({
+  return listStatements(database, resource, (index, condition) => ({
     selectIds: database.prepare<Parameter[], { id: number }>(
       `SELECT id FROM ${table} AS owner INDEXED BY ${index} WHERE ${condition} id > ? ORDER BY id LIMIT ? OFFSET ?`,
     ),
@@ -20,10 +18,6 @@ export function sqliteLists<Row extends Values>(database: SqliteDatabase, resour
       `SELECT id FROM ${table} AS owner INDEXED BY ${index} WHERE ${condition} TRUE ORDER BY id DESC LIMIT 1`,
     ),
   }))
-  return (scope: Scope<Row>) => {
-    const { statements, parameters } = listOf(scope)
-    return { ...statements, parameters, positions: parameters.length === 0 ? positions : null }
-  }
 }
 
 /**

@@ -80,10 +80,8 @@ export function sqliteTable<Row extends Values>(
       }),
     page: (scope, { afterId, skip, limit }, keep) =>
       database.snapshot(() => {
-        const { selectIds, parameters, positions } = listOf(scope)
-        const near = positions?.near({ afterId, skip }) ?? { afterId, skip }
-        parameters.push(near.afterId, limit, near.skip)
-        const ids = selectIds.all(...parameters).map(({ id }) => id)
+        const { statements, parameters } = listOf(scope)
+        const ids = statements.selectIds.all(...parameters, afterId, limit, skip).map(({ id }) => id)
         keep?.()(ids)
         return { ids, cached: [] }
       }),
@@ -93,8 +91,8 @@ export function sqliteTable<Row extends Values>(
     },
     lastId: async scope =>
       database.snapshot(() => {
-        const { selectLastId, parameters } = listOf(scope)
-        return selectLastId.get(...parameters)?.id ?? 0
+        const { statements, parameters } = listOf(scope)
+        return statements.selectLastId.get(...parameters)?.id ?? 0
       }),
     canStream: async () => {},
     exists: async id => database.snapshot(() => selectId.get(id) !== null),

@@ -201,6 +201,11 @@ export const CHARTS: readonly Chart[] = [
   },
 ]
 
+/** The charts that a server has. */
+export function chartsIn(window: Window): Chart[] {
+  return CHARTS.filter(({ needs }) => window.has(needs))
+}
+
 /** The values of all series of all charts, in their order. */
 export function valuesIn(window: Window): (number | null)[] {
   return CHARTS.flatMap(({ series }) => series.map(({ value }) => value(window)))

@@ -4,7 +4,7 @@ import uplot from 'uplot/dist/uPlot.iife.min.js' with { type: 'text' }
 import uplotStyles from 'uplot/dist/uPlot.min.css' with { type: 'text' }
 import { Layout } from '../../pages/layout.tsx'
 import { staticPath } from '../../pages/static.ts'
-import { CHARTS, type Chart, firstSeriesOf, type Unit } from './charts.ts'
+import { type Chart, chartsIn, firstSeriesOf, type Unit } from './charts.ts'
 import type { Point } from './history.ts'
 import script from './status.client.js' with { type: 'text' }
 import styles from './status.css' with { type: 'text' }
@@ -14,8 +14,11 @@ import type { Window } from './window.ts'
 /** The page's own static files. */
 export const FILES = { 'uplot.js': uplot, 'uplot.css': uplotStyles, 'status.js': script, 'status.css': styles }
 
-/** The events that the page listens for: fragments that replace elements, and points for the charts. */
-export const TOPIC = { figures: 'Figures', points: 'Points' } as const
+/**
+ * The events that the page listens for: fragments that replace elements, points for the charts, and the news that the server has
+ * other charts than the page. A server that has just started does not know all of its charts.
+ */
+export const TOPIC = { figures: 'Figures', points: 'Points', otherCharts: 'OtherCharts' } as const
 
 /** The page's contents at one moment. */
 export interface Status {
@@ -43,7 +46,7 @@ export function statusPage(status: Status): string {
         </header>
         <Facts {...status} />
         <div class="charts">
-          {CHARTS.filter(({ needs }) => status.window.has(needs)).map(chart => (
+          {chartsIn(status.window).map(chart => (
             <Card chart={chart} points={status.points} />
           ))}
         </div>
@@ -52,9 +55,22 @@ export function statusPage(status: Status): string {
           Prometheus: <a href="/metrics">/metrics</a>
         </p>
       </main>
-      <div id="listener" hx-ext="sse" sse-connect="/status/events" sse-swap={TOPIC.figures} hx-swap="none"></div>
+      <div
+        id="listener"
+        hx-ext="sse"
+        sse-connect={`/status/events?charts=${idsOf(status.window)}`}
+        sse-swap={TOPIC.figures}
+        hx-swap="none"
+      ></div>
     </Layout>
   )}`
+}
+
+/** Names the charts of a page. */
+export function idsOf(window: Window): string {
+  return chartsIn(window)
+    .map(({ id }) => id)
+    .join()
 }
 
 /** Everything that changes, as replacements of the page's elements. */
@@ -64,7 +80,7 @@ export function figures(status: Status): string {
       <Facts {...status} swap />
       {/* Without a table around them, the parser would drop the rows. */}
       <table>
-        {CHARTS.filter(({ needs }) => status.window.has(needs)).map(chart => (
+        {chartsIn(status.window).map(chart => (
           <Rows chart={chart} points={status.points} swap />
         ))}
       </table>

@@ -7,7 +7,7 @@ import { eventStream, type ServerSentEvent } from '../../server/event-stream.ts'
 import { refuseOtherOrigins } from '../../server/own-pages.ts'
 import type { App } from '../../server/requests.ts'
 import type { History, Point } from './history.ts'
-import { FILES, figures, type Status, statusPage, TOPIC } from './page.tsx'
+import { FILES, figures, idsOf, type Status, statusPage, TOPIC } from './page.tsx'
 
 /** While somebody watches, readiness is checked this often. */
 const PROBE_INTERVAL_MS = 10_000
@@ -34,17 +34,21 @@ export function addStatus(app: App, { history, probe, port }: StatusOptions): vo
   app.get('/status', async context => context.html(statusPage(status(await troubleOf())), 200, HEADERS))
   app.get('/status/events', context => {
     refuseOtherOrigins(context.req.raw.headers)
-    return eventStream(context.env, signal => events(signal))
+    const shown = context.req.query('charts') ?? null
+    return eventStream(context.env, signal => events(signal, shown))
   })
   addStaticFiles(app, FILES)
 
-  async function* events(signal: AbortSignal): AsyncGenerator<ServerSentEvent> {
+  /** `shown` names the charts of the page, if a page listens. */
+  async function* events(signal: AbortSignal, shown: string | null): AsyncGenerator<ServerSentEvent> {
     let trouble = await troubleOf()
     let probedAt = performance.now()
     let sent = 0
     while (!signal.aborted) {
       const points = history.since(sent)
-      if (points.length > 0) {
+      const charts = idsOf(history.window)
+      if (points.length > 0 && shown !== null && shown !== charts) yield { name: TOPIC.otherCharts, chunk: charts }
+      else if (points.length > 0) {
         yield { name: TOPIC.points, chunk: columnsOf(points, sent === 0) }
         yield { name: TOPIC.figures, chunk: figures(status(trouble)) }
         sent = points.at(-1)?.number ?? sent

@@ -30,6 +30,7 @@ document.addEventListener('htmx:sseOpen', ({ detail }) => {
     series = series.map((values, place) => [...values, ...points.series[place]].slice(-KEPT_POINTS))
     for (const plot of plots) draw(plot)
   })
+  detail.source.addEventListener('OtherCharts', () => location.reload())
 })
 document.addEventListener('htmx:sseError', () => become('interrupted', 'The connection was lost. Trying again…'))
 

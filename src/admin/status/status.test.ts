@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, renameSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
@@ -48,6 +49,47 @@ test('the page draws each chart, and its figures change while it is open', async
   expect(await figureOf(page, 'Requests', '2xx')).toMatch(/^[\d.,]+\/s$/)
   expect(tab.complaints()).toEqual([])
   expect(new Set(tab.requests().map(address => new URL(address).origin))).toEqual(new Set([await adminAddress(shop)]))
+})
+
+test('a page that is opened while the server starts gets its charts', async () => {
+  for (const flags of [[], ...(process.platform === 'linux' ? [['--workers', '2']] : [])]) {
+    const port = freePort()
+    using folder = temporaryFolder()
+    await using tab = await browser.openTab()
+    const { page } = tab
+    const database = `sqlite:${join(folder.path, 'shop.db')}`
+    const starting = startService(database, { flags: [...WITH_METRICS, ...flags, '--admin-port', String(port)] })
+    const address = `http://127.0.0.1:${port}/status`
+    let earliest = ''
+    await until(async () => {
+      const response = await fetch(address).catch(() => null)
+      earliest = (await response?.text()) ?? ''
+      return response?.status === 200
+    })
+    await page.route(address, route => route.fulfill({ body: earliest, contentType: 'text/html' }), { times: 1 })
+    await page.goto(address)
+    await until(async () => (await page.locator('.plot canvas').count()) >= 11)
+    // The page leaves its stream when it loads again.
+    expect(tab.complaints().filter(complaint => !complaint.includes('ERR_ABORTED'))).toEqual([])
+    await using _ = await starting
+  }
+})
+
+test('a connection shows as soon as it is open', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: WITH_METRICS })
+  const points = async () => {
+    const stream = await fetch(`${await adminAddress(service)}/status/events`)
+    return JSON.parse(await firstEvent(stream, 'Points')).times.length
+  }
+  const open = async () => /open<\/th><td>([^<]*)/.exec(await pageOf(service))?.[1]
+  await until(async () => (await open()) === '0')
+  const before = await points()
+  const { hostname, port } = new URL(service.address)
+  const socket = connect(Number(port), hostname)
+  await until(async () => (await open()) === '1')
+  expect((await points()) - before).toBeLessThanOrEqual(4)
+  socket.destroy()
 })
 
 test('a chart shows what happened before the page was opened', async () => {

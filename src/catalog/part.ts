@@ -53,7 +53,16 @@ const backup: Command = {
   run: async line => (await import('./admin/backup.ts')).backup(line),
 }
 
+const restore: Command = {
+  name: 'restore',
+  operands: 'FILE',
+  summary:
+    'Put a copy of the backup FILE in place of the SQLite database, which nothing may have open, and keep the old one.',
+  settings: [database],
+  run: async line => (await import('./admin/restore.ts')).restore(line),
+}
+
 export const catalog: Part = {
-  commands: [serve, seed, importCommand, exportCommand, backup],
+  commands: [serve, seed, importCommand, exportCommand, backup, restore],
   storage: async () => (await import('./tables.ts')).catalogStorage,
 }

@@ -1,14 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type Client, client } from '../../../test/harness/client.ts'
@@ -77,11 +68,7 @@ test('a backup put in place of the database restores what was lost', async () =>
   await shop.api.delete(`/users/${user}`)
   await Promise.all(Array.from({ length: 50 }, () => shop.api.create('/products/', sample.product)))
   await shop.service.stop('SIGKILL')
-  expect(existsSync(`${shop.file}-wal`)).toBe(true)
-
-  rmSync(`${shop.file}-wal`, { force: true })
-  rmSync(`${shop.file}-shm`, { force: true })
-  copyFileSync(shop.copy, shop.file)
+  expect(await run(['restore', '--database', shop.database, shop.copy])).toMatchObject({ status: 0 })
   await using again = await startService(shop.database, { flags: FLAGS })
   const api = client(() => again.address)
   expect(await everythingOf(api)).toEqual(before)

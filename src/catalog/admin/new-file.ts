@@ -15,6 +15,14 @@ export function mustBeNew(path: string): void {
  * `write` gets the other name.
  */
 export async function writeNew(path: string, write: (partial: string) => void | Promise<void>): Promise<void> {
+  await withPartial(path, async partial => {
+    await write(partial)
+    giveName(partial, path)
+  })
+}
+
+/** Runs `work` with a name beside `path`. Afterwards nothing is there under that name, whatever happens. */
+export async function withPartial(path: string, work: (partial: string) => void | Promise<void>): Promise<void> {
   const partial = `${path}.${crypto.randomUUID()}.partial`
   const remove = () => rmSync(partial, { recursive: true, force: true })
   const stop = (signal: StopSignal) => {
@@ -24,8 +32,7 @@ export async function writeNew(path: string, write: (partial: string) => void | 
   const signals = stopSignals()
   for (const signal of signals) process.once(signal, stop)
   try {
-    await write(partial)
-    giveName(partial, path)
+    await work(partial)
   } catch (error) {
     throw new OperatorError(`cannot write ${path}: ${errorMessage(error)}`)
   } finally {

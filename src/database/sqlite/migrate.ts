@@ -1,7 +1,9 @@
-import type { Database } from 'bun:sqlite'
+import { Database } from 'bun:sqlite'
+import { OperatorError } from '../../operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { createChangeLog } from './change-log.ts'
 import { APPLICATION_ID, applicationId, failOnTakenLocks, START } from './connection.ts'
+import { unusable } from './failure.ts'
 import { whenUnlocked } from './unlocked.ts'
 
 /**
@@ -23,6 +25,19 @@ export async function migrate(connection: Database, parts: readonly Migrations[]
       .run(name, new Date().toISOString())
   }
   connection.run('COMMIT')
+}
+
+/** Throws an `OperatorError` about `name` if the file is damaged, or is no database that this version can use. */
+export function mustBeUsable(path: string, parts: readonly Migrations[], name: string): void {
+  try {
+    using connection = new Database(path, { readwrite: true, strict: true })
+    if (applicationId(connection) !== APPLICATION_ID) throw new OperatorError(`${name} is no database of stockroom`)
+    const found = connection.query<{ integrity_check: string }, []>('PRAGMA integrity_check(1)').get()?.integrity_check
+    if (found !== 'ok') throw new OperatorError(`${name} is damaged: ${found?.replaceAll('\n', ' ')}`)
+    missingMigrations(connection, parts, name)
+  } catch (error) {
+    throw unusable(error, name)
+  }
 }
 
 function isUpToDate(connection: Database, parts: readonly Migrations[], path: string): boolean {

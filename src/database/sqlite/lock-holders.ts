@@ -1,0 +1,69 @@
+import { type BigIntStats, readdirSync, readFileSync, statSync } from 'node:fs'
+
+/** A process that has a lock on a file. */
+export interface LockHolder {
+  readonly processId: number
+  /** The name of its program. */
+  readonly program: string
+}
+
+/** The bytes of a file on which a lock counts. */
+interface Bytes {
+  readonly first: number
+  readonly last: number
+}
+
+const ANY_BYTE: Bytes = { first: 0, last: Number.POSITIVE_INFINITY }
+
+/** A lock that a process has; those that somebody waits for have an arrow instead. */
+const LOCK = /^\d+: POSIX +ADVISORY +(?:READ|WRITE) (?<process>\d+) \S+:(?<inode>\d+) (?<first>\d+) (?<last>\d+|EOF)$/gm
+
+/**
+ * Finds the processes that have a lock on the file at `path`, this one included. Only Linux tells, and only of processes that
+ * this one may look at; otherwise some or all are missing. Every connection of SQLite has a lock on its file.
+ */
+export function lockHolders(path: string, bytes = ANY_BYTE): LockHolder[] {
+  if (process.platform !== 'linux') return []
+  try {
+    const file = statSync(path, { bigint: true })
+    return [...processesWithLock(file, bytes)]
+      .filter(processId => hasOpen(processId, file))
+      .map(processId => ({ processId, program: readFileSync(`/proc/${processId}/comm`, 'utf8').trim() }))
+  } catch {
+    // Some containers have no such list. A process may end meanwhile.
+    return []
+  }
+}
+
+/** Names the other processes that have a lock on the file: `process 4711 (stockroom)`; `another process` if none is known. */
+export function otherLockHolders(path: string): string {
+  const others = lockHolders(path).filter(({ processId }) => processId !== process.pid)
+  return others.map(nameOf).join(', ') || 'another process'
+}
+
+function nameOf({ processId, program }: LockHolder): string {
+  return processId === process.pid ? 'this process' : `process ${processId} (${program})`
+}
+
+function processesWithLock({ ino }: BigIntStats, bytes: Bytes): Set<number> {
+  const found = new Set<number>()
+  for (const { groups } of readFileSync('/proc/locks', 'utf8').matchAll(LOCK)) {
+    if (groups?.inode !== String(ino)) continue
+    const last = groups.last === 'EOF' ? Number.POSITIVE_INFINITY : Number(groups.last)
+    if (Number(groups.first) <= bytes.last && last >= bytes.first) found.add(Number(groups.process))
+  }
+  return found
+}
+
+/** Files of several file systems may have the same inode number, and the list does not always tell them apart. */
+function hasOpen(processId: number, { ino, dev }: BigIntStats): boolean {
+  const folder = `/proc/${processId}/fd`
+  try {
+    return readdirSync(folder).some(descriptor => {
+      const open = statSync(`${folder}/${descriptor}`, { bigint: true, throwIfNoEntry: false })
+      return open?.ino === ino && open.dev === dev
+    })
+  } catch {
+    return false
+  }
+}

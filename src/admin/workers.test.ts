@@ -11,7 +11,7 @@ import { until } from '../../test/harness/until.ts'
 setDefaultTimeout(120_000)
 
 /** The supervisor must not ask it about its own workers. */
-const PROXY = { http_proxy: 'http://127.0.0.1:1', HTTP_PROXY: 'http://127.0.0.1:1' }
+const PROXY = { http_proxy: 'http://127.0.0.1:1' }
 
 const REQUESTS = 'stockroom_http_requests_total'
 

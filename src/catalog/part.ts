@@ -4,7 +4,7 @@ import { adminSettings } from '../admin/settings.ts'
 import type { Command } from '../command.ts'
 import { database, databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
-import { host, serverSettings, workers } from '../server/settings.ts'
+import { host, serverSettings, workers, workerTimeout } from '../server/settings.ts'
 import { serveInWorkers } from '../server/workers.ts'
 import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
@@ -19,6 +19,7 @@ const serve: Command = {
     host,
     servePort,
     workers,
+    workerTimeout,
     ...databaseSettings,
     auth,
     publicReads,

@@ -55,6 +55,13 @@ export const workers: Setting<number> = {
   },
 }
 
+export const workerTimeout: Setting<number> = count(
+  'WORKER_TIMEOUT',
+  10,
+  [1, 3_600],
+  'seconds after which a worker that does not answer is replaced',
+)
+
 const accessLog = onOff('ACCESS_LOG', 'on', 'log one line per request to standard error')
 
 export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {

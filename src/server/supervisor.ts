@@ -8,8 +8,9 @@ import type { MetricsSource, Shown } from '../metrics/source.ts'
 import { OperatorError, SettingError } from '../operator-error.ts'
 import { HttpError } from './errors.ts'
 import { checkHealth } from './health-check.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { claimPort, requireFreePort, stopSignal } from './listen.ts'
-import { METRICS_QUESTION, print, type Report, WORKER_VARIABLE } from './worker.ts'
+import { ALIVE_QUESTION, METRICS_QUESTION, print, type Report, WORKER_VARIABLE } from './worker.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 const log = getLogger(['stockroom', 'supervisor'])
@@ -35,6 +36,8 @@ export interface SupervisorSettings {
   readonly host: string
   readonly port: number
   readonly level: LogLevel
+  /** A worker that serves and does not answer for so long is replaced. */
+  readonly timeoutMs: number
 }
 
 /**
@@ -42,7 +45,7 @@ export interface SupervisorSettings {
  * with the worker's `OperatorError` if the service cannot start.
  */
 export async function supervise(
-  { count, host, port, level }: SupervisorSettings,
+  { count, host, port, level, timeoutMs }: SupervisorSettings,
   showMetrics: (source: MetricsSource) => Promise<Shown | null>,
 ): Promise<void> {
   startLog(level)
@@ -53,7 +56,7 @@ export async function supervise(
     requireFreePort(host, port)
   }
   const stopped = stopSignal({ maxMs: KILL_AFTER_MS + 50 })
-  await using supervisor = new Supervisor(count, host, port)
+  await using supervisor = new Supervisor(count, host, port, timeoutMs)
   await using shown = await showMetrics(supervisor)
   const allListen = () => {
     starting.dispose()
@@ -76,8 +79,10 @@ interface Ended {
 class Supervisor implements AsyncDisposable, MetricsSource {
   readonly #count: number
   readonly #host: string
+  readonly #timeoutMs: number
   readonly #metrics = new WorkerMetrics()
   readonly #living = new Set<Bun.Subprocess>()
+  readonly #heartbeats = new Map<number, Heartbeat>()
   readonly #listening = new Set<number>()
   readonly #ready = new Set<number>()
   readonly #stopping = new AbortController()
@@ -88,7 +93,8 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   readonly #told = new Set<Report['event']>()
   #port: number
 
-  constructor(count: number, host: string, port: number) {
+  constructor(count: number, host: string, port: number, timeoutMs: number) {
+    this.#timeoutMs = timeoutMs
     this.#count = count
     this.#host = host
     this.#port = port
@@ -154,14 +160,23 @@ class Supervisor implements AsyncDisposable, MetricsSource {
       reports: report => {
         if (report.event === 'failed') failure = failureOf(report)
         else if (report.event === 'metrics') this.#metrics.answered(worker, report.families)
+        else if (report.event === 'alive') this.#heartbeats.get(worker)?.answered()
         else this.#note(worker, report)
-        if (report.event === 'listening') this.#metrics.began(worker, () => ask(child))
+        if (report.event !== 'listening' || child instanceof OperatorError) return
+        this.#metrics.began(worker, () => ask(child, METRICS_QUESTION))
+        // Before, it may be at work without a pause, for example migrating a large database.
+        const heartbeat = this.#listenTo(worker, child, reason => {
+          failure = reason
+        })
+        this.#heartbeats.set(worker, heartbeat)
       },
       disconnects: disconnected.resolve,
     })
     if (child instanceof OperatorError) return { error: child, couldNotServe: true, wasStopped: false }
     this.#living.add(child)
     await child.exited
+    this.#heartbeats.get(worker)?.[Symbol.dispose]()
+    this.#heartbeats.delete(worker)
     // Its last report may arrive after its end.
     await disconnected.promise
     this.#living.delete(child)
@@ -174,6 +189,26 @@ class Supervisor implements AsyncDisposable, MetricsSource {
       couldNotServe: !wasReady && (failure !== null || !wasListening),
       wasStopped: failure === null && wasStopped(child),
     }
+  }
+
+  /** Kills the worker when it has not answered for too long. */
+  #listenTo(worker: number, child: Bun.Subprocess, dies: (reason: OperatorError) => void): Heartbeat {
+    return new Heartbeat(this.#timeoutMs, {
+      ask: () => ask(child, ALIVE_QUESTION),
+      misses: silentMs => {
+        this.#metrics.silent(worker)
+        log.warning('worker {worker} has not answered for {silent_ms} ms', { worker, silent_ms: silentMs })
+      },
+      returns: () => {
+        this.#metrics.answers(worker)
+        log.info('worker {worker} answers again', { worker })
+      },
+      dies: () => {
+        this.#metrics.killed()
+        dies(new OperatorError(`worker ${worker} did not answer for ${this.#timeoutMs / 1_000} s and was killed`))
+        child.kill('SIGKILL')
+      },
+    })
   }
 
   #note(worker: number, report: Started): void {
@@ -221,9 +256,9 @@ function startWorker(worker: number, port: number, on: WorkerEvents): Bun.Subpro
   }
 }
 
-function ask(child: Bun.Subprocess | OperatorError): void {
+function ask(child: Bun.Subprocess, question: typeof METRICS_QUESTION | typeof ALIVE_QUESTION): void {
   try {
-    if (!(child instanceof OperatorError)) child.send(METRICS_QUESTION)
+    child.send(question)
   } catch {
     // It has just ended.
   }

@@ -21,6 +21,9 @@ export class WorkerMetrics {
   readonly #workers = new Map<number, Worker>()
   #ended: readonly Family[] = []
   #restarts = 0
+  /** Those that do not answer. */
+  readonly #silent = new Set<number>()
+  #killed = 0
   #asking: Promise<Family[]> | null = null
 
   /** The worker can be asked from now on. */
@@ -35,8 +38,21 @@ export class WorkerMetrics {
     worker.answered.resolve()
   }
 
+  silent(number: number): void {
+    this.#silent.add(number)
+  }
+
+  answers(number: number): void {
+    this.#silent.delete(number)
+  }
+
+  killed(): void {
+    this.#killed += 1
+  }
+
   ended(number: number): void {
     this.#restarts += 1
+    this.#silent.delete(number)
     const worker = this.#workers.get(number)
     if (!worker) return
     this.#workers.delete(number)
@@ -65,6 +81,8 @@ export class WorkerMetrics {
     return [
       ...sums([this.#ended, ...told, processFamilies()]),
       gauge('stockroom_workers', 'Worker processes that serve.', this.#workers.size),
+      gauge('stockroom_workers_answering', 'Worker processes that answer.', this.#workers.size - this.#silent.size),
+      counter('stockroom_workers_killed_total', 'Workers that did not answer and were killed.', this.#killed),
       counter('stockroom_worker_restarts_total', 'Workers that have ended and were started again.', this.#restarts),
     ]
   }

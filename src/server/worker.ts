@@ -18,13 +18,15 @@ export interface ServingProcess {
   readonly showMetrics: ((families: () => readonly Family[]) => Disposable) | null
 }
 
-/** A supervisor's message that asks for metrics. */
+/** A supervisor's messages: they ask for metrics, and whether the worker is alive. */
 export const METRICS_QUESTION = 'metrics'
+export const ALIVE_QUESTION = 'alive'
 
 /** A worker's message to its supervisor. */
 export type Report =
   | { readonly event: 'listening'; readonly port: number; readonly text: string }
   | { readonly event: 'ready'; readonly text: string | null }
+  | { readonly event: 'alive' }
   | { readonly event: 'failed'; readonly reason: string; readonly exitStatus: number }
   | { readonly event: 'metrics'; readonly families: readonly Family[] }
 
@@ -47,6 +49,10 @@ export async function serveAsWorker(
   count: number,
   serve: (serving: ServingProcess) => Promise<void>,
 ): Promise<void> {
+  const answer = (question: unknown) => {
+    if (question === ALIVE_QUESTION) report({ event: 'alive' })
+  }
+  process.on('message', answer)
   try {
     await serve({
       worker,
@@ -64,6 +70,8 @@ export async function serveAsWorker(
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     report({ event: 'failed', reason: error.message, exitStatus: error.exitStatus })
+  } finally {
+    process.off('message', answer)
   }
 }
 

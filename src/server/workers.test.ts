@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { spawnSync } from 'bun'
 import { listOf } from '../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../test/harness/client.ts'
+import { scrape, WITH_METRICS } from '../../test/harness/metrics.ts'
 import { childrenOf } from '../../test/harness/process-tree.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
@@ -84,6 +85,37 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     expect(acknowledged.filter(id => !stored.has(id))).toEqual([])
     expect(new Set(acknowledged).size).toBe(acknowledged.length)
     expect(await shop.service.stop()).toBe(0)
+  })
+
+  test('a worker that hangs is logged, and replaced when its time is over', async () => {
+    await using shop = await startShop(2, ['--worker-timeout', '2', ...WITH_METRICS])
+    await shop.api.create('/products/', sample.product)
+    const [hung = 0, other] = workerProcesses(shop)
+    process.kill(hung, 'SIGSTOP')
+    await until(() => linesWith(shop, 'has not answered for').length === 1)
+    expect((await scrape(shop.service)).value('stockroom_workers_answering')).toBe(1)
+    await until(() => linesWith(shop, 'serves again').length === 1)
+    expect(linesWith(shop, 'did not answer for 2 s and was killed; restarting it')).toHaveLength(1)
+    expect(workerProcesses(shop)[0]).toBe(other ?? 0)
+    expect(workerProcesses(shop)).not.toContain(hung)
+    const { value } = await scrape(shop.service)
+    expect([value('stockroom_workers_answering'), value('stockroom_workers_killed_total')]).toEqual([2, 1])
+    await askOften(shop, '/products/1')
+  })
+
+  test('no worker is replaced after all processes were suspended, or if it answers again in time', async () => {
+    await using shop = await startShop(2, ['--worker-timeout', '2'])
+    const workers = workerProcesses(shop)
+    const all = [shop.service.processId, ...workers]
+    for (const id of all) process.kill(id, 'SIGSTOP')
+    await Bun.sleep(2_200)
+    for (const id of all) process.kill(id, 'SIGCONT')
+    process.kill(workers[0] ?? 0, 'SIGSTOP')
+    await until(() => linesWith(shop, 'has not answered for').length === 1)
+    process.kill(workers[0] ?? 0, 'SIGCONT')
+    await until(() => linesWith(shop, 'answers again').length === 1)
+    expect(workerProcesses(shop)).toEqual(workers)
+    await askOften(shop, '/readyz')
   })
 
   test('the pause before a worker is started again doubles while it keeps dying', async () => {

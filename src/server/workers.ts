@@ -1,6 +1,6 @@
 import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../config.ts'
 import type { MetricsSource, Shown } from '../metrics/source.ts'
-import { host, logLevel, workers } from './settings.ts'
+import { host, logLevel, workers, workerTimeout } from './settings.ts'
 import { ALONE, type ServingProcess, serveAsWorker, WORKER_VARIABLE } from './worker.ts'
 
 interface Serving {
@@ -23,7 +23,13 @@ export async function serveInWorkers(
   } else if (count === 1) {
     await serve(line, ALONE)
   } else {
-    const settings = { count, host: line.value(host), port: line.value(port), level: line.value(logLevel) }
+    const settings = {
+      count,
+      host: line.value(host),
+      port: line.value(port),
+      level: line.value(logLevel),
+      timeoutMs: 1_000 * line.value(workerTimeout),
+    }
     await (await import('./supervisor.ts')).supervise(settings, source => showMetrics(line, source))
   }
 }

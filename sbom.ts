@@ -1,6 +1,6 @@
 import { spawnSync } from 'bun'
+import lock from './npm-shrinkwrap.json'
 import { name } from './package.json'
-import lock from './package-lock.json'
 
 interface Bom {
   readonly metadata: { readonly component: { name: string } }

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { spawnSync } from 'bun'
-import lock from '../../package-lock.json'
+import lock from '../../npm-shrinkwrap.json'
 import { run } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 

@@ -2,8 +2,8 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { resolve } from 'node:path'
 import { spawnSync } from 'bun'
 import { z } from 'zod'
+import lock from '../../npm-shrinkwrap.json'
 import { version } from '../../package.json'
-import lock from '../../package-lock.json'
 import { run } from '../harness/service.ts'
 
 setDefaultTimeout(120_000)

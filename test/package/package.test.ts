@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, write
 import { dirname, join, resolve } from 'node:path'
 import { Glob, spawnSync } from 'bun'
 import { z } from 'zod'
-import lock from '../../package-lock.json'
+import lock from '../../npm-shrinkwrap.json'
 import { run, type Surroundings, startServer } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 
@@ -42,9 +42,23 @@ afterAll(() => open.disposeAsync())
 test('the package holds the source with its documents, and no tests', () => {
   const source = [...new Glob('src/**').scanSync({ cwd: ROOT })].filter(path => !path.endsWith('.test.ts'))
   const documents = [...new Glob('docs/**').scanSync({ cwd: ROOT })]
-  const beside = ['bin/stockroom.js', 'package.json', 'tsconfig.json']
+  const beside = ['bin/stockroom.js', 'package.json', 'npm-shrinkwrap.json', 'tsconfig.json']
   const read = ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE']
   expect(packed.toSorted()).toEqual([...source, ...documents, ...beside, ...read].toSorted())
+})
+
+test('the package carries the versions of all its dependencies that were tested, and names no registry', () => {
+  const carried = readFileSync(join(installed.folder ?? '', 'store/node_modules/stockroom/npm-shrinkwrap.json'), 'utf8')
+  expect(carried).not.toContain('"resolved"')
+  const { packages } = z
+    .object({ packages: z.record(z.string(), z.object({ version: z.string() })) })
+    .parse(JSON.parse(carried))
+  expect(Object.keys(packages)).toEqual(Object.keys(lock.packages))
+  for (const [path, { version }] of Object.entries(packages)) {
+    const file = join(ROOT, path, 'package.json')
+    // Packages for other platforms are not installed.
+    if (existsSync(file)) expect(JSON.parse(readFileSync(file, 'utf8')).version, path).toBe(version)
+  }
 })
 
 test('the lock file has the packages of all platforms, without which npm ci refuses it', () => {

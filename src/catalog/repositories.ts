@@ -13,7 +13,6 @@ import { loaderOf } from './loading/open.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { postgresTable } from './storage/postgres.ts'
-import { loggedChanges } from './storage/postgres-log.ts'
 import type { StoredResource, Values } from './storage/resource.ts'
 import { resourceStore } from './storage/resource-store.ts'
 import { sqliteTable } from './storage/sqlite.ts'
@@ -49,9 +48,9 @@ export function repositoriesOf(
   database: StoreDatabase,
   { cacheBytes, idempotencyBytes }: RepositoryLimits,
 ): Repositories {
-  const changes =
-    database.engine === 'sqlite' ? database : loggedChanges(database.changes, [CATEGORIES, PRODUCTS, USERS, REVIEWS])
-  const cache = cacheBytes > 0 ? new RepresentationCache(changes, cacheBytes) : null
+  const changes = database.engine === 'sqlite' ? database : database.changes
+  const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
+  const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheBytes) : null
   const room = new Room(idempotencyBytes)
   const { keys, storedTable } =
     database.engine === 'sqlite' ? sqliteStorage(database, room) : postgresStorage(database, room)

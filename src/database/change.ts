@@ -1,51 +1,39 @@
 import type { Awaitable } from '../awaitable.ts'
 
-/**
- * The row itself; or the set of rows in other tables that refer to it, with their contents; or the set of all rows of the
- * table, with the id `any`.
- */
-const PARTS = ['row', 'referring rows', 'all rows'] as const
+/** The ids that a row references, by column. */
+export type References = Readonly<Record<string, number | null>>
 
-/** A change that a commit made. */
-export interface Change {
+/**
+ * A row that was created, updated or deleted, with what it referenced: `before` is `null` if it is new, `after` if it is gone.
+ * The rows that a foreign key changes or deletes with it have no events of their own.
+ */
+interface ChangedRow {
   readonly table: string
-  /** `any` if the write cannot tell which rows. */
-  readonly id: number | 'any'
-  readonly part: (typeof PARTS)[number]
+  readonly id: number
+  readonly before: References | null
+  readonly after: References | null
 }
 
-/** Tells the cache about changes. Each database is one. */
+/** Many new rows of one table. Ids between the first and the last may belong to other rows. */
+export interface LoadedRows {
+  readonly table: string
+  readonly count: number
+  readonly firstId: number
+  readonly lastId: number
+}
+
+/** An event of the change log, which is the same JSON on both engines. The events of a transaction are in their order. */
+export type Change = ChangedRow | LoadedRows
+
+/** Called with the changes of commits. `unknown` stands for commits that do not say what they changed. */
+export type ChangeListener = (changes: readonly Change[] | 'unknown') => void
+
+/** Reads the change log. Each database is one. */
 export interface ChangeSource {
-  /** `unknown` stands for commits that do not say what they changed. */
-  onChange(listener: (changes: readonly Change[] | 'unknown') => void): void
+  onChange(listener: ChangeListener): void
   /**
    * Tells the listener of every commit that was acknowledged before this call, then returns the result of `look`; `null` if
    * the database cannot know.
    */
   current<Result>(look: () => Result): Awaitable<Result | null>
-}
-
-/** The ids that changed of each part of each table, as JSON for the change log. */
-export function encodeChanges(changes: readonly Change[]): string {
-  const changed: Record<string, Change['id'][]> = {}
-  for (const part of PARTS) {
-    const tables = new Map<string, Set<Change['id']>>()
-    for (const change of changes) {
-      if (change.part !== part) continue
-      const ids = tables.get(change.table)
-      if (ids) ids.add(change.id)
-      else tables.set(change.table, new Set([change.id]))
-    }
-    for (const [table, ids] of tables) changed[`${table} ${part}`] = [...ids]
-  }
-  return JSON.stringify(changed)
-}
-
-/** Leaves out parts that only a newer version of the program knows, since nothing is cached by them. */
-export function decodeChanges(text: string): Change[] {
-  const changed: Record<string, Change['id'][]> = JSON.parse(text)
-  return Object.entries(changed).flatMap(([name, ids]) => {
-    const part = PARTS.find(known => name.endsWith(` ${known}`))
-    return part ? ids.map(id => ({ table: name.slice(0, -part.length - 1), id, part })) : []
-  })
 }

@@ -1,10 +1,11 @@
 import { whenThere } from '../../awaitable.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
-import type { ChangeSource } from '../../database/change.ts'
+import type { Change, ChangeSource } from '../../database/change.ts'
 import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import { nestedObjects } from '../storage/shape.ts'
 import type { Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from '../storage/store.ts'
+import { changedParts, type ShownRows } from './changed-parts.ts'
 import { ChangeVersions, type Versions } from './versions.ts'
 
 /** Longer representations are not cached, because each would displace many others. */
@@ -75,11 +76,17 @@ export class RepresentationCache {
   #misses = 0
   #clears = 0
 
-  constructor(source: ChangeSource, maxBytes: number) {
+  constructor(source: ChangeSource, resources: readonly ShownRows[], maxBytes: number) {
     this.#source = source
     this.#cache = new BoundedCache(maxBytes)
+    const byTable = new Map(resources.map(resource => [resource.table, resource]))
+    const partsOf = (change: Change) => {
+      const resource = byTable.get(change.table)
+      // Nothing is cached of a table that only a newer version of the program knows.
+      return resource ? changedParts(resource, change) : []
+    }
     source.onChange(changes => {
-      if (changes !== 'unknown' && this.#versions.note(changes)) return
+      if (changes !== 'unknown' && this.#versions.note(changes.flatMap(partsOf))) return
       this.#versions.clear()
       this.#cache.clear()
       this.#clears += 1

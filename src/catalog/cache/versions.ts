@@ -1,4 +1,4 @@
-import type { Change } from '../../database/change.ts'
+import type { ChangedPart, Part } from './changed-parts.ts'
 
 /** Limit on rows and sets whose versions are known one by one. Beyond it, the cache is cleared. */
 const CHANGED_MAX = 100_000
@@ -21,12 +21,12 @@ export class ChangeVersions {
     row: new Map<string, Versions>(),
     'referring rows': new Map<string, Versions>(),
     'all rows': new Map<string, Versions>(),
-  } satisfies Record<Change['part'], unknown>
+  } satisfies Record<Part, unknown>
   #changedThings = 0
   /** Number of commits so far. */
   latest = 0
 
-  of(table: string, part: Change['part']): Versions {
+  of(table: string, part: Part): Versions {
     const versions = this.#versions[part]
     const known = versions.get(table)
     if (known) return known
@@ -35,11 +35,11 @@ export class ChangeVersions {
     return first
   }
 
-  /** Records a commit. Returns false if too much has changed to be recorded. */
-  note(changes: readonly Change[]): boolean {
-    if (changes.length === 0) return true
+  /** Records commits. Returns false if too much has changed to be recorded. */
+  note(parts: readonly ChangedPart[]): boolean {
+    if (parts.length === 0) return true
     this.latest += 1
-    for (const { table, id, part } of changes) {
+    for (const { table, id, part } of parts) {
       const versions = this.of(table, part)
       if (id === 'any') versions.any = this.latest
       else {

@@ -1,3 +1,4 @@
+import { insertChanges } from '../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Query } from '../../database/postgres/pool.ts'
 import {
@@ -38,11 +39,6 @@ const KEEP = `
   WHERE kept.created_at <= ${NOW} - ${KEPT_MS}
   RETURNING key, bytes::float8 AS bytes`
 
-/** Transactions that are not in the log of changes clear every cache. */
-const NOTHING_CHANGED = `
-  INSERT INTO change_log (transaction_id, collection, changes)
-  SELECT pg_current_xact_id()::text::bigint, 'idempotency_keys', '[]'`
-
 const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys WHERE key IN (
     SELECT key FROM idempotency_keys WHERE created_at <= ${NOW} - ${KEPT_MS}
@@ -77,9 +73,9 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
     const byKey = new Map(found.map(kept => [kept.key, kept]))
     return keys.map(key => byKey.get(key) ?? null)
   }, LOOKED_UP_AT_ONCE)
-  /** Runs a statement that changes no cached row. */
+  /** Runs a statement that changes no cached row. Transactions that are not in the change log clear every cache. */
   const write = <Row>(statement: string, condition: string, ...parameters: string[]) => {
-    const log = database.changes.areLogged ? `, logged AS (${NOTHING_CHANGED} ${condition})` : ''
+    const log = database.changes.areLogged ? `, logged AS (${insertChanges("'[]'")} ${condition})` : ''
     return database.write<Row>(`WITH done AS (${statement})${log} SELECT * FROM done`, ...parameters)
   }
   return {

@@ -1,7 +1,9 @@
+import { insertChanges } from '../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import type { Query } from '../../database/postgres/pool.ts'
 import type { KeepAnswers } from '../idempotency/postgres.ts'
 import { inputOf, LOCK_ALL } from '../storage/postgres-creation.ts'
+import { LoadedIds } from './loaded-ids.ts'
 import type { Interrupted, Load, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
 
 /** Number of rows per statement. */
@@ -19,12 +21,15 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, k
         if (isServing) await query(`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`)
         // Ids must become visible in their order, so nothing else is created until the commit.
         await query(LOCK_ALL)
-        return work(loadIn(query, keep))
+        const loaded = new LoadedIds()
+        const result = await work(loadIn(query, loaded, keep))
+        if (database.changes.areLogged) await query(insertChanges('$1::text::json'), JSON.stringify(loaded.changes))
+        return result
       }),
   }
 }
 
-function loadIn(query: Query, keep: KeepAnswers): Load {
+function loadIn(query: Query, loaded: LoadedIds, keep: KeepAnswers): Load {
   const tables = new Map<string, PostgresRows>()
   const rowsOf = (resource: StoredRows): PostgresRows => {
     const rows = tables.get(resource.table) ?? new PostgresRows(query, resource)
@@ -38,7 +43,7 @@ function loadIn(query: Query, keep: KeepAnswers): Load {
       )
       return found?.any === false
     },
-    store: async (resource, rows) => rowsOf(resource).store(rows),
+    store: async (resource, rows) => loaded.add(resource, await rowsOf(resource).store(rows)),
     complete: async () => {
       for (const rows of tables.values()) await rows.continueAfterGivenIds()
     },

@@ -4,6 +4,7 @@ import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/da
 import { isConstraint } from '../../database/sqlite/failure.ts'
 import type { Room } from '../idempotency/room.ts'
 import { sqliteKeys } from '../idempotency/sqlite.ts'
+import { LoadedIds } from './loaded-ids.ts'
 import type { Interrupted, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
 
 /** Number of rows per statement. More would not make a row faster. */
@@ -24,12 +25,13 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, room:
     load: work =>
       database.bulk('loading', async transaction => {
         const tables = new Map<string, SqliteRows>()
+        const loaded = new LoadedIds()
         const rowsOf = (resource: StoredRows): SqliteRows => {
           const rows = tables.get(resource.table) ?? new SqliteRows(transaction, resource)
           tables.set(resource.table, rows)
           return rows
         }
-        return work({
+        const result = await work({
           isEmpty: async () => {
             const tables = ['categories', 'products', 'users']
             return !tables.some(table => transaction.prepare(`SELECT id FROM ${table} LIMIT 1`).get())
@@ -37,7 +39,7 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, room:
           store: async (resource, rows) => {
             // Other work runs after each call.
             await turn()
-            return rowsOf(resource).store(rows, !isServing)
+            return loaded.add(resource, rowsOf(resource).store(rows, !isServing))
           },
           complete: async report => {
             const dropped = [...tables.values()].flatMap(rows => rows.droppedIndexes)
@@ -64,6 +66,8 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, room:
               .run(file, state.records, state.checksum)
           },
         })
+        transaction.log(loaded.changes)
+        return result
       }),
   }
 }

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import type { References } from '../../database/change.ts'
 import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { SqliteKeys } from '../idempotency/sqlite.ts'
-import { changesOf, referencesOf } from './changes.ts'
 import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { Reference, StoredResource, Value, Values } from './resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from './revision.ts'
@@ -104,7 +104,7 @@ export function sqliteTable<Row extends Values>(
         if ('absent' in owners) return owners
         const revision = newRevision()
         const id = Number(insert.run(...columns.map(column => row[column] ?? null), revision).lastInsertRowid)
-        changes.push(...changesOf(resource, id, null, referencesOf(resource, row)))
+        changes.push({ table, id, before: null, after: referencesOf(resource, row) })
         const created = representNew({ ...owners.shown, ...row, id, revision })
         if (claim) keys.keep(claim, created.json, revision)
         return created
@@ -125,7 +125,7 @@ export function sqliteTable<Row extends Values>(
           revision,
         }
         for (const column of changed) after[column] = row[column] ?? after[column] ?? null
-        changes.push(...changesOf(resource, id, referencesOf(resource, before), referencesOf(resource, after)))
+        changes.push({ table, id, before: referencesOf(resource, before), after: referencesOf(resource, after) })
         return represent(after)
       }),
     delete: (id, expected) => {
@@ -137,12 +137,21 @@ export function sqliteTable<Row extends Values>(
         if (!before) return null
         if (!isExpected(expected, before.revision)) return 'changed'
         const found = represent(before)
-        changes.push(...changesOf(resource, id, referencesOf(resource, before), null))
+        changes.push({ table, id, before: referencesOf(resource, before), after: null })
         remove.run(id)
         return found
       })
     },
   }
+}
+
+function referencesOf<Row extends Values>({ references }: StoredResource<Row>, values: Values): References {
+  return Object.fromEntries(
+    references.map(({ column }) => {
+      const value = values[column]
+      return [column, typeof value === 'number' ? value : null]
+    }),
+  )
 }
 
 /** Selects what a row shows, and all that it refers to. */
@@ -173,11 +182,14 @@ function deleteLong<Row extends Values>(
   const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
   const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
   return database.bulk('writing', async transaction => {
-    const found = sqliteReader(transaction, resource).find(id)
-    if (found && !isExpected(expected, found.revision)) return 'changed'
+    const before = transaction.prepare<[id: number], FlatRow>(selectWithReferences(resource)).get(id)
+    if (!before) return null
+    if (!isExpected(expected, before.revision)) return 'changed'
+    const found = sqliteReader(transaction, resource).represent(before)
     const detach = transaction.prepare<[id: number]>(detachment)
     while (detach.run(id).changes > 0) await turn()
     transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
+    transaction.log([{ table, id, before: referencesOf(resource, before), after: null }])
     return found
   })
 }

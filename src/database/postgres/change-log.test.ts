@@ -98,8 +98,8 @@ test('a log that was restored from a dump accounts for no transaction of another
   await using other = connected(nodes.url)
   for (let price = 1; price <= 5; price += 1) {
     await other.unsafe(`
-      INSERT INTO change_log (transaction_id, collection, changes)
-      VALUES (pg_current_xact_id()::text::bigint + 1, 'products', '[]')`)
+      INSERT INTO change_log (transaction_id, changes)
+      VALUES (pg_current_xact_id()::text::bigint + 1, '[]')`)
     for (let times = 0; times < 2; times += 1) await pricesOf(reader.api, products)
     await other.unsafe(`UPDATE products SET price = ${price} WHERE id = ${products[0]}`)
     expect((await pricesOf(reader.api, products))[0]).toBe(price)

@@ -1,3 +1,4 @@
+import type { Change, ChangeListener, ChangeSource } from '../change.ts'
 import { Batch } from './batch.ts'
 import type { Query } from './pool.ts'
 import { Snapshot } from './snapshot.ts'
@@ -22,6 +23,11 @@ const RECOVERY_BEFORE_15 = '(SELECT checkpoint_lsn FROM pg_control_checkpoint())
 /** The most rows of the log that are read at once. After more transactions, everything counts as changed. */
 const LOGGED_MAX = 1_024
 
+/** Transactions whose rows stay in the log. */
+const KEPT_TRANSACTIONS = 8_192
+
+const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
+
 /** `xmin` has the lower 32 bits of a transaction's id. */
 const XID_VALUES = 4_294_967_296
 
@@ -33,23 +39,20 @@ export function stateOn(majorVersion: number): string {
   return stateSince(majorVersion >= 15 ? RECOVERY : RECOVERY_BEFORE_15)
 }
 
-/** A row that was created, updated or deleted, with the ids that it referenced before and after; `null` if it did not exist. */
-type LoggedRow = readonly [id: number, before: References | null, after: References | null]
-type References = readonly (number | null)[]
-
-/** The changes of one transaction to one collection. */
-export interface LoggedChange {
-  readonly collection: string
-  readonly rows: readonly LoggedRow[]
+/** SQL that logs changes of its transaction; `changes` is SQL for a JSON array. One without any accounts for the transaction. */
+export function insertChanges(changes: string): string {
+  return `INSERT INTO change_log (transaction_id, changes) SELECT ${CURRENT_TRANSACTION}, ${changes}`
 }
+
+export const REMOVE_OLD_CHANGES = `
+  DELETE FROM change_log WHERE transaction_id < ${CURRENT_TRANSACTION} - ${KEPT_TRANSACTIONS}`
 
 /** A row of the log with the state. If nothing is logged, the state alone. */
 interface LogRow {
   readonly state: string | null
   readonly transaction: number | null
   readonly insertedBy: number
-  readonly collection: string
-  readonly changes: readonly LoggedRow[]
+  readonly changes: readonly Change[]
 }
 
 interface State {
@@ -63,8 +66,8 @@ interface State {
  * Snapshots tell exactly which transactions have become visible since the last check. If the log has all of them, their
  * changes are known. If one is missing, it was another program's, or old rows are gone: then anything may have changed.
  */
-export class Changes {
-  readonly #listeners: ((changes: readonly LoggedChange[] | 'unknown') => void)[] = []
+export class Changes implements ChangeSource {
+  readonly #listeners: ChangeListener[] = []
   readonly #ask: Query
   readonly #checks = new Batch<null, boolean>(async asked => {
     const isKnown = await this.#check()
@@ -93,7 +96,7 @@ export class Changes {
     this.#stateSql = state
   }
 
-  onChange(listener: (changes: readonly LoggedChange[] | 'unknown') => void): void {
+  onChange(listener: ChangeListener): void {
     this.#listeners.push(listener)
   }
 
@@ -122,7 +125,7 @@ export class Changes {
     if (!this.#known) return false
     const rows = await this.#ask<LogRow>(
       `SELECT ${this.state} AS state, logged.* FROM (SELECT) AS always LEFT JOIN (
-        SELECT transaction_id::float8 AS transaction, xmin::text::float8 AS "insertedBy", collection, changes FROM change_log
+        SELECT transaction_id::float8 AS transaction, xmin::text::float8 AS "insertedBy", changes FROM change_log
         WHERE transaction_id >= $1::bigint ORDER BY transaction_id LIMIT ${LOGGED_MAX}
       ) AS logged ON TRUE`,
       this.#known.snapshot.first,
@@ -136,18 +139,18 @@ export class Changes {
     if (count === 0) return true
     this.#known = now
     const transactions = new Set<number>()
-    const changes: LoggedChange[] = []
-    for (const { transaction, insertedBy, collection, changes: rowsOf } of rows) {
+    const changes: Change[] = []
+    for (const { transaction, insertedBy, changes: logged } of rows) {
       // In a restored dump, the log names transactions of another server.
       if (transaction === null || insertedBy !== transaction % XID_VALUES || before.shows(transaction)) continue
       transactions.add(transaction)
-      changes.push({ collection, rows: rowsOf })
+      for (const change of logged) changes.push(change)
     }
     this.#tell(transactions.size === count ? changes : 'unknown')
     return true
   }
 
-  #tell(changes: readonly LoggedChange[] | 'unknown'): void {
+  #tell(changes: Parameters<ChangeListener>[0]): void {
     for (const listener of this.#listeners) listener(changes)
   }
 }

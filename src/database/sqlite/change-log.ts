@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
-import { type Change, decodeChanges, encodeChanges } from '../change.ts'
+import type { Change } from '../change.ts'
 import type { Commits } from './commits.ts'
 import { type Prepared, prepared } from './connection.ts'
 
@@ -14,6 +14,8 @@ const CREATE_TABLE = `
     commit_number INTEGER NOT NULL,
     changes       TEXT NOT NULL
   ) STRICT`
+
+const INSERT = 'INSERT INTO change_log (commit_number, changes) VALUES (?, ?)'
 
 interface LoggedCommit {
   readonly place: number
@@ -56,7 +58,7 @@ export class ChangeLog {
       `SELECT place, commit_number AS number, changes FROM change_log WHERE place > ? ORDER BY place LIMIT ${KEPT_COMMITS}`,
     )
     this.#selectLast = prepared(connection, 'SELECT coalesce(max(place), 0) AS place FROM change_log')
-    this.#insert = prepared(connection, 'INSERT INTO change_log (commit_number, changes) VALUES (?, ?)')
+    this.#insert = prepared(connection, INSERT)
     this.#remove = prepared(connection, 'DELETE FROM change_log WHERE place <= ?')
     this.#totalChanges = connection.prepare('SELECT total_changes() AS total')
   }
@@ -85,7 +87,7 @@ export class ChangeLog {
       if (!isWhole) break
       this.#number = commit.number
       this.#place = commit.place
-      changes.push(...decodeChanges(commit.changes))
+      changes.push(...decoded(commit.changes))
     }
     if (!isWhole || this.#number < until) {
       this.#number = until
@@ -102,10 +104,18 @@ export class ChangeLog {
     this.#appended = null
     // Other parts do not report which rows they change. A transaction without changes has nothing to commit.
     if (rowsChanged === this.#rowsChanged && changes.length === 0) return
-    this.#appended = Number(this.#insert.run(this.#number + 1, encodeChanges(changes)).lastInsertRowid)
+    this.#appended = Number(this.#insert.run(this.#number + 1, JSON.stringify(changes)).lastInsertRowid)
     const isFull = this.#appended % REMOVAL_INTERVAL_COMMITS === 0
     const removed = isFull ? this.#remove.run(this.#appended - KEPT_COMMITS).changes : 0
     this.#rowsChanged = rowsChanged + 1 + removed
+  }
+
+  /** The same for a transaction on another connection, after the check that follows its start. */
+  appendBeside(connection: Database, changes: readonly Change[]): void {
+    prepared<[number: number, changes: string], never>(connection, INSERT).run(
+      this.#commits.number + 1,
+      JSON.stringify(changes),
+    )
   }
 
   /** Called when the commit of that transaction is on the disk. */
@@ -116,4 +126,8 @@ export class ChangeLog {
     this.#commits.hasNew()
     this.#isRead = this.#commits.number === this.#number
   }
+}
+
+function decoded(changes: string): readonly Change[] {
+  return JSON.parse(changes)
 }

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
-import type { Change } from '../change.ts'
+import type { Change, ChangeListener } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
@@ -20,13 +20,16 @@ import { LogSync } from './log-sync.ts'
 import { Scans } from './scans.ts'
 import { whenUnlocked } from './unlocked.ts'
 
-/** Called with the changes of a commit, or with `unknown` for commits of other connections. */
-export type ChangeListener = (changes: readonly Change[] | 'unknown') => void
-
 /** A transaction on a connection of its own. */
 export interface SqliteTransaction {
   /** Prepares a statement that is valid until the transaction ends. */
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
+}
+
+/** A transaction of any length. */
+export interface SqliteBulkTransaction extends SqliteTransaction {
+  /** Logs all that it changes, before its end. Without this, its commit clears every cache. */
+  log(changes: readonly Change[]): void
 }
 
 /**
@@ -210,7 +213,7 @@ export class SqliteDatabase implements AsyncDisposable {
    */
   async bulk<Result>(
     access: 'reading' | 'writing' | 'loading',
-    work: (transaction: SqliteTransaction) => Promise<Result>,
+    work: (transaction: SqliteBulkTransaction) => Promise<Result>,
   ): Promise<Result> {
     const inTransaction = async () => {
       if (access !== 'reading') this.#condition.mustBeSound()
@@ -227,7 +230,13 @@ export class SqliteDatabase implements AsyncDisposable {
       try {
         // The first read takes the snapshot.
         own.run('SELECT count(*) FROM migrations')
-        const result = await work({ prepare: sql => prepared(own, sql) })
+        const result = await work({
+          prepare: sql => prepared(own, sql),
+          log: changes => {
+            this.#checkForCommits()
+            this.#log.appendBeside(own, changes)
+          },
+        })
         if (access !== 'reading') this.#condition.mustBeSound()
         this.#condition.mustBeInPlace()
         own.run('COMMIT')

@@ -85,8 +85,7 @@ INSERT INTO creation_locks (collection) VALUES ('categories'), ('products'), ('u
 
 CREATE UNLOGGED TABLE change_log (
   transaction_id bigint NOT NULL,
-  collection     text NOT NULL,
-  -- Rows as [id, referenced ids before, referenced ids after].
+  -- A list of events; see database/change.ts.
   changes        json NOT NULL
 );
 

@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
-import { priceOf } from '../../../test/harness/catalog/resources.ts'
+import { listOf, priceOf } from '../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { type Service, startService } from '../../../test/harness/service.ts'
+import { run, type Service, startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
 
@@ -59,6 +59,33 @@ test('what one node writes takes nothing else out of the cache of another, nor o
   const { hits, misses, clears } = cacheFigures(reader.service)
   expect({ clears, reads: hits + misses }).toEqual({ clears: 1, reads: 3 * PRODUCTS })
   expect(hits).toBeGreaterThanOrEqual(before - 3)
+})
+
+test('a bulk load and a cascading delete by another node are shown at once, and take nothing else out of the cache', async () => {
+  await using nodes = await TwoNodes.on()
+  const [reader, writer] = [await nodes.start(), await nodes.start()]
+  const [deleted = 0, ...products] = await createProducts(writer.api)
+  const user = await writer.api.create('/users/', sample.user)
+  const review = await writer.api.create('/reviews/', sample.review(deleted, user))
+  const [categories, reviews, owner] = ['/categories/', '/reviews/', `/users/${user}`]
+  const paths = [categories, reviews, owner, ...products.map(id => `/products/${id}`)]
+  // The first answer of a server only tells where to count changes from.
+  for (const _ of ['first', 'second']) await Promise.all(paths.map(path => reader.api.get(path)))
+  const category = JSON.stringify(sample.category)
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  await writer.api.send(categories, { method: 'POST', body: category, headers })
+  const imported = ['import', '--database', nodes.url, '--resource', 'categories', '--format', 'ndjson', '-']
+  expect((await run(imported, { input: `${category}\n${category}` })).status).toBe(0)
+  expect(await listOf(reader.api, categories)).toHaveLength(3)
+  await writer.api.delete(`/products/${deleted}`)
+  expect(await listOf(reader.api, reviews)).toEqual([])
+  expect((await reader.api.get(owner)).body).toMatchObject({ reviews: [] })
+  expect((await reader.api.get(`/reviews/${review}`)).status).toBe(404)
+  await pricesOf(reader.api, products)
+  await reader.service.stop()
+  const { hits, clears } = cacheFigures(reader.service)
+  expect(clears).toBe(1)
+  expect(hits).toBeGreaterThanOrEqual(products.length)
 })
 
 test('what another program writes amid the writes of a node is shown at once', async () => {

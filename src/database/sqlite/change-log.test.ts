@@ -3,10 +3,10 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
-import { priceOf } from '../../../test/harness/catalog/resources.ts'
+import { listOf, priceOf } from '../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { type Service, startService } from '../../../test/harness/service.ts'
+import { run, type Service, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
@@ -57,6 +57,41 @@ test('what one process writes takes nothing else out of the cache of another', a
   await reader.service.stop()
   // The first product was read again, and was a hit the second time.
   expect(cacheFigures(reader.service)).toEqual({ hits: PRODUCTS - 2 + 1, misses: PRODUCTS + 2, clears: 0 })
+})
+
+test('a bulk load and a cascading delete by another process are shown at once, and take nothing else out of the cache', async () => {
+  await using processes = new TwoProcesses()
+  const [reader, writer] = [await processes.start(), await processes.start()]
+  const [deleted = 0, ...products] = await createProducts(writer.api)
+  const user = await writer.api.create('/users/', sample.user)
+  const review = await writer.api.create('/reviews/', sample.review(deleted, user))
+  const [categories, reviews, owner] = ['/categories/', '/reviews/', `/users/${user}`]
+  const paths = [categories, reviews, owner, ...products.map(id => `/products/${id}`)]
+  await Promise.all(paths.map(path => reader.api.get(path)))
+  const category = JSON.stringify(sample.category)
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  await writer.api.send(categories, { method: 'POST', body: category, headers })
+  const imported = [
+    'import',
+    '--database',
+    `sqlite:${processes.file}`,
+    '--resource',
+    'categories',
+    '--format',
+    'ndjson',
+    '-',
+  ]
+  expect((await run(imported, { input: `${category}\n${category}` })).status).toBe(0)
+  expect(await listOf(reader.api, categories)).toHaveLength(3)
+  await writer.api.delete(`/products/${deleted}`)
+  expect(await listOf(reader.api, reviews)).toEqual([])
+  expect((await reader.api.get(owner)).body).toMatchObject({ reviews: [] })
+  expect((await reader.api.get(`/reviews/${review}`)).status).toBe(404)
+  await pricesOf(reader.api, products)
+  await reader.service.stop()
+  const { misses, clears } = cacheFigures(reader.service)
+  // The review, the user, the products; then the three categories, the user again, and the deleted review.
+  expect({ misses, clears }).toEqual({ misses: products.length + 2 + 5, clears: 0 })
 })
 
 test('what another program writes amid the writes of a process is shown at once', async () => {

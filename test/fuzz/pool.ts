@@ -19,6 +19,14 @@ export function reference(kind: Kind | 'absent', choice: number): string {
 
 const PLACEHOLDER = /\{\{(categories|products|users|reviews|absent):(\d+)\}\}/g
 
+/** A placeholder for an id that is above all so far when the request is sent, unless another worker's request overtakes it. */
+export const NEW_ID = '{{new}}'
+
+/** Above the integers that are members by chance. */
+const NEW_IDS_FROM = 2 ** 40
+/** More rows than others create in the meantime. */
+const NEW_IDS_STEP = 1_000
+
 interface Review {
   readonly id: number
   readonly productId: number
@@ -27,6 +35,7 @@ interface Review {
 
 /** Requests for existing resources name only those that the same worker has created, so that no other one deletes them. */
 export class Pool {
+  static #newId = NEW_IDS_FROM
   readonly #ids: Record<Exclude<Kind, 'reviews'>, number[]> = { categories: [], products: [], users: [] }
   #reviews: Review[] = []
 
@@ -39,7 +48,11 @@ export class Pool {
       exist = false
       return ABSENT[Number(choice) % ABSENT.length] ?? '0'
     })
-    return { text: filled, exist }
+    const numbered = filled.replaceAll(NEW_ID, () => {
+      Pool.#newId += NEW_IDS_STEP
+      return String(Pool.#newId)
+    })
+    return { text: numbered, exist }
   }
 
   ids(kind: Kind): readonly number[] {

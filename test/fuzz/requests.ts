@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { anyJson, goodJson, json, type Known } from './bodies.ts'
 import type { Operation, Parameter } from './description.ts'
-import { REFERENCES, reference } from './pool.ts'
+import { NEW_ID, REFERENCES, reference } from './pool.ts'
 
 export const JSON_TYPE = 'application/json'
 export const NDJSON_TYPE = 'application/x-ndjson'
@@ -247,16 +247,16 @@ function bodyOf({ path, method, requestBody }: Operation): Arbitrary<Body> {
   const single = fc.record({ type, text, encoding, isChunked })
   if (!line) return single
   const lineText = fc.oneof(
-    { weight: 12, arbitrary: goodJson(line, masked) },
-    { weight: 1, arbitrary: json(line, masked) },
+    { weight: 12, arbitrary: goodJson(line, ofLines) },
+    { weight: 1, arbitrary: json(line, ofLines) },
     { weight: 1, arbitrary: fc.constantFrom('', ' ', '{', 'null', '[]', '\r') },
   )
-  const lines = fc
+  const linesText = fc
     .array(lineText, { maxLength: 6, size: 'max' })
     .map(all => all.map(text => text.replaceAll(/[\n\t]/g, ' ')).join('\n'))
   const many = fc.record({
     type: fc.constantFrom(NDJSON_TYPE, `${NDJSON_TYPE}; a=b`),
-    text: lines,
+    text: linesText,
     encoding,
     isChunked,
   })
@@ -276,6 +276,9 @@ const references: Known = Object.fromEntries(
 
 /** For updates and lines. To hash a password takes as long as a hundred requests; the mask stands for one that need not be. */
 const masked: Known = { ...references, password: often('"**********"', 19, '"secret"') }
+
+/** An id is mostly one that a line may have. */
+const ofLines: Known = { ...masked, id: often(NEW_ID, 29, '1') }
 
 function damaged([text, at, piece]: [text: string, at: number, piece: string]): string {
   const start = at % (text.length + 1)

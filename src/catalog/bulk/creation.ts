@@ -98,8 +98,11 @@ async function createLines(
   for await (const lines of ndjsonLines(body.chunks())) {
     read.push(await rowsOf(resource, lines, password => hashPassword(password, body.request.signal)))
   }
-  const bad = read.flatMap(rows => rows.bad)
-  return bad.length > 0 ? refused(bad) : respond(await stored(loader, resource, read, keyed))
+  if (read.every(({ rows }) => rows.length === 0)) {
+    const bad = read.flatMap(rows => rows.bad)
+    if (bad.length > 0) return refused(bad)
+  }
+  return respond(await stored(loader, resource, read, keyed))
 }
 
 /** Counts a body towards the budget as it arrives. */
@@ -159,6 +162,7 @@ function stored(
       const some = await storeRows(load, resource, rows)
       for (const id of some.ids) ids.push(id)
       bad.push(...some.bad)
+      if (bad.length >= BAD_LINES_MAX) break
     }
     if (bad.length > 0) throw new WrongLinesError(bad)
     await load.complete()

@@ -21,6 +21,13 @@ const LISTS = [
   '/reviews/products/1/users/1',
 ]
 
+const Ids = z.array(z.object({ id: z.int() }))
+
+/** The error of a line whose id is not above every id so far. */
+function notNew(line: number) {
+  return { loc: ['body', line, 'id'], type: 'value_error', msg: 'Value error, an id must be above every id so far' }
+}
+
 async function startShop(engine: Engine, flags: readonly string[] = []) {
   const database = await engine.freshDatabase()
   const service = await startService(database.url, { flags: ['--access-log', 'off', ...flags] })
@@ -120,23 +127,70 @@ for (const engine of ENGINES) {
           { loc: ['body', 3, 'product_id'], type: 'value_error', msg: 'Value error, Product not found' },
         ],
       })
+      const both = [sample.review(productId, 7), { ...sample.review(productId, 1), rating: 9 }, sample.review(9, 1)]
+      expect((await post(api, '/reviews/', both)).body).toMatchObject({
+        detail: [{ loc: ['body', 1, 'user_id'] }, { loc: ['body', 2, 'rating'] }, { loc: ['body', 3, 'product_id'] }],
+      })
       expect((await api.get('/reviews/')).body).toEqual([])
       expect(await api.create('/reviews/', sample.review(1, 1))).toBeGreaterThan(0)
     })
 
-    test('lines with ids of their own, while others create: all are stored, and later ids are higher', async () => {
+    test('of lines with ids of their own, while others create through two nodes, a follower misses none', async () => {
+      await using shop = await startShop(engine)
+      await using second = await startService(shop.url, { flags: ['--access-log', 'off'] })
+      const nodes = [shop.api, client(() => second.address)] as const
+      const seen: number[] = []
+      let isOver = false
+      const follow = async () => {
+        for (let isLast = false; !isLast; ) {
+          isLast = isOver
+          const { body } = await nodes[1].get(`/products/?limit=1000&after_id=${seen.at(-1) ?? 0}`)
+          seen.push(...Ids.parse(body).map(({ id }) => id))
+        }
+      }
+      const follower = follow()
+      const bulk = Array.from({ length: 20 }, (_, round) => {
+        // Lower ones, too.
+        const lines = [sample.product, { ...sample.product, id: 1_000 * (1 + ((round * 7) % 20)) }, sample.product]
+        return post(nodes[round % 2] ?? shop.api, '/products/', lines)
+      })
+      const single = Array.from({ length: 100 }, (_, place) => nodes[place % 2]?.post('/products/', sample.product))
+      const answers = await Promise.all(bulk)
+      for (const answer of await Promise.all(single)) expect(answer?.status).toBe(200)
+      isOver = true
+      await follower
+      const all = Ids.parse((await shop.api.get('/products/?limit=1000')).body).map(({ id }) => id)
+      expect(seen).toEqual(all)
+      const stored = answers.filter(({ status }) => status === 200)
+      expect(all).toHaveLength(100 + 3 * stored.length)
+      expect(stored.length).toBeGreaterThan(0)
+      for (const { status, body } of answers) {
+        if (status !== 200) expect({ status, body }).toEqual({ status: 422, body: { detail: [notNew(2)] } })
+      }
+      expect(await shop.api.create('/products/', sample.product)).toBeGreaterThan(all.at(-1) ?? 0)
+    })
+
+    test('an id is taken only if it is above every id so far, also those of deleted rows and of the lines before', async () => {
       await using shop = await startShop(engine)
       const { api } = shop
-      const bulk = Array.from({ length: 20 }, (_, round) => {
-        const id = 10_000 * (round + 1)
-        return post(api, '/products/', [sample.product, { ...sample.product, id }, sample.product])
+      const line = (id: number) => ({ ...sample.category, id })
+      expect((await post(api, '/categories/', [line(5), sample.category, line(9)])).body).toMatchObject({
+        ids: [5, 6, 9],
       })
-      const single = Array.from({ length: 200 }, () => api.post('/products/', sample.product))
-      const answers = await Promise.all([...bulk, ...single])
-      // Some bulk creations may come after one with a higher id.
-      expect(answers.filter(({ status }) => status !== 200)).toEqual([])
-      expect((await api.get('/products/?limit=1000')).body).toHaveLength(260)
-      expect(await api.create('/products/', sample.product)).toBeGreaterThan(200_000)
+      await api.delete('/categories/9')
+      const wrong = [line(9), line(10), line(10), sample.category, line(11), line(2 ** 52 + 1), line(4), line(12)]
+      const { status, body } = await post(api, '/categories/', wrong)
+      expect({ status, body }).toMatchObject({
+        status: 422,
+        body: {
+          detail: [notNew(1), notNew(3), notNew(5), { loc: ['body', 6, 'id'], type: 'less_than_equal' }, notNew(7)],
+        },
+      })
+      expect((await api.get('/categories/')).body).toHaveLength(2)
+      expect(await api.create('/categories/', sample.category)).toBe(10)
+      expect((await post(api, '/categories/', [line(11), sample.category])).body).toMatchObject({ ids: [11, 12] })
+      expect((await post(api, '/categories/', [line(2 ** 52)])).body).toMatchObject({ ids: [2 ** 52] })
+      expect(await api.create('/categories/', sample.category)).toBe(2 ** 52 + 1)
     })
 
     test('blank lines are skipped and counted, also in a body with text that is not UTF-8', async () => {
@@ -188,8 +242,10 @@ test('a body of NDJSON that is too long, or encoded, is refused', async () => {
   const encoded = { method: 'POST', body: Bun.gzipSync(line), headers: { ...headers, 'Content-Encoding': 'gzip' } }
   expect((await api.send('/products/', encoded)).status).toBe(415)
   expect(await post(api, '/products/', [])).toMatchObject({ status: 200, body: { created: 0, ids: [] } })
-  const wrong = await post(api, '/products/', Array(5_000).fill('[]'))
-  expect(z.object({ detail: z.array(z.unknown()) }).parse(wrong.body).detail).toHaveLength(1_000)
+  for (const some of ['[]', JSON.stringify({ ...sample.product, category_id: 9 })]) {
+    const wrong = await post(api, '/products/', Array(5_000).fill(some))
+    expect(z.object({ detail: z.array(z.unknown()) }).parse(wrong.body).detail).toHaveLength(1_000)
+  }
 })
 
 test('pages of other origins may post NDJSON, too', async () => {

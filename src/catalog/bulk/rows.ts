@@ -1,4 +1,4 @@
-import type { Load, NewRow } from '../loading/loader.ts'
+import type { Load, NewRow, Refusal } from '../loading/loader.ts'
 import { fault, unreadableBody, type ValidationError, validationErrors } from '../validation/errors.ts'
 import type { Line } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource, withHashes } from './resources.ts'
@@ -58,16 +58,17 @@ export async function storeRows(
 ): Promise<{ ids: readonly number[]; bad: readonly BadLine[] }> {
   const { ids, refused } = await load.store(resource.stored, rows)
   if (refused.size === 0) return { ids, bad }
-  const refusedLines = [...refused].map(([place, { column }]) => ({
+  const refusedLines = [...refused].map(([place, refusal]) => ({
     number: numbers[place] ?? 0,
-    errors: [{ loc: ['body', column], ...fault.value(reasonOf(resource, column)).params }],
+    errors: [{ loc: ['body', refusal.column], ...fault.value(reasonOf(resource, refusal)).params }],
   }))
   return { ids, bad: [...bad, ...refusedLines].toSorted((one, other) => one.number - other.number) }
 }
 
-function reasonOf({ name, stored }: BulkResource, column: string): string {
+function reasonOf({ name, stored }: BulkResource, { column, reason }: Refusal): string {
+  if (reason === 'taken') return `${name} with this id exists already`
+  if (reason === 'not new') return 'an id must be above every id so far'
   const reference = stored.references.find(candidate => candidate.column === column)
-  if (!reference) return `${name} with this id exists already`
-  const owner = BULK_RESOURCES.find(candidate => candidate.stored.table === reference.table)
+  const owner = BULK_RESOURCES.find(candidate => candidate.stored.table === reference?.table)
   return `${owner?.name} not found`
 }

@@ -11,10 +11,12 @@ export interface StoredRows {
   readonly references: readonly { readonly column: string; readonly table: TableName }[]
 }
 
-/** Why a row cannot be stored: its id is taken, or it references a missing row. */
+/** Why a row cannot be stored. */
 export interface Refusal {
-  /** `id`, or the column with the reference. */
+  /** `id`, or the column that references a missing row. */
   readonly column: string
+  /** `not new`: a row has or had this id or a higher one. */
+  readonly reason: 'taken' | 'not new' | 'absent'
 }
 
 export interface Stored {

@@ -6,7 +6,10 @@ import { postgresLoader } from './postgres.ts'
 import { sqliteLoader } from './sqlite.ts'
 
 interface LoaderOptions {
-  /** Whether other requests must go on: it does not block the event loop or wait long for a lock. */
+  /**
+   * Whether other requests must go on: it does not block the event loop or wait long for a lock, and takes an id only if it is
+   * above all so far.
+   */
   readonly isServing: boolean
   /** For the answers that a service stores. */
   readonly room?: Room

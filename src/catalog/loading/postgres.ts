@@ -5,6 +5,7 @@ import type { KeepAnswers } from '../idempotency/postgres.ts'
 import { inputOf, LOCK_ALL } from '../storage/postgres-creation.ts'
 import { LoadedIds } from './loaded-ids.ts'
 import type { Interrupted, Load, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
+import { storeNewIds } from './new-ids.ts'
 
 /** Number of rows per statement. */
 const ROWS_AT_ONCE = 5_000
@@ -22,14 +23,20 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, k
         // Ids must become visible in their order, so nothing else is created until the commit.
         await query(LOCK_ALL)
         const loaded = new LoadedIds()
-        const result = await work(loadIn(query, loaded, keep))
+        const result = await work(loadIn(query, { isServing, loaded, keep }))
         if (database.changes.areLogged) await query(insertChanges('$1::text::json'), JSON.stringify(loaded.changes))
         return result
       }),
   }
 }
 
-function loadIn(query: Query, loaded: LoadedIds, keep: KeepAnswers): Load {
+interface LoadOptions {
+  readonly isServing: boolean
+  readonly loaded: LoadedIds
+  readonly keep: KeepAnswers
+}
+
+function loadIn(query: Query, { isServing, loaded, keep }: LoadOptions): Load {
   const tables = new Map<string, PostgresRows>()
   const rowsOf = (resource: StoredRows): PostgresRows => {
     const rows = tables.get(resource.table) ?? new PostgresRows(query, resource)
@@ -43,7 +50,14 @@ function loadIn(query: Query, loaded: LoadedIds, keep: KeepAnswers): Load {
       )
       return found?.any === false
     },
-    store: async (resource, rows) => loaded.add(resource, await rowsOf(resource).store(rows)),
+    store: async (resource, rows) => {
+      const stored = rowsOf(resource)
+      const done =
+        isServing && rows.some(({ id }) => id !== undefined)
+          ? await storeNewIds(rows, await stored.lastId(), numbered => stored.store(numbered))
+          : await stored.store(rows)
+      return loaded.add(resource, done)
+    },
     complete: async () => {
       for (const rows of tables.values()) await rows.continueAfterGivenIds()
     },
@@ -91,11 +105,19 @@ class PostgresRows {
       if (some.some(({ id }) => id === undefined)) await this.continueAfterGivenIds()
       const done = await this.#query<{ id: number | null; refused: string | null }>(this.#insert, JSON.stringify(some))
       for (const [place, { id, refused: column }] of done.entries()) {
-        if (column !== null) refused.set(start + place, { column })
+        if (column !== null) refused.set(start + place, { column, reason: column === 'id' ? 'taken' : 'absent' })
         else if (id !== null) ids.push(id)
       }
     }
     return { ids, refused }
+  }
+
+  /** The highest id that any row has or had. */
+  async lastId(): Promise<number> {
+    const [found] = await this.#query<{ last: number }>(`
+      SELECT greatest(last_value - CASE WHEN is_called THEN 0 ELSE 1 END, (SELECT max(id) FROM ${this.#table}))::float8 AS last
+      FROM ${this.#table}_id_seq`)
+    return found?.last ?? 0
   }
 
   /** Makes the next id higher than all ids so far. */

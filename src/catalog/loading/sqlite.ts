@@ -6,6 +6,7 @@ import type { Room } from '../idempotency/room.ts'
 import { sqliteKeys } from '../idempotency/sqlite.ts'
 import { LoadedIds } from './loaded-ids.ts'
 import type { Interrupted, Loader, NewRow, Refusal, Stored, StoredRows } from './loader.ts'
+import { storeNewIds } from './new-ids.ts'
 
 /** Number of rows per statement. More would not make a row faster. */
 const ROWS_AT_ONCE = 100
@@ -39,7 +40,12 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, room:
           store: async (resource, rows) => {
             // Other work runs after each call.
             await turn()
-            return loaded.add(resource, rowsOf(resource).store(rows, !isServing))
+            const stored = rowsOf(resource)
+            const done =
+              isServing && rows.some(({ id }) => id !== undefined)
+                ? await storeNewIds(rows, stored.lastId(), numbered => stored.store(numbered, false))
+                : stored.store(rows, !isServing)
+            return loaded.add(resource, done)
           },
           complete: async report => {
             const dropped = [...tables.values()].flatMap(rows => rows.droppedIndexes)
@@ -107,6 +113,14 @@ class SqliteRows {
     this.#keepsIndexesFor = Math.max(REBUILD_ROWS, this.#last * REBUILD_SHARE)
   }
 
+  /** The highest id that any row has or had. */
+  lastId(): number {
+    const select = this.#transaction.prepare<[table: string], { seq: number }>(
+      'SELECT seq FROM sqlite_sequence WHERE name = ?',
+    )
+    return select.get(this.#table)?.seq ?? 0
+  }
+
   store(rows: readonly NewRow[], mayRebuild: boolean): Stored {
     this.#keepsIndexesFor -= rows.length
     if (mayRebuild && this.#keepsIndexesFor < 0 && this.droppedIndexes.length === 0) this.#dropIndexes()
@@ -117,7 +131,7 @@ class SqliteRows {
     for (const [place, row] of rows.entries()) {
       const column = this.#absentReference(row)
       if (column !== null) {
-        refused.set(place, { column })
+        refused.set(place, { column, reason: 'absent' })
         continue
       }
       good.push(row)
@@ -128,7 +142,7 @@ class SqliteRows {
       if (this.#storeTogether(some, ids)) continue
       for (const [place, row] of some.entries()) {
         const isTaken = row.id !== undefined && this.#selectId.get(row.id) !== null
-        if (isTaken) refused.set(places[start + place] ?? 0, { column: 'id' })
+        if (isTaken) refused.set(places[start + place] ?? 0, { column: 'id', reason: 'taken' })
         else ids.push(Number(this.#insertOne.run(...this.#valuesOf([row])).lastInsertRowid))
       }
     }

@@ -158,7 +158,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
 const FROM_LINES = ' Or, from lines of NDJSON, many: all of them, or none.'
 
 const OF_LINES =
-  '. Of NDJSON, `loc` has the number of the line, from 1, after `body`; an id that is taken and a reference to what does not exist are errors.'
+  '. Of NDJSON, `loc` has the number of the line, from 1, after `body`; an `id` that is not above every id so far and a reference to what does not exist are errors.'
 
 /** Parameters with their descriptions. */
 function explained(parameters: z.ZodObject): z.ZodObject {

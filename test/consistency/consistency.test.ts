@@ -5,6 +5,7 @@ import { campaign, HISTORY_VARIABLE } from '../harness/campaign.ts'
 import { withEachEngine } from '../harness/contract.ts'
 import { type Engine, postgres } from '../harness/engines.ts'
 import { pauseBackends } from '../harness/postgres/backends.ts'
+import { Cluster } from '../harness/postgres/cluster.ts'
 import { ednHistory } from './edn.ts'
 import { Process } from './process.ts'
 import { followerViolations, listViolations, registerViolations } from './violations.ts'
@@ -24,6 +25,10 @@ const PAUSED_MS = 20
 /** When a process is killed. */
 const KILLED_AFTER_MS = 1_000
 const WORKERS_KILLED = 2
+
+/** The standby becomes the primary, and the other way round. */
+const SWITCHOVERS = 2
+const SWITCHED_AFTER_MS = 500
 
 /** Enough to show that a round did something, even on a busy machine. */
 const OPERATIONS_MIN = 50
@@ -64,6 +69,26 @@ withEachEngine('consistency', engine => {
             await Bun.sleep(PAUSED_MS)
             await processes.at(-1)?.killAndStartAgain(() => paused[Symbol.dispose]())
           })
+        }
+      },
+    )
+  }
+
+  if (engine === postgres) {
+    campaign(
+      `clients of two processes on ${engine.name} see one store, though a standby takes the place of the primary, and back`,
+      async ({ rounds }) => {
+        await using cluster = await Cluster.start()
+        const ofCluster = { ...engine, freshDatabase: () => cluster.createDatabase() }
+        for (const round of rounds(1)) {
+          const name = `${engine.name}-switchover-${round}`
+          const { failures } = await observe(ofCluster, name, startWithAndWithoutCache, async () => {
+            for (let times = 0; times < SWITCHOVERS; times += 1) {
+              await Bun.sleep(SWITCHED_AFTER_MS)
+              await cluster.switchOver()
+            }
+          })
+          expect(failures.filter(failure => !failure.includes(': 503 '))).toEqual([])
         }
       },
     )
@@ -125,6 +150,10 @@ function startProcesses(databaseUrl: string): Promise<Process>[] {
 /** The last one has a name of its own at the database. */
 function startNamed(databaseUrl: string): Promise<Process>[] {
   return [Process.start(databaseUrl), Process.start(`${databaseUrl}?application_name=${KILLED}`)]
+}
+
+function startWithAndWithoutCache(databaseUrl: string): Promise<Process>[] {
+  return [Process.start(databaseUrl), Process.start(databaseUrl, ['--cache-bytes', '0'])]
 }
 
 /** One service. Each connection leads to one of its workers, and clients have many connections. */

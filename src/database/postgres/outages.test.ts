@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { client } from '../../../test/harness/client.ts'
+import { Cluster } from '../../../test/harness/postgres/cluster.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
-import { promote, startStandby } from '../../../test/harness/postgres/standby.ts'
+import { promote } from '../../../test/harness/postgres/standby.ts'
 import { openTcpProxy, type TcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
@@ -126,7 +127,7 @@ test('the service waits for a database that is unreachable for a while, and noth
 })
 
 test('a standby that replaces a crashed primary has everything acknowledged', async () => {
-  await using cluster = await startCluster()
+  await using cluster = await Cluster.start()
   const { primary, standby, address } = cluster
   await underLoad(
     async () => {
@@ -181,7 +182,7 @@ describe('silent databases', () => {
   })
 
   test.concurrent('a silent primary that a standby replaces is not waited for forever, and nothing is lost', async () => {
-    await using cluster = await startCluster()
+    await using cluster = await Cluster.start()
     const { primary, standby, address } = cluster
     await underLoad(
       async () => {
@@ -214,17 +215,6 @@ async function underLoad(
   await load.expectNothingLost(client(() => service.address))
   expectNoStack(service)
   expect(await service.stop()).toBe(0)
-}
-
-/** A primary and a standby, both with everything acknowledged, and the address of the one that serves. */
-async function startCluster() {
-  await using stack = new AsyncDisposableStack()
-  const primary = stack.use(await PostgresServer.start())
-  const standby = stack.use(await startStandby(primary, { name: 'standby' }))
-  await primary.set('synchronous_standby_names', 'standby')
-  const address = stack.use(await openTcpProxy(primary.port))
-  const opened = stack.move()
-  return { primary, standby, address, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
 /** An expected failure is logged in one line. */

@@ -27,6 +27,17 @@ export async function startStandby(
   return standby
 }
 
+/** Starts a stopped server as a standby of the one that has taken its place. */
+export async function startAsStandby(stopped: PostgresServer, primary: PostgresServer): Promise<void> {
+  await runAsDatabaseUser([
+    'sh',
+    '-c',
+    `cd "$1" && printf "primary_conninfo = '%s'\\n" "$2" >> postgresql.auto.conf && : > standby.signal`,
+    ...['sh', stopped.data, urlAt(primary.port, 'postgres')],
+  ])
+  await stopped.start()
+}
+
 /** Promotes a standby. Its primary must have stopped. */
 export async function promote(standby: PostgresServer): Promise<void> {
   await standby.ask(sql => sql`SELECT pg_promote()`)

@@ -20,13 +20,18 @@ interface JsonBody {
   readonly kept: Kept | undefined
   /** Of a single resource. */
   readonly revision?: number
+  /** Lists come as JSON or NDJSON, as the client accepts. */
+  readonly isList?: boolean
 }
 
 /**
  * A read gets an `ETag`, or 304 without a body if the client already has the response (RFC 9110, 13.1.2). Long bodies are
  * compressed if the client accepts it. A created or updated resource has the `ETag` that a read would get.
  */
-export function jsonResponse({ request }: RequestScope, { json, link, kept, revision }: JsonBody): Response {
+export function jsonResponse(
+  { request }: RequestScope,
+  { json, link, kept, revision, isList = false }: JsonBody,
+): Response {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' }
   if (link !== undefined) headers.Link = link
   const { method } = request
@@ -38,8 +43,9 @@ export function jsonResponse({ request }: RequestScope, { json, link, kept, revi
     return new Response(json, { headers })
   }
   let coding: Coding | 'identity' = 'identity'
+  if (isList) headers.Vary = 'Accept'
   if (json.length >= COMPRESSED_MIN_CHARACTERS) {
-    headers.Vary = 'Accept-Encoding'
+    headers.Vary = isList ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
     coding = preferredCoding(request.headers.get('Accept-Encoding'))
   }
   headers.ETag = entityTag(version, coding)

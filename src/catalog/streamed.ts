@@ -31,6 +31,8 @@ interface StreamedResponseOptions {
   readonly contentType?: string
   /** Whether the text is too short to be compressed. */
   readonly isShort?: boolean
+  /** Lists come as JSON or NDJSON, as the client accepts. */
+  readonly isList?: boolean
 }
 
 /**
@@ -41,18 +43,19 @@ interface StreamedResponseOptions {
 export function streamedResponse(
   texts: AsyncIterable<string>,
   { request, requestId, server }: RequestScope,
-  { link, version, contentType = 'application/json', isShort = false }: StreamedResponseOptions,
+  { link, version, contentType = 'application/json', isShort = false, isList = false }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && streamedPieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
   server.timeout(request, READER_IDLE_SECONDS)
   const isCompressible = isRead && !isShort
   const coding = isCompressible ? streamedCoding(request.headers.get('Accept-Encoding')) : 'identity'
+  const varies = [...(isList ? ['Accept'] : []), ...(isCompressible ? ['Accept-Encoding'] : [])]
   const headers = {
     'Content-Type': contentType,
     ...(link !== undefined && { Link: link }),
     ...(version !== undefined && { ETag: entityTag(version, coding) }),
-    ...(isCompressible && { Vary: 'Accept-Encoding' }),
+    ...(varies.length > 0 && { Vary: varies.join(', ') }),
   }
   const known = isRead ? request.headers.get('If-None-Match') : null
   if (known !== null && headers.ETag && matches(known, headers.ETag))

@@ -4,8 +4,9 @@ import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
 import type { ListEnd, ListItem, Listing, Range } from '../storage/listing.ts'
 import { streamedResponse } from '../streamed.ts'
-import { isNdjson, NDJSON_TYPE } from '../validation/ndjson-type.ts'
+import { NDJSON_TYPE } from '../validation/ndjson-type.ts'
 import { nextLink } from './link.ts'
+import { prefersLines } from './negotiation.ts'
 import type { PageQuery } from './page.ts'
 
 /** Number of items read at once, and of the longest list that is sent in one piece. */
@@ -43,7 +44,7 @@ function readResponse(listing: Listing, page: PageQuery, range: Range, scope: Re
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = !more || (isComplete && range.limit <= CHUNK_ITEMS)
       if (!isWhole) return listing.end(range).then(end => inChunks(end))
-      const isLines = isNdjson(scope.request.headers.get('Accept'))
+      const isLines = prefersLines(scope.request.headers.get('Accept'))
       if (isLines || (kept?.json === undefined && charactersOf(items) > WHOLE_MAX_CHARACTERS)) {
         return inChunks({ more, lastId }, charactersOf(items) < COMPRESSED_MIN_CHARACTERS)
       }
@@ -55,7 +56,7 @@ function readResponse(listing: Listing, page: PageQuery, range: Range, scope: Re
         // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
         if (json.length >= COMPRESSED_MIN_CHARACTERS) kept.json = json
       }
-      return jsonResponse(scope, { json, link: link.value, kept })
+      return jsonResponse(scope, { json, link: link.value, kept, isList: true })
     }
     if (items.length > 0) return response()
     return listing.absentParent().then(absent => (absent ? notFound(absent) : response()))
@@ -71,8 +72,9 @@ function streamed(
   scope: RequestScope,
   options: { readonly link: string | undefined; readonly isShort?: boolean },
 ): Response {
-  if (!isNdjson(scope.request.headers.get('Accept'))) return streamedResponse(listTexts(chunks), scope, options)
-  return streamedResponse(lineTexts(chunks), scope, { ...options, contentType: NDJSON_TYPE })
+  if (!prefersLines(scope.request.headers.get('Accept')))
+    return streamedResponse(listTexts(chunks), scope, { ...options, isList: true })
+  return streamedResponse(lineTexts(chunks), scope, { ...options, isList: true, contentType: NDJSON_TYPE })
 }
 
 function charactersOf(items: readonly ListItem[]): number {

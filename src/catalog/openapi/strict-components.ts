@@ -58,7 +58,10 @@ export const HEADERS = {
     schema: { type: 'string', pattern: String.raw`^"([0-9a-z]{1,10}\.)?[0-9a-z-]+"$` },
   },
   IdempotencyReplayed: { description: 'Of an answer that was given before', schema: { const: 'true' } },
-  Vary: { description: 'Of answers that may be compressed', schema: { const: 'Accept-Encoding' } },
+  Vary: {
+    description: 'Of lists, which come as JSON or NDJSON, and of answers that may be compressed',
+    schema: { enum: ['Accept', 'Accept-Encoding', 'Accept, Accept-Encoding'] },
+  },
   ContentEncoding: {
     description: 'Of long answers, if the client accepts it',
     schema: { enum: ['zstd', 'br', 'gzip'] },

@@ -1,7 +1,7 @@
 /** The media type of bodies with one JSON value per line. */
 export const NDJSON_TYPE = 'application/x-ndjson'
 
-/** Whether a `Content-Type` is NDJSON, or an `Accept` includes it. */
-export function isNdjson(header: string | null): boolean {
-  return header !== null && /(^|[\s,])application\/x-ndjson\s*($|[;,])/i.test(header)
+/** Whether a `Content-Type` is NDJSON. */
+export function isNdjson(contentType: string | null): boolean {
+  return contentType !== null && /^\s*application\/x-ndjson\s*($|;)/i.test(contentType)
 }

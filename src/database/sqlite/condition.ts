@@ -1,9 +1,10 @@
-import { constants, type Database } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { accessSync, constants as modes, statfsSync } from 'node:fs'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../error-message.ts'
 import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../errors.ts'
 import { CompanionFiles } from './companion-files.ts'
+import { hasMoved } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
 
 const log = getLogger(['stockroom', 'database'])
@@ -108,9 +109,7 @@ export class Condition {
   mustBeInPlace(): void {
     const replaced = this.findReplaced()
     if (replaced) throw replaced
-    const isMoved = new Int32Array(2)
-    this.#connection.fileControl(constants.SQLITE_FCNTL_HAS_MOVED, isMoved)
-    if (isMoved[0] !== 0) {
+    if (hasMoved(this.#connection)) {
       throw new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
     }
     this.#inPlaceUntil = performance.now() + IN_PLACE_MS

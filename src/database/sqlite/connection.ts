@@ -1,11 +1,17 @@
-import { Database } from 'bun:sqlite'
+import { constants, Database } from 'bun:sqlite'
+import { getConfig, getLogger } from '@logtape/logtape'
 import { OperatorError } from '../../operator-error.ts'
-import { whenUnlocked } from './unlocked.ts'
+import { writersOrUsers } from './lock-holders.ts'
+import { type Retrying, whenUnlocked } from './unlocked.ts'
 
-/** Another process that starts on the same file may migrate it meanwhile. A stop signal is heard during the pauses. */
-export const START = { maxMs: 60_000, pauseMs: 5 }
+const log = getLogger(['stockroom', 'database'])
 
-/** Lock timeout of the first statements, which take no write lock. */
+/** The longest wait of a start for a lock: another process may migrate the same file, and a forgotten one may use it. */
+const START_MAX_MS = 60_000
+/** A stop signal is heard during the pauses. */
+const START_PAUSE_MS = 5
+
+/** Lock timeout of further statements while a file is opened, which take no write lock. */
 const OPEN_BUSY_MS = 10_000
 
 /** Lock timeout of a read, which blocks the event loop. */
@@ -36,26 +42,55 @@ export interface Prepared<Parameters extends Parameter[], Row = never> {
 
 /** Connects to a file that exists, perhaps without content, and makes it use a write-ahead log. */
 export async function connect(path: string): Promise<Database> {
-  const connection = opened(path)
-  // Check before changing anything in the file.
-  if (isOfAnotherProgram(connection)) throw new OperatorError(`${path} is a database of another program`)
-  // To change the journal of a new file, SQLite turns its read lock into the write lock, and for that it never waits: two that
-  // hold read locks would wait for each other.
-  await whenUnlocked(() => connection.run('PRAGMA journal_mode = WAL'), START)
-  return configured(connection)
+  const start = atStart(path)
+  for (;;) {
+    const connection = opened(path)
+    failOnTakenLocks(connection)
+    // Check before changing anything in the file.
+    const isOurs = await whenUnlocked(() => !isOfAnotherProgram(connection), start)
+    if (!isOurs) throw new OperatorError(`${path} is a database of another program`)
+    if (!hasMoved(connection)) {
+      // To change the journal of a new file, SQLite turns its read lock into the write lock, and for that it never waits: two
+      // that hold read locks would wait for each other.
+      await whenUnlocked(() => connection.run('PRAGMA journal_mode = WAL'), start)
+      connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
+      return configured(connection)
+    }
+    // A backup was restored while this process waited.
+    connection.close(true)
+  }
+}
+
+/** How a start waits for the locks of other processes: it says for whom. */
+export function atStart(path: string): Retrying {
+  const waits = () => {
+    const holders = writersOrUsers(path)
+    if (getConfig()) log.warning('{path} is locked by {holders}; waiting for it', { path, holders })
+    // Most commands keep no log.
+    else process.stderr.write(`${path} is locked by ${holders}; waiting for it\n`)
+  }
+  return { maxMs: START_MAX_MS, pauseMs: START_PAUSE_MS, waits }
 }
 
 /** One more connection of this process, to a file that is in its place. */
 export function connectAgain(path: string): Database {
-  return configured(opened(path))
+  const connection = opened(path)
+  // First, so that the following statements wait for locks.
+  connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
+  return configured(connection)
+}
+
+/** Whether the file was deleted, moved or replaced. */
+export function hasMoved(connection: Database): boolean {
+  // The runtime demands eight bytes; SQLite writes the first four.
+  const answer = new Int32Array(2)
+  connection.fileControl(constants.SQLITE_FCNTL_HAS_MOVED, answer)
+  return answer[0] !== 0
 }
 
 /** A lost file is not created again: an empty one would lose the write-ahead log that is still beside it. */
 function opened(path: string): Database {
-  const connection = new Database(path, { readwrite: true, strict: true })
-  // First, so that the following statements wait for locks.
-  connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
-  return connection
+  return new Database(path, { readwrite: true, strict: true })
 }
 
 function configured(connection: Database): Database {

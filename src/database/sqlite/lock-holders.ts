@@ -1,4 +1,4 @@
-import { type BigIntStats, readdirSync, readFileSync, statSync } from 'node:fs'
+import { type BigIntStats, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 
 /** A process that has a lock on a file. */
 export interface LockHolder {
@@ -12,6 +12,12 @@ interface Bytes {
   readonly first: number
   readonly last: number
 }
+
+/**
+ * The byte of the shared file that a writer locks.
+ * https://www.sqlite.org/walformat.html#wal_locks
+ */
+const WRITER: Bytes = { first: 120, last: 120 }
 
 const ANY_BYTE: Bytes = { first: 0, last: Number.POSITIVE_INFINITY }
 
@@ -35,14 +41,19 @@ export function lockHolders(path: string, bytes = ANY_BYTE): LockHolder[] {
   }
 }
 
-/** Names the other processes that have a lock on the file: `process 4711 (stockroom)`; `another process` if none is known. */
-export function otherLockHolders(path: string): string {
-  const others = lockHolders(path).filter(({ processId }) => processId !== process.pid)
-  return others.map(nameOf).join(', ') || 'another process'
+/** Names the other processes that have the database open: `process 4711 (stockroom)`; `another process` if none is known. */
+export function otherUsers(path: string): string {
+  return named(lockHolders(path)) || 'another process'
 }
 
-function nameOf({ processId, program }: LockHolder): string {
-  return processId === process.pid ? 'this process' : `process ${processId} (${program})`
+/** Names the other process that writes into the database; if there is none, those that have it open. */
+export function writersOrUsers(path: string): string {
+  return named(lockHolders(`${realpathSync(path)}-shm`, WRITER)) || otherUsers(path)
+}
+
+function named(holders: readonly LockHolder[]): string {
+  const others = holders.filter(({ processId }) => processId !== process.pid)
+  return others.map(({ processId, program }) => `process ${processId} (${program})`).join(', ')
 }
 
 function processesWithLock({ ino }: BigIntStats, bytes: Bytes): Set<number> {

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { OperatorError } from '../../operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { createChangeLog } from './change-log.ts'
-import { APPLICATION_ID, applicationId, failOnTakenLocks, START } from './connection.ts'
+import { APPLICATION_ID, applicationId, atStart, failOnTakenLocks } from './connection.ts'
 import { unusable } from './failure.ts'
 import { whenUnlocked } from './unlocked.ts'
 
@@ -13,7 +13,7 @@ import { whenUnlocked } from './unlocked.ts'
 export async function migrate(connection: Database, parts: readonly Migrations[], path: string): Promise<void> {
   if (isUpToDate(connection, parts, path)) return
   failOnTakenLocks(connection)
-  await whenUnlocked(() => connection.run('BEGIN IMMEDIATE'), START)
+  await whenUnlocked(() => connection.run('BEGIN IMMEDIATE'), atStart(path))
   // A start that changes nothing commits nothing, which would clear the caches of other processes.
   if (applicationId(connection) !== APPLICATION_ID) connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')

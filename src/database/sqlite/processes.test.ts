@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { listOf, priceOf, readOften } from '../../../test/harness/catalog/resources.ts'
 import { twoProcesses } from '../../../test/harness/catalog/two-processes.ts'
@@ -7,6 +8,7 @@ import { type Client, client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
@@ -17,9 +19,6 @@ const WRITES_OF_A_CLIENT = 25
 const READS = 40
 const READ_PAUSE_MS = 10
 const READ_MEDIAN_MORE_MAX_MS = 20
-
-/** More than a start takes. */
-const START_MS = 2_000
 
 const FLAGS = ['--access-log', 'off']
 
@@ -132,18 +131,44 @@ test('services that start at once on a missing database create it once, and all 
   for (const api of apis) expect(await listOf(api, '/products/')).toHaveLength(4)
 })
 
-test('a service that starts while another process changes the same new file waits for it', async () => {
+test('a service that starts while another process changes the same new file waits for it, and says so', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   using other = new Database(file, { create: true })
   other.run('BEGIN IMMEDIATE')
-  const starting = startService(`sqlite:${file}`, { flags: FLAGS })
-  // Without waiting it would have ended by then.
-  const first = await Promise.race([starting.then(() => 'started'), Bun.sleep(START_MS).then(() => 'waits')])
+  const starting = startWithErrorsIn(folder.path, file)
+  await expectToldOfWait(folder.path)
   other.run('ROLLBACK')
   await using service = await starting
-  expect(first).toBe('waits')
   expect(await client(() => service.address).create('/products/', sample.product)).toBe(1)
+})
+
+test('a service that starts on a file which an idle process keeps locked says so, and starts when that one has ended', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const database = ['--database', `sqlite:${file}`]
+  expect(await run(['seed', ...database])).toMatchObject({ status: 0 })
+  using idle = new Database(file)
+  idle.run('PRAGMA locking_mode = EXCLUSIVE')
+  idle.run('BEGIN EXCLUSIVE')
+  idle.run('COMMIT')
+  const starting = startWithErrorsIn(folder.path, file)
+  await expectToldOfWait(folder.path)
+  idle.close()
+  await using service = await starting
+  expect((await fetch(`${service.address}/products/1`)).status).toBe(200)
+})
+
+test('a command that waits for the lock of another process says so', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  using other = new Database(file, { create: true })
+  other.run('BEGIN IMMEDIATE')
+  const errors = join(folder.path, 'errors')
+  const seeding = run(['seed', '--database', `sqlite:${file}`], { through: withErrorsIn(errors) })
+  await expectToldOfWait(folder.path)
+  other.run('ROLLBACK')
+  expect(await seeding).toMatchObject({ status: 0 })
 })
 
 test('services and commands start while another process holds the write lock, as a long import does', async () => {
@@ -213,6 +238,23 @@ test('writes that wait for the lock of another process do not make reads wait', 
   expect(await write).toBe(id + 1)
   expect(whileLockedMs).toBeLessThan(usualMs + READ_MEDIAN_MORE_MAX_MS)
 })
+
+function startWithErrorsIn(folder: string, file: string) {
+  return startService(`sqlite:${file}`, { flags: FLAGS, through: withErrorsIn(join(folder, 'errors')) })
+}
+
+/** So that they can be read before the service is ready. */
+function withErrorsIn(file: string): string[] {
+  return ['bash', '-c', `exec "$@" 2> '${file}'`, 'bash']
+}
+
+/** The lock is one of this process. */
+async function expectToldOfWait(folder: string): Promise<void> {
+  const errors = join(folder, 'errors')
+  await until(() => existsSync(errors) && readFileSync(errors, 'utf8').includes('is locked by'))
+  const holder = process.platform === 'linux' ? `process ${process.pid} \\(` : 'another process'
+  expect(readFileSync(errors, 'utf8')).toMatch(new RegExp(`shop\\.db is locked by ${holder}`))
+}
 
 /** In milliseconds. */
 async function medianOfReads(api: Client, id: number): Promise<number> {

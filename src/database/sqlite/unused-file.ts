@@ -16,7 +16,7 @@ import {
 import { dirname } from 'node:path'
 import { OperatorError } from '../../operator-error.ts'
 import { isBusy, isDamage, unusable } from './failure.ts'
-import { lockHolders, otherLockHolders } from './lock-holders.ts'
+import { lockHolders, otherUsers } from './lock-holders.ts'
 
 /** Only the owner may use a new file, because it holds personal data. */
 const MODE = 0o600
@@ -94,7 +94,7 @@ function lockedAlone(path: string): Database | null {
   } catch (error) {
     connection.close(true)
     if (isBusy(error) || (isDamage(error) && lockHolders(path).length > 0)) {
-      throw new OperatorError(`${path} is in use by ${otherLockHolders(path)}; stop everything that uses it first`)
+      throw new OperatorError(`${path} is in use by ${otherUsers(path)}; stop everything that uses it first`)
     }
     if (isDamage(error)) return null
     throw unusable(error, path)

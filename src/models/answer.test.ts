@@ -112,36 +112,32 @@ describe('answers', () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment))
     const call = await server.nextCall()
-    const begun = performance.now()
-    let longest = 0
-    let last = begun
-    const turns = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
-    }, 5)
+    let most = 0
+    let last = 0
+    let isOver = false
+    const nextTurn = () => {
+      most = Math.max(most, answer.pieces.length - last)
+      last = answer.pieces.length
+      if (!isOver) setImmediate(nextTurn)
+    }
+    nextTurn()
     await call.sendAtOnce(Array.from({ length: 40_000 }, () => 'x'))
     await call.finish()
     expect((await answer.end()).text).toBe('x'.repeat(40_000))
-    clearInterval(turns)
-    expect(longest).toBeLessThan((performance.now() - begun) / 3)
+    isOver = true
+    expect(most).toBeLessThan(40_000 / 3)
   })
 
-  test('an answer with carriage returns for line breaks is read as quickly as any other', async () => {
+  test('an answer with millions of carriage returns for line breaks is read like any other', async () => {
     await using server = await startModelServer(openaiChat)
-    const work = async (raw: string) => {
-      const answer = ask(await openModel(server.environment))
-      const call = await server.nextCall()
-      const before = process.cpuUsage()
-      await call.sendRaw(raw)
-      await call.sendRaw(`:\r\n:\r`)
-      await call.send('Well.')
-      await call.finish()
-      expect(await answer.end()).toEqual({ text: 'Well.', failure: null })
-      const { user, system } = process.cpuUsage(before)
-      return user + system
-    }
-    const ofLineFeeds = await work('\n'.repeat(4 * 1_048_576))
-    expect(await work('\r'.repeat(4 * 1_048_576))).toBeLessThan(10 * ofLineFeeds)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    // A reader that begins again at each of them takes longer than a test may.
+    await call.sendRaw('\r'.repeat(4 * 1_048_576))
+    await call.sendRaw(`:\r\n:\r`)
+    await call.send('Well.')
+    await call.finish()
+    expect(await answer.end()).toEqual({ text: 'Well.', failure: null })
   })
 
   test('an answer that keeps calling tools, though none was offered, is cut', async () => {

@@ -7,8 +7,6 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
 
-const _FLAGS = ['--access-log', 'off']
-
 describe('two processes that serve one database', () => {
   const { one, other, file } = twoProcesses()
 

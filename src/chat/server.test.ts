@@ -84,7 +84,7 @@ withEachEngine('the chat server', engine => {
   })
 
   test('a chat that is stopped at the moment when it is ready ends cleanly', async () => {
-    for (let time = 0; time < 5; time += 1) {
+    for (let time = 0; time < 2; time += 1) {
       await using started = await startChatServer(engine)
       expect(await started.service.stop(), started.service.errors()).toBe(0)
     }

@@ -192,7 +192,7 @@ campaign('no combination of tricks gets through, cut anywhere', effort => {
       }
       expect(stream.html()).toBe(markdown.render(texts.join(between)))
     }),
-    effort.runs(500),
+    effort.runs(200),
   )
 })
 

@@ -42,7 +42,7 @@ function expectSameWhereverCut(texts: fc.Arbitrary<string>, runs: ReturnType<Eff
 campaign(
   'sections that had to be cut are the same in a stream, for any lines that mean something to a block parser',
   effort => {
-    expectSameWhereverCut(LINES_OF_MARKDOWN, effort.runs(400))
+    expectSameWhereverCut(LINES_OF_MARKDOWN, effort.runs(150))
   },
 )
 
@@ -50,16 +50,16 @@ campaign('sections that had to be cut are the same in a stream, for examples of 
   const texts = fc.array(fc.constantFrom(...EXAMPLES.map(({ text }) => text)), { minLength: 1, maxLength: 3 })
   expectSameWhereverCut(
     texts.map(parts => parts.join('')),
-    effort.runs(200),
+    effort.runs(80),
   )
 })
 
 campaign('sections that had to be cut are the same in a stream, for long tables', effort => {
-  expectSameWhereverCut(LONG_TABLES, effort.runs(60))
+  expectSameWhereverCut(LONG_TABLES, effort.runs(20))
 })
 
 campaign('sections that had to be cut are the same in a stream, for long paragraphs', effort => {
-  expectSameWhereverCut(LONG_PARAGRAPHS, effort.runs(10))
+  expectSameWhereverCut(LONG_PARAGRAPHS, effort.runs(5))
 })
 
 campaign('sections that had to be cut are the same in a stream, for any text at all', effort => {

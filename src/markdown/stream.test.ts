@@ -45,7 +45,7 @@ campaign(
       fc.property(texts, fc.constantFrom('', '\n'), SIZES, (parts, between, sizes) =>
         expectSameAsInOneGo(cut(parts.join(between), sizes)),
       ),
-      effort.runs(300),
+      effort.runs(150),
     )
   },
 )
@@ -55,7 +55,7 @@ campaign(
   effort => {
     fc.assert(
       fc.property(LINES_OF_MARKDOWN, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-      effort.runs(1_000),
+      effort.runs(250),
     )
   },
 )
@@ -63,14 +63,14 @@ campaign(
 campaign('a stream gives what one rendering gives, for long paragraphs, cut anywhere', effort => {
   fc.assert(
     fc.property(LONG_PARAGRAPHS, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-    effort.runs(60),
+    effort.runs(15),
   )
 })
 
 campaign('a stream gives what one rendering gives, for long tables, cut anywhere', effort => {
   fc.assert(
     fc.property(LONG_TABLES, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-    effort.runs(200),
+    effort.runs(100),
   )
 })
 
@@ -79,7 +79,7 @@ campaign('a stream gives what one rendering gives, for any text at all, cut anyw
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), SIZES, (text, sizes) =>
       expectSameAsInOneGo(cut(text, sizes)),
     ),
-    effort.runs(500),
+    effort.runs(250),
   )
 })
 

@@ -13,7 +13,7 @@ import { type Observations, Workload } from './workload.ts'
 
 setDefaultTimeout(120_000)
 
-const ROUND_MS = 3_000
+const ROUND_MS = 1_500
 const PROCESSES = 2
 
 /** The name of the process that is killed, for PostgreSQL. */
@@ -23,7 +23,7 @@ const KILLED = 'killed'
 const PAUSED_MS = 20
 
 /** When a process is killed. */
-const KILLED_AFTER_MS = 1_000
+const KILLED_AFTER_MS = 500
 const WORKERS_KILLED = 2
 
 /** The standby becomes the primary, and the other way round. */

@@ -6,9 +6,9 @@ import { Retries } from './retries.ts'
 
 setDefaultTimeout(120_000)
 
-const KILLED_AFTER_MS = 800
+const KILLED_AFTER_MS = 500
 const PROCESSES = 2
-const KILLS = 3
+const KILLS = 2
 
 /** Enough to show that a round did something, even on a busy machine. */
 const REQUESTS_MIN = 50

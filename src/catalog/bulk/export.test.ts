@@ -163,7 +163,7 @@ test('an export overwrites nothing, and makes no database', async () => {
 test('an export that is interrupted leaves nothing', async () => {
   using folder: TemporaryFolder = temporaryFolder()
   await using shop = await sqlite.freshDatabase()
-  await run(['seed', '--database', shop.url, '--products', '200000', '--reviews', '0'])
+  await run(['seed', '--database', shop.url, '--products', '100000', '--reviews', '0'])
   for (const [signal, status] of INTERRUPTIONS) {
     const child = spawn(commandLine(['export', '--database', shop.url, join(folder.path, 'shop')], {}), {
       ...surroundingsOf({}),

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test'
 import { z } from 'zod'
+import { campaign } from '../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -12,10 +13,10 @@ setDefaultTimeout(120_000)
 const FLAGS = ['--access-log', 'off']
 
 const CLIENTS = 32
-const CREATES_OF_A_CLIENT = 100
+const CREATES_OF_A_CLIENT = 20
 /** Hashing a password takes longer than anything else, and only a few may wait for it. */
 const CLIENTS_WITH_USERS = 4
-const USERS_OF_A_CLIENT = 15
+const USERS_OF_A_CLIENT = 5
 
 const FOLLOWERS = 4
 const PAGE = 50
@@ -81,29 +82,43 @@ withEachEngine('following lists by after_id', engine => {
     }
   }
 
-  test('a client that follows the products by after_id sees each one once and in order, overall and in a category', async () => {
-    const category = await node(0).create('/categories/', sample.category)
-    const ofCategory = `/products/${category}/products`
-    await follows(['/products/'], CREATES_OF_A_CLIENT, (api, which) =>
-      api.create(which % 2 === 0 ? '/products/' : ofCategory, sample.product),
-    )
-    await follows([ofCategory], CREATES_OF_A_CLIENT, api => api.create(ofCategory, sample.product))
+  campaign(
+    'a client that follows the products by after_id sees each one once and in order, overall and in a category',
+    async ({ rounds }) => {
+      for (const _ of rounds(1)) {
+        const category = await node(0).create('/categories/', sample.category)
+        const ofCategory = `/products/${category}/products`
+        await follows(['/products/'], CREATES_OF_A_CLIENT, (api, which) =>
+          api.create(which % 2 === 0 ? '/products/' : ofCategory, sample.product),
+        )
+        await follows([ofCategory], CREATES_OF_A_CLIENT, api => api.create(ofCategory, sample.product))
+      }
+    },
+  )
+
+  campaign(
+    'a client that follows the reviews by after_id sees each one once and in order, in all their lists',
+    async ({ rounds }) => {
+      for (const _ of rounds(1)) {
+        const product = await node(0).create('/products/', sample.product)
+        const user = await node(0).create('/users/', sample.user)
+        const lists = ['/reviews/', `/reviews/products/${product}`, `/reviews/users/${user}`]
+        lists.push(`/reviews/products/${product}/users/${user}`)
+        await follows(lists, CREATES_OF_A_CLIENT / 2, api => api.create('/reviews/', sample.review(product, user)))
+      }
+    },
+  )
+
+  campaign('a client that follows the categories by after_id sees each one once and in order', async ({ rounds }) => {
+    for (const _ of rounds(1)) {
+      await follows(['/categories/'], CREATES_OF_A_CLIENT, api => api.create('/categories/', sample.category))
+    }
   })
 
-  test('a client that follows the reviews by after_id sees each one once and in order, in all their lists', async () => {
-    const product = await node(0).create('/products/', sample.product)
-    const user = await node(0).create('/users/', sample.user)
-    const lists = ['/reviews/', `/reviews/products/${product}`, `/reviews/users/${user}`]
-    lists.push(`/reviews/products/${product}/users/${user}`)
-    await follows(lists, CREATES_OF_A_CLIENT / 2, api => api.create('/reviews/', sample.review(product, user)))
-  })
-
-  test('a client that follows the categories by after_id sees each one once and in order', async () => {
-    await follows(['/categories/'], CREATES_OF_A_CLIENT, api => api.create('/categories/', sample.category))
-  })
-
-  test('a client that follows the users by after_id sees each one once and in order', async () => {
-    await follows(['/users/'], USERS_OF_A_CLIENT, api => api.create('/users/', sample.user), CLIENTS_WITH_USERS)
+  campaign('a client that follows the users by after_id sees each one once and in order', async ({ rounds }) => {
+    for (const _ of rounds(1)) {
+      await follows(['/users/'], USERS_OF_A_CLIENT, api => api.create('/users/', sample.user), CLIENTS_WITH_USERS)
+    }
   })
 })
 

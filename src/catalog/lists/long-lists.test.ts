@@ -15,7 +15,7 @@ import { sample } from '../../../test/harness/samples.ts'
 setDefaultTimeout(120_000)
 
 /** Many times what the service reads or sends in one piece. */
-const LONG_LIST_ITEMS = 3_000
+const LONG_LIST_ITEMS = 1_000
 
 onEachEngine('long lists', api => {
   test('a long list comes whole and in order of id, whatever its limit', async () => {
@@ -35,7 +35,7 @@ onEachEngine('long lists', api => {
     const ids = await createCategories(api, LONG_LIST_ITEMS)
     const all = idsOf(await api.get('/categories/?limit=1000000000'))
     expect(all.slice(-ids.length)).toEqual(ids)
-    const limit = LONG_LIST_ITEMS - 1_234
+    const limit = LONG_LIST_ITEMS - 234
     const answer = await api.get(`/categories/?skip=${all.length - ids.length}&limit=${limit}`)
     expect(idsOf(answer)).toEqual(ids.slice(0, limit))
     expect(idsOf(await api.get(nextOf(answer) ?? ''))).toEqual(ids.slice(limit))
@@ -111,7 +111,7 @@ onEachEngine('long lists', api => {
   test('a reader may abandon a long list, and the service goes on', async () => {
     const ids = await createCategories(api, LONG_LIST_ITEMS)
     const path = `/categories/?after_id=${(ids[0] ?? 0) - 1}&limit=1000000000`
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       const abort = new AbortController()
       const response = await fetch(api.address() + path, { signal: abort.signal })
       const reader = startReading(response)

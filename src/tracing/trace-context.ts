@@ -29,7 +29,8 @@ export function readTraceContext(headers: Headers): TraceContext | null {
   return { traceId, spanId, isSampled, state: stateIn(headers.get('tracestate')) }
 }
 
-export function traceparent({ traceId, spanId, isSampled }: Omit<TraceContext, 'state'>): string {
+/** The value of the header. */
+function traceparent({ traceId, spanId, isSampled }: Omit<TraceContext, 'state'>): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 }
 

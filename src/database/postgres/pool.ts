@@ -4,7 +4,6 @@ import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.t
 import { currentTimeline } from '../../tracing/timeline.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Failure, failureOf, TimeLimitError } from './failure.ts'
-import { traceComment } from './trace-comment.ts'
 
 /** Timeout for connecting. A server that comes back may be noticed this much later. */
 const CONNECT_SECONDS = 2
@@ -72,13 +71,6 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
-/** The connections of one generation. */
-interface Connections {
-  readonly prepared: SQL
-  /** For statements with comments. No two are the same, so they are not prepared: the server would keep each of them. */
-  commented: SQL | null
-}
-
 /**
  * A connection pool for one server. Each connection prepares a statement once and pipelines statements. Bun.SQL resolves a
  * statement when the server is ready for the next one, so an acknowledged write is committed.
@@ -95,8 +87,8 @@ export class Pool implements AsyncDisposable {
   readonly #checking: ReturnType<typeof setInterval>
   readonly #seconds = new Histogram(SECONDS)
   /** `null` if the server has to be reached first. */
-  #connections: Connections | null
-  #opening: Promise<Connections> | null = null
+  #connections: SQL | null
+  #opening: Promise<SQL> | null = null
   #generation = 0
   #openedAt = performance.now()
   #partner: Pool | null = null
@@ -133,14 +125,14 @@ export class Pool implements AsyncDisposable {
 
   /** Rejects with a `SQL.PostgresError` or a `TimeLimitError`. */
   query<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    return this.#timed((connections, comment) => connections.unsafe<Row[]>(comment + sql, parameters))
+    return this.#timed(connections => connections.unsafe<Row[]>(sql, parameters))
   }
 
   /** Runs `work` on one connection, in one transaction. */
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
-    return this.#timed((connections, comment) =>
+    return this.#timed(connections =>
       connections.begin(connection =>
-        work(async (sql, ...parameters) => connection.unsafe(comment + sql, parameters), {
+        work(async (sql, ...parameters) => connection.unsafe(sql, parameters), {
           // Without a list of parameters, Bun uses the simple protocol, which takes several statements.
           runScript: async sql => void (await connection.unsafe(sql)),
           copyOut: sql => connection.unsafe(sql).readable(),
@@ -171,29 +163,24 @@ export class Pool implements AsyncDisposable {
   }
 
   #closed(seconds: number): Promise<void>[] {
-    const { prepared, commented } = this.#connections ?? {}
-    return [prepared, commented].flatMap(sql => sql?.close({ timeout: seconds }) ?? [])
-  }
-
-  #open(): Connections {
-    this.#openedAt = performance.now()
-    return { prepared: this.#connect(this.#options), commented: null }
+    return this.#connections ? [this.#connections.close({ timeout: seconds })] : []
   }
 
   /** Connects lazily. */
-  #connect(options: PoolOptions): SQL {
+  #open(): SQL {
+    this.#openedAt = performance.now()
     const generation = this.#generation
     let opened = 0
-    return connect(this.#address, options, () => {
+    return connect(this.#address, this.#options, () => {
       this.#connectedAt = performance.now()
       opened += 1
       // One of them broke and was opened again.
-      if (opened > options.connections && generation === this.#generation) this.reconnect()
+      if (opened > this.#options.connections && generation === this.#generation) this.reconnect()
     })
   }
 
   /** Resolves when the server accepts connections. All callers that wait share the tries. */
-  async #reached(): Promise<Connections> {
+  async #reached(): Promise<SQL> {
     if (this.#connections) return this.#connections
     this.#opening ??= reach(this.#address, this.#options)
       .then(() => {
@@ -209,8 +196,7 @@ export class Pool implements AsyncDisposable {
     return this.#opening
   }
 
-  #timed<Result>(work: (connections: SQL, comment: string) => Promise<Result>): Promise<Result> {
-    const comment = traceComment()
+  #timed<Result>(work: (connections: SQL) => Promise<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const pending: Pending = { since: performance.now(), generation: null, reject }
       const timeline = currentTimeline()
@@ -220,13 +206,11 @@ export class Pool implements AsyncDisposable {
         timeline?.add('statement', pending.since)
         this.#seconds.observe((performance.now() - pending.since) / 1_000)
       }
-      const run = (connections: Connections) => {
+      const run = (connections: SQL) => {
         // Whoever waited for it has been told that it failed.
         if (!this.#pending.has(pending)) throw new TimeLimitError('no connection in time')
         pending.generation = this.#generation
-        if (comment === '') return work(connections.prepared, comment)
-        connections.commented ??= this.#connect({ ...this.#options, isPrepared: false })
-        return work(connections.commented, comment)
+        return work(connections)
       }
       const working = this.#connections ? run(this.#connections) : this.#reached().then(run)
       working.then(

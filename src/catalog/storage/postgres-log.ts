@@ -34,12 +34,13 @@ export function logged<Row extends Values>(
   }
 }
 
-/** SQL for the changes of all rows, as JSON. */
+/** SQL for the changes of all rows, as JSON. Concatenated, since `json_build_object` takes longer than the rest of the log. */
 function changesSql<Row extends Values>({ table, references }: StoredResource<Row>, event: Event): string {
+  const id = (sql: string) => `' || coalesce(${sql}::text, 'null') || '`
   const of = (alias: string) =>
-    `json_build_object(${references.map(({ column }) => `'${column}', ${alias}.${column}`).join(', ')})`
-  const before = event === 'create' ? 'NULL' : of(event === 'delete' ? 'changed' : event.update)
-  const after = event === 'delete' ? 'NULL' : of('changed')
-  const change = `json_build_object('table', '${table}', 'id', changed.id, 'before', ${before}, 'after', ${after})`
-  return `coalesce(json_agg(${change}), '[]')`
+    `{${references.map(({ column }) => `"${column}":${id(`${alias}.${column}`)}`).join(',')}}`
+  const before = event === 'create' ? 'null' : of(event === 'delete' ? 'changed' : event.update)
+  const after = event === 'delete' ? 'null' : of('changed')
+  const change = `'{"table":"${table}","id":${id('changed.id')},"before":${before},"after":${after}}'`
+  return `('[' || coalesce(string_agg(${change}, ','), '') || ']')::json`
 }

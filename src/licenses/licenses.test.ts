@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { spawnSync } from 'bun'
 import lock from '../../npm-shrinkwrap.json'
-import { run } from '../../test/harness/service.ts'
+import { executableIn } from '../../test/harness/executable.ts'
+import { run, SOURCE } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
@@ -31,11 +31,9 @@ test('licenses prints the terms of the program, of each package it depends on, a
 
 test('the executable prints the same licenses without the packages at hand, and has them in a file beside it', async () => {
   using folder = temporaryFolder()
-  const built = spawnSync([process.execPath, join(ROOT, 'build.ts'), folder.path])
-  expect(built.exitCode, built.stderr.toString()).toBe(0)
-  const source = await run(['licenses'])
-  const executable = { program: [join(folder.path, 'stockroom')], folder: folder.path }
+  const executable = { program: [await executableIn(folder.path)], folder: folder.path }
+  const source = await run(['licenses'], { program: SOURCE })
   expect(await run(['licenses'], executable)).toEqual(source)
   expect(readFileSync(join(folder.path, 'THIRD-PARTY-NOTICES.txt'), 'utf8')).toBe(source.output)
-  expect(await run(['--help'], executable)).toEqual(await run(['--help']))
+  expect(await run(['--help'], executable)).toEqual(await run(['--help'], { program: SOURCE }))
 })

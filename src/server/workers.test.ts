@@ -1,20 +1,18 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { spawnSync } from 'bun'
+import { join } from 'node:path'
 import { listOf } from '../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../test/harness/client.ts'
+import { executableIn } from '../../test/harness/executable.ts'
 import { scrape, WITH_METRICS } from '../../test/harness/metrics.ts'
 import { childrenOf } from '../../test/harness/process-tree.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, type Service, type Surroundings, startService } from '../../test/harness/service.ts'
+import { run, type Service, SOURCE, type Surroundings, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
-
-const ROOT = resolve(import.meta.dir, '../..')
 
 /** So many new connections that no worker is left out. */
 const CONNECTIONS = 64
@@ -262,15 +260,21 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     expect(workerProcesses(all)).toHaveLength(cores === 1 ? 0 : cores)
   })
 
-  test('workers run from the executable, too, and go on if it is deleted while one has to be started again', async () => {
+  test('workers run from the source, too', async () => {
+    await using shop = await startShop(2, [], { program: SOURCE })
+    expect(workerProcesses(shop)).toHaveLength(2)
+    expect(await shop.api.create('/products/', sample.product)).toBe(1)
+    expect(await shop.service.stop()).toBe(0)
+  })
+
+  test('workers run from the executable, and go on if it is deleted while one has to be started again', async () => {
     using folder = temporaryFolder()
-    const built = spawnSync([process.execPath, join(ROOT, 'build.ts'), folder.path])
-    expect(built.exitCode, built.stderr.toString()).toBe(0)
-    await using shop = await startShop(2, [], { program: [join(folder.path, 'stockroom')] })
+    const executable = await executableIn(folder.path)
+    await using shop = await startShop(2, [], { program: [executable] })
     expect(workerProcesses(shop)).toHaveLength(2)
     expect(await shop.api.create('/products/', sample.product)).toBe(1)
     // As an upgrade does it, but without a new one in its place.
-    unlinkSync(join(folder.path, 'stockroom'))
+    unlinkSync(executable)
     process.kill(workerProcesses(shop)[0] ?? 0, 'SIGKILL')
     await until(() => linesWith(shop, 'cannot start worker').length >= 2)
     expect(await shop.api.create('/products/', sample.product)).toBe(2)

@@ -3,12 +3,15 @@ import { spawn } from 'bun'
 import type { StopSignal } from '../../src/stop-signals.ts'
 import { EXECUTABLE_VARIABLE } from './executable.ts'
 
+/** The program as `npm start` and the npm package run it. */
+export const SOURCE: readonly string[] = [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')]
+
 /**
  * The program as a user runs it: as its own process. `npm test` runs the executable, which starts in a third of the time;
  * a test file that runs alone runs the source.
  */
 const executable = process.env[EXECUTABLE_VARIABLE]
-const PROGRAM = executable ? [executable] : [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')]
+const PROGRAM = executable ? [executable] : SOURCE
 
 const READY_LINE = /^stockroom serves .* at (http:\/\/[^\s,]+)/m
 

@@ -12,21 +12,23 @@ setDefaultTimeout(120_000)
 /** The documented time after which every process refuses a revoked key. */
 const REVOKED_MS = 1_000
 
+const REQUEST_EVERY_MS = 50
+
 withEachEngine('keys of several processes', engine => {
   test('each of two processes accepts a new key at once, and refuses a revoked one within a second', async () => {
     await using shop = await startKeyedShop(engine)
     await using other = await startKeyed(shop.url)
-    for (let round = 0; round < 3; round += 1) {
-      const key = await createKey(shop.url, 'till', 'write')
-      const apis = [shop.service, other].map(({ address }) => client(() => address, bearer(key)))
-      const statuses = () => Promise.all(apis.map(async api => (await api.get('/products/')).status))
-      expect(await statuses()).toEqual([200, 200])
-      await revokeKey(shop.url, 'till')
-      const revokedAt = performance.now()
-      // Requests in the meantime do not keep it valid.
-      while (performance.now() - revokedAt < REVOKED_MS) await statuses()
-      expect(await statuses()).toEqual([401, 401])
+    const key = await createKey(shop.url, 'till', 'write')
+    const apis = [shop.service, other].map(({ address }) => client(() => address, bearer(key)))
+    const statuses = () => Promise.all(apis.map(async api => (await api.get('/products/')).status))
+    expect(await statuses()).toEqual([200, 200])
+    await revokeKey(shop.url, 'till')
+    // Requests in the meantime do not keep it valid.
+    for (let waitedMs = 0; waitedMs < REVOKED_MS; waitedMs += REQUEST_EVERY_MS) {
+      await statuses()
+      await Bun.sleep(REQUEST_EVERY_MS)
     }
+    expect(await statuses()).toEqual([401, 401])
   })
 
   test('a new key with the name of a revoked one is another key, with its own scope', async () => {

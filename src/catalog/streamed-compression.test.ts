@@ -5,7 +5,7 @@ import { openSync, statSync, writeSync } from 'node:fs'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { createAll } from '../../test/harness/catalog/list-pages.ts'
 import { client } from '../../test/harness/client.ts'
-import { onEachEngine } from '../../test/harness/contract.ts'
+import { onOneEngine } from '../../test/harness/contract.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 import { scrape, WITH_METRICS } from '../../test/harness/metrics.ts'
 import { sample } from '../../test/harness/samples.ts'
@@ -46,7 +46,7 @@ async function sent(address: string, path: string, { accepted, type = 'applicati
   return { status: response.status, headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) }
 }
 
-onEachEngine('compression of streamed responses', api => {
+onOneEngine('compression of streamed responses', api => {
   const LISTS = [EVERYTHING, '/products/?limit=450', '/reviews/products/1?limit=1000000000']
   let heavyId = 0
 

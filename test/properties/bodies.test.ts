@@ -11,7 +11,7 @@ import { reviewOf, type Shape, shapes, validBody } from './bodies.ts'
 setDefaultTimeout(120_000)
 
 /** Each password hash takes time and memory. */
-const USER_RUNS = 15
+const USER_RUNS = 8
 
 const WithId = z.object({ id: z.int() })
 const List = z.array(z.unknown())
@@ -20,13 +20,13 @@ const MASK = '**********'
 
 onEachEngine('valid bodies', api => {
   campaign('any valid category comes back equal, with no products, and reads back the same', async effort => {
-    await comesBack(api, '/categories/', shapes.category, fields => ({ ...fields, products: [] }), effort.runs(50))
+    await comesBack(api, '/categories/', shapes.category, fields => ({ ...fields, products: [] }), effort.runs(20))
   })
 
   campaign(
     'any valid product comes back equal to the last bit of its price, with no reviews, and reads back the same',
     async effort => {
-      await comesBack(api, '/products/', shapes.product, fields => ({ ...fields, reviews: [] }), effort.runs(60))
+      await comesBack(api, '/products/', shapes.product, fields => ({ ...fields, reviews: [] }), effort.runs(30))
     },
   )
 
@@ -38,7 +38,7 @@ onEachEngine('valid bodies', api => {
       expect(created).toMatchObject({ status: 200, body: { ...fields, reviews: [] } })
       expect(List.parse((await api.get(path)).body).at(-1)).toEqual(created.body)
     })
-    await fc.assert(property, { numRuns: 25 })
+    await fc.assert(property, { numRuns: 15 })
   })
 
   campaign(
@@ -49,7 +49,7 @@ onEachEngine('valid bodies', api => {
       const user = { id: userId, name: sample.user.name, avatar: sample.user.avatar }
       const product = { id: productId, ...sample.product }
       const shape = reviewOf(productId, userId)
-      await comesBack(api, '/reviews/', shape, fields => ({ ...fields, user, product }), effort.runs(50))
+      await comesBack(api, '/reviews/', shape, fields => ({ ...fields, user, product }), effort.runs(20))
     },
   )
 
@@ -68,7 +68,7 @@ onEachEngine('valid bodies', api => {
       expect(updated).toMatchObject({ status: 200, body: { id, ...fields, reviews: [] } })
       expect((await api.get(`/products/${id}`)).body).toEqual(updated.body)
     })
-    await fc.assert(property, effort.runs(50))
+    await fc.assert(property, effort.runs(20))
   })
 })
 

@@ -12,10 +12,10 @@ export class Tally {
     return this.#counts.get(key) ?? 0
   }
 
-  /** Adds one, until the result is disposed of. */
-  add(key: string): Disposable {
-    this.#change(key, 1)
-    return { [Symbol.dispose]: () => this.#change(key, -1) }
+  /** Adds one, or more, until the result is disposed of. */
+  add(key: string, amount = 1): Disposable {
+    this.#change(key, amount)
+    return { [Symbol.dispose]: () => this.#change(key, -amount) }
   }
 
   #change(key: string, difference: number): void {

@@ -4,6 +4,7 @@ import { bearerKey } from '../access/bearer.ts'
 import { finishApp } from '../server/app.ts'
 import type { App, ServedApp } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
+import type { Budgets } from './budgets.ts'
 import { addBulkCreation } from './bulk/creation.ts'
 import { addCategories } from './categories/routes.ts'
 import { type Access, guardOperations } from './guard.ts'
@@ -19,6 +20,7 @@ import { addUsers } from './users/routes.ts'
 
 export interface CatalogOptions {
   readonly repositories: Repositories
+  readonly budgets: Budgets
   readonly hashPassword: PasswordHasher
   /** Web origins whose pages may call the service; if empty, none may. */
   readonly corsOrigins: readonly string[]
@@ -27,10 +29,10 @@ export interface CatalogOptions {
 }
 
 /** The store catalog service. It opens no port. */
-export function createCatalog({ repositories, hashPassword, corsOrigins, access }: CatalogOptions): ServedApp {
+export function createCatalog({ repositories, budgets, hashPassword, corsOrigins, access }: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
   const { idempotency } = repositories
-  const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency }
+  const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
   const hasCors = corsOrigins.length > 0
   if (hasCors) {
     const exposeHeaders = [

@@ -1,22 +1,17 @@
 import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
-import { bulkBodies } from './bulk/creation.ts'
+import type { Budgets } from './budgets.ts'
 import type { CacheContents, CacheFigures } from './cache/cached.ts'
-import { largeBodies } from './large-bodies.ts'
 import { streamedPieces } from './streamed.ts'
 import { streamCompressors } from './streamed-compression.ts'
 import type { HashingFigures } from './users/password.ts'
 
-/** Memory that several requests share. */
-const BUDGETS = {
-  large_bodies: largeBodies,
-  bulk_bodies: bulkBodies,
-  streamed_responses: streamedPieces,
-  stream_compressors: streamCompressors,
-}
-
 /** Metrics that only the catalog has. */
-export function catalogFamilies(cache: (CacheFigures & CacheContents) | null, hashing: HashingFigures): Family[] {
-  return [...(cache ? cacheFamilies(cache) : []), ...hashingFamilies(hashing), ...budgetFamilies()]
+export function catalogFamilies(
+  cache: (CacheFigures & CacheContents) | null,
+  hashing: HashingFigures,
+  budgets: Budgets,
+): Family[] {
+  return [...(cache ? cacheFamilies(cache) : []), ...hashingFamilies(hashing), ...budgetFamilies(budgets)]
 }
 
 function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: CacheFigures & CacheContents): Family[] {
@@ -43,8 +38,15 @@ function hashingFamilies({ inProgress, waiting, refused, seconds }: HashingFigur
   ]
 }
 
-function budgetFamilies(): Family[] {
-  const samples = Object.entries(BUDGETS).map(([budget, { figures }]) => ({ labels: { budget }, figures }))
+/** Memory that several requests share. */
+function budgetFamilies({ bodies, bulkBodies }: Budgets): Family[] {
+  const budgets = {
+    large_bodies: bodies,
+    bulk_bodies: bulkBodies,
+    streamed_responses: streamedPieces,
+    stream_compressors: streamCompressors,
+  }
+  const samples = Object.entries(budgets).map(([budget, { figures }]) => ({ labels: { budget }, figures }))
   return [
     gauge(
       'stockroom_memory_budget_used_bytes',

@@ -1,11 +1,11 @@
 import { z } from '@hono/zod-openapi'
-import type { Awaitable } from '../awaitable.ts'
+import { type Awaitable, whenThere } from '../awaitable.ts'
 import type { App, DirectRoutes, RequestScope } from '../server/requests.ts'
+import type { Budgets } from './budgets.ts'
 import type { Access } from './guard.ts'
 import { IDEMPOTENCY_KEY } from './idempotency/header.ts'
 import type { Idempotency } from './idempotency/keyed-request.ts'
 import type { Claim, KeptAnswer } from './idempotency/keys.ts'
-import { withinBodies } from './large-bodies.ts'
 import { creationResponse, invalid } from './responses.ts'
 import type { ResourceName } from './storage/resource.ts'
 import { type Input, type Read, requestReader } from './validation/request.ts'
@@ -19,6 +19,7 @@ export interface Catalog {
   /** `null` if anyone may do anything. */
   readonly access: Access | null
   readonly idempotency: Idempotency
+  readonly budgets: Budgets
 }
 
 /** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */
@@ -50,27 +51,36 @@ export const noInput = { path: z.object({}), query: z.object({}), body: z.undefi
  * has an `Idempotency-Key`, the handler also gets a claim, to be stored with the resource.
  */
 export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
-  { app, operations, contracts, idempotency }: Catalog,
+  { app, operations, contracts, idempotency, budgets }: Catalog,
   contract: Contract<Path, Query, Body>,
   handler: (input: Input<Path, Query, Body>, scope: RequestScope, claim?: Claim) => Awaitable<Response>,
 ): void {
   contracts.push(contract)
   const read = requestReader(contract)
+  const hasBody = !(contract.body instanceof z.ZodUndefined)
   const unkeyed = (request: Request, scope: RequestScope) => {
     const answer = (input: Read<Input<Path, Query, Body>>) =>
       'errors' in input ? invalid(input.errors) : handler(input.value, scope)
-    const input = read(request, scope.matched.parameters)
-    return input instanceof Promise ? input.then(later => withinBodies(request, () => answer(later))) : answer(input)
+    const { parameters } = scope.matched
+    if (!hasBody) return whenThere(read(request, parameters, null), answer)
+    return budgets.bodies.answering(request, body =>
+      whenThere(
+        read(request, parameters, () => body.bytes()),
+        answer,
+      ),
+    )
   }
   const keyed = async (request: Request, scope: RequestScope, key: string) => {
     const respond = ({ answer, revision }: KeptAnswer) => creationResponse(scope, answer, revision ?? 0)
     const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
     if (begun instanceof Response) return begun
-    const input = await read(request, scope.matched.parameters, begun.update)
-    if ('errors' in input) return invalid(input.errors)
-    const kept = await begun.kept()
-    if (kept) return begun.replay(kept)
-    return withinBodies(request, () => begun.first(() => handler(input.value, scope, begun.claim)))
+    return budgets.bodies.answering(request, async body => {
+      const input = await read(request, scope.matched.parameters, () => body.bytes(), begun.update)
+      if ('errors' in input) return invalid(input.errors)
+      const kept = await begun.kept()
+      if (kept) return begun.replay(kept)
+      return begun.first(() => handler(input.value, scope, begun.claim))
+    })
   }
   const handle = (request: Request, scope: RequestScope) => {
     const key = contract.method === 'post' ? request.headers.get(IDEMPOTENCY_KEY) : null

@@ -14,6 +14,7 @@ import type { ServingProcess } from '../server/worker.ts'
 import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
 import { createCatalog } from './app.ts'
+import { createBudgets } from './budgets.ts'
 import { logCache } from './cache/log.ts'
 import type { Access } from './guard.ts'
 import { expireKeys } from './idempotency/expiry.ts'
@@ -47,10 +48,12 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await using tracing = await openTracing(settings.tracing)
   await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
   const repositories = repositoriesOf(database, settings.limits)
+  const budgets = createBudgets()
   const hashing = new PasswordHashing()
   const access = settings.access && { ...settings.access, keys: new KeyRing(keysOf(database)) }
   const catalog = createCatalog({
     repositories,
+    budgets,
     hashPassword: hashing.hash,
     corsOrigins: settings.corsOrigins,
     access,
@@ -66,7 +69,10 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await using shown = admin.show({
     server,
     probe: repositories.probe,
-    families: () => [...databaseFamilies(database), ...catalogFamilies(repositories.cacheFigures(), hashing.figures)],
+    families: () => [
+      ...databaseFamilies(database),
+      ...catalogFamilies(repositories.cacheFigures(), hashing.figures, budgets),
+    ],
   })
   const what = `stockroom serves the store catalog at ${server.address}, its documentation at /docs`
   listening(server.port, `${what}; ${whoMay(access)}`)

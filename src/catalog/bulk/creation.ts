@@ -1,13 +1,11 @@
 import { z } from '@hono/zod-openapi'
-import { BusyError } from '../../busy-error.ts'
-import { ByteBudget } from '../../byte-budget.ts'
-import { refuseEncodedBody } from '../../server/encoded-body.ts'
-import { HttpError } from '../../server/errors.ts'
+import { addressKey } from '../../server/client-address.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { IDEMPOTENCY_KEY } from '../idempotency/header.ts'
 import type { Idempotency, KeyedRequest } from '../idempotency/keyed-request.ts'
 import type { Loader } from '../loading/loader.ts'
 import type { Catalog } from '../operation.ts'
+import type { RequestBodies, RequestBody } from '../request-bodies.ts'
 import { invalid } from '../responses.ts'
 import type { PasswordHasher } from '../users/password.ts'
 import { id } from '../validation/fields.ts'
@@ -16,18 +14,11 @@ import { ndjsonLines } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource } from './resources.ts'
 import { type BadLine, type Rows, rowsOf, storeRows } from './rows.ts'
 
-const BODY_MAX_BYTES = 8_388_608
-
-/** Limit on the bodies of all such requests in progress. */
-const BODIES_MAX_BYTES = 33_554_432
-
 /** Limit on the wrong lines that a response lists. */
 const BAD_LINES_MAX = 1_000
 
 /** Time limit, because hashing many passwords or waiting for another import takes long. */
 const TIMEOUT_SECONDS = 120
-
-export const bulkBodies = new ByteBudget(BODIES_MAX_BYTES)
 
 /** The answer: the ids in the order of the lines. */
 export const Creation = z.object({ created: z.int(), ids: z.array(id()) }).openapi('Creation')
@@ -36,11 +27,11 @@ type Creation = z.output<typeof Creation>
 
 /** Lets a `POST` of NDJSON to a collection create one resource per line, all or none. */
 export function addBulkCreation(
-  { operations, idempotency }: Catalog,
+  { operations, idempotency, budgets }: Catalog,
   loader: Loader,
   hashPassword: PasswordHasher,
 ): void {
-  const means = { loader, hashPassword, idempotency }
+  const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
   for (const resource of BULK_RESOURCES) {
     const route = `/${resource.stored.table}/`
     const handlers = operations.get(route)
@@ -58,83 +49,65 @@ interface Means {
   readonly loader: Loader
   readonly hashPassword: PasswordHasher
   readonly idempotency: Idempotency
+  readonly bodies: RequestBodies
 }
 
 async function createAll(resource: BulkResource, means: Means, scope: RequestScope): Promise<Response> {
+  const { key, request } = scope
+  const client = key === null ? addressKey(scope.clientAddress) : `key ${key.name}`
+  return means.bodies.answering(request, body => createFrom(body, resource, means, scope), client)
+}
+
+async function createFrom(
+  body: RequestBody,
+  resource: BulkResource,
+  means: Means,
+  scope: RequestScope,
+): Promise<Response> {
   const { request, server } = scope
-  refuseEncodedBody(request.headers)
-  if (Number(request.headers.get('Content-Length') ?? 0) > BODY_MAX_BYTES) throw tooLarge()
   const key = request.headers.get(IDEMPOTENCY_KEY)
   const keyed =
     key === null
       ? null
       : await means.idempotency.begin(key, scope, { mediaType: NDJSON_TYPE, respond: kept => respond(kept.answer) })
   if (keyed instanceof Response) return keyed
-  if (bulkBodies.isSpent) throw new BusyError('Too many large requests are under way')
   server.timeout(request, TIMEOUT_SECONDS)
-  const body = new CountedBody(request, keyed)
-  const answer = () => createLines(resource, means, body, keyed)
+  const hash = (password: string) => means.hashPassword(password, request.signal)
+  const answer = () => createLines(resource, chunksOf(body, keyed), hash, { loader: means.loader, keyed })
   try {
     if (!keyed) return await answer()
     const kept = await keyed.kept()
     if (!kept) return await keyed.first(answer)
-    await body.readAll()
+    for await (const _ of chunksOf(body, keyed)) {
+      // Each chunk is part of the fingerprint.
+    }
     return keyed.replay(kept)
   } catch (error) {
     if (error instanceof WrongLinesError) return refused(error.lines)
     throw error
-  } finally {
-    body.release()
+  }
+}
+
+async function* chunksOf(body: RequestBody, keyed: KeyedRequest | null): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body.chunks()) {
+    keyed?.update(chunk)
+    yield chunk
   }
 }
 
 async function createLines(
   resource: BulkResource,
-  { loader, hashPassword }: Means,
-  body: CountedBody,
-  keyed: KeyedRequest | null,
+  chunks: AsyncIterable<Uint8Array>,
+  hash: (password: string) => Promise<string>,
+  { loader, keyed }: { readonly loader: Loader; readonly keyed: KeyedRequest | null },
 ): Promise<Response> {
   const read: Rows[] = []
-  for await (const lines of ndjsonLines(body.chunks())) {
-    read.push(await rowsOf(resource, lines, password => hashPassword(password, body.request.signal)))
-  }
+  for await (const lines of ndjsonLines(chunks)) read.push(await rowsOf(resource, lines, hash))
   if (read.every(({ rows }) => rows.length === 0)) {
     const bad = read.flatMap(rows => rows.bad)
     if (bad.length > 0) return refused(bad)
   }
   return respond(await stored(loader, resource, read, keyed))
-}
-
-/** Counts a body towards the budget as it arrives. */
-class CountedBody {
-  readonly request: Request
-  readonly #keyed: KeyedRequest | null
-  #bytes = 0
-
-  constructor(request: Request, keyed: KeyedRequest | null) {
-    this.request = request
-    this.#keyed = keyed
-  }
-
-  async *chunks(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of this.request.body ?? []) {
-      this.#bytes += chunk.length
-      bulkBodies.hold(chunk.length)
-      if (this.#bytes > BODY_MAX_BYTES) throw tooLarge()
-      this.#keyed?.update(chunk)
-      yield chunk
-    }
-  }
-
-  async readAll(): Promise<void> {
-    for await (const _ of this.chunks()) {
-      // Each chunk is part of the fingerprint.
-    }
-  }
-
-  release(): void {
-    bulkBodies.release(this.#bytes)
-  }
 }
 
 /** Rolls the transaction back. */
@@ -186,8 +159,4 @@ function refused(bad: readonly BadLine[]): Response {
         errors.map(({ loc: [source = 'body', ...place], ...error }) => ({ loc: [source, number, ...place], ...error })),
       ),
   )
-}
-
-function tooLarge(): HttpError {
-  return new HttpError(413, `The body is larger than ${BODY_MAX_BYTES} bytes`)
 }

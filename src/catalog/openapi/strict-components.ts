@@ -127,6 +127,7 @@ export const RESPONSES = {
   }),
   Changed: failure('Somebody else has changed it: it has none of the tags in `If-Match`'),
   TooLarge: failure('The body is too large'),
+  TooSlow: failure('The body arrives too slowly'),
   Encoded: failure('The body is compressed or encoded otherwise', {
     'Accept-Encoding': { $ref: '#/components/headers/AcceptEncoding' },
   }),

@@ -139,6 +139,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
       ...(method === 'post' && { 409: { $ref: '#/components/responses/InProgress' } }),
       ...(isChange && { 412: { $ref: '#/components/responses/Changed' } }),
       ...(hasBody && {
+        408: { $ref: '#/components/responses/TooSlow' },
         413: { $ref: '#/components/responses/TooLarge' },
         415: { $ref: '#/components/responses/Encoded' },
       }),

@@ -1,12 +1,11 @@
-import { z } from '@hono/zod-openapi'
+import type { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
-import { refuseEncodedBody } from '../../server/encoded-body.ts'
-import { HttpError } from '../../server/errors.ts'
 import { currentTimeline, timed } from '../../tracing/timeline.ts'
 import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger } from './fields.ts'
 import { readJson } from './json.ts'
 
+/** Limit on the body of a request for one resource. */
 export const BODY_MAX_BYTES = 1_048_576
 
 /** A query in which nothing is encoded. */
@@ -30,26 +29,25 @@ export type Read<Value> = { readonly value: Value } | { readonly errors: readonl
 
 /**
  * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
- * Without a body it returns the result at once. `bodyRead` gets the body as it was sent. A body that is too long is rejected
- * with an `HttpError` 413, an encoded one with 415.
+ * Without `readBody` it returns the result at once. `bodyRead` gets the body as it was sent.
  */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
 ) {
   type Result = Read<Input<Path, Query, Body>>
-  const hasBody = !(inputs.body instanceof z.ZodUndefined)
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = fieldsReader(inputs.path, 'path')
   const readQuery = fieldsReader(inputs.query, 'query')
   return (
     request: Request,
     pathParameters: Readonly<Record<string, string>>,
+    readBody: (() => Promise<Uint8Array>) | null,
     bodyRead?: (bytes: Uint8Array) => void,
   ): Awaitable<Result> => {
     const path = readPath(pathFields, pathParameters)
     const query = readQuery(queryFields, request.url)
-    if (!hasBody) return together(path, query, noBody)
-    return timed('reading the body', () => bodyBytes(request)).then(bytes => {
+    if (readBody === null) return together(path, query, noBody)
+    return timed('reading the body', readBody).then(bytes => {
       bodyRead?.(bytes)
       const started = performance.now()
       const body = bodyFields(bytes, request.headers.get('Content-Type'))
@@ -135,33 +133,4 @@ function isJsonContentType(contentType: string | null): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/**
- * Reads the whole body. A body that is too long is rejected before it is read if its length is declared, otherwise as soon as
- * it gets too long. `hono/body-limit` is not used, because it opens a stream on every body, even with a declared length, and
- * makes a new request if there is none.
- */
-function bodyBytes(request: Request): Promise<Uint8Array> {
-  refuseEncodedBody(request.headers)
-  const declared = request.headers.get('Content-Length')
-  if (declared === null) return undeclaredBytes(request)
-  if (Number(declared) > BODY_MAX_BYTES) throw tooLarge()
-  return request.bytes()
-}
-
-async function undeclaredBytes(request: Request): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body) {
-    length += chunk.length
-    if (length > BODY_MAX_BYTES) throw tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function tooLarge(): HttpError {
-  return new HttpError(413, `The body is larger than ${BODY_MAX_BYTES} bytes`)
 }

@@ -1,14 +1,14 @@
 import { type Family, gauge, histogram } from '../metrics/family.ts'
 import type { StoreDatabase } from './open.ts'
 import type { PostgresFigures } from './postgres/database.ts'
-import type { CommitFigures } from './sqlite/group-commit.ts'
+import type { SqliteFigures } from './sqlite/database.ts'
 
 /** Metrics of the database's engine. */
 export function databaseFamilies(database: StoreDatabase): Family[] {
   return database.engine === 'sqlite' ? ofSqlite(database.figures) : ofPostgres(database.figures)
 }
 
-function ofSqlite({ waiting, groupSizes, commitSeconds, syncSeconds }: CommitFigures): Family[] {
+function ofSqlite({ waiting, groupSizes, commitSeconds, syncSeconds, logBytes }: SqliteFigures): Family[] {
   return [
     gauge('stockroom_sqlite_writes_waiting', 'Writes that wait for the next commit.', waiting),
     histogram('stockroom_sqlite_commit_writes', 'Writes that shared a commit.', groupSizes),
@@ -22,6 +22,8 @@ function ofSqlite({ waiting, groupSizes, commitSeconds, syncSeconds }: CommitFig
       'Time until the disk has stored a commit (fdatasync of the write-ahead log).',
       syncSeconds,
     ),
+    // All workers have the same log.
+    gauge('stockroom_sqlite_log_bytes', 'Size of the write-ahead log.', logBytes, 'greatest'),
   ]
 }
 

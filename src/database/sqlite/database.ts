@@ -16,9 +16,15 @@ import {
 } from './connection.ts'
 import { isBusy } from './failure.ts'
 import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
 import { Scans } from './scans.ts'
 import { whenUnlocked } from './unlocked.ts'
+
+export interface SqliteFigures extends CommitFigures {
+  /** The size of the write-ahead log. */
+  readonly logBytes: number
+}
 
 /** A transaction on a connection of its own. */
 export interface SqliteTransaction {
@@ -53,6 +59,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #condition: Condition
   readonly #exit: Disposable
   readonly #sync: LogSync
+  readonly #logSize: LogSize
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
   readonly #selectMigration: Statement
@@ -76,6 +83,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#condition = new Condition(connection, path)
     this.#exit = neverCloseReplaced(this.#condition)
     this.#sync = new LogSync(connection, error => this.#condition.afterSync(error))
+    this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       begins: () => {
         this.#endSnapshot()
@@ -91,12 +99,13 @@ export class SqliteDatabase implements AsyncDisposable {
       committed: changes => {
         this.#log.committed()
         this.#changed(changes)
+        this.#logSize.committed()
       },
     })
   }
 
-  get figures(): CommitFigures {
-    return this.#writes.figures
+  get figures(): SqliteFigures {
+    return { ...this.#writes.figures, logBytes: this.#logSize.bytes }
   }
 
   /** Prepares a statement that is valid until the database is closed. `?` stands for a parameter. */

@@ -14,10 +14,11 @@ interface Bytes {
 }
 
 /**
- * The byte of the shared file that a writer locks.
+ * The bytes of the shared file that a writer locks, and readers.
  * https://www.sqlite.org/walformat.html#wal_locks
  */
 const WRITER: Bytes = { first: 120, last: 120 }
+const READERS: Bytes = { first: 123, last: 127 }
 
 const ANY_BYTE: Bytes = { first: 0, last: Number.POSITIVE_INFINITY }
 
@@ -43,17 +44,29 @@ export function lockHolders(path: string, bytes = ANY_BYTE): LockHolder[] {
 
 /** Names the other processes that have the database open: `process 4711 (stockroom)`; `another process` if none is known. */
 export function otherUsers(path: string): string {
-  return named(lockHolders(path)) || 'another process'
+  return named(others(lockHolders(path))) || 'another process'
 }
 
 /** Names the other process that writes into the database; if there is none, those that have it open. */
 export function writersOrUsers(path: string): string {
-  return named(lockHolders(`${realpathSync(path)}-shm`, WRITER)) || otherUsers(path)
+  return named(others(lockHolders(`${realpathSync(path)}-shm`, WRITER))) || otherUsers(path)
+}
+
+/** Names the processes that read the database of a shared file in a transaction now, this one included. */
+export function readers(sharedFile: string): string {
+  return named(lockHolders(sharedFile, READERS)) || 'the system does not tell which process'
+}
+
+function others(holders: readonly LockHolder[]): LockHolder[] {
+  return holders.filter(({ processId }) => processId !== process.pid)
 }
 
 function named(holders: readonly LockHolder[]): string {
-  const others = holders.filter(({ processId }) => processId !== process.pid)
-  return others.map(({ processId, program }) => `process ${processId} (${program})`).join(', ')
+  return holders.map(nameOf).join(', ')
+}
+
+function nameOf({ processId, program }: LockHolder): string {
+  return processId === process.pid ? 'this process' : `process ${processId} (${program})`
 }
 
 function processesWithLock({ ino }: BigIntStats, bytes: Bytes): Set<number> {

@@ -1,0 +1,48 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { client } from '../../../test/harness/client.ts'
+import { scrape, WITH_METRICS } from '../../../test/harness/metrics.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
+
+setDefaultTimeout(120_000)
+
+const LONG_LOG_BYTES = 1_100_000_000
+
+const LOOK_INTERVAL_MS = 1_001
+
+test('a log that a reader holds shows in the metrics, and at 1 GiB one line names the reader, again only after it has shrunk', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: WITH_METRICS })
+  const api = client(() => service.address)
+  const create = () => api.create('/products/', sample.product)
+  const warnings = () => service.errors().match(/-wal has \d+ bytes.*/g) ?? []
+  const logBytes = async () => (await scrape(service)).value('stockroom_sqlite_log_bytes')
+  await create()
+  expect(await logBytes()).toBeWithin(1, 1_000_000)
+  using reader = new Database(file)
+  const lengthen = () => {
+    reader.run('BEGIN')
+    reader.run('SELECT count(*) FROM products')
+    // SQLite reads only the beginning that has been written.
+    truncateSync(`${file}-wal`, LONG_LOG_BYTES)
+  }
+  lengthen()
+  expect(await logBytes()).toBe(LONG_LOG_BYTES)
+  await until(async () => (await create()) > 0 && warnings().length > 0)
+  expect(warnings()[0]).toContain(process.platform === 'linux' ? `process ${process.pid} (` : 'does not tell')
+  reader.run('COMMIT')
+  reader.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  // The size is looked at once a second.
+  await Bun.sleep(LOOK_INTERVAL_MS)
+  await create()
+  expect(await logBytes()).toBeLessThan(10_000_000)
+  lengthen()
+  await until(async () => (await create()) > 0 && warnings().length > 1)
+  expect(warnings()).toHaveLength(2)
+})

@@ -46,17 +46,21 @@ export async function connect(path: string): Promise<Database> {
   for (;;) {
     const connection = opened(path)
     failOnTakenLocks(connection)
-    // Check before changing anything in the file.
-    const isOurs = await whenUnlocked(() => !isOfAnotherProgram(connection), start)
-    if (!isOurs) throw new OperatorError(`${path} is a database of another program`)
-    if (!hasMoved(connection)) {
+    try {
+      // Check before changing anything in the file.
+      const isOurs = await whenUnlocked(() => hasMoved(connection) || !isOfAnotherProgram(connection), start)
+      if (!isOurs) throw new OperatorError(`${path} is a database of another program`)
       // To change the journal of a new file, SQLite turns its read lock into the write lock, and for that it never waits: two
       // that hold read locks would wait for each other.
-      await whenUnlocked(() => connection.run('PRAGMA journal_mode = WAL'), start)
+      await whenUnlocked(() => hasMoved(connection) || connection.run('PRAGMA journal_mode = WAL'), start)
+    } catch (error) {
+      if (!hasMoved(connection)) throw error
+    }
+    if (!hasMoved(connection)) {
       connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
       return configured(connection)
     }
-    // A backup was restored while this process waited.
+    // A backup was restored while this process waited. The old file must not be read: its log would be that of the new one.
     connection.close(true)
   }
 }

@@ -71,6 +71,12 @@ interface Pending {
   readonly reject: (error: unknown) => void
 }
 
+/** The connections of one generation. */
+interface Connections {
+  readonly generation: number
+  readonly sql: SQL
+}
+
 /**
  * A connection pool for one server. Each connection prepares a statement once and pipelines statements. Bun.SQL resolves a
  * statement when the server is ready for the next one, so an acknowledged write is committed.
@@ -87,8 +93,8 @@ export class Pool implements AsyncDisposable {
   readonly #checking: ReturnType<typeof setInterval>
   readonly #seconds = new Histogram(SECONDS)
   /** `null` if the server has to be reached first. */
-  #connections: SQL | null
-  #opening: Promise<SQL> | null = null
+  #connections: Connections | null
+  #opening: Promise<Connections> | null = null
   #generation = 0
   #openedAt = performance.now()
   #partner: Pool | null = null
@@ -163,30 +169,32 @@ export class Pool implements AsyncDisposable {
   }
 
   #closed(seconds: number): Promise<void>[] {
-    return this.#connections ? [this.#connections.close({ timeout: seconds })] : []
+    return this.#connections ? [this.#connections.sql.close({ timeout: seconds })] : []
   }
 
   /** Connects lazily. */
-  #open(): SQL {
+  #open(): Connections {
     this.#openedAt = performance.now()
     const generation = this.#generation
     let opened = 0
-    return connect(this.#address, this.#options, () => {
+    const sql = connect(this.#address, this.#options, () => {
       this.#connectedAt = performance.now()
       opened += 1
       // One of them broke and was opened again.
       if (opened > this.#options.connections && generation === this.#generation) this.reconnect()
     })
+    return { generation, sql }
   }
 
   /** Resolves when the server accepts connections. All callers that wait share the tries. */
-  async #reached(): Promise<SQL> {
+  async #reached(): Promise<Connections> {
     if (this.#connections) return this.#connections
     this.#opening ??= reach(this.#address, this.#options)
       .then(() => {
         if (this.#connections) return this.#connections
         this.#connections = this.#open()
-        // At the same time, so that both lead to the same server.
+        // All at the same time, so that they lead to the same server.
+        this.#connections.sql.connect().catch(() => {})
         if (this.#partner) this.#partner.#reached().catch(() => {})
         return this.#connections
       })
@@ -206,11 +214,11 @@ export class Pool implements AsyncDisposable {
         timeline?.add('statement', pending.since)
         this.#seconds.observe((performance.now() - pending.since) / 1_000)
       }
-      const run = (connections: SQL) => {
+      const run = ({ generation, sql }: Connections) => {
         // Whoever waited for it has been told that it failed.
         if (!this.#pending.has(pending)) throw new TimeLimitError('no connection in time')
-        pending.generation = this.#generation
-        return work(connections)
+        pending.generation = generation
+        return work(sql)
       }
       const working = this.#connections ? run(this.#connections) : this.#reached().then(run)
       working.then(

@@ -1,4 +1,5 @@
 import type { Logger } from '@logtape/logtape'
+import { BusyError } from './busy-error.ts'
 import { type Clock, pause } from './clock.ts'
 import { DatabaseUnavailableError } from './database/errors.ts'
 import { errorMessage } from './error-message.ts'
@@ -18,8 +19,9 @@ export async function regularly({ periodMs, work, clock, signal, log }: RegularW
     try {
       await work()
     } catch (error) {
-      // Requests report an unavailable database already.
-      if (!signal.aborted && !(error instanceof DatabaseUnavailableError)) {
+      // Requests report an unavailable or busy database already.
+      const isReported = error instanceof DatabaseUnavailableError || error instanceof BusyError
+      if (!signal.aborted && !isReported) {
         log.warning('housekeeping failed: {reason}', { reason: errorMessage(error) })
       }
     }

@@ -1,3 +1,4 @@
+import { BusyError } from '../../busy-error.ts'
 import { COUNTS, Histogram } from '../../metrics/histogram.ts'
 import { currentTimeline, Timeline, timedFromQueue } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
@@ -53,7 +54,7 @@ export class Batch<Input, Output> {
 
   add(input: Input): Promise<Output> {
     if (this.#waiting.length >= WAITING_MAX) {
-      return Promise.reject(new DatabaseUnavailableError(`too many requests are waiting (${WAITING_MAX})`))
+      return Promise.reject(new BusyError('Too many requests are waiting'))
     }
     const timeline = currentTimeline()
     const added = (begins: () => void) =>

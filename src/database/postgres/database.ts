@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { BusyError } from '../../busy-error.ts'
 import { errorMessage } from '../../error-message.ts'
 import { COUNTS, type Distribution, Histogram } from '../../metrics/histogram.ts'
 import { OperatorError } from '../../operator-error.ts'
@@ -201,9 +202,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   #usable(): Servers {
     if (!this.#servers) throw new DatabaseUnavailableError('the database cannot be used: not connected yet')
-    if (this.#servers.primary.inProgress >= IN_PROGRESS_MAX) {
-      throw new DatabaseUnavailableError(`too many statements are in progress (${IN_PROGRESS_MAX})`)
-    }
+    if (this.#servers.primary.inProgress >= IN_PROGRESS_MAX) throw new BusyError('Too many statements are in progress')
     return this.#servers
   }
 

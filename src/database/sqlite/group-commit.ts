@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
+import { BusyError } from '../../busy-error.ts'
 import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
@@ -121,9 +122,7 @@ export class GroupCommit {
 
   #add<Result>(work: (changes: Change[]) => Result): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new DatabaseUnavailableError('the database is closed'))
-    if (this.#waiting.length >= WRITES_WAITING_MAX) {
-      return Promise.reject(new DatabaseUnavailableError(`too many writes are waiting (${WRITES_WAITING_MAX})`))
-    }
+    if (this.#waiting.length >= WRITES_WAITING_MAX) return Promise.reject(new BusyError('Too many writes are waiting'))
     return new Promise<Result>((resolve, reject) => {
       let result: Result
       this.#waiting.push({

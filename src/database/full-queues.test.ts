@@ -1,0 +1,73 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { createDatabase } from '../../test/harness/postgres/database.ts'
+import { sharedServerUrl } from '../../test/harness/postgres/shared-server.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { errorResponse } from '../server/errors.ts'
+import { postgresAddress } from './postgres/address.ts'
+import { PostgresDatabase } from './postgres/database.ts'
+import { openSqlite } from './sqlite/open.ts'
+
+/** More than a queue takes. */
+const MANY = 10_000
+
+test('SQLite: a write that finds the queue full gets 503, asks to try again, and is no failure of the database', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'shop.db')
+  await using database = await openSqlite(path, [])
+  using other = new Database(path)
+  other.run('BEGIN IMMEDIATE')
+  const writes = Array.from({ length: MANY }, (_, place) => database.write(() => place))
+  const refused = await Promise.any(writes.map(refusalOf))
+  other.run('ROLLBACK')
+  expect(await busyAnswer(refused)).toEqual({
+    status: 503,
+    retryAfter: '1',
+    body: { detail: 'Too many writes are waiting' },
+  })
+  const answered = await Promise.allSettled(writes)
+  expect(answered.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+})
+
+test('PostgreSQL: a request that finds the queue full gets 503, asks to try again, and is no failure of the database', async () => {
+  await using empty = await createDatabase(await sharedServerUrl())
+  const address = postgresAddress(empty.url, null)
+  await using database = await PostgresDatabase.open({
+    address,
+    replicas: [],
+    connections: 1,
+    migrations: [],
+    waitMs: 0,
+  })
+  await database.ready
+  const batch = database.batch(async (inputs: readonly number[]) => inputs, { statementsMax: 1, inputsMax: MANY })
+  const requests = Array.from({ length: MANY }, (_, place) => batch.add(place))
+  const refused = await Promise.any(requests.map(refusalOf))
+  expect(await busyAnswer(refused)).toEqual({
+    status: 503,
+    retryAfter: '1',
+    body: { detail: 'Too many requests are waiting' },
+  })
+  const answered = await Promise.allSettled(requests)
+  expect(answered.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+})
+
+/** Resolves to why it was rejected; rejects if it was done. */
+async function refusalOf(work: Promise<unknown>): Promise<unknown> {
+  let reason: unknown
+  const isRefused = await work.then(
+    () => false,
+    error => {
+      reason = error
+      return true
+    },
+  )
+  if (!isRefused) throw new Error('it was done')
+  return reason
+}
+
+async function busyAnswer(error: unknown) {
+  const response = errorResponse(error, 'x')
+  return { status: response.status, retryAfter: response.headers.get('Retry-After'), body: await response.json() }
+}

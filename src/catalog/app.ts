@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
-import { cors } from 'hono/cors'
 import { bearerKey } from '../access/bearer.ts'
 import { finishApp } from '../server/app.ts'
+import { CrossOrigin } from '../server/cross-origin.ts'
 import type { App, ServedApp } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import type { Budgets } from './budgets.ts'
@@ -18,6 +18,17 @@ import { addSlashRedirects } from './slash-redirects.ts'
 import type { PasswordHasher } from './users/password.ts'
 import { addUsers } from './users/routes.ts'
 
+/** The headers of responses that pages of other origins may read. */
+const EXPOSED_HEADERS = [
+  'Link',
+  'ETag',
+  'X-Request-Id',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  IDEMPOTENCY_REPLAYED,
+]
+
 export interface CatalogOptions {
   readonly repositories: Repositories
   readonly budgets: Budgets
@@ -33,19 +44,6 @@ export function createCatalog({ repositories, budgets, hashPassword, corsOrigins
   const app: App = new Hono(routing())
   const { idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
-  const hasCors = corsOrigins.length > 0
-  if (hasCors) {
-    const exposeHeaders = [
-      'Link',
-      'ETag',
-      'X-Request-Id',
-      'Retry-After',
-      'RateLimit',
-      'RateLimit-Policy',
-      IDEMPOTENCY_REPLAYED,
-    ]
-    app.use(cors({ origin: corsOrigins.includes('*') ? '*' : [...corsOrigins], exposeHeaders, maxAge: 600 }))
-  }
   addCategories(catalog, repositories.categories)
   addProducts(catalog, repositories.products)
   addReviews(catalog, repositories.reviews)
@@ -58,8 +56,8 @@ export function createCatalog({ repositories, budgets, hashPassword, corsOrigins
   return {
     fetch: app.fetch,
     routes: app.routes,
-    // The header that lets pages of other origins read a response is added by the app.
-    ...(!hasCors && { direct: catalog.operations }),
+    direct: catalog.operations,
+    ...(corsOrigins.length > 0 && { crossOrigin: new CrossOrigin(corsOrigins, EXPOSED_HEADERS) }),
     cacheControl: route => (catalog.operations.has(route) ? cacheControl(route, access) : null),
     ...(access && {
       identify: route => (catalog.operations.has(route) ? headers => bearerKey(headers, access.keys) : null),

@@ -20,7 +20,7 @@ export function finishApp(app: App, probe?: Probe): void {
     })
   }
   const answerUnrouted = unrouted(app.routes)
-  app.notFound(context => context.env.refusal ?? answerUnrouted(context.req.path))
+  app.notFound(context => answerUnrouted(context.req.path))
   app.onError((error, context) => errorResponse(error, context.env.requestId))
 }
 

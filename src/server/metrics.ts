@@ -20,7 +20,7 @@ export class RequestMetrics implements Observer {
   readonly #operations = new Map<string, Map<string, Operation>>()
 
   readonly end = ({ request, scope, target, response, durationMs }: Exchange): void => {
-    const isMatched = scope.matched.route === target.route || scope.refusal !== null
+    const isMatched = scope.matched.route === target.route
     const route = isMatched && target.route !== '' ? target.route : UNMATCHED
     const { seconds, byStatus } = this.#operation(route, request.method)
     seconds.observe(durationMs / 1_000)

@@ -7,17 +7,11 @@ import type { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import type { ClientStreams } from './client-streams.ts'
+import { type CrossOrigin, isPreflight } from './cross-origin.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
 import { type Allowance, isUnlimited, type RateLimit, RateLimiter } from './rate-limit.ts'
-import {
-  type MatchedRoute,
-  NO_ROUTE,
-  parsedPath,
-  queryOf,
-  type RoutedRequest,
-  type SentTarget,
-} from './request-target.ts'
+import { type MatchedRoute, parsedPath, queryOf, type RoutedRequest, type SentTarget } from './request-target.ts'
 
 /** The request and its circumstances, for handlers. Apps get it as Hono's bindings. */
 export interface RequestScope {
@@ -37,8 +31,6 @@ export interface RequestScope {
   readonly key: Key | null
   /** The trace of the request, for the services that we call; `null` if there is none. */
   readonly trace: TraceContext | null
-  /** The answer to a request that no handler may see. */
-  readonly refusal: Response | null
 }
 
 /** A server's routes. An app opens no port. */
@@ -59,6 +51,8 @@ export interface ServedApp {
   readonly routes: readonly { readonly path: string }[]
   /** Handlers to call instead of `fetch`, which takes twice the time of a small request. */
   readonly direct?: DirectRoutes
+  /** Lets pages of other origins read the responses; by default, none may. */
+  readonly crossOrigin?: CrossOrigin
   /** The `Cache-Control` of all responses of a route; by default, handlers set it. */
   readonly cacheControl?: (route: string) => string | null
   /** Looks for the access key of each request of a route, before anything else is done with it; `null` if none is needed. */
@@ -111,9 +105,8 @@ export class Scope implements RequestScope {
   readonly server: Server<undefined>
   readonly isHead: boolean
   readonly streams: ClientStreams
-  matched: MatchedRoute
+  readonly matched: MatchedRoute
   key: Key | null = null
-  refusal: Response | null = null
   /** By the system's clock; 0 if nobody wants to know. */
   arrivedAt = 0
   /** Measures where the time goes; `null` if nobody wants to know. */
@@ -144,12 +137,6 @@ export class Scope implements RequestScope {
     if (this.#trace === undefined) this.#trace = this.timeline?.span?.context ?? readTraceContext(this.request.headers)
     return this.#trace
   }
-
-  /** Makes the app answer with this response, as it answers a request without a route. */
-  refuse(response: Response): void {
-    this.matched = NO_ROUTE
-    this.refusal = response
-  }
 }
 
 /**
@@ -157,7 +144,7 @@ export class Scope implements RequestScope {
  * and turn errors into responses. A response that is ready at once is not awaited, which would cost a tenth of its time.
  */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { fetch, direct, cacheControl, identify, loggedPath = path => path, unlimitedRoutes = [] } = app
+  const { fetch, direct, crossOrigin, cacheControl, identify, loggedPath = path => path, unlimitedRoutes = [] } = app
   const { accessLog, trustedProxies, allowedHosts, streams, rateLimit } = settings
   const observers = [...(accessLog ? [requestLog] : []), ...settings.observers]
   const begins = observers.flatMap(({ begin }) => begin ?? [])
@@ -180,21 +167,8 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       return fetch(scope.isHead ? asGet(request) : request, scope)
     }
 
-    // Browsers send preflights by themselves, and only apps without direct handlers can permit one.
-    const isPreflight = ({ method, headers }: Request) =>
-      direct === undefined && method === 'OPTIONS' && headers.has('Access-Control-Request-Method')
-
-    const refuse = (request: Request, scope: Scope, response: Response): Awaitable<Response> => {
-      if (direct) return response
-      // The app adds the headers that let a page of another origin read the response.
-      scope.refuse(response)
-      return fetch(request, scope)
-    }
-
-    const limited = (request: Request, scope: Scope): Awaitable<Response> => {
-      const refusal = limiter === null || isPreflight(request) ? null : limiter.take(scope)
-      return refusal === null ? handle(request, scope) : refuse(request, scope, refusal)
-    }
+    const limited = (request: Request, scope: Scope): Awaitable<Response> =>
+      limiter?.take(scope) ?? handle(request, scope)
 
     const identified = (request: Request, scope: Scope, key: Key | null): Awaitable<Response> => {
       scope.key = key
@@ -202,6 +176,11 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
     }
 
     const answered = (request: Request, scope: Scope): Awaitable<Response> => {
+      // Browsers send it by themselves and without a key, so it does not count.
+      if (crossOrigin && isPreflight(request)) {
+        checkHost(request.headers.get('Host'))
+        return crossOrigin.preflight(request.headers)
+      }
       if (keyOf === null) return limited(request, scope)
       const found = keyOf(request.headers)
       return found instanceof Promise
@@ -220,6 +199,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
       headers.set('X-Request-Id', scope.requestId)
       // Keeps browsers from guessing another content type.
       headers.set('X-Content-Type-Options', 'nosniff')
+      crossOrigin?.describe(headers, request.headers.get('Origin'))
       if (caching !== null) headers.set('Cache-Control', caching)
       if (allowance !== null) limiter?.describe(headers, allowance)
       // Here and not after `run`, because another promise would cost more than most observers.

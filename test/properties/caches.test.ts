@@ -15,7 +15,7 @@ import { temporaryFolder } from '../harness/temporary-folder.ts'
 setDefaultTimeout(120_000)
 
 const CACHING_PROCESSES = 2
-const ROUNDS = 30
+const ROUNDS = 15
 /** Requests of one round, all at the same time. */
 const BURST = 16
 /** Few, so that requests meet at the same resources. */

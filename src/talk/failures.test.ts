@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
@@ -112,16 +112,13 @@ test('a database that another program locks is reported after a wait, and the se
 test('a database file that was moved away is reported, and the session goes on once it is back', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 200 })
-  const away = join(place.folder, 'away')
-  mkdirSync(away)
-  const files = readdirSync(place.folder).filter(name => name.startsWith('stockroom.db'))
-  for (const name of files) renameSync(join(place.folder, name), join(away, name))
+  renameSync(place.databasePath, `${place.databasePath}.away`)
   session.type('Lost\r')
   await session.shows(
     /^The database cannot be used: its file was deleted, moved or replaced\. .+ try again\.\n\nada>$/m,
   )
   expect(place.model.calls).toHaveLength(0)
-  for (const name of files) renameSync(join(away, name), join(place.folder, name))
+  renameSync(`${place.databasePath}.away`, place.databasePath)
   session.type('Kept\r')
   const call = await place.model.nextCall()
   await call.answer('Yes.')

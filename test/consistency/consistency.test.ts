@@ -33,7 +33,7 @@ const SWITCHED_AFTER_MS = 500
 const SWITCHED_OPERATIONS_MIN = 5
 
 /** Enough to show that a round did something, even on a busy machine. */
-const OPERATIONS_MIN = 50
+const OPERATIONS_MIN = 10
 
 withEachEngine('consistency', engine => {
   campaign(

@@ -11,7 +11,7 @@ const PROCESSES = 2
 const KILLS = 2
 
 /** Enough to show that a round did something, even on a busy machine. */
-const REQUESTS_MIN = 50
+const REQUESTS_MIN = 10
 
 withEachEngine('retries', engine => {
   campaign(

@@ -1,8 +1,11 @@
-import { count, list, type Setting, secret, withSettingName } from '../config.ts'
+import { count, fromEnvironment, list, oneOf, type Setting, secret, withSettingName } from '../config.ts'
 import { SettingError } from '../operator-error.ts'
 import { type PostgresAddress, postgresAddress } from './postgres/address.ts'
 
 const CONNECTIONS_MAX = 1_000
+
+/** How a pooler such as PgBouncer shares its connections to the server. */
+const POOLERS = ['none', 'transaction'] as const
 
 interface SqliteAddress {
   readonly engine: 'sqlite'
@@ -46,20 +49,21 @@ export function databaseOperand(name: string, text: string): DatabaseAddress {
   return withSettingName(name, () => databaseAddress(text))
 }
 
+/** Replicas are connected to directly, whatever `DATABASE_POOLER` says of the primary. */
 function replicaAddress(text: string): PostgresAddress {
   const address = databaseAddress(text)
   if (address.engine !== 'postgres') throw new SettingError('a replica must have a postgres:// address')
-  return address
+  return { ...address, isPooled: false }
 }
 
 function databaseAddress(text: string): DatabaseAddress {
   const [scheme, ...rest] = text.split(':')
   const path = rest.join(':')
   if (scheme === 'postgres' || scheme === 'postgresql') {
-    return postgresAddress(
-      text,
-      secret('DATABASE_PASSWORD', password => password),
-    )
+    return postgresAddress(text, {
+      password: secret('DATABASE_PASSWORD', password => password),
+      isPooled: fromEnvironment('DATABASE_POOLER', pooler => oneOf(POOLERS, pooler)) === 'transaction',
+    })
   }
   if (scheme !== 'sqlite' || rest.length === 0) {
     throw new SettingError('not a database address; use sqlite:PATH or postgres://user:password@host:5432/database')

@@ -22,17 +22,26 @@ export interface PostgresAddress {
   readonly tls: TlsMode
   /** A further certificate authority to trust, in PEM. */
   readonly certificateAuthority: string | null
+  /** Whether a pooler gives each transaction another connection to the server, so that connections have no settings. */
+  readonly isPooled: boolean
   /** The name of the connections in `pg_stat_activity`. */
   readonly applicationName: string | null
   /** Host, port and database: safe to show, because user and password are left out. */
   readonly place: string
 }
 
+/** What variables say about an address. */
+interface Surroundings {
+  /** Used if the address has none. */
+  readonly password: string | null
+  readonly isPooled: boolean
+}
+
 /**
- * Parses `postgres://user:password@host:port/database?sslmode=…`. `separatePassword` is used if the address has none.
- * Throws a `SettingError` that does not repeat the address, because it may contain a password.
+ * Parses `postgres://user:password@host:port/database?sslmode=…`. Throws a `SettingError` that does not repeat the address,
+ * because it may contain a password.
  */
-export function postgresAddress(text: string, separatePassword: string | null): PostgresAddress {
+export function postgresAddress(text: string, { password, isPooled }: Surroundings): PostgresAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || url.hostname === '' || url.hash !== '') {
     throw new SettingError('the address must look like postgres://user:password@host:5432/database')
@@ -51,10 +60,11 @@ export function postgresAddress(text: string, separatePassword: string | null): 
     hostname,
     port,
     username,
-    password: url.password === '' ? separatePassword : decoded(url.password),
+    password: url.password === '' ? password : decoded(url.password),
     database,
     tls: tlsMode(url.searchParams.get('sslmode') ?? 'prefer'),
     certificateAuthority: certificate(url.searchParams.get('sslrootcert')),
+    isPooled,
     applicationName: url.searchParams.get('application_name'),
     place: `${url.hostname}:${port}/${database}`,
   }

@@ -4,7 +4,8 @@ import { createDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { pgbouncerPath, startPgBouncer } from '../../../test/harness/postgres/pgbouncer.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
-import { startService } from '../../../test/harness/service.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { run, startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
 
@@ -25,8 +26,9 @@ test.skipIf(pgbouncerPath === null)(
       default_pool_size: SERVER_CONNECTIONS,
       server_login_retry: RETRY_SECONDS,
     })
-    await using one = await startService(bouncer.url(database.name), { flags: FLAGS })
-    await using other = await startService(bouncer.url(database.name), { flags: FLAGS })
+    const options = { flags: FLAGS, environment: { DATABASE_POOLER: 'transaction' } }
+    await using one = await startService(bouncer.url(database.name), options)
+    await using other = await startService(bouncer.url(database.name), options)
     const load = await Load.start([one.address, other.address])
     await load.succeeded()
     await server.restart('fast')
@@ -38,5 +40,21 @@ test.skipIf(pgbouncerPath === null)(
       sql => sql`SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = ${database.name}`,
     )
     expect(users[0]?.count).toBeLessThanOrEqual(Number(SERVER_CONNECTIONS))
+  },
+)
+
+test.skipIf(pgbouncerPath === null)(
+  'a start behind PgBouncer in transaction mode is refused with the setting that it needs, also if PgBouncer drops time limits',
+  async () => {
+    await using server = await PostgresServer.start()
+    await using database = await createDatabase(server.url())
+    for (const settings of [
+      {},
+      { ignore_startup_parameters: 'statement_timeout,lock_timeout,idle_in_transaction_session_timeout' },
+    ]) {
+      await using bouncer = await startPgBouncer(pgbouncerPath ?? '', server, settings)
+      const refused = await run(['serve', '--port', '0', '--database', bouncer.url(database.name)])
+      expectRefusal(refused, { status: 1, reason: /set DATABASE_POOLER=transaction$/m })
+    }
   },
 )

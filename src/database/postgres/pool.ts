@@ -37,9 +37,7 @@ export interface PoolOptions {
   readonly statementMs: number
   /** Lock timeout. Statements queued behind a waiting one on its connection wait as well. */
   readonly lockMs: number
-  /** Whether a pooler, such as PgBouncer, shares connections between transactions: then session state does not last. */
-  readonly isShared: boolean
-  /** Whether to prepare statements; by default, unless connections are shared. */
+  /** Whether to prepare statements; by default, unless a pooler shares connections. */
   readonly isPrepared?: boolean
 }
 
@@ -275,7 +273,7 @@ async function reach(address: PostgresAddress, options: PoolOptions): Promise<vo
 
 function connect(
   address: PostgresAddress,
-  { connections, statementMs, lockMs, isShared, isPrepared = !isShared }: PoolOptions,
+  { connections, statementMs, lockMs, isPrepared = !address.isPooled }: PoolOptions,
   onConnect: () => void,
 ): SQL {
   const name = { application_name: address.applicationName ?? 'stockroom' }
@@ -297,7 +295,7 @@ function connect(
     connectionTimeout: CONNECT_SECONDS,
     idleTimeout: 0,
     onconnect: onConnect,
-    connection: isShared ? name : { ...name, ...limits },
+    connection: address.isPooled ? name : { ...name, ...limits },
   })
 }
 

@@ -62,7 +62,6 @@ export class Replicas implements AsyncDisposable {
         connections,
         statementMs: REPLICA_STATEMENT_MS,
         lockMs: REPLICA_STATEMENT_MS,
-        isShared: false,
       }),
       positions: [],
       freshAsOf: Number.NEGATIVE_INFINITY,

@@ -20,9 +20,6 @@ const LOCK_MS = 1_000
 /** Timeout of migrations and bulk work, enough for tables of any size. */
 export const BULK_MS = 86_400_000
 
-/** Statement timeout to detect a pooler with: if it does not read back, a pooler is in between. An unlikely default. */
-const DETECTION_TIMEOUT_MS = 4_999
-
 export interface ServersSettings {
   readonly address: PostgresAddress
   /** Streaming replicas of the server at `address`, which answer reads. */
@@ -42,7 +39,6 @@ export interface Servers extends AsyncDisposable {
    */
   readonly reading: Pool
   readonly replicas: Replicas
-  readonly isShared: boolean
   /** Whether a server can tell whether it is a standby. Engines other than PostgreSQL cannot. */
   readonly knowsRole: boolean
   /** SQL for the version of the database that a statement reads; `null` if the server cannot tell. */
@@ -57,22 +53,26 @@ export async function connectServers({
   migrations,
   mustExist = false,
 }: ServersSettings): Promise<Servers> {
-  const isShared = await isBehindPooler(address)
   {
-    await using migrating = new Pool(address, { connections: 1, statementMs: BULK_MS, lockMs: BULK_MS, isShared })
+    await using migrating = new Pool(address, {
+      connections: 1,
+      statementMs: BULK_MS,
+      lockMs: BULK_MS,
+      isPrepared: false,
+    })
+    await mustSuit(migrating, address)
     if (mustExist && !(await isMigrated(migrating))) {
       throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
     }
     await migrate(migrating, migrations, address.place)
   }
-  const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS, isShared })
+  const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })
   const version = await versionOf(primary)
   const followers = new Replicas(primary, replicas, connections)
   return {
     primary,
     reading,
     replicas: followers,
-    isShared,
     knowsRole: version !== null,
     state: replicas.length === 0 && version !== null ? await stateOf(primary, version) : null,
     [Symbol.asyncDispose]: async () => {
@@ -107,27 +107,20 @@ async function stateOf(primary: Pool, version: number): Promise<string | null> {
 }
 
 /**
- * Detects a pooler that shares connections between transactions, such as PgBouncer: it refuses the settings of a new
- * connection, or drops them. Behind one, statements must not be prepared, because a prepared statement's name may mean
- * another statement on the next connection.
+ * Rejects with an `OperatorError` if the database is not encoded in UTF-8, or if an undeclared pooler, such as PgBouncer,
+ * shares connections between transactions: it refuses the settings of a new connection, or drops them. Behind one, statements
+ * must not be prepared, because a prepared statement's name may mean another statement on the next connection.
  */
-async function isBehindPooler(address: PostgresAddress): Promise<boolean> {
+async function mustSuit(migrating: Pool, { isPooled, place }: PostgresAddress): Promise<void> {
+  const pooled = `a pooler in front of ${place} does not keep the settings of connections; set DATABASE_POOLER=transaction`
   const settings =
-    "SELECT current_setting('statement_timeout') AS limit, current_setting('server_encoding') AS encoding"
-  await using asking = new Pool(address, {
-    connections: 1,
-    statementMs: DETECTION_TIMEOUT_MS,
-    lockMs: DETECTION_TIMEOUT_MS,
-    isShared: false,
-    isPrepared: false,
-  })
+    "SELECT setting AS limit, current_setting('server_encoding') AS encoding FROM pg_settings WHERE name = 'statement_timeout'"
   try {
-    const [found] = await asking.query<{ limit: string; encoding: string }>(settings)
+    const [found] = await migrating.query<{ limit: string; encoding: string }>(settings)
     if (found?.encoding !== 'UTF8')
-      throw new OperatorError(`the database ${address.place} is not encoded in UTF-8; create it with ENCODING 'UTF8'`)
-    return found.limit !== `${DETECTION_TIMEOUT_MS}ms`
+      throw new OperatorError(`the database ${place} is not encoded in UTF-8; create it with ENCODING 'UTF8'`)
+    if (!isPooled && found.limit !== String(BULK_MS)) throw new OperatorError(pooled)
   } catch (error) {
-    if (isUnsupportedParameter(error)) return true
-    throw error
+    throw isUnsupportedParameter(error) ? new OperatorError(pooled, { cause: error }) : error
   }
 }

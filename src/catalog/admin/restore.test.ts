@@ -48,7 +48,7 @@ test('restore refuses while a service has the database open, names it where the 
   if (process.platform === 'linux') expect(refused.errors).toContain(`process ${shop.service.processId} (`)
   expect((await shop.api.get('/products/')).body).toHaveLength(BEFORE_BACKUP + AFTER_BACKUP)
   expect((await shop.api.get('/readyz')).status).toBe(200)
-  expect(shop.files()).toEqual(['backup.db', 'shop.db', 'shop.db-shm', 'shop.db-wal'])
+  expect(shop.files()).toEqual(['backup.db', 'shop.db', 'shop.db-shm', 'shop.db-synced', 'shop.db-wal'])
 })
 
 test('restore refuses while a forgotten chat or another program has the database open', async () => {

@@ -49,6 +49,11 @@ export class Idempotency {
     return this.#store.find(key)
   }
 
+  /** The answer of another process. It may not be on the disk yet, and finding it waits for that. */
+  async stored({ key, kept }: KeyTakenError): Promise<KeptAnswer> {
+    return (await this.#store.find(key)) ?? kept
+  }
+
   /** Answers a request unless another one with this key is in progress. */
   async alone(key: string, answer: () => Promise<Response>): Promise<Response> {
     this.#mustNotRun(key)
@@ -121,7 +126,7 @@ export class KeyedRequest {
       try {
         return await answer()
       } catch (error) {
-        if (error instanceof KeyTakenError) return this.replay(error.kept)
+        if (error instanceof KeyTakenError) return this.replay(await this.#idempotency.stored(error))
         throw error
       }
     })

@@ -66,7 +66,11 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
       SELECT key FROM idempotency_keys WHERE created_at <= ? ORDER BY created_at LIMIT ${DELETED_AT_ONCE}
     )`)
   return {
-    find: key => database.snapshot(() => keys.find(key), 'write'),
+    find: key => {
+      const kept = database.snapshot(() => keys.find(key), 'write')
+      // The answer of another process may not be on the disk yet.
+      return kept && database.snapshot(() => keys.find(key))
+    },
     secret: async () => {
       const known = database.snapshot(() => selectSecret.get(SECRET_NAME), 'write')
       const made = known ?? (await database.write(() => makeSecret.get(SECRET_NAME, newSecret())))

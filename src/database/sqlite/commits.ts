@@ -1,14 +1,18 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { companionFile } from './connection.ts'
+import type { LogPosition } from './log-record.ts'
 
 /**
  * The header of the file that SQLite's connections share; every commit changes it.
  * https://www.sqlite.org/walformat.html#the_wal_index_header
  */
 const HEADER_BYTES = 48
-/** The index of the last commit's number in the header, in 32-bit words. */
+const HEADER_WORDS = HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT
+/** The indexes of the last commit's number, of the number of frames and of the salts in the header, in 32-bit words. */
 const NUMBER_PLACE = 2
+const FRAMES_PLACE = 4
+const SALTS_PLACE = 8
 
 /**
  * Detects commits by any process since the last check. SQLite validates its own page cache by the same bytes, but only at
@@ -16,8 +20,9 @@ const NUMBER_PLACE = 2
  */
 export class Commits implements Disposable {
   readonly #sharedFile: number
-  readonly #header = new Int32Array(HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT)
-  readonly #seen = new Int32Array(HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT)
+  /** The header, and its copy, which a writer changes first. */
+  readonly #header = new Int32Array(2 * HEADER_WORDS)
+  readonly #seen = new Int32Array(2 * HEADER_WORDS)
   #isClosed = false
 
   /** The connection must have read the database already, so that the shared file exists and stays. */
@@ -27,11 +32,25 @@ export class Commits implements Disposable {
 
   /** While it returns false, a snapshot that was taken after it last returned true is still current. */
   hasNew(): boolean {
-    if (this.#isClosed) return true
-    const isWhole = readSync(this.#sharedFile, this.#header, 0, HEADER_BYTES, 0) === HEADER_BYTES
-    if (isWhole && this.#isAsSeen()) return false
+    if (this.isAsSeen()) return false
     this.#seen.set(this.#header)
     return true
+  }
+
+  /** Whether nobody has committed since the last check. Unlike a check, this changes nothing. */
+  isAsSeen(): boolean {
+    if (this.#isClosed) return false
+    const isWhole = readSync(this.#sharedFile, this.#header, 0, 2 * HEADER_BYTES, 0) === 2 * HEADER_BYTES
+    return isWhole && this.#equalsSeen()
+  }
+
+  /** The end of the log at the last check; `null` if another process was changing the header. */
+  get position(): LogPosition | null {
+    for (let place = 0; place < HEADER_WORDS; place += 1) {
+      if (this.#seen[place] !== this.#seen[HEADER_WORDS + place]) return null
+    }
+    const [first = 0, second = 0] = this.#seen.subarray(SALTS_PLACE)
+    return { salts: [first, second], frames: this.#seen[FRAMES_PLACE] ?? 0 }
   }
 
   /** The number of the last commit at the last look. SQLite counts from the first opening of the file, or from a recovery. */
@@ -40,7 +59,7 @@ export class Commits implements Disposable {
   }
 
   /** A loop, because `every` would take longer than the comparison. */
-  #isAsSeen(): boolean {
+  #equalsSeen(): boolean {
     for (let place = 0; place < this.#seen.length; place += 1) {
       if (this.#header[place] !== this.#seen[place]) return false
     }

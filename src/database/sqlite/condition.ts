@@ -25,6 +25,7 @@ export class Condition {
   readonly #connection: Database
   readonly #path: string
   readonly #companions: CompanionFiles
+  readonly #isLogLost: () => boolean
   #damage: DatabaseDamagedError | null = null
   #replaced: DatabaseReplacedError | null = null
   #failedAt = Number.NEGATIVE_INFINITY
@@ -32,9 +33,11 @@ export class Condition {
   #isLockedOut = false
   #inPlaceUntil = 0
 
-  constructor(connection: Database, path: string) {
+  /** `isLogLost` tells whether another process has found that the disk lost a part of the log. */
+  constructor(connection: Database, path: string, isLogLost: () => boolean) {
     this.#connection = connection
     this.#path = path
+    this.#isLogLost = isLogLost
     this.#companions = new CompanionFiles(connection)
   }
 
@@ -85,7 +88,13 @@ export class Condition {
 
   /** Throws if the file is known to be damaged: nothing more may be written into it. */
   mustBeSound(): void {
-    if (this.#damage) throw this.#damage
+    const damage = this.findDamage()
+    if (damage) throw damage
+  }
+
+  findDamage(): DatabaseDamagedError | null {
+    if (!this.#damage && this.#isLogLost()) this.afterSync(new Error('another process that uses the file has found it'))
+    return this.#damage
   }
 
   /**

@@ -50,16 +50,11 @@ export async function connect(path: string): Promise<Database> {
       // Check before changing anything in the file.
       const isOurs = await whenUnlocked(() => hasMoved(connection) || !isOfAnotherProgram(connection), start)
       if (!isOurs) throw new OperatorError(`${path} is a database of another program`)
-      // To change the journal of a new file, SQLite turns its read lock into the write lock, and for that it never waits: two
-      // that hold read locks would wait for each other.
-      await whenUnlocked(() => hasMoved(connection) || connection.run('PRAGMA journal_mode = WAL'), start)
+      await useLog(connection, start)
     } catch (error) {
       if (!hasMoved(connection)) throw error
     }
-    if (!hasMoved(connection)) {
-      connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
-      return configured(connection)
-    }
+    if (!hasMoved(connection)) return configured(connection)
     // A backup was restored while this process waited. The old file must not be read: its log would be that of the new one.
     connection.close(true)
   }
@@ -74,6 +69,15 @@ export function atStart(path: string): Retrying {
     else process.stderr.write(`${path} is locked by ${holders}; waiting for it\n`)
   }
   return { maxMs: START_MAX_MS, pauseMs: START_PAUSE_MS, waits }
+}
+
+/**
+ * Makes the connection, which does not wait for locks, use a write-ahead log, unless its file has moved. To change the journal of a new file, SQLite turns
+ * its read lock into the write lock, and for that it never waits: two that hold read locks would wait for each other.
+ */
+export async function useLog(connection: Database, start: Retrying): Promise<void> {
+  await whenUnlocked(() => hasMoved(connection) || connection.run('PRAGMA journal_mode = WAL'), start)
+  connection.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
 }
 
 /** One more connection of this process, to a file that is in its place. */

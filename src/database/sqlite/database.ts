@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
 import type { Change, ChangeListener } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
@@ -16,6 +17,7 @@ import {
 } from './connection.ts'
 import { isBusy } from './failure.ts'
 import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+import { LogRecord } from './log-record.ts'
 import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
 import { Scans } from './scans.ts'
@@ -56,6 +58,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #dataVersion: Statement
   readonly #commits: Commits
   readonly #log: ChangeLog
+  readonly #record: LogRecord
   readonly #condition: Condition
   readonly #exit: Disposable
   readonly #sync: LogSync
@@ -67,6 +70,8 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #changeListeners: ChangeListener[] = []
   #scans: Scans | null = null
   #reading = false
+  /** Whether all commits of the snapshot are known to be on the disk. */
+  #isOnDisk = false
   /** Whether there were reads since the last group of writes. */
   #wasRead = false
 
@@ -80,9 +85,10 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
-    this.#condition = new Condition(connection, path)
+    this.#record = new LogRecord(path)
+    this.#condition = new Condition(connection, path, () => this.#isLogLost())
     this.#exit = neverCloseReplaced(this.#condition)
-    this.#sync = new LogSync(connection, error => this.#condition.afterSync(error))
+    this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       begins: () => {
@@ -118,18 +124,17 @@ export class SqliteDatabase implements AsyncDisposable {
    *
    * Reads of one event-loop turn share a snapshot until somebody commits, which saves the system calls for SQLite's locks. A
    * turn also serves requests that arrive after its start, so each read checks for commits first: none misses a write that
-   * was acknowledged before its request arrived. A read with the purpose `show` first waits until all commits are on the disk.
+   * was acknowledged before its request arrived. A read with the purpose `show` first waits until all commits of its snapshot,
+   * those of other processes included, are on the disk. A `look` shows nothing of it.
    */
-  snapshot<Result>(read: () => Result, purpose: 'show' | 'write' = 'show'): Result {
+  snapshot<Result>(read: () => Result, purpose: 'show' | 'look' | 'write' = 'show'): Result {
     try {
       if (purpose === 'write') this.#condition.mustBeSound()
-      else {
-        this.#wasRead = true
-        this.#sync.now()
-      }
+      else this.#wasRead = true
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()
       if (!this.#reading) this.#beginSnapshot()
+      if (purpose === 'show') this.#syncSnapshot()
       return read()
     } catch (error) {
       // If the version could not be read, listeners do not know of the changes that this snapshot shows.
@@ -142,7 +147,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** For long lists. Opened when it is first needed. */
   get scans(): Scans {
     try {
-      this.#scans ??= new Scans(this.#path, this.#condition, this.#sync)
+      this.#scans ??= new Scans(this.#path, this.#condition, () => this.#syncCommits())
       return this.#scans
     } catch (error) {
       throw this.#condition.afterRead(error)
@@ -157,7 +162,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#wasRead = true
     this.#checkForCommits()
     this.#condition.mustHaveBeenInPlace()
-    if (!this.#log.isRead) this.snapshot(() => {})
+    if (!this.#log.isRead) this.snapshot(() => {}, 'look')
     return look()
   }
 
@@ -230,7 +235,6 @@ export class SqliteDatabase implements AsyncDisposable {
       using own = connectAgain(this.#path)
       if (access === 'loading') own.run('PRAGMA foreign_keys = OFF')
       if (access === 'reading') {
-        this.#sync.now()
         own.run('BEGIN')
       } else {
         failOnTakenLocks(own)
@@ -239,6 +243,7 @@ export class SqliteDatabase implements AsyncDisposable {
       try {
         // The first read takes the snapshot.
         own.run('SELECT count(*) FROM migrations')
+        if (access === 'reading') this.#syncCommits()
         const result = await work({
           prepare: sql => prepared(own, sql),
           log: changes => {
@@ -273,16 +278,40 @@ export class SqliteDatabase implements AsyncDisposable {
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()
     await this.#sync.close()
+    this.#record.close()
+    // Otherwise another process has the file open.
+    if (!existsSync(this.#sync.path)) this.#record.remove()
+  }
+
+  /** Blocks until all commits of the snapshot are on the disk. */
+  #syncSnapshot(): void {
+    if (this.#isOnDisk) return
+    // Another process may have committed between the check and the snapshot.
+    this.#sync.upTo(this.#commits.isAsSeen() ? this.#commits.position : null)
+    this.#isOnDisk = true
+  }
+
+  /** Blocks until all commits so far are on the disk. */
+  #syncCommits(): void {
+    this.#checkForCommits()
+    this.#sync.upTo(this.#commits.position)
   }
 
   #checkForCommits(): void {
     if (this.#log.hasNewCommits()) this.#endSnapshot()
   }
 
+  #isLogLost(): boolean {
+    this.#checkForCommits()
+    const { position } = this.#commits
+    return position !== null && this.#record.isLost(position)
+  }
+
   #beginSnapshot(): void {
     this.#condition.mustHaveBeenInPlace()
     this.#begin.run()
     this.#reading = true
+    this.#isOnDisk = false
     setImmediate(() => this.#endSnapshot())
     this.#takeSnapshot()
     this.#readLog()

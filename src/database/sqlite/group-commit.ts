@@ -229,9 +229,9 @@ export class GroupCommit {
       }
       this.#sync.committed({
         durable: () => {
-          // The log may have been removed during the commit.
-          const replaced = this.#condition.findReplaced()
-          if (replaced) failed(replaced)
+          // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
+          const problem = this.#condition.findReplaced() ?? this.#condition.findDamage()
+          if (problem) failed(problem)
           else void this.#acknowledge(done, isAmongReads)
         },
         failed,

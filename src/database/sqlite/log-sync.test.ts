@@ -7,6 +7,7 @@ import { client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
@@ -122,6 +123,79 @@ test.skipIf(!CAN_TRACE)(
     const api = client(() => service.address)
     await api.create('/products/', sample.product)
     expect((await listOf(api, '/products/')).length).toBeGreaterThan(1)
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'after the disk could not store a commit of one process, no other one on the file writes, until all have ended',
+  async () => {
+    using folder = temporaryFolder()
+    const database = `sqlite:${join(folder.path, 'shop.db')}`
+    const started = () => startService(database, { flags: FLAGS })
+    await using other = await started()
+    await client(() => other.address).create('/products/', sample.product)
+    await using failing = await startService(database, {
+      flags: FLAGS,
+      // The first sync of each thread.
+      through: strace('/dev/null', 'error=EIO:when=1'),
+    })
+    expect((await client(() => failing.address).post('/products/', sample.product)).status).toBe(503)
+    await using late = await started()
+    for (const service of [failing, other, late]) {
+      const api = client(() => service.address)
+      expect((await api.post('/products/', sample.product)).status).toBe(503)
+      expect((await api.get('/readyz')).status).toBe(503)
+      expect((await api.get('/products/1')).status).toBe(200)
+    }
+    expect(other.errors()).toMatch(/could not store.*another process/)
+    for (const service of [failing, other, late]) await service.stop('SIGKILL')
+    await using again = await started()
+    const api = client(() => again.address)
+    await api.create('/products/', sample.product)
+    expect((await api.get('/readyz')).status).toBe(200)
+    expect((await listOf(api, '/products/')).length).toBeGreaterThan(1)
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'a commit of another process is shown when it is on the disk, at no cost if that process has synced it',
+  async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'calls')
+    const database = `sqlite:${join(folder.path, 'shop.db')}`
+    await using first = await startService(database, { flags: FLAGS })
+    const product = await client(() => first.address).create('/products/', sample.product)
+    await using slow = await startService(database, {
+      flags: FLAGS,
+      through: strace('/dev/null', 'delay_enter=700000'),
+    })
+    await using reading = await startService(database, { flags: FLAGS, through: strace(file, null) })
+    const writer = client(() => slow.address)
+    const reader = client(() => reading.address)
+    const path = `/products/${product}`
+    await reader.get(path)
+    let isAcknowledged = false
+    const stored = writer.put(path, { ...sample.product, price: 7001 }).then(() => {
+      isAcknowledged = true
+    })
+    await until(async () => JSON.stringify((await reader.get(path)).body).includes('7001'))
+    // The reader has synced it.
+    expect(isAcknowledged).toBe(false)
+    await stored
+    await writer.put(path, { ...sample.product, price: 7002 })
+    for (const shown of [path, '/products/', '/products/?limit=1000']) {
+      expect(JSON.stringify((await reader.get(shown)).body)).toContain('7002')
+    }
+    await reading.stop()
+    const calls = readFileSync(file, 'utf8').split('\n')
+    const syncsBetween = (start: number, end: number) =>
+      calls.slice(start, end).filter(call => call.includes('fdatasync(')).length
+    const unchanged = calls.findIndex(call => call.includes('HTTP/1.1 200'))
+    const changed = calls.findIndex(call => /HTTP.*price\W+7001/.test(call))
+    const last = calls.findLastIndex(call => /HTTP.*price\W+7002/.test(call))
+    expect(syncsBetween(unchanged, changed)).toBe(1)
+    expect(last).toBeGreaterThan(changed)
+    expect(syncsBetween(changed, last)).toBe(0)
   },
 )
 

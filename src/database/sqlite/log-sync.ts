@@ -1,7 +1,9 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import type { Commits } from './commits.ts'
 import { companionFile } from './connection.ts'
+import { isWithin, type LogPosition, type LogRecord } from './log-record.ts'
 
 /**
  * Syncs that take less time than this on average block the event loop. Handing them to another thread takes nearly as long, and
@@ -31,12 +33,16 @@ export class LogSync {
   readonly path: string
   readonly #file: number
   readonly #seconds = new Histogram(SECONDS)
+  readonly #commits: Commits
+  readonly #record: LogRecord
   readonly #failureOf: (error: unknown) => Error
+  /** The end of the part of the log that is on the disk, as far as this process knows. */
+  #durable: LogPosition | null = null
   /** A later sync would succeed although the disk has lost what this one could not store. */
   #failure: Error | null = null
   #waiting: Waiting[] = []
   #syncing: Promise<void> | null = null
-  #commits = 0
+  #ownCommits = 0
   #durableCommits = 0
   #averageMs = 0
   #sinceMeasured = 0
@@ -45,10 +51,12 @@ export class LogSync {
    * From now on, the connection does not sync its commits itself; it must not be in a transaction. `failureOf` makes the error
    * for the callers if a sync fails: then nothing is known of the last commits, and none may follow.
    */
-  constructor(connection: Database, failureOf: (error: unknown) => Error) {
+  constructor(connection: Database, commits: Commits, record: LogRecord, failureOf: (error: unknown) => Error) {
     connection.run('PRAGMA synchronous = NORMAL')
     this.path = companionFile(connection, '-wal')
     this.#file = openSync(this.path, 'r+')
+    this.#commits = commits
+    this.#record = record
     this.#failureOf = failureOf
   }
 
@@ -64,21 +72,33 @@ export class LogSync {
 
   /** Call it after each commit. `durable` is called when the commit is on the disk. */
   committed(waiting: Waiting): void {
-    this.#commits += 1
+    this.#ownCommits += 1
     this.#waiting.push(waiting)
     if (!this.#syncing) this.#sync()
   }
 
-  /** Blocks until all commits are on the disk, so that no read shows one that a power cut could undo. Throws if it fails. */
-  now(): void {
-    if (this.#durableCommits === this.#commits) return
+  /**
+   * Blocks until the log up to this position is on the disk, so that no read shows a commit that a power cut could undo; or the
+   * whole log for `null`. Costs no sync if this or another process has done it. Throws if it fails.
+   */
+  upTo(position: LogPosition | null): void {
+    // Reads go on.
+    if (this.#failure) return
+    if (position && (position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)))
+      return
+    this.#now()
+  }
+
+  #now(): void {
+    const { position } = this.#commits
     const started = performance.now()
     try {
       fdatasyncSync(this.#file)
     } catch (error) {
       throw this.#fail(error)
     }
-    this.#durableCommits = this.#commits
+    this.#durableCommits = this.#ownCommits
+    this.#synced(position)
     const durationMs = performance.now() - started
     this.#seconds.observe(durationMs / 1_000)
     this.#averageMs += WEIGHT * (Math.min(durationMs, COUNTED_MAX_MS) - this.#averageMs)
@@ -99,7 +119,7 @@ export class LogSync {
   #syncHere(): void {
     const waiting = this.#waiting.splice(0)
     try {
-      this.now()
+      if (this.#durableCommits < this.#ownCommits) this.#now()
     } catch (error) {
       for (const { failed } of waiting) failed(error)
       return
@@ -110,13 +130,17 @@ export class LogSync {
   async #syncOnAnotherThread(): Promise<void> {
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting.splice(0)
-      const commits = this.#commits
+      const commits = this.#ownCommits
+      const { position } = this.#commits
       this.#sinceMeasured += 1
       const started = performance.now()
       const error = await new Promise<unknown>(resolve => fdatasync(this.#file, resolve))
       this.#seconds.observe((performance.now() - started) / 1_000)
       const failure = error ? this.#fail(error) : this.#failure
-      if (!failure) this.#durableCommits = Math.max(this.#durableCommits, commits)
+      if (!failure) {
+        this.#durableCommits = Math.max(this.#durableCommits, commits)
+        this.#synced(position)
+      }
       for (const { durable, failed } of waiting) {
         if (failure) failed(failure)
         else durable()
@@ -125,10 +149,19 @@ export class LogSync {
     this.#syncing = null
   }
 
+  /** Tells other processes, too. */
+  #synced(position: LogPosition | null): void {
+    if (position === null || isWithin(position, this.#durable)) return
+    this.#durable = position
+    this.#record.synced(position)
+  }
+
   #fail(error: unknown): Error {
+    const { position } = this.#commits
+    if (position) this.#record.lost(position)
     this.#failure ??= this.#failureOf(error)
-    // Reads go on.
-    this.#durableCommits = this.#commits
+    // Nothing waits for another sync.
+    this.#durableCommits = this.#ownCommits
     return this.#failure
   }
 }

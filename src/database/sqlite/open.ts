@@ -1,10 +1,12 @@
+import type { Database } from 'bun:sqlite'
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { getLogger } from '@logtape/logtape'
 import type { Migrations } from '../migrations.ts'
-import { connect, failOnTakenLocks } from './connection.ts'
+import { atStart, connect, failOnTakenLocks, useLog } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
-import { unusable } from './failure.ts'
+import { isBusy, unusable } from './failure.ts'
+import { LogRecord } from './log-record.ts'
 import { migrate } from './migrate.ts'
 
 const log = getLogger(['stockroom', 'database'])
@@ -20,6 +22,7 @@ export async function openSqlite(path: string, migrations: readonly Migrations[]
   try {
     createFile(path)
     const connection = await connect(path)
+    await replaceLostLog(connection, path)
     await migrate(connection, migrations, path)
     failOnTakenLocks(connection)
     warnOfOtherUsers(path)
@@ -37,6 +40,28 @@ export async function openExistingSqlite(path: string, migrations: readonly Migr
     throw unusable(error, path)
   }
   return openSqlite(path, migrations)
+}
+
+/**
+ * After the disk has lost a part of the log, nobody writes. The first process that has the file for itself checks the log, as
+ * SQLite does after a crash, moves it into the file, and begins a new one.
+ */
+async function replaceLostLog(connection: Database, path: string): Promise<void> {
+  const record = new LogRecord(path)
+  try {
+    if (!record.isLost()) return
+    failOnTakenLocks(connection)
+    try {
+      connection.run('PRAGMA journal_mode = DELETE')
+      record.recovered()
+    } catch (error) {
+      // Another process uses the file.
+      if (!isBusy(error)) throw error
+    }
+    await useLog(connection, atStart(path))
+  } finally {
+    record.close()
+  }
 }
 
 /** Only the owner may use a new file, because it holds personal data. SQLite gives its companion files the same mode. */

@@ -1,7 +1,6 @@
-import type { Database } from 'bun:sqlite'
+import type { Database, Statement } from 'bun:sqlite'
 import type { Condition } from './condition.ts'
 import { connectAgain, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
-import type { LogSync } from './log-sync.ts'
 
 const PAGE_CACHE_KIB = 2_048
 
@@ -12,14 +11,17 @@ const PAGE_CACHE_KIB = 2_048
 export class Scans implements Disposable {
   readonly #connection: Database
   readonly #condition: Condition
-  readonly #sync: LogSync
+  readonly #dataVersion: Statement
+  readonly #syncCommits: () => void
 
-  constructor(path: string, condition: Condition, sync: LogSync) {
+  /** `syncCommits` blocks until all commits so far are on the disk. */
+  constructor(path: string, condition: Condition, syncCommits: () => void) {
     condition.mustBeInPlace()
     this.#connection = connectAgain(path)
     this.#connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
     this.#condition = condition
-    this.#sync = sync
+    this.#dataVersion = this.#connection.prepare('PRAGMA data_version')
+    this.#syncCommits = syncCommits
   }
 
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
@@ -34,8 +36,13 @@ export class Scans implements Disposable {
   snapshot<Result>(read: () => Result): Result {
     try {
       this.#condition.mustHaveBeenInPlace()
-      this.#sync.now()
-      return waitingForLocks(this.#connection, this.#connection.transaction(read))
+      const shown = () => {
+        // The first statement takes the snapshot.
+        this.#dataVersion.get()
+        this.#syncCommits()
+        return read()
+      }
+      return waitingForLocks(this.#connection, this.#connection.transaction(shown))
     } catch (error) {
       throw this.#condition.afterRead(error)
     }

@@ -1,0 +1,109 @@
+import {
+  closeSync,
+  fchmodSync,
+  constants as flags,
+  fstatSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+
+/** A place in the write-ahead log: all frames of one generation of it, up to the last one of a commit. */
+export interface LogPosition {
+  /** Random; they change whenever the log starts again from its beginning. */
+  readonly salts: readonly [number, number]
+  readonly frames: number
+}
+
+/** An entry has two salts, a number of frames, and the check sum of these. */
+const ENTRY_WORDS = 4
+const ENTRY_BYTES = ENTRY_WORDS * Int32Array.BYTES_PER_ELEMENT
+
+/** So that zeros are no entry. */
+const CHECK = 0x53_74_6f_63
+
+/** The entries' places in the file. */
+const SYNCED = 0
+const LOST = ENTRY_BYTES
+
+/**
+ * A small file beside the database in which the processes that have it open tell each other how far its log is on the disk, and
+ * whether the disk has lost a part of it. Without the file, they would only sync more often.
+ */
+export class LogRecord {
+  readonly #path: string
+  readonly #file: number
+  readonly #entry = new Int32Array(ENTRY_WORDS)
+
+  constructor(database: string) {
+    this.#path = `${database}-synced`
+    const { mode } = statSync(database)
+    this.#file = openSync(this.#path, flags.O_RDWR | flags.O_CREAT, mode & 0o777)
+    // Whoever may use the database may use this file, too, like the files that SQLite makes.
+    if (fstatSync(this.#file).size === 0) fchmodSync(this.#file, mode & 0o777)
+    // It may be older or newer than the log, if somebody has restored one of them.
+    this.#write(SYNCED, null)
+  }
+
+  /** Whether a process has synced the log so far. */
+  covers(position: LogPosition): boolean {
+    return isWithin(position, this.#read(SYNCED))
+  }
+
+  synced(position: LogPosition): void {
+    this.#write(SYNCED, position)
+  }
+
+  /** The log of this generation counts as lost from now on, for all processes. */
+  lost(position: LogPosition): void {
+    this.#write(LOST, position)
+  }
+
+  /** Whether the disk has lost a part of the log of this generation, or of any one. */
+  isLost(position?: LogPosition): boolean {
+    const lost = this.#read(LOST)
+    return lost !== null && (position === undefined || isSameLog(position, lost))
+  }
+
+  /** Call it when the log has been moved into the database file. */
+  recovered(): void {
+    this.#write(LOST, null)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+
+  /** Call it when nobody else has the database open. If somebody opens it meanwhile, they only sync more often. */
+  remove(): void {
+    rmSync(this.#path, { force: true })
+  }
+
+  #read(place: number): LogPosition | null {
+    if (readSync(this.#file, this.#entry, 0, ENTRY_BYTES, place) < ENTRY_BYTES) return null
+    const [first = 0, second = 0, frames = 0, check] = this.#entry
+    // It may be read amid a write of another process.
+    return check === (first ^ second ^ frames ^ CHECK) ? { salts: [first, second], frames } : null
+  }
+
+  #write(place: number, position: LogPosition | null): void {
+    if (position === null) {
+      this.#entry.fill(0)
+    } else {
+      const [first, second] = position.salts
+      this.#entry.set([first, second, position.frames, first ^ second ^ position.frames ^ CHECK])
+    }
+    writeSync(this.#file, this.#entry, 0, ENTRY_BYTES, place)
+  }
+}
+
+/** Whether all frames up to `position` are among those up to `end`. */
+export function isWithin(position: LogPosition, end: LogPosition | null): boolean {
+  return end !== null && isSameLog(position, end) && position.frames <= end.frames
+}
+
+function isSameLog(one: LogPosition, other: LogPosition): boolean {
+  return one.salts[0] === other.salts[0] && one.salts[1] === other.salts[1]
+}

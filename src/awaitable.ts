@@ -8,3 +8,15 @@ export function whenThere<Value, Result>(
 ): Awaitable<Result> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
+
+/** Calls `next` with both values, at once unless one of them is a promise. */
+export function whenBothThere<One, Other, Result>(
+  one: Awaitable<One>,
+  other: Awaitable<Other>,
+  next: (one: One, other: Other) => Awaitable<Result>,
+): Awaitable<Result> {
+  if (one instanceof Promise || other instanceof Promise) {
+    return Promise.all([one, other]).then(([one, other]) => next(one, other))
+  }
+  return next(one, other)
+}

@@ -4,6 +4,11 @@ import { contentCoding } from '../server/content-coding.ts'
 /** Shorter bodies are not compressed, because they fit into a few packets. */
 export const COMPRESSED_MIN_CHARACTERS = 4_096
 
+/** At most as long as this, together, are the compressed forms of a text of this length. */
+export function compressedCharacters(characters: number): number {
+  return characters < COMPRESSED_MIN_CHARACTERS ? 0 : characters
+}
+
 /** A coding for compressed bodies. */
 export type Coding = 'zstd' | 'br' | 'gzip'
 

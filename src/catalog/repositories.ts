@@ -3,6 +3,7 @@ import type { PostgresDatabase } from '../database/postgres/database.ts'
 import type { SqliteDatabase } from '../database/sqlite/database.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './cache/cached.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
+import { compressedCharacters } from './compression.ts'
 import { Idempotency } from './idempotency/keyed-request.ts'
 import type { KeyStore } from './idempotency/keys.ts'
 import { postgresKeyStore, postgresKeys } from './idempotency/postgres.ts'
@@ -13,10 +14,11 @@ import { loaderOf } from './loading/open.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { postgresTable } from './storage/postgres.ts'
+import { wholeList } from './storage/query.ts'
 import type { StoredResource, Values } from './storage/resource.ts'
-import { resourceStore } from './storage/resource-store.ts'
+import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
 import { sqliteTable } from './storage/sqlite.ts'
-import type { ResourceStore, ResourceTable } from './storage/store.ts'
+import type { Lists, ResourceStore } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
 
 /** The storage of the catalog's resources, for either engine. */
@@ -50,18 +52,19 @@ export function repositoriesOf(
 ): Repositories {
   const changes = database.engine === 'sqlite' ? database : database.changes
   const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
-  const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheBytes) : null
+  const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
+  const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
   const room = new Room(idempotencyBytes)
   const { keys, storedTable } =
     database.engine === 'sqlite' ? sqliteStorage(database, room) : postgresStorage(database, room)
-  const tableOf = <Row extends Values>(resource: StoredResource<Row>): ResourceTable<Row> => {
+  const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const table = storedTable(resource)
-    return cache ? cache.cached(resource, table) : table
+    return resourceStore(resource, table, cache?.reader(resource, table) ?? directReader(table), parents)
   }
-  const categories = resourceStore(CATEGORIES, tableOf(CATEGORIES))
-  const products = resourceStore(PRODUCTS, tableOf(PRODUCTS), { Category: categories.exists })
-  const users = resourceStore(USERS, tableOf(USERS))
-  const reviews = resourceStore(REVIEWS, tableOf(REVIEWS), { Product: products.exists, User: users.exists })
+  const categories = storeOf(CATEGORIES)
+  const products = storeOf(PRODUCTS, { Category: categories.exists })
+  const users = storeOf(USERS)
+  const reviews = storeOf(REVIEWS, { Product: products.exists, User: users.exists })
   return {
     categories,
     products,
@@ -71,10 +74,8 @@ export function repositoriesOf(
     idempotency: new Idempotency(keys, room),
     keys,
     isEmpty: async () => {
-      for (const { list } of [categories, products, users]) {
-        const { items } = await list().read({ afterId: 0, skip: 0, limit: 1 })
-        if (items.length > 0) return false
-      }
+      const lists: Pick<Lists<never>, 'end'>[] = [categories, products, users]
+      for (const { end } of lists) if ((await end(wholeList())).last) return false
       return true
     },
     probe: () => database.probe(),

@@ -2,8 +2,9 @@ import { type Awaitable, whenThere } from '../awaitable.ts'
 import { detailResponse } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
+import { derivedFrom } from './derived.ts'
 import { entityTag, matches, versionOf } from './entity-tag.ts'
-import type { Cut, Kept, Representation } from './representation.ts'
+import type { Cut, Representation } from './representation.ts'
 import type { ResourceName } from './storage/resource.ts'
 import type { Absent, Changed } from './storage/store.ts'
 import { streamedResponse } from './streamed.ts'
@@ -17,7 +18,8 @@ interface JsonBody {
   readonly json: string
   /** The `Link` header. */
   readonly link: string | undefined
-  readonly kept: Kept | undefined
+  /** What it was made of. */
+  readonly source: object
   /** Of a single resource. */
   readonly revision?: number
   /** Lists come as JSON or NDJSON, as the client accepts. */
@@ -30,31 +32,31 @@ interface JsonBody {
  */
 export function jsonResponse(
   { request }: RequestScope,
-  { json, link, kept, revision, isList = false }: JsonBody,
+  { json, link, source, revision, isList = false }: JsonBody,
 ): Response {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' }
   if (link !== undefined) headers.Link = link
   const { method } = request
   if (method === 'DELETE') return new Response(json, { headers })
-  const version = kept?.version ?? versionOf(json, link !== undefined, revision)
-  if (kept) kept.version = version
   if (method !== 'GET' && method !== 'HEAD') {
-    headers.ETag = entityTag(version)
+    headers.ETag = entityTag(versionOf(json, link !== undefined, revision))
     return new Response(json, { headers })
   }
+  const derived = derivedFrom(source)
+  derived.version ??= versionOf(json, link !== undefined, revision)
   let coding: Coding | 'identity' = 'identity'
   if (isList) headers.Vary = 'Accept'
   if (json.length >= COMPRESSED_MIN_CHARACTERS) {
     headers.Vary = isList ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
     coding = preferredCoding(request.headers.get('Accept-Encoding'))
   }
-  headers.ETag = entityTag(version, coding)
+  headers.ETag = entityTag(derived.version, coding)
   const known = request.headers.get('If-None-Match')
   if (known !== null && matches(known, headers.ETag)) return new Response(null, { status: 304, headers })
   if (coding === 'identity') return new Response(json, { headers })
   headers['Content-Encoding'] = coding
-  const compressed = kept?.compressed?.[coding] ?? compress(json, coding)
-  if (kept) kept.compressed = { ...kept.compressed, [coding]: compressed }
+  const compressed = derived.compressed?.[coding] ?? compress(json, coding)
+  derived.compressed = { ...derived.compressed, [coding]: compressed }
   return new Response(compressed, { headers })
 }
 
@@ -83,11 +85,12 @@ export function creationResponse(scope: RequestScope, json: string, revision: nu
 
 function representationResponse(
   scope: RequestScope,
-  { json, cut, kept, revision }: Representation,
+  representation: Representation,
   restOf?: (cut: Cut) => string,
 ): Response {
+  const { json, cut, revision } = representation
   const link = cut && restOf ? `<${restOf(cut)}>; rel="more"` : undefined
-  if (json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, kept, revision })
+  if (json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, source: representation, revision })
   const version = scope.request.method === 'DELETE' ? undefined : versionOf(json, link !== undefined, revision)
   return streamedResponse(alone(json), scope, { link, version })
 }

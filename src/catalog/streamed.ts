@@ -5,7 +5,7 @@ import { logFailure } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
 import type { StreamCompressor } from '../server/stream-compressor.ts'
 import { entityTag, matches } from './entity-tag.ts'
-import { CHUNK_WEIGHT_MAX } from './storage/listing.ts'
+import { CHUNK_WEIGHT_MAX } from './storage/weights.ts'
 import { openCompressor, streamedCoding } from './streamed-compression.ts'
 
 /** A client that reads nothing for this long is cut off. */

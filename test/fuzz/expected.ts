@@ -70,11 +70,11 @@ function expected({ planned: { operation, query, body }, values, fields, bytes }
   const places = new Set<string>()
   const parameters = operation.parameters ?? []
   for (const [index, { name, schema }] of parameters.filter(parameter => parameter.in === 'path').entries()) {
-    if (!isInteger(schema, values[index] ?? '')) places.add(`path ${name}`)
+    if (!isParameter(schema, values[index] ?? '')) places.add(`path ${name}`)
   }
   for (const { name, schema } of parameters.filter(parameter => parameter.in === 'query')) {
     const value = query.findLast(pair => pair[0] === name)?.[1]
-    if (value !== undefined && !isInteger(schema, value)) places.add(`query ${name}`)
+    if (value !== undefined && !isParameter(schema, value)) places.add(`query ${name}`)
   }
   if (hasBody) {
     const schema = operation.requestBody?.content[JSON_TYPE]?.schema ?? {}
@@ -100,8 +100,17 @@ function isEncoded(fields: Request['fields']): boolean {
   return fields.some(([name, value]) => name === 'Content-Encoding' && value !== 'identity')
 }
 
-function isInteger(schema: Schema, text: string): boolean {
-  return /^[+-]?[0-9]+$/.test(text) && problem(schema, Number(text)) === null
+/** How numbers are written in paths and queries. */
+const SPELLINGS: Readonly<Record<string, RegExp>> = {
+  integer: /^[+-]?[0-9]+$/,
+  number: /^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/,
+}
+
+/** Whether a parameter's text is what its schema describes. */
+function isParameter(schema: Schema, text: string): boolean {
+  const spelling = typeof schema.type === 'string' ? SPELLINGS[schema.type] : undefined
+  if (!spelling) return problem(schema, text) === null
+  return spelling.test(text) && Number.isFinite(Number(text)) && problem(schema, Number(text)) === null
 }
 
 /** The places at which a body is wrong: the body, a member, or, if it is not JSON, a character. */

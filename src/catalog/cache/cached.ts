@@ -1,12 +1,12 @@
-import { whenThere } from '../../awaitable.ts'
-import { BoundedCache } from '../../bounded-cache.ts'
+import { type Awaitable, whenBothThere, whenThere } from '../../awaitable.ts'
+import { BoundedCache, type CachePartition } from '../../bounded-cache.ts'
 import type { Change, ChangeSource } from '../../database/change.ts'
-import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
+import { keyOf } from '../storage/query.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import { nestedObjects } from '../storage/shape.ts'
-import type { Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from '../storage/store.ts'
-import { changedParts, type ShownRows } from './changed-parts.ts'
-import { ChangeVersions, type Versions } from './versions.ts'
+import type { Found, IdPage, ListPage, Read, Reader, ResourceTable } from '../storage/store.ts'
+import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
+import { ChangeVersions } from './versions.ts'
 
 /** Longer representations are not cached, because each would displace many others. */
 const REPRESENTATION_MAX_CHARACTERS = 65_536
@@ -18,8 +18,8 @@ const ENTRY_BYTES = 300
 const PAGE_BYTES = 400
 const PAGE_ID_BYTES = 24
 
-/** A text is cached with its compressed forms, which together are at most as long. */
-const COMPRESSED_TEXTS = 2
+/** A long page is joined to one text, and its compressed forms are at most as long. */
+const DERIVED_FROM_PAGE = 2
 
 /** The runtime stores a text with one byte for each character unless it has one of these. */
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
@@ -48,17 +48,31 @@ interface Entry {
   readonly bytes: number
 }
 
+/** A page of a list with its resources, as far as they are known. */
 interface Page {
+  readonly page: IdPage
   /** Number of commits so far when the ids were read. */
   readonly version: number
-  /** Number of commits so far when all items were last found in the cache and current; −1 if some were not. */
+  /** Everything that the ids depend on. */
+  readonly dependencies: readonly ChangedPart[]
+  /** The page with all its resources; `null` until they were all found in the cache. */
+  readonly whole: ListPage | null
+  /** Number of commits so far when `whole` was last found to be current. */
   readonly goodAt: number
-  readonly page: IdPage
   readonly bytes: number
 }
 
 /** Finds the entry of a resource if it is cached and current. */
 type Get = (id: number) => Entry | undefined
+
+/** Reads resources from the database, and caches them. */
+type ReadAll = (ids: readonly number[]) => Awaitable<Read>
+
+interface CacheLimits {
+  readonly maxBytes: number
+  /** The length of what others derive from a text of this length and keep as long, such as its compressed forms. */
+  readonly derivedCharacters: (characters: number) => number
+}
 
 /**
  * Caches representations and the ids of pages, at most `maxBytes` for all resources together.
@@ -71,13 +85,15 @@ type Get = (id: number) => Entry | undefined
 export class RepresentationCache {
   readonly #source: ChangeSource
   readonly #cache: BoundedCache
+  readonly #derivedCharacters: CacheLimits['derivedCharacters']
   readonly #versions = new ChangeVersions()
   #hits = 0
   #misses = 0
   #clears = 0
 
-  constructor(source: ChangeSource, resources: readonly ShownRows[], maxBytes: number) {
+  constructor(source: ChangeSource, resources: readonly ShownRows[], { maxBytes, derivedCharacters }: CacheLimits) {
     this.#source = source
+    this.#derivedCharacters = derivedCharacters
     this.#cache = new BoundedCache(maxBytes)
     const byTable = new Map(resources.map(resource => [resource.table, resource]))
     const partsOf = (change: Change) => {
@@ -97,106 +113,103 @@ export class RepresentationCache {
     return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
   }
 
-  /** The same table, with its reads cached. */
-  cached<Row extends Values>(resource: StoredResource<Row>, table: ResourceTable<Row>): ResourceTable<Row> {
+  /** Reads one kind of resource from its table, by way of the cache. */
+  reader<Row extends Values>(resource: StoredResource<Row>, table: ResourceTable<Row>): Reader<Row> {
     const entries = this.#cache.partition<number, Entry>()
     const isGood = this.#goodness(resource)
-    const get: Get = id => {
+    const get = (id: number): Entry | undefined => {
       const entry = entries.get(id)
       return entry && isGood(entry) ? entry : undefined
     }
-    const keep: Keep = () => {
+    const read = (ids: readonly number[]): Awaitable<Read> => {
+      this.#misses += ids.length
+      // What changes while it is read counts as changed afterwards.
       const version = this.#versions.latest
-      return found => {
-        const { json } = found
-        if (json.length > REPRESENTATION_MAX_CHARACTERS) return
-        const textBytes = (TWO_BYTE_CHARACTERS.test(json) ? 2 : 1) * json.length
-        const bytes = ENTRY_BYTES + (json.length < COMPRESSED_MIN_CHARACTERS ? 1 : COMPRESSED_TEXTS) * textBytes
-        entries.set(found.id, { found: { ...found, kept: {} }, version, bytes })
-      }
+      return whenThere(table.read(ids), read => {
+        if (read.isCurrent) for (const found of read.found) this.#keep(entries, found, version)
+        return read
+      })
     }
     return {
-      ...table,
       find: id => {
-        const read = () => {
-          this.#misses += 1
-          return table.find(id, keep)
-        }
+        const readOne = () => whenThere(read([id]), ({ found }) => found[0] ?? null)
         const entry = get(id)
-        if (!entry) return read()
+        if (!entry) return readOne()
         return whenThere(
           this.#source.current(() => isGood(entry)),
           isCurrent => {
-            if (!isCurrent) return read()
+            if (!isCurrent) return readOne()
             this.#hits += 1
             return entry.found
           },
         )
       },
-      page: this.#pages(resource, table, get),
-      read: page => {
-        const found: Found[] = []
-        for (const one of page.cached) if (one) found.push(one)
-        this.#hits += found.length
-        this.#misses += page.ids.length - found.length
-        if (found.length === page.ids.length) return { found, count: found.length }
-        if (found.length === 0) return table.read(page, keep)
-        const missing = page.ids.filter((_, place) => !page.cached[place])
-        return whenThere(table.read({ ids: missing, cached: [] }, keep), read => merged(page, missing, read))
-      },
+      page: this.#pages(resource, table, { get, read }),
     }
   }
 
-  /** Reads the ids of pages, and caches them until a row of that list is created or deleted. */
+  #keep(entries: CachePartition<number, Entry>, found: Found, version: number): void {
+    const { json } = found
+    if (json.length > REPRESENTATION_MAX_CHARACTERS) return
+    const characterBytes = TWO_BYTE_CHARACTERS.test(json) ? 2 : 1
+    const bytes = ENTRY_BYTES + characterBytes * (json.length + this.#derivedCharacters(json.length))
+    entries.set(found.id, { found, version, bytes })
+  }
+
+  /** Reads pages, and caches their ids until these may have changed. */
   #pages<Row extends Values>(
     resource: StoredResource<Row>,
     table: ResourceTable<Row>,
-    get: Get,
-  ): ResourceTable<Row>['page'] {
+    { get, read }: { readonly get: Get; readonly read: ReadAll },
+  ): Reader<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
-    const setVersion = this.#setVersion(resource)
-    const lookUp = (key: string, known: Page, scope: Scope<Row>): IdPage | null => {
-      if (setVersion(scope) > known.version) return null
+
+    /** The page if it is current with all its resources, else what is known of it; `null` if its ids may have changed. */
+    const lookUp = (key: string, known: Page): ListPage | PartialPage | null => {
       const { latest } = this.#versions
-      if (known.goodAt === latest) return known.page
-      const { ids, cached } = known.page
-      let itemBytes = 0
-      let characters = 0
-      let isComplete = true
-      let isSame = known.goodAt !== -1
-      const now = ids.map((id, place) => {
-        const entry = get(id)
-        itemBytes += entry?.bytes ?? 0
-        characters += entry?.found.json.length ?? 0
-        if (!entry) isComplete = false
-        if (entry?.found !== cached[place]) isSame = false
-        return entry?.found
-      })
-      const page = isSame ? known.page : { ids, cached: now, kept: {} }
-      const textBytes = characters < COMPRESSED_MIN_CHARACTERS ? 0 : COMPRESSED_TEXTS * itemBytes
-      const bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length + textBytes
-      pages.set(key, { version: known.version, goodAt: isComplete ? latest : -1, page, bytes })
-      return page
+      if (known.whole && known.goodAt === latest) return known.whole
+      if (known.dependencies.some(dependency => this.#versionOf(dependency) > known.version)) return null
+      const partial = new PartialPage(known.page, get)
+      if (partial.missing.length > 0) return partial
+      const whole = partial.isSameAs(known.whole) ? known.whole : partial.completed()
+      const derivedBytes = this.#derivedCharacters(partial.characters) > 0 ? DERIVED_FROM_PAGE * partial.bytes : 0
+      pages.set(key, { ...known, whole, goodAt: latest, bytes: pageBytes(known.page) + derivedBytes })
+      return whole
     }
-    return (scope, range) => {
-      const key = keyOf(scope, range)
-      const read = () => {
-        let seen: IdPage | undefined
-        const read = table.page(scope, range, () => {
-          const version = this.#versions.latest
-          return ids => {
-            seen = { ids, cached: ids.map(id => get(id)?.found) }
-            const bytes = PAGE_BYTES + PAGE_ID_BYTES * ids.length
-            pages.set(key, { version, goodAt: -1, page: seen, bytes })
-          }
-        })
-        return whenThere(read, page => seen ?? page)
+
+    const complete = (partial: PartialPage): Awaitable<ListPage> => {
+      this.#hits += partial.page.ids.length - partial.missing.length
+      return partial.missing.length === 0
+        ? partial.completed()
+        : whenThere(read(partial.missingIds), missing => partial.completed(missing))
+    }
+
+    return query => {
+      const key = keyOf(query)
+      const readPage = () => {
+        const version = this.#versions.latest
+        // At the same time, so that cached resources of the page can be used.
+        return whenBothThere(
+          table.page(query),
+          this.#source.current(() => true),
+          (page, isKnown) => {
+            if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
+            const dependencies = dependsOn(resource, query)
+            pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(page) })
+            return complete(new PartialPage(page, get))
+          },
+        )
       }
       const known = pages.get(key)
-      if (!known) return read()
+      if (!known) return readPage()
       return whenThere(
-        this.#source.current(() => lookUp(key, known, scope)),
-        page => page ?? read(),
+        this.#source.current(() => lookUp(key, known)),
+        found => {
+          if (!found) return readPage()
+          if (found instanceof PartialPage) return complete(found)
+          this.#hits += found.items.length
+          return found
+        },
       )
     }
   }
@@ -217,40 +230,60 @@ export class RepresentationCache {
     }
   }
 
-  /** The version of the set of rows in a list, or of a larger set that contains it. */
-  #setVersion<Row extends Values>({ table, references }: StoredResource<Row>): (scope: Scope<Row>) => number {
-    const all = this.#versions.of(table, 'all rows')
-    const referring: [column: keyof Row, versions: Versions][] = references.map(({ column, table: owners }) => [
-      column,
-      this.#versions.of(owners, 'referring rows'),
-    ])
-    return scope => {
-      for (const [column, versions] of referring) {
-        const id = scope[column]
-        if (id !== undefined) return versions.of(id)
-      }
-      return all.any
+  #versionOf({ table, part, id }: ChangedPart): number {
+    const versions = this.#versions.of(table, part)
+    return id === 'any' ? versions.latest : versions.of(id)
+  }
+}
+
+/** A page whose resources have been looked for in the cache. */
+class PartialPage {
+  readonly page: IdPage
+  /** For each id, the resource if it is cached and current. */
+  readonly #cached: (Found | undefined)[] = []
+  /** The places of the others. */
+  readonly missing: number[] = []
+  /** The approximate size of the cached resources. */
+  bytes = 0
+  characters = 0
+
+  constructor(page: IdPage, get: Get) {
+    this.page = page
+    for (const id of page.ids) {
+      const entry = get(id)
+      if (!entry) this.missing.push(this.#cached.length)
+      this.#cached.push(entry?.found)
+      this.bytes += entry?.bytes ?? 0
+      this.characters += entry?.found.json.length ?? 0
     }
   }
-}
 
-function keyOf<Row extends Values>(scope: Scope<Row>, { afterId, skip, limit }: IdRange): string {
-  let key = `${afterId} ${skip} ${limit}`
-  for (const column in scope) key += ` ${column} ${scope[column]}`
-  return key
-}
-
-/** Merges the cached resources of a page with those that were read. */
-function merged({ ids, cached }: IdPage, missing: readonly number[], read: Read): Read {
-  const firstLeftOut = missing[read.count]
-  const count = firstLeftOut === undefined ? ids.length : ids.indexOf(firstLeftOut)
-  const found: Found[] = []
-  let next = 0
-  for (let place = 0; place < count; place += 1) {
-    const one = cached[place] ?? read.found[next]
-    if (one === undefined || one.id !== ids[place]) continue
-    found.push(one)
-    if (one === read.found[next]) next += 1
+  get missingIds(): number[] {
+    return this.missing.flatMap(place => this.page.ids[place] ?? [])
   }
-  return { found, count }
+
+  isSameAs(whole: ListPage | null): whole is ListPage {
+    return whole !== null && this.#cached.every((found, place) => found === whole.items[place])
+  }
+
+  /** The page with the missing resources, which were read in the order of their places. */
+  completed(read: Omit<Read, 'isCurrent'> = { found: [], count: 0 }): ListPage {
+    const { ids, last, more } = this.page
+    const all = [...this.#cached]
+    let next = 0
+    for (const place of this.missing.slice(0, read.count)) {
+      const found = read.found[next]
+      // Deleted meanwhile.
+      if (found?.id !== ids[place]) continue
+      all[place] = found
+      next += 1
+    }
+    const end = this.missing[read.count] ?? ids.length
+    const items = all.slice(0, end).filter(found => found !== undefined)
+    return { items, last, more, isWhole: end === ids.length }
+  }
+}
+
+function pageBytes({ ids }: IdPage): number {
+  return PAGE_BYTES + PAGE_ID_BYTES * ids.length
 }

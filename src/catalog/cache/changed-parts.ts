@@ -1,5 +1,6 @@
 import type { Change } from '../../database/change.ts'
-import type { NestedArray } from '../storage/resource.ts'
+import type { ListQuery } from '../storage/query.ts'
+import type { NestedArray, Values } from '../storage/resource.ts'
 
 /**
  * What representations and pages are made of: a row; the set of rows in other tables that refer to it, with their contents; the
@@ -48,4 +49,24 @@ export function changedParts({ table, references, array }: ShownRows, change: Ch
     }
   }
   return parts
+}
+
+/**
+ * All parts that the rows of a list and their order depend on. If the list has the rows that refer to one row, it is the set of
+ * these; else all rows of the table. If it looks at values, it is every row as well, and every row that these refer to: with
+ * some of those, a foreign key changes the value.
+ */
+export function dependsOn<Row extends Values>(
+  { table, references }: ShownRows,
+  { where, order }: ListQuery<Row>,
+): readonly ChangedPart[] {
+  const referred = references.filter(({ column }) => where.some(condition => condition.column === column))
+  for (const { column, table: owners } of referred) {
+    const id = where.find(condition => condition.column === column && condition.is === '=')?.value
+    if (typeof id === 'number') return [{ table: owners, id, part: 'referring rows' }]
+  }
+  const all: ChangedPart = { table, id: 'any', part: 'all rows' }
+  if (where.length + order.by.length === 0) return [all]
+  const owners = referred.map(owner => ({ table: owner.table, id: 'any', part: 'all rows' }) as const)
+  return [all, { table, id: 'any', part: 'row' }, ...owners]
 }

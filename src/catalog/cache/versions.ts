@@ -7,6 +7,8 @@ const CHANGED_MAX = 100_000
 export class Versions {
   readonly byId = new Map<number, number>()
   any = 0
+  /** Of whichever changed last. */
+  latest = 0
 
   of(id: number): number {
     const version = this.byId.get(id) ?? 0
@@ -41,6 +43,7 @@ export class ChangeVersions {
     this.latest += 1
     for (const { table, id, part } of parts) {
       const versions = this.of(table, part)
+      versions.latest = this.latest
       if (id === 'any') versions.any = this.latest
       else {
         if (!versions.byId.has(id)) this.#changedThings += 1
@@ -59,6 +62,7 @@ export class ChangeVersions {
         versions.byId.clear()
         // Reads in progress began before this.
         versions.any = this.latest
+        versions.latest = this.latest
       }
     }
   }

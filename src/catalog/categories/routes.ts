@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { expectedRevisions } from '../entity-tag.ts'
-import { PageQuery } from '../lists/page.ts'
+import { listParameters, listQuery } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
@@ -10,7 +10,7 @@ import { resourceResponse } from '../responses.ts'
 import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import { Category, CategoryCreate } from './schema.ts'
-import type { CategoryRow } from './stored.ts'
+import { CATEGORIES, type CategoryRow } from './stored.ts'
 
 const CategoryPath = z.object({ category_id: integerParameter() })
 
@@ -26,10 +26,10 @@ export function addCategories(catalog: Catalog, categories: ResourceStore<Catego
       method: 'get',
       url: '/categories/',
       summary: 'Read Categories',
-      query: PageQuery,
+      query: listParameters(CATEGORIES),
       response: z.array(Category),
     },
-    ({ query }, scope) => listResponse(categories.list(), query, scope),
+    ({ query }, scope) => listResponse(categories, listQuery(CATEGORIES, query), query, scope),
   )
 
   operation(

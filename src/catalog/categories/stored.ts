@@ -22,4 +22,6 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
     alsoShownBy: [],
   },
   lists: [{ by: [], indexes: ['categories_by_id'] }],
+  filters: {},
+  orders: {},
 }

@@ -5,8 +5,8 @@ import { HTTPValidationError } from '../validation/errors.ts'
 import { STRICTER } from '../validation/stricter.ts'
 import { securityOf, securitySchemesOf } from './access.ts'
 
-/** Query parameters that are supported, but that the specified interface description does not have. */
-const UNSPECIFIED = ['after_id']
+/** The only query parameters that the specified interface description has. */
+const SPECIFIED = ['skip', 'limit']
 
 /** `/openapi.json`: OpenAPI 3.1.0 with these operations, exactly as the specification has them. */
 export function interfaceDescription(contracts: readonly AnyContract[], access: Access | null): string {
@@ -36,7 +36,7 @@ export function openApi(operations: readonly RouteConfig[]) {
 
 function specifiedOperation(contract: AnyContract, access: Access | null) {
   const { path, query, body, specifiedBody = body, response, absent } = contract
-  const parameters = Object.entries<z.ZodType>(query.shape).filter(([name]) => !UNSPECIFIED.includes(name))
+  const parameters = Object.entries<z.ZodType>(query.shape).filter(([name]) => SPECIFIED.includes(name))
   const required = securityOf(contract, access)
   const missing = absent.map(resource => `${resource} not found`).join(', or ')
   return {

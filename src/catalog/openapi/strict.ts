@@ -34,6 +34,7 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, string>> = {
   skip: 'How many items to pass over',
   limit: 'How many items to return at most',
   after_id: 'Returns only items whose id is greater',
+  sort: 'The order of the items; a minus reverses it',
   category_id: 'The id of the category',
   product_id: 'The id of the product',
   review_id: 'The id of the review',
@@ -90,7 +91,9 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
   const missing = absent.map(resource => `${resource} not found`)
   return {
     ...identity(contract, required),
-    description: isList ? 'Lists them in the order of their ids.' : ACTIONS[method] + (bulk ? FROM_LINES : ''),
+    description: isList
+      ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
+      : ACTIONS[method] + (bulk ? FROM_LINES : ''),
     parameters: [
       ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
       ...(isChange ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
@@ -164,7 +167,7 @@ const OF_LINES =
 /** Parameters with their descriptions. */
 function explained(parameters: z.ZodObject): z.ZodObject {
   const all = Object.entries<z.ZodType>(parameters.shape).map(([name, schema]) => {
-    const description = PARAMETER_DESCRIPTIONS[name]
+    const description = PARAMETER_DESCRIPTIONS[name] ?? schema.description
     if (description === undefined) throw new Error(`no description of the parameter ${name}`)
     return [name, schema.openapi({ param: { description } })]
   })

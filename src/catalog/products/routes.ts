@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { expectedRevisions } from '../entity-tag.ts'
-import { CursorQuery, PageQuery, WHOLE_LIST } from '../lists/page.ts'
+import { CursorQuery, listParameters, listQuery, WHOLE_LIST } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
@@ -10,7 +10,7 @@ import { resourceResponse } from '../responses.ts'
 import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import { Product, ProductCreate } from './schema.ts'
-import type { ProductRow } from './stored.ts'
+import { PRODUCTS, type ProductRow } from './stored.ts'
 
 const ProductPath = z.object({ product_id: integerParameter() })
 const CategoryPath = z.object({ category_id: integerParameter() })
@@ -27,10 +27,10 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       method: 'get',
       url: '/products/',
       summary: 'Read Products',
-      query: PageQuery,
+      query: listParameters(PRODUCTS),
       response: z.array(Product),
     },
-    ({ query }, scope) => listResponse(products.list(), query, scope),
+    ({ query }, scope) => listResponse(products, listQuery(PRODUCTS, query), query, scope),
   )
 
   operation(
@@ -61,8 +61,10 @@ export function addProducts(catalog: Catalog, products: ResourceStore<ProductRow
       response: z.array(Product),
       absent: ['Category'],
     },
-    ({ path, query }, scope) =>
-      listResponse(products.list({ category_id: path.category_id }), { ...WHOLE_LIST, ...query }, scope),
+    ({ path, query }, scope) => {
+      const parameters = { ...WHOLE_LIST, ...query }
+      return listResponse(products, listQuery(PRODUCTS, parameters, path), parameters, scope)
+    },
   )
 
   operation(

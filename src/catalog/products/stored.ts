@@ -25,4 +25,6 @@ export const PRODUCTS: StoredResource<ProductRow> = {
     { by: [], indexes: ['products_by_id'] },
     { by: ['category_id'], indexes: ['products_by_category'] },
   ],
+  filters: {},
+  orders: {},
 }

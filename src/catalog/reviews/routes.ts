@@ -1,13 +1,13 @@
 import { z } from '@hono/zod-openapi'
 import { expectedRevisions } from '../entity-tag.ts'
-import { PageQuery } from '../lists/page.ts'
+import { listParameters, listQuery } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import { resourceResponse } from '../responses.ts'
 import type { ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import { Review, ReviewCreate } from './schema.ts'
-import type { ReviewRow } from './stored.ts'
+import { REVIEWS, type ReviewRow } from './stored.ts'
 
 const ReviewPath = z.object({ review_id: integerParameter() })
 const ProductPath = z.object({ product_id: integerParameter() })
@@ -26,10 +26,10 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       method: 'get',
       url: '/reviews/',
       summary: 'Read Reviews',
-      query: PageQuery,
+      query: listParameters(REVIEWS),
       response: z.array(Review),
     },
-    ({ query }, scope) => listResponse(reviews.list(), query, scope),
+    ({ query }, scope) => listResponse(reviews, listQuery(REVIEWS, query), query, scope),
   )
 
   operation(
@@ -56,11 +56,12 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       url: '/reviews/products/{product_id}',
       summary: 'Read Reviews By Product',
       path: ProductPath,
-      query: PageQuery,
+      query: listParameters(REVIEWS),
       response: z.array(Review),
       absent: ['Product'],
     },
-    ({ path, query }, scope) => listResponse(reviews.list({ product_id: path.product_id }), query, scope),
+    ({ path, query }, scope) =>
+      listResponse(reviews, listQuery(REVIEWS, query, { product_id: path.product_id }), query, scope),
   )
 
   operation(
@@ -72,11 +73,12 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       url: '/reviews/users/{user_id}',
       summary: 'Read Reviews By User',
       path: UserPath,
-      query: PageQuery,
+      query: listParameters(REVIEWS),
       response: z.array(Review),
       absent: ['User'],
     },
-    ({ path, query }, scope) => listResponse(reviews.list({ user_id: path.user_id }), query, scope),
+    ({ path, query }, scope) =>
+      listResponse(reviews, listQuery(REVIEWS, query, { user_id: path.user_id }), query, scope),
   )
 
   operation(
@@ -88,12 +90,17 @@ export function addReviews(catalog: Catalog, reviews: ResourceStore<ReviewRow>):
       url: '/reviews/products/{product_id}/users/{user_id}',
       summary: 'Read Reviews By Product And User',
       path: ProductAndUserPath,
-      query: PageQuery,
+      query: listParameters(REVIEWS),
       response: z.array(Review),
       absent: ['Product', 'User'],
     },
     ({ path, query }, scope) =>
-      listResponse(reviews.list({ product_id: path.product_id, user_id: path.user_id }), query, scope),
+      listResponse(
+        reviews,
+        listQuery(REVIEWS, query, { product_id: path.product_id, user_id: path.user_id }),
+        query,
+        scope,
+      ),
   )
 
   operation(

@@ -28,4 +28,6 @@ export const REVIEWS: StoredResource<ReviewRow> = {
     { by: ['user_id'], indexes: ['reviews_by_user'] },
     { by: ['product_id', 'user_id'], indexes: ['reviews_by_product', 'reviews_by_user'] },
   ],
+  filters: {},
+  orders: {},
 }

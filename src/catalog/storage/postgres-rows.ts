@@ -1,4 +1,3 @@
-import { CHUNK_WEIGHT_MAX } from './listing.ts'
 import type { ColumnType, NestedArray, StoredResource, Value, Values } from './resource.ts'
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
 import {
@@ -12,6 +11,7 @@ import {
   selectedItemColumns,
 } from './shape.ts'
 import type { Found, Read } from './store.ts'
+import { CHUNK_WEIGHT_MAX } from './weights.ts'
 
 const ITEM_PREFIX = 'item.'
 
@@ -158,7 +158,7 @@ export class PostgresRows<Row extends Values> {
   }
 
   /** The resources in rows that were read by their ids, in the order of the ids. */
-  read(ids: readonly number[], rows: readonly OwnerOrItem[]): Read {
+  read(ids: readonly number[], rows: readonly OwnerOrItem[]): Omit<Read, 'isCurrent'> {
     const groups = new Map<number, Group>()
     let count = ids.length
     for (const row of rows) {

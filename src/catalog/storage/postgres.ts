@@ -1,12 +1,13 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import type { Parameter } from '../../database/postgres/pool.ts'
 import type { KeepAnswers } from '../idempotency/postgres.ts'
-import { creating } from './postgres-creation.ts'
-import { firstRows, lightRows, type OwnerOrItem, PostgresRows } from './postgres-rows.ts'
+import { creating, typed } from './postgres-creation.ts'
+import { columnSql, firstRows, lightRows, type OwnerOrItem, PostgresRows } from './postgres-rows.ts'
 import { postgresWrites } from './postgres-writes.ts'
+import type { Cursor, ListQuery } from './query.ts'
+import { listSql, type PlacedRow, placeColumns, placeOf } from './query-sql.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { NESTED_MAX } from './resource.ts'
-import type { Found, IdPage, IdRange, Keep, Read, ResourceTable, Scope } from './store.ts'
+import type { Read, ResourceTable } from './store.ts'
 
 /** Resources of a long list that are read at a time, unless they are heavy. */
 const SCAN_ITEMS = 200
@@ -21,93 +22,91 @@ export function postgresTable<Row extends Values>(
   const rows = new PostgresRows(resource)
   const create = creating(database, resource, { represent: row => rows.found({ row, items: [] }), keep })
 
-  const readBy = async (statement: string, ids: readonly number[], keep?: Keep): Promise<Read | null> => {
-    const kept = keep?.()
+  const readBy = async (statement: string, ids: readonly number[]): Promise<Read | null> => {
     const read = await database.read<OwnerOrItem>(statement, `{${ids.join(',')}}`)
     if (read.length === 0) return null
-    const page = rows.read(ids, read)
     const state = read.find(({ owner_id }) => owner_id === null)?.state ?? null
-    if (kept && database.changes.observe(state)) for (const one of page.found) kept(one)
-    return page
+    return { ...rows.read(ids, read), isCurrent: database.changes.observe(state) }
   }
-  const readFirst = async (ids: readonly number[], keep?: Keep): Promise<Read> =>
-    (await readBy(firstRows(resource, database.changes.state), ids, keep)) ?? { found: [], count: ids.length }
+  const readFirst = async (ids: readonly number[]): Promise<Read> =>
+    (await readBy(firstRows(resource, database.changes.state), ids)) ?? {
+      found: [],
+      count: ids.length,
+      isCurrent: false,
+    }
+  const readLight = (ids: readonly number[], scannedMax: number | null) =>
+    array && readBy(lightRows(resource, array, { state: database.changes.state, scannedMax }), ids)
 
-  const readLight = (ids: readonly number[], scannedMax: number | null, keep?: Keep) =>
-    array && readBy(lightRows(resource, array, { state: database.changes.state, scannedMax }), ids, keep)
-
-  const read = async ({ ids }: IdPage, keep?: Keep): Promise<Read> =>
-    (await readLight(ids, (ids.length + 1) * NESTED_MAX, keep)) ?? readFirst(ids, keep)
-
-  // All callers have the same cache.
-  const batch = database.batch<{ id: number; keep: Keep | undefined }, Found | null>(async inputs => {
-    const byId = new Map<number, Found>()
-    for (let ids = [...new Set(inputs.map(({ id }) => id))]; ids.length > 0; ) {
-      const keep = inputs[0]?.keep
-      const { found, count } = (await readLight(ids, null, keep)) ?? (await readFirst(ids, keep))
-      for (const one of found) byId.set(one.id, one)
+  const batch = database.batch<number, Read>(async inputs => {
+    const byId = new Map<number, Read>()
+    for (let ids = [...new Set(inputs)]; ids.length > 0; ) {
+      const { found, count, isCurrent } = (await readLight(ids, null)) ?? (await readFirst(ids))
+      for (const one of found) byId.set(one.id, { found: [one], count: 1, isCurrent })
       ids = ids.slice(count)
     }
-    return inputs.map(({ id }) => byId.get(id) ?? null)
+    return inputs.map(id => byId.get(id) ?? { found: [], count: 1, isCurrent: false })
   })
 
-  const page = async (
-    scope: Scope<Row>,
-    { afterId, skip, limit }: IdRange,
-    keep?: Keep<readonly number[]>,
-  ): Promise<IdPage> => {
-    const { condition, parameters } = conditionOf(scope)
-    const kept = keep?.()
-    const reading = database.read<{ ids: string | null; state: string | null }>(
-      `SELECT string_agg(id::text, ',' ORDER BY id) AS ids, ${database.changes.state} AS state FROM (
-        SELECT id FROM ${table} WHERE id > $1::bigint AND ${condition} ORDER BY id LIMIT $2::bigint OFFSET $3::bigint
-      ) AS page`,
-      ...[afterId, limit, skip, ...parameters],
+  const read = async (ids: readonly number[]): Promise<Read> => {
+    const [id] = ids
+    if (ids.length === 1 && id !== undefined) return batch.add(id)
+    return (await readLight(ids, (ids.length + 1) * NESTED_MAX)) ?? readFirst(ids)
+  }
+
+  const sqlOf = (query: ListQuery<Row>) => listSql(resource, query, (number, type) => typed(`$${number}`, type))
+
+  /** The ids of a page, and the place of each of them. */
+  const select = async (query: ListQuery<Row>) => {
+    const { order, from, limit } = query
+    const { where, orderBy, parameters } = sqlOf(query)
+    const [limitAt, skipAt] = [parameters.length + 1, parameters.length + 2]
+    const columns = ['id', ...order.by]
+    // A place in the order of ids is the id itself.
+    const places = `json_agg(json_build_array(${[...order.by, 'id'].map(column => `owner.${column}`)}) ORDER BY ${orderBy})`
+    const [page] = await database.read<{ ids: string | null; places: string | null; state: string | null }>(
+      `SELECT string_agg(owner.id::text, ',' ORDER BY ${orderBy}) AS ids, ${database.changes.state} AS state,
+        ${order.by.length > 0 ? `${places}::text` : 'NULL'} AS places
+      FROM (
+        SELECT ${columns.map(column => `owner.${column}`)} FROM ${table} AS owner
+        WHERE ${where} ORDER BY ${orderBy} LIMIT $${limitAt}::bigint OFFSET $${skipAt}::bigint
+      ) AS owner`,
+      ...[...parameters, limit + 1, from.skip],
     )
-    // At the same time, so that cached resources of the page can be used.
-    const [[page], isKnown] = await Promise.all([reading, kept && database.changes.current(() => true)])
-    const ids = page?.ids ? page.ids.split(',').map(Number) : []
-    if (database.changes.observe(page?.state ?? null) && isKnown) kept?.(ids)
-    return { ids, cached: [] }
+    const all = page?.ids ? page.ids.split(',').map(Number) : []
+    const ids = all.slice(0, limit)
+    const placed: Cursor[] | null = page?.places ? JSON.parse(page.places) : null
+    const placeAt = (at: number): Cursor | null => {
+      const id = ids[at]
+      return id === undefined ? null : (placed?.[at] ?? [id])
+    }
+    return { ids, placeAt, more: all.length > limit, isCurrent: database.changes.observe(page?.state ?? null) }
   }
 
   return {
-    find: (id, keep) => batch.add({ id, keep }),
     read,
-    page,
-    scan: async (scope, afterId, untilId) => {
-      for (let from = afterId; ; ) {
-        const { ids } = await page(scope, { afterId: from, skip: 0, limit: SCAN_ITEMS })
-        const wanted = ids.filter(id => id <= untilId)
-        if (wanted.length === 0) return []
-        const { found, count } = await read({ ids: wanted, cached: [] })
-        if (found.length > 0) return found
-        // All that was looked for has been deleted meanwhile.
-        from = wanted[count - 1] ?? untilId
-      }
+    page: async query => {
+      const { ids, placeAt, more, isCurrent } = await select(query)
+      return { ids, last: placeAt(ids.length - 1), more, isCurrent }
     },
-    lastId: async scope => {
-      const { condition, parameters } = conditionOf(scope)
-      const [last] = await database.read<{ id: number | null }>(
-        // The parameters of the condition start at $4.
-        `SELECT max(id)::float8 AS id FROM ${table} WHERE id > $1::bigint + $2::bigint + $3::bigint AND ${condition}`,
-        ...[0, 0, 0, ...parameters],
+    last: async query => {
+      const { where, reversed, parameters } = sqlOf(query)
+      const [row] = await database.read<PlacedRow>(
+        `SELECT owner.id::float8 AS id${placeColumns(resource, query.order, columnSql)} FROM ${table} AS owner
+        WHERE ${where} ORDER BY ${reversed} LIMIT 1`,
+        ...parameters,
       )
-      return last?.id ?? 0
+      return row ? placeOf(query.order, row) : null
     },
-    // The chunks may come from a different replica than the last id.
-    canStream: () => database.shownByReplicas(),
+    scan: async query => {
+      const { ids, placeAt, more } = await select({ ...query, limit: SCAN_ITEMS })
+      if (ids.length === 0) return { items: [], last: null }
+      const { found, count } = await read(ids)
+      return { items: found, last: more || count < ids.length ? placeAt(count - 1) : null }
+    },
+    // The pieces may come from a different replica than the last place.
+    canScan: () => database.shownByReplicas(),
     exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
     create,
     ...postgresWrites(database, resource, rows),
-  }
-}
-
-/** SQL that selects the rows of a list. Its parameters start at $4. */
-function conditionOf<Row extends Values>(scope: Scope<Row>): { condition: string; parameters: Parameter[] } {
-  const columns = Object.entries(scope)
-  return {
-    condition: columns.map(([column], place) => `${column} = $${place + 4}::bigint`).join(' AND ') || 'TRUE',
-    parameters: columns.map(([, id]) => id ?? null),
   }
 }

@@ -32,6 +32,21 @@ export interface StoredResource<Row extends Values> {
   readonly array: NestedArray | null
   /** The lists of this resource, by the columns that select them. */
   readonly lists: readonly List<Row>[]
+  /** The query parameters that filter its lists, by their names. */
+  readonly filters: Readonly<Record<string, Filter<Row>>>
+  /** The columns that its lists can be sorted by, by the words of the parameter `sort`. A minus before a word reverses the order. */
+  readonly orders: Readonly<Record<string, readonly (keyof Row & string)[]>>
+}
+
+/** How the rows of a list compare with a value. */
+export type Comparison = '=' | '<' | '<=' | '>='
+
+/** A query parameter, of the type of the column that it is compared with. */
+interface Filter<Row extends Values> {
+  readonly column: keyof Row & string
+  readonly is: Comparison
+  /** For `/openapi.strict.json`. */
+  readonly description: string
 }
 
 /** A column, a member with a constant text, or an object with columns of the row that a column references. */

@@ -1,49 +1,55 @@
-import type { Parameter } from '../../database/sqlite/connection.ts'
-import type { SqliteDatabase, SqliteTransaction } from '../../database/sqlite/database.ts'
+import type { Parameter, Prepared } from '../../database/sqlite/connection.ts'
+import type { SqliteTransaction } from '../../database/sqlite/database.ts'
+import type { ListQuery } from './query.ts'
+import { type ListSql, listSql } from './query-sql.ts'
 import type { StoredResource, Values } from './resource.ts'
-import type { Scope } from './store.ts'
+
+/** Statements that stay prepared for each kind of resource, one for each shape of query. */
+const PREPARED_MAX = 256
 
 /** The search for the index with the fewest rows asks for one with at most this many, then for this many times as many. */
 const FEW_ROWS = 256
 const MORE_TIMES = 8
 
-/** Prepares the statements of each kind of list. Call the result within a snapshot. */
-export function sqliteLists<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>) {
-  const { table } = resource
-  return listStatements(database, resource, (index, condition) => ({
-    selectIds: database.prepare<Parameter[], { id: number }>(
-      `SELECT id FROM ${table} AS owner INDEXED BY ${index} WHERE ${condition} id > ? ORDER BY id LIMIT ? OFFSET ?`,
-    ),
-    selectLastId: database.prepare<Parameter[], { id: number }>(
-      `SELECT id FROM ${table} AS owner INDEXED BY ${index} WHERE ${condition} TRUE ORDER BY id DESC LIMIT 1`,
-    ),
-  }))
+/**
+ * Makes the function that prepares a statement for a query, once for each shape of query and index. `sqlOf` gets the index with
+ * the fewest rows of the list, or `null` if SQLite is to choose. Call the result within a snapshot.
+ */
+export function listStatements<Row extends Values, Selected>(
+  source: SqliteTransaction,
+  resource: StoredResource<Row>,
+  sqlOf: (list: ListSql, index: string | null, query: ListQuery<Row>) => string,
+) {
+  const indexOf = indexChoice(source, resource)
+  const prepared = new Map<string, Prepared<Parameter[], Selected>>()
+  return (query: ListQuery<Row>) => {
+    const list = listSql(resource, query, () => '?')
+    const index = indexOf(query)
+    const shape = `${index} ${list.where} ${list.orderBy}`
+    let statement = prepared.get(shape)
+    if (!statement) {
+      if (prepared.size === PREPARED_MAX) prepared.clear()
+      statement = source.prepare<Parameter[], Selected>(sqlOf(list, index, query))
+      prepared.set(shape, statement)
+    }
+    return { statement, parameters: list.parameters }
+  }
 }
 
-/**
- * Prepares statements for each kind of list, by each index that has its rows. `prepare` gets the beginning of a condition, which
- * is empty or ends with `AND`. Call the result within a snapshot.
- */
-export function listStatements<Row extends Values, Statements>(
-  source: SqliteTransaction,
-  { table, lists }: StoredResource<Row>,
-  prepare: (index: string, condition: string) => Statements,
-) {
-  const prepared = lists.map(({ by, indexes }) => {
-    const condition = by.map(column => `owner.${column} = ? AND`).join(' ')
-    const choices = indexes.map(index => prepare(index, condition))
-    return { by, fewest: indexes.length > 1 ? fewestRows(source, table, by, indexes) : () => 0, choices }
+/** Makes the function that finds the index of a list which a resource describes; `null` for any other list. */
+function indexChoice<Row extends Values>(source: SqliteTransaction, { table, lists }: StoredResource<Row>) {
+  const described = lists.map(({ by, indexes }) => {
+    const fewest = indexes.length > 1 ? fewestRows(source, table, by, indexes) : () => 0
+    return { by, indexes, fewest }
   })
-  return (scope: Scope<Row>) => {
-    let columns = 0
-    for (const _ in scope) columns += 1
-    for (const { by, fewest, choices } of prepared) {
-      if (by.length !== columns || !by.every(column => column in scope)) continue
-      const parameters: Parameter[] = by.map(column => scope[column] ?? null)
-      const statements = choices[fewest(parameters)]
-      if (statements) return { statements, parameters }
+  return ({ where, order }: ListQuery<Row>): string | null => {
+    if (order.by.length > 0) return null
+    for (const { by, indexes, fewest } of described) {
+      if (by.length !== where.length || !where.every(({ column, is }) => is === '=' && by.includes(column))) continue
+      const values = by.map(name => where.find(({ column }) => column === name)?.value ?? null)
+      return indexes[fewest(values)] ?? null
     }
-    throw new Error(`${table} have no list by ${Object.keys(scope)}`)
+    return null
   }
 }
 

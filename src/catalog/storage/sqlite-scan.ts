@@ -1,35 +1,33 @@
-import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { Scans } from '../../database/sqlite/scans.ts'
-import { SCAN_WEIGHT_MAX } from './listing.ts'
+import type { ListQuery } from './query.ts'
+import { placeColumns, placeOf } from './query-sql.ts'
 import type { StoredResource, Values } from './resource.ts'
 import { type FlatRow, joins, selectedColumns } from './shape.ts'
 import { listStatements } from './sqlite-lists.ts'
 import { column, sqliteReader } from './sqlite-reader.ts'
-import type { Found, Scope } from './store.ts'
+import type { Found, Scanned } from './store.ts'
+import { SCAN_WEIGHT_MAX } from './weights.ts'
 
 /** Prepares the statements that read long lists. */
 export function sqliteScan<Row extends Values>(source: Scans, resource: StoredResource<Row>) {
   const { represent } = sqliteReader(source, resource)
-  const rows = `SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner`
-  const listOf = listStatements(source, resource, (index, condition) => {
-    // The list of everything is in the order of the table itself.
-    const order = condition === '' ? 'NOT INDEXED' : `INDEXED BY ${index}`
-    return source.prepare<Parameter[], FlatRow>(
-      `${rows} ${order} ${joins(resource, 'CROSS JOIN')}
-      WHERE ${condition} owner.id > ? AND owner.id <= ? ORDER BY owner.id`,
-    )
+  const statementOf = listStatements<Row, FlatRow>(source, resource, (list, index, { where, order }) => {
+    // The list of everything by id is in the order of the table itself.
+    const hint = index === null ? '' : where.length === 0 ? 'NOT INDEXED' : `INDEXED BY ${index}`
+    return `SELECT ${selectedColumns(resource, column)}${placeColumns(resource, order, column)}
+      FROM ${resource.table} AS owner ${hint} ${joins(resource, 'CROSS JOIN')} WHERE ${list.where} ORDER BY ${list.orderBy}`
   })
-  return (scope: Scope<Row>, afterId: number, untilId: number): Found[] =>
+  return (query: ListQuery<Row>): Scanned =>
     source.snapshot(() => {
-      const { statements: select, parameters } = listOf(scope)
-      const found: Found[] = []
+      const { statement, parameters } = statementOf(query)
+      const items: Found[] = []
       let weight = 0
-      for (const row of select.iterate(...parameters, afterId, untilId)) {
-        const next = represent(row)
-        found.push(next)
-        weight += next.weight
-        if (weight >= SCAN_WEIGHT_MAX) break
+      for (const row of statement.iterate(...parameters)) {
+        const item = represent(row)
+        items.push(item)
+        weight += item.weight
+        if (weight >= SCAN_WEIGHT_MAX) return { items, last: placeOf(query.order, row) }
       }
-      return found
+      return { items, last: null }
     })
 }

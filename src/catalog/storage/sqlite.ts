@@ -3,14 +3,15 @@ import type { References } from '../../database/change.ts'
 import type { Parameter } from '../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import type { SqliteKeys } from '../idempotency/sqlite.ts'
-import { CHUNK_WEIGHT_MAX } from './listing.ts'
+import { type PlacedRow, placeColumns, placeOf } from './query-sql.ts'
 import type { Reference, StoredResource, Value, Values } from './resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from './revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from './shape.ts'
-import { sqliteLists } from './sqlite-lists.ts'
+import { listStatements } from './sqlite-lists.ts'
 import { column, sqliteReader } from './sqlite-reader.ts'
 import { sqliteScan } from './sqlite-scan.ts'
 import type { Absent, Found, ResourceTable, Update } from './store.ts'
+import { CHUNK_WEIGHT_MAX } from './weights.ts'
 
 /** Number of an array's rows deleted in one turn of the event loop. */
 const REMOVED_AT_ONCE = 50
@@ -23,7 +24,21 @@ export function sqliteTable<Row extends Values>(
 ): ResourceTable<Row> {
   const { table, references } = resource
   const { find, represent, representNew } = sqliteReader(database, resource)
-  const listOf = sqliteLists(database, resource)
+  const rowsOf = (index: string | null) => `${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}`
+  const pageOf = listStatements<Row, PlacedRow>(
+    database,
+    resource,
+    (list, index, { order }) =>
+      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${rowsOf(index)}
+      WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
+  )
+  const lastOf = listStatements<Row, PlacedRow>(
+    database,
+    resource,
+    (list, index, { order }) =>
+      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${rowsOf(index)}
+      WHERE ${list.where} ORDER BY ${list.reversed} LIMIT 1`,
+  )
   let scan: ReturnType<typeof sqliteScan<Row>> | undefined
   const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
   const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
@@ -55,15 +70,8 @@ export function sqliteTable<Row extends Values>(
   }
 
   return {
-    find: (id, keep) =>
+    read: ids =>
       database.snapshot(() => {
-        const found = find(id)
-        if (found) keep?.()(found)
-        return found
-      }),
-    read: ({ ids }, keep) =>
-      database.snapshot(() => {
-        const kept = keep?.()
         const found: Found[] = []
         let count = 0
         let weight = 0
@@ -72,29 +80,31 @@ export function sqliteTable<Row extends Values>(
           const next = find(id)
           if (!next) continue
           found.push(next)
-          kept?.(next)
           weight += next.weight
           if (weight > CHUNK_WEIGHT_MAX) break
         }
-        return { found, count }
+        return { found, count, isCurrent: true }
       }),
-    page: (scope, { afterId, skip, limit }, keep) =>
+    page: query =>
       database.snapshot(() => {
-        const { statements, parameters } = listOf(scope)
-        const ids = statements.selectIds.all(...parameters, afterId, limit, skip).map(({ id }) => id)
-        keep?.()(ids)
-        return { ids, cached: [] }
+        const { statement, parameters } = pageOf(query)
+        const rows = statement.all(...parameters, query.limit + 1, query.from.skip)
+        const more = rows.length > query.limit
+        if (more) rows.pop()
+        const last = rows.at(-1)
+        return { ids: rows.map(({ id }) => id), last: last ? placeOf(query.order, last) : null, more, isCurrent: true }
       }),
-    scan: (scope, afterId, untilId) => {
+    last: async query =>
+      database.snapshot(() => {
+        const { statement, parameters } = lastOf(query)
+        const row = statement.get(...parameters)
+        return row && placeOf(query.order, row)
+      }),
+    scan: query => {
       scan ??= sqliteScan(database.scans, resource)
-      return scan(scope, afterId, untilId)
+      return scan(query)
     },
-    lastId: async scope =>
-      database.snapshot(() => {
-        const { statements, parameters } = listOf(scope)
-        return statements.selectLastId.get(...parameters)?.id ?? 0
-      }),
-    canStream: async () => {},
+    canScan: async () => {},
     exists: async id => database.snapshot(() => selectId.get(id) !== null),
     // The representation is made of the written values, which takes half the time of reading them back.
     create: (row, claim) =>

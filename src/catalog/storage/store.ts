@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../awaitable.ts'
 import type { Claim } from '../idempotency/keys.ts'
-import type { Kept, Representation } from '../representation.ts'
-import type { Listing } from './listing.ts'
+import type { Representation } from '../representation.ts'
+import type { Cursor, ListQuery } from './query.ts'
 import type { ResourceName, Values } from './resource.ts'
 import type { ExpectedRevisions } from './revision.ts'
 
@@ -13,22 +13,54 @@ export interface Absent {
 /** A row has another revision than the client expects, so nothing was written. */
 export type Changed = 'changed'
 
-/** Selects the rows of a list: all, or those that reference these ids. */
-export type Scope<Row extends Values> = { readonly [Column in keyof Row]?: number }
-
 /** New values for a row. Columns without one keep theirs. */
 export type Update<Row extends Values> = { readonly [Column in keyof Row]?: Row[Column] | undefined }
 
 /** The storage of one kind of resource. `null` means that it does not exist. A write is on the disk when it resolves. */
-export interface ResourceStore<Row extends Values> {
+export interface ResourceStore<Row extends Values> extends Lists<Row> {
   find(id: number): Awaitable<Representation | null>
   exists(id: number): Promise<boolean>
-  list(scope?: Scope<Row>): Listing
   /** With a claim, rejects with a `KeyTakenError` if its key is taken. If a reference is absent, nothing is kept. */
   create(row: Row, claim?: Claim): Promise<Representation | Absent>
   update(id: number, row: Update<Row>, expected: ExpectedRevisions): Promise<Representation | Absent | Changed | null>
   /** Resolves to the deleted resource. */
   delete(id: number, expected: ExpectedRevisions): Promise<Representation | Changed | null>
+}
+
+/** The lists of one kind of resource. A short one is read as a page, a long one in pieces. */
+export interface Lists<Row extends Values> {
+  page(query: ListQuery<Row>): Awaitable<ListPage>
+  /**
+   * Reads a piece of a long list. It uses no cache, and leaves nothing in one. Call it after `end`, which finds the place to
+   * read until.
+   */
+  scan(query: ListQuery<Row>): Awaitable<Scanned>
+  /** Finds the end of a list without reading its items. */
+  end(query: ListQuery<Row>): Promise<ListEnd>
+  /** For an empty list: a row that it refers to if that does not exist, else `null`. */
+  absentParent(query: ListQuery<Row>): Promise<ResourceName | null>
+}
+
+/** The end of a list up to its limit. */
+export interface ListEnd {
+  /** The place of the last item, even if that has been deleted meanwhile; `null` for an empty list. */
+  readonly last: Cursor | null
+  /** Whether more follows beyond the limit. */
+  readonly more: boolean
+}
+
+/** The resources of a list, unless they are heavy. While nothing in it changes, a cache returns the same object. */
+export interface ListPage extends ListEnd {
+  readonly items: readonly Representation[]
+  /** Whether these are all items up to the limit, without those that were deleted meanwhile. */
+  readonly isWhole: boolean
+}
+
+/** A piece of a long list: its first items, fewer if they are heavy. */
+export interface Scanned {
+  readonly items: readonly Representation[]
+  /** Where to read on; `null` at the end. */
+  readonly last: Cursor | null
 }
 
 /** A resource that was read. */
@@ -38,47 +70,38 @@ export interface Found extends Representation {
   readonly nestedIds: readonly number[]
 }
 
-/** The resources of a page. */
-export interface Read {
+/** What was read of a database. */
+interface Reading {
+  /** Whether it shows every change that listeners were told of before the call. Only then may a cache keep it. */
+  readonly isCurrent: boolean
+}
+
+/** Resources that were read by their ids. */
+export interface Read extends Reading {
   /** The existing ones, in the order of the ids. */
   readonly found: readonly Found[]
-  /** Number of ids that were looked up: all, or fewer if the resources are heavy; at least one. */
+  /** Number of ids that were looked up: all, or only the first ones if the resources are heavy; at least one. */
   readonly count: number
 }
 
-/**
- * Call it right before a read, and its result with the value that was read, if the value may be cached until it changes.
- * Changes in between count as changes after the read.
- */
-export type Keep<Read = Found> = () => (read: Read) => void
-
-/** The ids of a page, in ascending order. */
-export interface IdPage {
+/** The ids of a page, in the order of the list. */
+export interface IdPage extends ListEnd, Reading {
   readonly ids: readonly number[]
-  /** For each id, the resource if it was cached when the ids were read. Empty without a cache. */
-  readonly cached: readonly (Found | undefined)[]
-  /** For a page that is cached with all its resources. */
-  readonly kept?: Kept
-}
-
-/** Selects ids of a list after the item `afterId`. */
-export interface IdRange {
-  readonly afterId: number
-  readonly skip: number
-  readonly limit: number
 }
 
 /** One kind of resource on one engine. `resourceStore` builds on it. */
 export interface ResourceTable<Row extends Values>
-  extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete'> {
-  find(id: number, keep?: Keep): Awaitable<Found | null>
-  read(page: IdPage, keep?: Keep): Awaitable<Read>
-  /** Calls the result of `keep` at a moment at which listeners know of every change that was acknowledged before this call. */
-  page(scope: Scope<Row>, range: IdRange, keep?: Keep<readonly number[]>): Awaitable<IdPage>
-  /** See `Listing.scan`. */
-  scan(scope: Scope<Row>, afterId: number, untilId: number): Awaitable<readonly Found[]>
-  /** The highest id of a list; 0 for an empty one. */
-  lastId(scope: Scope<Row>): Promise<number>
-  /** Resolves when a stream may continue up to a last id that was found before. */
-  canStream(): Promise<void>
+  extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete' | 'scan'> {
+  page(query: ListQuery<Row>): Awaitable<IdPage>
+  read(ids: readonly number[]): Awaitable<Read>
+  /** The last place of a list of any length; `null` if it is empty. */
+  last(query: ListQuery<Row>): Promise<Cursor | null>
+  /** Resolves when pieces may be read until a place that was found before. */
+  canScan(): Promise<void>
+}
+
+/** Reads resources and pages, with or without a cache. */
+export interface Reader<Row extends Values> {
+  find(id: number): Awaitable<Representation | null>
+  page(query: ListQuery<Row>): Awaitable<ListPage>
 }

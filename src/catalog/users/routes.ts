@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../awaitable.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { expectedRevisions } from '../entity-tag.ts'
-import { PageQuery } from '../lists/page.ts'
+import { listParameters, listQuery } from '../lists/page.ts'
 import { listResponse } from '../lists/response.ts'
 import { type Catalog, noInput, operation } from '../operation.ts'
 import type { Representation } from '../representation.ts'
@@ -11,7 +11,7 @@ import type { Absent, Changed, ResourceStore } from '../storage/store.ts'
 import { integerParameter } from '../validation/fields.ts'
 import type { PasswordHasher } from './password.ts'
 import { PASSWORD_MASK, User, UserCreate, UserUpdate } from './schema.ts'
-import type { UserRow } from './stored.ts'
+import { USERS, type UserRow } from './stored.ts'
 
 const UserPath = z.object({ user_id: integerParameter() })
 
@@ -27,10 +27,10 @@ export function addUsers(catalog: Catalog, users: ResourceStore<UserRow>, hashPa
       method: 'get',
       url: '/users/',
       summary: 'Read Users',
-      query: PageQuery,
+      query: listParameters(USERS),
       response: z.array(User),
     },
-    ({ query }, scope) => listResponse(users.list(), query, scope),
+    ({ query }, scope) => listResponse(users, listQuery(USERS, query), query, scope),
   )
 
   operation(

@@ -47,4 +47,6 @@ export const USERS: StoredResource<UserRow> = {
     alsoShownBy: ['products'],
   },
   lists: [{ by: [], indexes: ['users_by_id'] }],
+  filters: {},
+  orders: {},
 }

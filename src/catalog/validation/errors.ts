@@ -98,10 +98,16 @@ const NOT_DIGITS: Fault = {
   msg: 'Input should be a valid integer, unable to parse string as an integer',
 }
 
+const NOT_NUMERIC: Fault = {
+  type: 'float_parsing',
+  msg: 'Input should be a valid number, unable to parse string as a number',
+}
+
 function faultOf(found: z.core.$ZodIssue, source: Source, input: unknown): Fault {
   if (input === undefined) return MISSING
-  if (source !== 'body' && typeof input === 'string') return NOT_DIGITS
   switch (found.code) {
+    case 'invalid_value':
+      return notAmong(found.values.map(String))
     case 'custom': {
       const { type, msg } = found.params ?? {}
       if (typeof type === 'string' && typeof msg === 'string') return { type, msg }
@@ -114,6 +120,9 @@ function faultOf(found: z.core.$ZodIssue, source: Source, input: unknown): Fault
       if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
       return { type: 'less_than_equal', msg: `Input should be less than or equal to ${found.maximum}` }
     case 'invalid_type':
+      if (source !== 'body' && typeof input === 'string') {
+        return found.message === NOT_AN_INTEGER.msg ? NOT_DIGITS : NOT_NUMERIC
+      }
       if (found.expected === 'string') return NOT_A_STRING
       if (found.expected === 'int') return FRACTION
       if (found.expected !== 'number') break
@@ -134,6 +143,12 @@ function belowMinimum(least: number): Fault {
 
 function notAbove(bound: number): Fault {
   return { type: 'greater_than', msg: `Input should be greater than ${bound}` }
+}
+
+function notAmong(words: readonly string[]): Fault {
+  const quoted = words.map(word => `'${word}'`)
+  const all = [quoted.slice(0, -1).join(', '), quoted.at(-1)].filter(part => part !== '').join(' or ')
+  return { type: 'literal_error', msg: `Input should be ${all}` }
 }
 
 function issue(params: Fault) {

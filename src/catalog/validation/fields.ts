@@ -36,6 +36,11 @@ export function integerParameter() {
   return z.int({ error: NOT_AN_INTEGER.msg })
 }
 
+/** A number in a query. */
+export function numberParameter() {
+  return z.number()
+}
+
 /** An id in a response. */
 export function id() {
   return z.int().openapi(stricter({ minimum: 1, maximum: INTEGER_MAX }))
@@ -64,6 +69,11 @@ export function cursor() {
 export function spelledInteger(value: string): number | string {
   if (!/^[+-]?[0-9]+$/.test(value)) return value
   return Math.min(Math.max(Number(value), -INTEGER_MAX), INTEGER_MAX)
+}
+
+/** Parses a number in a query: as in JSON, with an optional plus. Other text is returned unchanged. */
+export function spelledNumber(value: string): number | string {
+  return /^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(value) ? Number(value) : value
 }
 
 /** Not `min(0)`, because the specified interface description has no such limit. */

@@ -1,0 +1,62 @@
+import type { Cursor, ListQuery, Order } from './query.ts'
+import type { ColumnType, StoredResource, Value, Values } from './resource.ts'
+import type { ColumnSql } from './shape.ts'
+
+/** SQL for a parameter with the type of a column; `number` counts from 1. */
+type ParameterSql = (number: number, type: ColumnType) => string
+
+/** The parts of a statement that selects rows of a list, each as `owner`. */
+export interface ListSql {
+  readonly where: string
+  readonly orderBy: string
+  /** The opposite of `orderBy`. */
+  readonly reversed: string
+  /** The values of the parameters in `where`, in order. */
+  readonly parameters: Value[]
+}
+
+/** SQL for a query, the same on every engine but for parameters. Its conditions come in the order of the query. */
+export function listSql<Row extends Values>(
+  { columns }: StoredResource<Row>,
+  { where, order, from, until }: ListQuery<Row>,
+  parameterSql: ParameterSql,
+): ListSql {
+  const parameters: Value[] = []
+  const parameter = (value: Value, type: ColumnType) => parameterSql(parameters.push(value), type)
+  const place = [...order.by.map(column => `owner.${column}`), 'owner.id']
+  const compared = (comparison: string, cursor: Cursor) => {
+    const values = cursor.map((value, at) => parameter(value, typeAt(at)))
+    return `(${place.join(', ')}) ${comparison} (${values.join(', ')})`
+  }
+  const typeAt = (at: number) => {
+    const column = order.by[at]
+    return column === undefined ? 'integer' : columns[column]
+  }
+  const conditions = where.map(({ column, is, value }) => `owner.${column} ${is} ${parameter(value, columns[column])}`)
+  if (from.after) conditions.push(compared(order.isDescending ? '<' : '>', from.after))
+  if (until) conditions.push(compared(order.isDescending ? '>=' : '<=', until))
+  const [direction, opposite] = order.isDescending ? ['DESC', 'ASC'] : ['ASC', 'DESC']
+  return {
+    where: conditions.join(' AND ') || 'TRUE',
+    orderBy: place.map(column => `${column} ${direction}`).join(', '),
+    reversed: place.map(column => `${column} ${opposite}`).join(', '),
+    parameters,
+  }
+}
+
+/** SQL for the columns from which `placeOf` takes a row's place, after others. */
+export function placeColumns<Row extends Values>(
+  { columns }: StoredResource<Row>,
+  { by }: Order<Row>,
+  sql: ColumnSql,
+): string {
+  return by.map(column => `, ${sql('owner', column, columns[column])} AS "place.${column}"`).join('')
+}
+
+/** A row with its id and the columns of `placeColumns`. */
+export type PlacedRow = { readonly id: number } & Readonly<Record<string, Value>>
+
+/** The place of a row in a list of this order. */
+export function placeOf<Row extends Values>({ by }: Order<Row>, row: PlacedRow): Cursor {
+  return [...by.map(column => row[`place.${column}`] ?? null), row.id]
+}

@@ -1,0 +1,52 @@
+import type { Comparison, Value, Values } from './resource.ts'
+
+/** What a list shows: the one value that is asked of every engine, and that the cache keeps pages by. */
+export interface ListQuery<Row extends Values> {
+  /** All of these must hold. */
+  readonly where: readonly Condition<Row>[]
+  readonly order: Order<Row>
+  readonly from: Start
+  /** The last place; `null` if there is none. */
+  readonly until: Cursor | null
+  readonly limit: number
+}
+
+interface Condition<Row extends Values> {
+  readonly column: keyof Row & string
+  readonly is: Comparison
+  readonly value: Value
+}
+
+/** By these columns, then by the id, all in the same direction. So no two rows are equal, and an index serves both directions. */
+export interface Order<Row extends Values> {
+  readonly by: readonly (keyof Row & string)[]
+  readonly isDescending: boolean
+}
+
+/** Where a list begins. */
+interface Start {
+  /** Only rows after this place; `null` for all of them. */
+  readonly after: Cursor | null
+  /** Number of further rows to pass over. */
+  readonly skip: number
+}
+
+/** A place in a list: the values of the order's columns and the id, of a row that is there or was there. */
+export type Cursor = readonly Value[]
+
+export const BY_ID = { by: [], isDescending: false } as const
+
+/** A list of all rows with these references, from its beginning. */
+export function wholeList<Row extends Values>(scope: Scope<Row> = {}): ListQuery<Row> {
+  const where: Condition<Row>[] = []
+  for (const column in scope) where.push({ column, is: '=', value: scope[column] ?? null })
+  return { where, order: BY_ID, from: { after: null, skip: 0 }, until: null, limit: Number.MAX_SAFE_INTEGER }
+}
+
+/** Ids of rows that a list's rows reference, by column. */
+export type Scope<Row extends Values> = { readonly [Column in keyof Row & string]?: number }
+
+/** Equal for equal queries only, because no member can be forgotten. */
+export function keyOf<Row extends Values>(query: ListQuery<Row>): string {
+  return JSON.stringify(query)
+}

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorMessage } from '../src/error-message.ts'
+import { errorMessage } from '../src/program/error-message.ts'
 import { BENCH, NODE } from './catalog/servers.ts'
 import { hasLoadGenerator } from './load-generator.ts'
 import { UsageError } from './options.ts'

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { errorMessage } from '../src/error-message.ts'
+import { errorMessage } from '../src/program/error-message.ts'
 
 /** The options of each bench of servers. */
 export interface BenchOptions {

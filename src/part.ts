@@ -1,6 +1,6 @@
-import type { Command } from './command.ts'
 import type { Migrations } from './database/migrations.ts'
 import type { Table } from './database/table.ts'
+import type { Command } from './program/command.ts'
 
 /** A part of the product. To remove it, delete its folder and its entry in `cli.ts`. */
 export interface Part {

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../src/error-message.ts'
+import { errorMessage } from '../../src/program/error-message.ts'
 import type { Measurement, Round } from '../comparison.ts'
 import { drive, type PreparedLoad, type Pressure, prepareLoad } from '../load-generator.ts'
 import { type RunningServer, startServer } from '../server-process.ts'

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { errorMessage } from '../../src/error-message.ts'
+import { errorMessage } from '../../src/program/error-message.ts'
 import { type Contest, openContest } from '../catalog/contest.ts'
 import { measure, measureRound } from '../catalog/measurement.ts'
 import { overviewTable } from '../catalog/overview.ts'

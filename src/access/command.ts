@@ -1,6 +1,6 @@
-import type { Command } from '../command.ts'
 import { database } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
+import type { Command } from '../program/command.ts'
 import { scope } from './settings.ts'
 
 export const keyCommand: Command = {

@@ -1,4 +1,4 @@
-import { choice, oneOf, type Setting } from '../config.ts'
+import { choice, oneOf, type Setting } from '../program/config.ts'
 import { SCOPES, type Scope } from './key.ts'
 
 const AUTH = ['off', 'keys'] as const

@@ -1,5 +1,5 @@
-import type { CommandLine } from '../config.ts'
 import type { MetricsSource, Shown } from '../metrics/source.ts'
+import type { CommandLine } from '../program/config.ts'
 import type { ServingProcess } from '../server/worker.ts'
 import type { Admin } from './observed.ts'
 import { type AdminSettings, readAdminSettings } from './settings.ts'

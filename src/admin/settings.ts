@@ -1,4 +1,4 @@
-import { type CommandLine, list, type Setting, wholeNumber } from '../config.ts'
+import { type CommandLine, list, type Setting, wholeNumber } from '../program/config.ts'
 import { hostName, listeningAddress, PORT_MAX } from '../server/settings.ts'
 
 const adminPort: Setting<number | null> = {

@@ -1,5 +1,5 @@
-import type { Setting } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import type { Setting } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 import { port } from '../server/settings.ts'
 
 export const breedsPort = port(6543)

@@ -1,10 +1,10 @@
 import type { Awaitable } from '../awaitable.ts'
-import { BusyError, ClientLimitError } from '../busy-error.ts'
-import { type BudgetFigures, ByteBudget } from '../byte-budget.ts'
 import { type Clock, systemClock } from '../clock.ts'
+import { BusyError, ClientLimitError } from '../limits/busy-error.ts'
+import { type BudgetFigures, ByteBudget } from '../limits/byte-budget.ts'
+import { Tally } from '../limits/tally.ts'
 import { refuseEncodedBody } from '../server/encoded-body.ts'
 import { HttpError } from '../server/errors.ts'
-import { Tally } from '../tally.ts'
 
 /** Smaller bodies are bounded by the number of requests that may wait. */
 const SMALL_BYTES = 65_536

@@ -1,6 +1,6 @@
 import { auth } from '../access/settings.ts'
-import { type CommandLine, count, list, onOff, type Setting } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import { type CommandLine, count, list, onOff, type Setting } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 import { port } from '../server/settings.ts'
 
 const MANY_BYTES = 1_099_511_627_776

@@ -1,4 +1,4 @@
-import { ByteBudget } from '../byte-budget.ts'
+import { ByteBudget } from '../limits/byte-budget.ts'
 import { type CompressionSettings, type StreamCompressor, streamCompressor } from '../server/stream-compressor.ts'
 import { type Coding, preferredCoding } from './compression.ts'
 

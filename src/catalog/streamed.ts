@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { BusyError } from '../busy-error.ts'
-import { ByteBudget } from '../byte-budget.ts'
+import { BusyError } from '../limits/busy-error.ts'
+import { ByteBudget } from '../limits/byte-budget.ts'
 import { logFailure } from '../server/errors.ts'
 import type { RequestScope } from '../server/requests.ts'
 import type { StreamCompressor } from '../server/stream-compressor.ts'

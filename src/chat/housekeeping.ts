@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
 import { type Clock, systemClock } from '../clock.ts'
-import { regularly } from '../regularly.ts'
+import { regularly } from '../database/regularly.ts'
 import { deadAnswersCheck } from './answers/dead-answers.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import type { Prompts } from './prompts/prompts.ts'

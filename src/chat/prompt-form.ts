@@ -1,8 +1,8 @@
 import { bodyLimit } from 'hono/body-limit'
+import { countCodePoints } from '../limits/code-points.ts'
 import { PROMPT_MAX_CHARACTERS } from '../models/chat-model.ts'
 import { refuseEncodedBody } from '../server/encoded-body.ts'
 import { detailResponse } from '../server/errors.ts'
-import { countCodePoints } from '../text/code-points.ts'
 
 const FORM_MAX_BYTES = 1_048_576
 

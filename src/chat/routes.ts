@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { BusyError } from '../busy-error.ts'
+import { BusyError } from '../limits/busy-error.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addressKey } from '../server/client-address.ts'
 import { busyStatus, detailResponse } from '../server/errors.ts'

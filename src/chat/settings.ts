@@ -1,5 +1,5 @@
-import { type CommandLine, count, type Setting, secret, wholeNumber } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import { type CommandLine, count, type Setting, secret, wholeNumber } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 import { port } from '../server/settings.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
 import { PASSWORD_MIN_CHARACTERS } from './lock/limits.ts'

@@ -1,5 +1,5 @@
-import type { Command } from '../command.ts'
 import type { Storage } from '../part.ts'
+import type { Command } from '../program/command.ts'
 
 /** The command that copies the tables of these parts. */
 export function copyCommand(storages: readonly (() => Promise<Storage>)[]): Command {

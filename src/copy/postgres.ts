@@ -1,7 +1,7 @@
 import type { PostgresDatabase } from '../database/postgres/database.ts'
 import type { Query, RawConnection } from '../database/postgres/pool.ts'
 import type { ColumnType, Table } from '../database/table.ts'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../program/operator-error.ts'
 import { fieldsOf, lineOf, linesOf } from './line.ts'
 import { NOT_EMPTY, type Source, type Store, type Target } from './store.ts'
 

@@ -1,7 +1,7 @@
 import type { Parameter } from '../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../database/sqlite/database.ts'
 import type { ColumnType, Table } from '../database/table.ts'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../program/operator-error.ts'
 import { fieldsOf, lineOf, linesOf } from './line.ts'
 import { NOT_EMPTY, type Source, type Store, type Target } from './store.ts'
 

@@ -1,6 +1,6 @@
 import type { Table } from '../database/table.ts'
-import { OperatorError } from '../operator-error.ts'
-import type { Progress } from '../terminal/progress.ts'
+import { OperatorError } from '../program/operator-error.ts'
+import type { Progress } from '../program/progress.ts'
 import type { Source, Store, Target } from './store.ts'
 
 /** Rows between two progress reports. */

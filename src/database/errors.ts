@@ -1,4 +1,4 @@
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../program/operator-error.ts'
 
 /**
  * The database cannot be used now: it is locked, full or unreachable. The statement was not executed, unless the connection

@@ -1,4 +1,4 @@
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../program/operator-error.ts'
 
 export interface Migration {
   /** The part's name, a number and, except for the first one, a description: `catalog_0001`, `catalog_0002_prices`. */

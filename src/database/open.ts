@@ -1,5 +1,5 @@
-import type { CommandLine } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import type { CommandLine } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 import type { Migrations } from './migrations.ts'
 import { PostgresDatabase } from './postgres/database.ts'
 import { type DatabaseAddress, database, databaseConnections, databaseReplicas } from './settings.ts'

@@ -1,5 +1,5 @@
-import { count, fromEnvironment, list, oneOf, type Setting, secret, withSettingName } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import { count, fromEnvironment, list, oneOf, type Setting, secret, withSettingName } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 import { type PostgresAddress, postgresAddress } from './postgres/address.ts'
 
 const CONNECTIONS_MAX = 1_000

@@ -1,6 +1,6 @@
-import type { Command } from '../command.ts'
-import { type Setting, wholeNumber } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import type { Command } from '../program/command.ts'
+import { type Setting, wholeNumber } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 import { host, PORT_MAX } from '../server/settings.ts'
 
 const port: Setting<number> = {

@@ -1,5 +1,5 @@
-import { descriptorLimit, openDescriptors } from '../descriptors.ts'
-import { version } from '../version.ts'
+import { version } from '../program/version.ts'
+import { descriptorLimit, openDescriptors } from './descriptors.ts'
 import { counter, type Family, gauge } from './family.ts'
 
 /** The operating system's figures for this process, under the names that all exporters use. */

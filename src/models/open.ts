@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
-import { credential } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import { credential } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 import type { ChatModel } from './chat-model.ts'
 import type { Service } from './failures.ts'
 import { PROVIDERS, type Provider } from './providers.ts'

@@ -5,7 +5,7 @@ import { ask, openModel } from '../../test/harness/model-client.ts'
 import { startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
-import { SettingError } from '../operator-error.ts'
+import { SettingError } from '../program/operator-error.ts'
 
 describe('settings', () => {
   test('CHAT_MODEL without a known provider is refused and not repeated', async () => {

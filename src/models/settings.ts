@@ -1,5 +1,5 @@
-import { fromEnvironment, type Setting } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import { fromEnvironment, type Setting } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 
 /** `compatible` is any server with the OpenAI chat-completions protocol. */
 const MODEL_PROVIDERS = ['openai', 'anthropic', 'google', 'compatible'] as const

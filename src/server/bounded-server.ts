@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
-import { descriptorLimit, lowestFreeDescriptor, openDescriptors } from '../descriptors.ts'
+import { descriptorLimit, lowestFreeDescriptor, openDescriptors } from '../metrics/descriptors.ts'
 
 const log = getLogger(['stockroom', 'server'])
 

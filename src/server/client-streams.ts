@@ -1,5 +1,5 @@
 import { getLogger } from '@logtape/logtape'
-import { Tally } from '../tally.ts'
+import { Tally } from '../limits/tally.ts'
 import { HttpError } from './errors.ts'
 
 const log = getLogger(['stockroom', 'server'])

@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
-import { BusyError, ClientLimitError } from '../busy-error.ts'
 import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../database/errors.ts'
+import { BusyError, ClientLimitError } from '../limits/busy-error.ts'
 
 const serverLog = getLogger(['stockroom', 'server'])
 const databaseLog = getLogger(['stockroom', 'database'])

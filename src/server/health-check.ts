@@ -1,6 +1,6 @@
 import { get } from 'node:http'
-import { errorMessage } from '../error-message.ts'
-import { OperatorError } from '../operator-error.ts'
+import { errorMessage } from '../program/error-message.ts'
+import { OperatorError } from '../program/operator-error.ts'
 
 const ANSWER_MAX_MS = 4_000
 

@@ -1,5 +1,5 @@
 import type { Family } from '../metrics/family.ts'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../program/operator-error.ts'
 
 /** The variable with a worker's number. */
 export const WORKER_VARIABLE = 'STOCKROOM_WORKER'

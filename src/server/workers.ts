@@ -1,5 +1,5 @@
-import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../config.ts'
 import type { MetricsSource, Shown } from '../metrics/source.ts'
+import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../program/config.ts'
 import { host, logLevel, workers, workerTimeout } from './settings.ts'
 import { ALONE, type ServingProcess, serveAsWorker, WORKER_VARIABLE } from './worker.ts'
 

@@ -1,5 +1,5 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises'
-import { OperatorError } from '../operator-error.ts'
+import { OperatorError } from '../program/operator-error.ts'
 import { type Message, MODEL_SENDER, type RoomRepository } from './rooms/repository.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import type { Terminal } from './terminal/terminal.ts'

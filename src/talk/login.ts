@@ -1,4 +1,4 @@
-import { countCodePoints } from '../text/code-points.ts'
+import { countCodePoints } from '../limits/code-points.ts'
 import { isSameDigest, passwordDigest } from './accounts/password.ts'
 import type { AccountRepository } from './accounts/repository.ts'
 import { failureMessage } from './failure-message.ts'

@@ -1,5 +1,5 @@
+import { countCodePoints } from '../limits/code-points.ts'
 import { PROMPT_MAX_CHARACTERS } from '../models/chat-model.ts'
-import { countCodePoints } from '../text/code-points.ts'
 import { type Conversation, isQuit, turn } from './conversation.ts'
 import { failureMessage } from './failure-message.ts'
 import { MODEL_SENDER } from './rooms/repository.ts'

@@ -1,4 +1,4 @@
-import { optionalAmount, optionalText, toggle } from '../config.ts'
+import { optionalAmount, optionalText, toggle } from '../program/config.ts'
 
 const MESSAGES_PRINTED_MAX = 10_000
 

@@ -12,7 +12,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import { version } from '../version.ts'
+import { version } from '../program/version.ts'
 import type { Sampling } from './settings.ts'
 import type { TraceContext } from './trace-context.ts'
 import type { SpanEnd, Tracer } from './tracer.ts'

@@ -1,5 +1,5 @@
-import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../config.ts'
-import { SettingError } from '../operator-error.ts'
+import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../program/config.ts'
+import { SettingError } from '../program/operator-error.ts'
 
 const SLOW_MAX_MS = 3_600_000
 

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../../src/clock.ts'
-import { readCommandLine } from '../../src/config.ts'
 import { AnswerError, type ChatModel, type Question, type Usage } from '../../src/models/chat-model.ts'
 import { openChatModel } from '../../src/models/open.ts'
 import { chatBaseUrl, chatModel } from '../../src/models/settings.ts'
+import { readCommandLine } from '../../src/program/config.ts'
 import { withVariables } from './environment.ts'
 
 /** Opens the model that these settings choose, as a command does, ignoring the environment of the tests. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { spawn } from 'bun'
-import type { StopSignal } from '../../src/stop-signals.ts'
+import type { StopSignal } from '../../src/program/stop-signals.ts'
 import { EXECUTABLE_VARIABLE } from './executable.ts'
 
 /** The program as `npm start` and the npm package run it. */

@@ -29,7 +29,7 @@ const IMPORTS: readonly Import[] = FILES.flatMap(({ file, text }) =>
 test('each import of the source leads to a file below src, but for the version of the package', () => {
   expect(IMPORTS.length).toBeGreaterThan(FILES.length)
   const outside = IMPORTS.filter(({ to }) => to.startsWith('..'))
-  expect(outside).toEqual([{ from: 'version.ts', to: '../package.json' }])
+  expect(outside).toEqual([{ from: 'program/version.ts', to: '../package.json' }])
 })
 
 test('no folder of the source imports itself by way of others, on any level', () => {
@@ -50,8 +50,10 @@ test('no part imports another part, and only the command line imports parts', ()
 })
 
 test('reading settings and writing logs import nothing of the product', () => {
-  const imported = IMPORTS.filter(({ from }) => from === 'config.ts' || from === 'log.ts').map(({ to }) => to)
-  expect(new Set(imported)).toEqual(new Set(['error-message.ts', 'operator-error.ts']))
+  const imported = IMPORTS.filter(({ from }) => from === 'program/config.ts' || from === 'program/log.ts').map(
+    ({ to }) => to,
+  )
+  expect(new Set(imported)).toEqual(new Set(['program/error-message.ts', 'program/operator-error.ts']))
 })
 
 test('only files that are named after an engine, and descriptions of tables, contain SQL of an engine', () => {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
-import { errorMessage } from '../../error-message.ts'
 import { PAGE_HEADERS } from '../../pages/layout.tsx'
 import { addStaticFiles } from '../../pages/static.ts'
+import { errorMessage } from '../../program/error-message.ts'
 import type { Probe } from '../../server/app.ts'
 import { eventStream, type ServerSentEvent } from '../../server/event-stream.ts'
 import { refuseOtherOrigins } from '../../server/own-pages.ts'

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
-import type { CommandLine } from '../../config.ts'
 import { database } from '../../database/settings.ts'
 import { openExistingSqlite } from '../../database/sqlite/open.ts'
-import { SettingError } from '../../operator-error.ts'
+import type { CommandLine } from '../../program/config.ts'
+import { SettingError } from '../../program/operator-error.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import { mustBeNew, writeNew } from './new-file.ts'
 

@@ -1,11 +1,11 @@
 import { copyFileSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { CommandLine } from '../../config.ts'
 import { database } from '../../database/settings.ts'
 import { unusable } from '../../database/sqlite/failure.ts'
 import { mustBeUsable } from '../../database/sqlite/migrate.ts'
 import { UnusedFile } from '../../database/sqlite/unused-file.ts'
-import { OperatorError, SettingError } from '../../operator-error.ts'
+import type { CommandLine } from '../../program/config.ts'
+import { OperatorError, SettingError } from '../../program/operator-error.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import { withPartial } from './new-file.ts'
 

@@ -1,5 +1,5 @@
-import type { Command } from '../../command.ts'
 import { database, databaseSettings } from '../../database/settings.ts'
+import type { Command } from '../../program/command.ts'
 import { format, keepGood, passwordHashes, resource } from './settings.ts'
 
 const IMPORT_NOTE = `Each FILE is named after what it contains: products.csv, reviews-2024.ndjson, users.ndjson.gz; - is standard input,

@@ -1,5 +1,5 @@
 import { CsvError, type Options, type Parser, parse } from 'csv-parse'
-import { OperatorError } from '../../operator-error.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import type { Value } from '../storage/resource.ts'
 import { fault } from '../validation/errors.ts'
 import { LINE_MAX_BYTES, type Line } from './ndjson.ts'

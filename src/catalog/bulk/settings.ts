@@ -1,5 +1,5 @@
-import { type Setting, toggle } from '../../config.ts'
-import { SettingError } from '../../operator-error.ts'
+import { type Setting, toggle } from '../../program/config.ts'
+import { SettingError } from '../../program/operator-error.ts'
 
 export const FORMATS = ['ndjson', 'csv'] as const
 export type Format = (typeof FORMATS)[number]

@@ -1,6 +1,6 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../awaitable.ts'
-import { BoundedCache, type CachePartition } from '../../bounded-cache.ts'
 import type { Change, ChangeSource } from '../../database/change.ts'
+import { BoundedCache, type CachePartition } from '../../limits/bounded-cache.ts'
 import { keyOf } from '../storage/query.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import { nestedObjects } from '../storage/shape.ts'

@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
 import { pause, systemClock } from '../../clock.ts'
-import { regularly } from '../../regularly.ts'
+import { regularly } from '../../database/regularly.ts'
 import type { KeyStore } from './keys.ts'
 
 const log = getLogger(['stockroom', 'idempotency'])

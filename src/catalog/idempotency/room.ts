@@ -1,4 +1,4 @@
-import { BusyError } from '../../busy-error.ts'
+import { BusyError } from '../../limits/busy-error.ts'
 
 /** The room in use is measured again after this long, because other processes add and delete keys. */
 const MEASURED_MS = 60_000

@@ -1,4 +1,4 @@
-import { amount } from '../../config.ts'
+import { amount } from '../../program/config.ts'
 
 const ROWS_MAX = 100_000_000
 

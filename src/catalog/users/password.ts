@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { BusyError } from '../../busy-error.ts'
-import { FairQueue } from '../../fair-queue.ts'
+import { BusyError } from '../../limits/busy-error.ts'
+import { FairQueue } from '../../limits/fair-queue.ts'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { timed } from '../../tracing/timeline.ts'
 

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { countCodePoints } from '../../text/code-points.ts'
+import { countCodePoints } from '../../limits/code-points.ts'
 import { fault, NOT_AN_INTEGER } from './errors.ts'
 import { stricter } from './stricter.ts'
 

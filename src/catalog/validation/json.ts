@@ -1,4 +1,4 @@
-import { countCodePoints } from '../../text/code-points.ts'
+import { countCodePoints } from '../../limits/code-points.ts'
 
 /** A body parsed as JSON, or the offset of the syntax error in it. */
 export type Json = { readonly value: unknown } | { readonly errorOffset: number }

@@ -1,5 +1,5 @@
-import { BusyError, ClientLimitError } from '../../busy-error.ts'
 import { type Clock, pause, systemClock } from '../../clock.ts'
+import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
 import type { TraceContext } from '../../tracing/trace-context.ts'

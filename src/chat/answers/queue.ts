@@ -1,5 +1,5 @@
-import { FairQueue } from '../../fair-queue.ts'
-import { Tally } from '../../tally.ts'
+import { FairQueue } from '../../limits/fair-queue.ts'
+import { Tally } from '../../limits/tally.ts'
 
 /** Limits on the answers that run and wait, in all and for one client. */
 export interface QueueLimits {

@@ -1,4 +1,4 @@
-import { BoundedCache } from '../../bounded-cache.ts'
+import { BoundedCache } from '../../limits/bounded-cache.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { Pace } from './pace.ts'
 import { RenderedAnswer } from './rendered-answer.ts'

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { ClientLimitError } from '../../busy-error.ts'
+import { ClientLimitError } from '../../limits/busy-error.ts'
 import { PAGE_HEADERS } from '../../pages/layout.tsx'
 import { addressKey } from '../../server/client-address.ts'
 import { detailResponse } from '../../server/errors.ts'

@@ -1,4 +1,4 @@
-import { ClientLimitError } from '../../busy-error.ts'
+import { ClientLimitError } from '../../limits/busy-error.ts'
 import type { Usage } from '../../models/chat-model.ts'
 import type { Account } from './account.ts'
 import type { DailyBounds, SpendingRepository, Spent } from './repository.ts'

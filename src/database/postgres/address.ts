@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { errorMessage } from '../../error-message.ts'
-import { SettingError } from '../../operator-error.ts'
+import { errorMessage } from '../../program/error-message.ts'
+import { SettingError } from '../../program/operator-error.ts'
 
 const DEFAULT_PORT = 5432
 

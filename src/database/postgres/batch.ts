@@ -1,4 +1,4 @@
-import { BusyError } from '../../busy-error.ts'
+import { BusyError } from '../../limits/busy-error.ts'
 import { COUNTS, Histogram } from '../../metrics/histogram.ts'
 import { currentTimeline, Timeline, timedFromQueue } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'

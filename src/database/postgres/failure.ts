@@ -1,5 +1,5 @@
 import { SQL } from 'bun'
-import { errorMessage } from '../../error-message.ts'
+import { errorMessage } from '../../program/error-message.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 
 /** The server did not answer within the statement timeout: it, or the network, hangs. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
-import { errorMessage } from '../../error-message.ts'
+import { errorMessage } from '../../program/error-message.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Parameter, Pool } from './pool.ts'
 import { onStandby } from './roles.ts'

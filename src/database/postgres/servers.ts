@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
-import { errorMessage } from '../../error-message.ts'
-import { OperatorError } from '../../operator-error.ts'
+import { errorMessage } from '../../program/error-message.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'

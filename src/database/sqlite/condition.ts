@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { accessSync, constants as modes, statfsSync } from 'node:fs'
 import { getLogger } from '@logtape/logtape'
-import { errorMessage } from '../../error-message.ts'
+import { errorMessage } from '../../program/error-message.ts'
 import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../errors.ts'
 import { CompanionFiles } from './companion-files.ts'
 import { hasMoved } from './connection.ts'

@@ -1,6 +1,6 @@
 import { constants, Database } from 'bun:sqlite'
 import { getConfig, getLogger } from '@logtape/logtape'
-import { OperatorError } from '../../operator-error.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import { writersOrUsers } from './lock-holders.ts'
 import { type Retrying, whenUnlocked } from './unlocked.ts'
 

@@ -1,5 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import { OperatorError } from '../../operator-error.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
 
 /** SQLite's codes for a file that is busy, full, gone or damaged. All other codes mean a bug of ours. */

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
-import { BusyError } from '../../busy-error.ts'
+import { BusyError } from '../../limits/busy-error.ts'
 import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { OperatorError } from '../../operator-error.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { createChangeLog } from './change-log.ts'
 import { APPLICATION_ID, applicationId, atStart, failOnTakenLocks } from './connection.ts'

@@ -14,7 +14,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { OperatorError } from '../../operator-error.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import { isBusy, isDamage, unusable } from './failure.ts'
 import { lockHolders, otherUsers } from './lock-holders.ts'
 

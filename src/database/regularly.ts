@@ -1,8 +1,8 @@
 import type { Logger } from '@logtape/logtape'
-import { BusyError } from './busy-error.ts'
-import { type Clock, pause } from './clock.ts'
-import { DatabaseUnavailableError } from './database/errors.ts'
-import { errorMessage } from './error-message.ts'
+import { type Clock, pause } from '../clock.ts'
+import { BusyError } from '../limits/busy-error.ts'
+import { errorMessage } from '../program/error-message.ts'
+import { DatabaseUnavailableError } from './errors.ts'
 
 interface RegularWork {
   readonly periodMs: number

@@ -20,7 +20,7 @@ type ListParameters = PageQuery & Readonly<Record<string, string | number | unde
 /** The query of a list that is read in pages, with the filters and orders that its resource describes. */
 export function listParameters<Row extends Values>({ columns, filters, orders }: StoredResource<Row>) {
   const byFilter = Object.entries(filters).map(([name, { column, description }]) => {
-    return [name, parameterOf(columns[column]).describe(description).optional()] as const
+    return [name, parameterOf(columns[column]).optional().describe(description)] as const
   })
   const words = Object.keys(orders).flatMap(word => [word, `-${word}`])
   const sort = words.length > 0 ? { sort: z.enum(['id', '-id', ...words]).optional() } : {}

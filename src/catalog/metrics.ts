@@ -1,8 +1,8 @@
 import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
-import type { Budgets } from './budgets.ts'
-import type { CacheContents, CacheFigures } from './cache/cached.ts'
-import { streamedPieces } from './streamed.ts'
-import { streamCompressors } from './streamed-compression.ts'
+import type { Budgets } from './http/budgets.ts'
+import { streamedPieces } from './http/streamed.ts'
+import { streamCompressors } from './http/streamed-compression.ts'
+import type { CacheContents, CacheFigures } from './storage/cache/cached.ts'
 import type { HashingFigures } from './users/password.ts'
 
 /** Metrics that only the catalog has. */

@@ -8,7 +8,7 @@ import { host, serverSettings, workers, workerTimeout } from '../server/settings
 import { serveInWorkers } from '../server/workers.ts'
 import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
-import { categories, products, reviews, users } from './seed/settings.ts'
+import { categories, products, reviews, users } from './bulk/seed/settings.ts'
 import { cacheBytes, corsOrigins, idempotencyBytes, publicReads, servePort } from './settings.ts'
 
 const serve: Command = {
@@ -43,7 +43,7 @@ const seed: Command = {
   operands: '',
   summary: 'Fill an empty database with a sample catalog; the same sizes always give the same catalog.',
   settings: [...databaseSettings, categories, products, users, reviews],
-  run: async line => (await import('./seed/seed.ts')).seed(line),
+  run: async line => (await import('./bulk/seed/seed.ts')).seed(line),
 }
 
 const backup: Command = {
@@ -51,7 +51,7 @@ const backup: Command = {
   operands: 'FILE',
   summary: 'Copy the SQLite database into FILE, consistently, while servers keep reading and writing.',
   settings: [database],
-  run: async line => (await import('./admin/backup.ts')).backup(line),
+  run: async line => (await import('./bulk/backup/backup.ts')).backup(line),
 }
 
 const restore: Command = {
@@ -60,7 +60,7 @@ const restore: Command = {
   summary:
     'Put a copy of the backup FILE in place of the SQLite database, which nothing may have open, and keep the old one.',
   settings: [database],
-  run: async line => (await import('./admin/restore.ts')).restore(line),
+  run: async line => (await import('./bulk/backup/restore.ts')).restore(line),
 }
 
 export const catalog: Part = {

@@ -1,23 +1,23 @@
 import type { StoreDatabase } from '../database/open.ts'
 import type { PostgresDatabase } from '../database/postgres/database.ts'
 import type { SqliteDatabase } from '../database/sqlite/database.ts'
-import { type CacheContents, type CacheFigures, RepresentationCache } from './cache/cached.ts'
+import type { Loader } from './bulk/loader.ts'
+import { loaderOf } from './bulk/open.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
-import { compressedCharacters } from './compression.ts'
-import { Idempotency } from './idempotency/keyed-request.ts'
-import type { KeyStore } from './idempotency/keys.ts'
-import { postgresKeyStore, postgresKeys } from './idempotency/postgres.ts'
-import { Room } from './idempotency/room.ts'
-import { sqliteKeyStore, sqliteKeys } from './idempotency/sqlite.ts'
-import type { Loader } from './loading/loader.ts'
-import { loaderOf } from './loading/open.ts'
+import { compressedCharacters } from './http/compression.ts'
+import { Idempotency } from './http/idempotency/keyed-request.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
-import { postgresTable } from './storage/postgres.ts'
+import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
+import type { KeyStore } from './storage/idempotency/keys.ts'
+import { AnswerSpace } from './storage/idempotency/space.ts'
+import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
+import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
 import type { StoredResource, Values } from './storage/resource.ts'
 import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
-import { sqliteTable } from './storage/sqlite.ts'
+import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
+import { sqliteTable } from './storage/sqlite/table.ts'
 import type { Lists, ResourceStore } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
 
@@ -54,9 +54,9 @@ export function repositoriesOf(
   const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
-  const room = new Room(idempotencyBytes)
+  const space = new AnswerSpace(idempotencyBytes)
   const { keys, storedTable } =
-    database.engine === 'sqlite' ? sqliteStorage(database, room) : postgresStorage(database, room)
+    database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const table = storedTable(resource)
     return resourceStore(resource, table, cache?.reader(resource, table) ?? directReader(table), parents)
@@ -70,8 +70,8 @@ export function repositoriesOf(
     products,
     reviews,
     users,
-    loader: loaderOf(database, { isServing: true, room }),
-    idempotency: new Idempotency(keys, room),
+    loader: loaderOf(database, { isServing: true, space }),
+    idempotency: new Idempotency(keys, space),
     keys,
     isEmpty: async () => {
       const lists: Pick<Lists<never>, 'end'>[] = [categories, products, users]
@@ -83,16 +83,16 @@ export function repositoriesOf(
   }
 }
 
-function sqliteStorage(database: SqliteDatabase, room: Room) {
-  const keys = sqliteKeys(database, room)
+function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
+  const keys = sqliteKeys(database, space)
   return {
     keys: sqliteKeyStore(database, keys),
     storedTable: <Row extends Values>(resource: StoredResource<Row>) => sqliteTable(database, resource, keys),
   }
 }
 
-function postgresStorage(database: PostgresDatabase, room: Room) {
-  const keep = postgresKeys(room)
+function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
+  const keep = postgresKeys(space)
   return {
     keys: postgresKeyStore(database),
     storedTable: <Row extends Values>(resource: StoredResource<Row>) => postgresTable(database, resource, keep),

@@ -7,7 +7,7 @@ const MANY_BYTES = 1_099_511_627_776
 
 export const servePort = port(8000)
 
-/** Size limit of the cache; see `cache/cached.ts`. */
+/** Size limit of the cache; see `storage/cache/cached.ts`. */
 export const cacheBytes: Setting<number> = count(
   'CACHE_BYTES',
   67_108_864,
@@ -15,7 +15,7 @@ export const cacheBytes: Setting<number> = count(
   'memory for cached responses, in bytes; 0 switches the cache off',
 )
 
-/** Size limit of the kept answers; see `idempotency/room.ts`. */
+/** Size limit of the kept answers; see `storage/idempotency/space.ts`. */
 export const idempotencyBytes: Setting<number> = count(
   'IDEMPOTENCY_BYTES',
   1_073_741_824,

@@ -1,7 +1,7 @@
 import { CsvError, type Options, type Parser, parse } from 'csv-parse'
 import { OperatorError } from '../../program/operator-error.ts'
+import { fault } from '../http/validation/errors.ts'
 import type { Value } from '../storage/resource.ts'
-import { fault } from '../validation/errors.ts'
 import { LINE_MAX_BYTES, type Line } from './ndjson.ts'
 import type { BulkResource } from './resources.ts'
 

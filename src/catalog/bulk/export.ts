@@ -4,17 +4,17 @@ import { openExistingDatabase, type StoreDatabase } from '../../database/open.ts
 import { database } from '../../database/settings.ts'
 import type { CommandLine } from '../../program/config.ts'
 import { type Progress, progress } from '../../program/progress.ts'
-import { mustBeNew, writeNew } from '../admin/new-file.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import type { Value } from '../storage/resource.ts'
 import { PASSWORD_MASK } from '../users/schema.ts'
+import { mustBeNew, writeNew } from './backup/new-file.ts'
 import { csvLine } from './csv.ts'
 import { type BulkFile, bulkFile } from './files.ts'
-import { postgresSnapshot } from './postgres.ts'
+import { postgresSnapshot } from './postgres/snapshot.ts'
 import { BULK_RESOURCES } from './resources.ts'
 import { FORMATS, format, passwordHashes, resource } from './settings.ts'
 import type { Row, Snapshot } from './snapshot.ts'
-import { sqliteSnapshot } from './sqlite.ts'
+import { sqliteSnapshot } from './sqlite/snapshot.ts'
 
 export async function exportTo(line: CommandLine): Promise<void> {
   const [to = '-'] = line.operands

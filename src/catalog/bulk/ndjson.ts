@@ -1,6 +1,6 @@
-import { fault, unreadableBody, type ValidationError } from '../validation/errors.ts'
-import { readJson } from '../validation/json.ts'
-import { BODY_MAX_BYTES } from '../validation/request.ts'
+import { fault, unreadableBody, type ValidationError } from '../http/validation/errors.ts'
+import { readJson } from '../http/validation/json.ts'
+import { BODY_MAX_BYTES } from '../http/validation/request.ts'
 
 /** A line of a file: its value, or why it cannot be parsed. */
 export type Line = { readonly number: number } & (

@@ -1,7 +1,9 @@
 import { z } from '@hono/zod-openapi'
 import { CategoryCreate } from '../categories/schema.ts'
 import { CATEGORIES } from '../categories/stored.ts'
-import type { NewRow, StoredRows } from '../loading/loader.ts'
+import { fault } from '../http/validation/errors.ts'
+import { integer, text } from '../http/validation/fields.ts'
+import { stricter } from '../http/validation/stricter.ts'
 import { ProductCreate } from '../products/schema.ts'
 import { PRODUCTS } from '../products/stored.ts'
 import { ReviewCreate } from '../reviews/schema.ts'
@@ -9,9 +11,7 @@ import { REVIEWS } from '../reviews/stored.ts'
 import type { ResourceName } from '../storage/resource.ts'
 import { PASSWORD_MASK, UserCreate } from '../users/schema.ts'
 import { USERS } from '../users/stored.ts'
-import { fault } from '../validation/errors.ts'
-import { integer, text } from '../validation/fields.ts'
-import { stricter } from '../validation/stricter.ts'
+import type { NewRow, StoredRows } from './loader.ts'
 
 /** Leaves room for later ids, which must stay below 2^53. */
 const GIVEN_ID_MAX = 2 ** 52

@@ -1,5 +1,5 @@
-import type { Load, NewRow, Refusal } from '../loading/loader.ts'
-import { fault, unreadableBody, type ValidationError, validationErrors } from '../validation/errors.ts'
+import { fault, unreadableBody, type ValidationError, validationErrors } from '../http/validation/errors.ts'
+import type { Load, NewRow, Refusal } from './loader.ts'
 import type { Line } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource, withHashes } from './resources.ts'
 

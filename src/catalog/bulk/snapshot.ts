@@ -1,5 +1,5 @@
-import type { StoredRows } from '../loading/loader.ts'
 import type { Value } from '../storage/resource.ts'
+import type { StoredRows } from './loader.ts'
 
 export type Row = Readonly<Record<string, Value>>
 

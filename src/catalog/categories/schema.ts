@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedProduct } from '../nested/schema.ts'
+import { EmbeddedProduct } from '../http/nested.ts'
+import { id, text } from '../http/validation/fields.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
-import { id, text } from '../validation/fields.ts'
 
 const category = {
   name: text({ minLength: 3, maxLength: 50 }),

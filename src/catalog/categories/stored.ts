@@ -1,4 +1,4 @@
-import { PRODUCT_COLUMNS } from '../nested/columns.ts'
+import { PRODUCT_COLUMNS } from '../storage/nested-columns.ts'
 import type { StoredResource } from '../storage/resource.ts'
 import type { CategoryCreate } from './schema.ts'
 

@@ -1,5 +1,5 @@
-import { type Access, needOf } from '../guard.ts'
-import type { AnyContract } from '../operation.ts'
+import { type Access, needOf } from '../http/guard.ts'
+import type { AnyContract } from '../http/operation.ts'
 
 const ACCESS_KEY = { type: 'http', scheme: 'bearer', description: 'A key of `stockroom key create`' }
 

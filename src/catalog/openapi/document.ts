@@ -1,8 +1,8 @@
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
-import type { Access } from '../guard.ts'
-import type { AnyContract } from '../operation.ts'
-import { HTTPValidationError } from '../validation/errors.ts'
-import { STRICTER } from '../validation/stricter.ts'
+import type { Access } from '../http/guard.ts'
+import type { AnyContract } from '../http/operation.ts'
+import { HTTPValidationError } from '../http/validation/errors.ts'
+import { STRICTER } from '../http/validation/stricter.ts'
 import { securityOf, securitySchemesOf } from './access.ts'
 
 /** The only query parameters that the specified interface description has. */

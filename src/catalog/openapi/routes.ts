@@ -1,4 +1,4 @@
-import type { Catalog } from '../operation.ts'
+import type { Catalog } from '../http/operation.ts'
 import { interfaceDescription } from './document.ts'
 
 const PAGE_HEADERS = {

@@ -1,5 +1,5 @@
-import { IF_MATCH_PATTERN } from '../entity-tag.ts'
-import { IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, KEY_PATTERN } from '../idempotency/header.ts'
+import { IF_MATCH_PATTERN } from '../http/entity-tag.ts'
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, KEY_PATTERN } from '../http/idempotency/header.ts'
 
 /** The headers, header parameters and errors that all operations of `/openapi.strict.json` share. */
 

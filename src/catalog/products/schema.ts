@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedReview } from '../nested/schema.ts'
+import { EmbeddedReview } from '../http/nested.ts'
+import { id, text } from '../http/validation/fields.ts'
+import { stricter } from '../http/validation/stricter.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
-import { id, text } from '../validation/fields.ts'
-import { stricter } from '../validation/stricter.ts'
 
 const product = {
   name: text({ minLength: 3, maxLength: 50 }),

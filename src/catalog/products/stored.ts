@@ -1,4 +1,4 @@
-import { REVIEW_COLUMNS } from '../nested/columns.ts'
+import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
 import type { StoredResource } from '../storage/resource.ts'
 import type { ProductCreate } from './schema.ts'
 

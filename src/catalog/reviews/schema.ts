@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedProduct, EmbeddedUser } from '../nested/schema.ts'
-import { id, integer, text } from '../validation/fields.ts'
+import { EmbeddedProduct, EmbeddedUser } from '../http/nested.ts'
+import { id, integer, text } from '../http/validation/fields.ts'
 
 const review = {
   product_id: integer(),

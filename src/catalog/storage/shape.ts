@@ -1,4 +1,4 @@
-import type { Representation } from '../representation.ts'
+import type { Representation } from './representation.ts'
 import type { ColumnType, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
 

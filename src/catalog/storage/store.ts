@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../awaitable.ts'
-import type { Claim } from '../idempotency/keys.ts'
-import type { Representation } from '../representation.ts'
+import type { Claim } from './idempotency/keys.ts'
 import type { Cursor, ListQuery } from './query.ts'
+import type { Representation } from './representation.ts'
 import type { ResourceName, Values } from './resource.ts'
 import type { ExpectedRevisions } from './revision.ts'
 

@@ -1,9 +1,9 @@
 import { z } from '@hono/zod-openapi'
-import { EmbeddedReview } from '../nested/schema.ts'
+import { EmbeddedReview } from '../http/nested.ts'
+import { fault } from '../http/validation/errors.ts'
+import { id, integer, text } from '../http/validation/fields.ts'
+import { stricter } from '../http/validation/stricter.ts'
 import { NESTED_MAX } from '../storage/resource.ts'
-import { fault } from '../validation/errors.ts'
-import { id, integer, text } from '../validation/fields.ts'
-import { stricter } from '../validation/stricter.ts'
 
 /** Responses show this for a password, as Pydantic's `SecretStr` does. An update with it keeps the stored password. */
 export const PASSWORD_MASK = '**********'

@@ -1,4 +1,4 @@
-import { REVIEW_COLUMNS } from '../nested/columns.ts'
+import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
 import type { StoredResource } from '../storage/resource.ts'
 import { PASSWORD_MASK, type UserCreate } from './schema.ts'
 

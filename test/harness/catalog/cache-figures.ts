@@ -1,4 +1,4 @@
-import type { CacheFigures } from '../../../src/catalog/cache/cached.ts'
+import type { CacheFigures } from '../../../src/catalog/storage/cache/cached.ts'
 import type { Service } from '../service.ts'
 
 /** The counts of the cache, from the log of a service that has stopped. */

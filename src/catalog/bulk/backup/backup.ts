@@ -1,0 +1,25 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { database } from '../../../database/settings.ts'
+import { openExistingSqlite } from '../../../database/sqlite/open.ts'
+import type { CommandLine } from '../../../program/config.ts'
+import { SettingError } from '../../../program/operator-error.ts'
+import { catalogMigrations } from '../../migrations/index.ts'
+import { mustBeNew, writeNew } from './new-file.ts'
+
+export async function backup(line: CommandLine): Promise<void> {
+  const [file] = line.operands
+  if (file === undefined) throw new SettingError('backup takes one FILE to write to')
+  const address = line.value(database)
+  if (address.engine !== 'sqlite') throw new SettingError('backup works on SQLite only; for PostgreSQL use pg_dump')
+  const { path } = address
+  mustBeNew(file)
+  await using store = await openExistingSqlite(path, [catalogMigrations])
+  await writeNew(file, partial => {
+    closeSync(openSync(partial, 'wx', 0o600))
+    store.copyInto(partial)
+    const descriptor = openSync(partial, 'r+')
+    fsyncSync(descriptor)
+    closeSync(descriptor)
+  })
+  process.stdout.write(`${file} holds the database as it was when the copy began\n`)
+}

@@ -1,0 +1,53 @@
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { errorMessage } from '../../../program/error-message.ts'
+import { OperatorError } from '../../../program/operator-error.ts'
+import { type StopSignal, stopSignals } from '../../../program/stop-signals.ts'
+
+/** Added to a signal's number, this is the exit status of a program that the signal ended. */
+const STATUS: Readonly<Record<StopSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
+
+export function mustBeNew(path: string): void {
+  if (existsSync(path)) throw new OperatorError(`${path} already exists; nothing is overwritten`)
+}
+
+/**
+ * Writes a file or folder under another name until it is complete and on the disk, so `path` never names a partial one.
+ * `write` gets the other name.
+ */
+export async function writeNew(path: string, write: (partial: string) => void | Promise<void>): Promise<void> {
+  await withPartial(path, async partial => {
+    await write(partial)
+    giveName(partial, path)
+  })
+}
+
+/** Runs `work` with a name beside `path`. Afterwards nothing is there under that name, whatever happens. */
+export async function withPartial(path: string, work: (partial: string) => void | Promise<void>): Promise<void> {
+  const partial = `${path}.${crypto.randomUUID()}.partial`
+  const remove = () => rmSync(partial, { recursive: true, force: true })
+  const stop = (signal: StopSignal) => {
+    remove()
+    process.exit(STATUS[signal])
+  }
+  const signals = stopSignals()
+  for (const signal of signals) process.once(signal, stop)
+  try {
+    await work(partial)
+  } catch (error) {
+    throw new OperatorError(`cannot write ${path}: ${errorMessage(error)}`)
+  } finally {
+    for (const signal of signals) process.off(signal, stop)
+    remove()
+  }
+}
+
+/** Uses a hard link, because renaming would overwrite a file that another process has just made. */
+function giveName(partial: string, path: string): void {
+  try {
+    linkSync(partial, path)
+  } catch (error) {
+    // Folders have no hard links, nor do some file systems, such as those of memory sticks.
+    if (existsSync(path)) throw error
+    renameSync(partial, path)
+  }
+}

@@ -1,0 +1,189 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type Client, client } from '../../../../test/harness/client.ts'
+import { damage } from '../../../../test/harness/damage.ts'
+import { expectRefusal } from '../../../../test/harness/refusal.ts'
+import { sample } from '../../../../test/harness/samples.ts'
+import { run, type Service, startServer, startService } from '../../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
+
+setDefaultTimeout(120_000)
+
+const FLAGS = ['--access-log', 'off']
+
+const BEFORE_BACKUP = 3
+const AFTER_BACKUP = 2
+
+test('restore puts a backup in place of a database whose service was killed, and keeps the old one with what was in its log', async () => {
+  await using shop = await startShop()
+  await shop.service.stop('SIGKILL')
+  expect(statSync(`${shop.file}-wal`).size).toBeGreaterThan(0)
+  const { status, output, errors } = await shop.restore()
+  expect({ status, errors }).toEqual({ status: 0, errors: '' })
+  expect(output).toContain(shop.kept())
+  expect(productsIn(shop.kept())).toBe(BEFORE_BACKUP + AFTER_BACKUP)
+  expect(existsSync(`${shop.file}-wal`)).toBe(false)
+  await using again = await startService(shop.database, { flags: FLAGS })
+  const api = client(() => again.address)
+  expect((await api.get('/products/')).body).toHaveLength(BEFORE_BACKUP)
+  const made = await api.create('/products/', sample.product)
+  expect((await api.get(`/products/${made}`)).body).toEqual({ id: made, ...sample.product, reviews: [] })
+})
+
+test('restore refuses while a service has the database open, names it where the system tells, and changes nothing', async () => {
+  await using shop = await startShop()
+  const refused = await shop.restore()
+  expectRefusal(refused, { status: 1, reason: /shop\.db is in use by (another )?process.*stop everything/ })
+  if (process.platform === 'linux') expect(refused.errors).toContain(`process ${shop.service.processId} (`)
+  expect((await shop.api.get('/products/')).body).toHaveLength(BEFORE_BACKUP + AFTER_BACKUP)
+  expect((await shop.api.get('/readyz')).status).toBe(200)
+  expect(shop.files()).toEqual(['backup.db', 'shop.db', 'shop.db-shm', 'shop.db-synced', 'shop.db-wal'])
+})
+
+test('restore refuses while a forgotten chat or another program has the database open', async () => {
+  await using shop = await startShop()
+  await using chat = await startServer(['chat', '--host', '127.0.0.1', '--port', '0', '--database', shop.database])
+  await shop.service.stop()
+  expectRefusal(await shop.restore(), { status: 1, reason: /shop\.db is in use/ })
+  await chat.stop()
+  {
+    using other = new Database(shop.file)
+    other.run('SELECT * FROM products')
+    expectRefusal(await shop.restore(), { status: 1, reason: /shop\.db is in use/ })
+  }
+  expect(await shop.restore()).toMatchObject({ status: 0 })
+  expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
+})
+
+test('restore refuses while a process has a file open over which a backup was copied', async () => {
+  await using shop = await startShop()
+  for (const companion of ['-wal', '-shm']) rmSync(shop.file + companion)
+  copyFileSync(shop.backup, shop.file)
+  expectRefusal(await shop.restore(), { status: 1, reason: /shop\.db is in use/ })
+  await shop.service.stop()
+  expect(await shop.restore()).toMatchObject({ status: 0 })
+  expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
+})
+
+test('restore refuses what is no sound backup, and changes nothing', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  const before = readFileSync(shop.file)
+  const backup = readFileSync(shop.backup)
+  const refusals = async (reason: RegExp) => {
+    expectRefusal(await shop.restore(), { status: 1, reason })
+    expect(readFileSync(shop.file).equals(before), String(reason)).toBe(true)
+    expect(shop.files().filter(name => name.startsWith('shop.db'))).toEqual(['shop.db'])
+    for (const name of shop.files().filter(other => other !== 'shop.db')) rmSync(join(shop.folder, name))
+    writeFileSync(shop.backup, backup)
+  }
+  damage(shop.backup, 'products')
+  await refusals(/backup\.db is damaged/)
+  writeFileSync(shop.backup, 'Buy milk.\n'.repeat(1_000))
+  await refusals(/backup\.db is not a database/)
+  writeFileSync(shop.backup, '')
+  await refusals(/backup\.db is no database of stockroom/)
+  rmSync(shop.backup)
+  await refusals(/backup\.db/)
+  {
+    using newer = new Database(shop.backup)
+    newer.run("INSERT INTO migrations (name, applied_at) VALUES ('catalog_0999_orders', '2999-01-01T00:00:00.000Z')")
+  }
+  await refusals(/backup\.db was written by a newer version.*catalog_0999_orders/)
+  {
+    await using inUse = await startService(`sqlite:${shop.backup}`, { flags: FLAGS })
+    await client(() => inUse.address).create('/products/', sample.product)
+    await inUse.stop('SIGKILL')
+  }
+  await refusals(/backup\.db has a log beside it/)
+})
+
+test('restore replaces a damaged database, and keeps it', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  writeFileSync(shop.file, 'Buy milk.\n'.repeat(1_000))
+  expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
+  expect(readFileSync(shop.kept(), 'utf8')).toStartWith('Buy milk.\n')
+  expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
+})
+
+test('restore makes a missing database that only its owner can read, whatever log lies there', async () => {
+  await using shop = await startShop()
+  await shop.service.stop('SIGKILL')
+  rmSync(shop.file)
+  chmodSync(shop.backup, 0o644)
+  expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
+  expect((statSync(shop.file).mode & 0o777).toString(8)).toBe('600')
+  expect(shop.files().some(name => /^shop\.db\.replaced-.*-wal$/.test(name))).toBe(true)
+  expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
+})
+
+test('restore leaves the mode of the database as it was', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  chmodSync(shop.file, 0o640)
+  expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
+  expect((statSync(shop.file).mode & 0o777).toString(8)).toBe('640')
+})
+
+test('restore says what to use for PostgreSQL', async () => {
+  const refused = await run(['restore', '--database', 'postgres://shop@127.0.0.1:1/shop', 'backup.db'])
+  expectRefusal(refused, { status: 2, reason: /pg_restore/ })
+})
+
+interface Shop extends AsyncDisposable {
+  readonly service: Service
+  readonly api: Client
+  readonly folder: string
+  readonly file: string
+  readonly database: string
+  readonly backup: string
+  readonly restore: () => ReturnType<typeof run>
+  /** The path of the database that was replaced. */
+  readonly kept: () => string
+  /** The names of all files, in order. */
+  readonly files: () => string[]
+}
+
+/** The database has `AFTER_BACKUP` products more than the backup. */
+async function startShop(): Promise<Shop> {
+  const open = new AsyncDisposableStack()
+  const folder = open.use(temporaryFolder()).path
+  const [file, backup] = [join(folder, 'shop.db'), join(folder, 'backup.db')]
+  const database = `sqlite:${file}`
+  const service = open.use(await startService(database, { flags: FLAGS }))
+  const api = client(() => service.address)
+  for (let made = 0; made < BEFORE_BACKUP; made += 1) await api.create('/products/', sample.product)
+  expect(await run(['backup', '--database', database, backup])).toMatchObject({ status: 0 })
+  for (let made = 0; made < AFTER_BACKUP; made += 1) await api.create('/products/', sample.product)
+  const files = () => readdirSync(folder).sort()
+  return {
+    service,
+    api,
+    folder,
+    file,
+    database,
+    backup,
+    restore: () => run(['restore', '--database', database, backup]),
+    kept: () => join(folder, files().find(name => /^shop\.db\.replaced-[^-]+-[^-]+-[^-]+$/.test(name)) ?? 'none'),
+    files,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+function productsIn(file: string): number | undefined {
+  using database = new Database(file)
+  expect(database.query('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  return database.query<{ count: number }, []>('SELECT count(*) AS count FROM products').get()?.count
+}

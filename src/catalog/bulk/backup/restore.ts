@@ -1,0 +1,43 @@
+import { copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { database } from '../../../database/settings.ts'
+import { unusable } from '../../../database/sqlite/failure.ts'
+import { mustBeUsable } from '../../../database/sqlite/migrate.ts'
+import { UnusedFile } from '../../../database/sqlite/unused-file.ts'
+import type { CommandLine } from '../../../program/config.ts'
+import { OperatorError, SettingError } from '../../../program/operator-error.ts'
+import { catalogMigrations } from '../../migrations/index.ts'
+import { withPartial } from './new-file.ts'
+
+/** Puts a copy of a backup in place of the database, and keeps the old one under another name. */
+export async function restore(line: CommandLine): Promise<void> {
+  const [backup] = line.operands
+  if (backup === undefined) throw new SettingError('restore takes one FILE, a backup')
+  const address = line.value(database)
+  if (address.engine !== 'sqlite') throw new SettingError('restore works on SQLite only; for PostgreSQL use pg_restore')
+  mustBeClosed(backup)
+  mkdirSync(dirname(address.path), { recursive: true })
+  using old = new UnusedFile(address.path)
+  await withPartial(old.path, partial => {
+    copyFileSync(backup, partial)
+    mustBeUsable(partial, [catalogMigrations], backup)
+    const kept = old.replaceWith(partial)
+    process.stdout.write(`${address.path} is now the database of ${backup}\n`)
+    if (kept !== null) process.stdout.write(`The database before is kept as ${kept}\n`)
+  })
+}
+
+/** A copy of the file alone would lack what is in a log beside it. */
+function mustBeClosed(backup: string): void {
+  try {
+    statSync(backup)
+  } catch (error) {
+    throw unusable(error, backup)
+  }
+  const log = statSync(`${backup}-wal`, { throwIfNoEntry: false })
+  if (log && log.size > 0) {
+    throw new OperatorError(
+      `${backup} has a log beside it, so it is in use or was; make a backup of it, and restore that`,
+    )
+  }
+}

@@ -1,0 +1,39 @@
+import { brotliCompressSync, constants } from 'node:zlib'
+import { contentCoding } from '../../server/content-coding.ts'
+
+/** Shorter bodies are not compressed, because they fit into a few packets. */
+export const COMPRESSED_MIN_CHARACTERS = 4_096
+
+/** At most as long as this, together, are the compressed forms of a text of this length. */
+export function compressedCharacters(characters: number): number {
+  return characters < COMPRESSED_MIN_CHARACTERS ? 0 : characters
+}
+
+/** A coding for compressed bodies. */
+export type Coding = 'zstd' | 'br' | 'gzip'
+
+/** In order of preference. Of 100 kB, zstd takes 90 µs and leaves 12.6 %, brotli 370 µs and 11.3 %, gzip 480 µs and 10.7 %. */
+const CODINGS = ['zstd', 'br', 'gzip'] as const
+const ZSTD_LEVEL = 3
+const BROTLI_QUALITY = 4
+
+/** The coding for the last header, because most clients send the same one. */
+let last: { readonly accepted: string; readonly coding: Coding | 'identity' } = { accepted: '', coding: 'identity' }
+
+/** The coding for a response to a request with this `Accept-Encoding`. */
+export function preferredCoding(accepted: string | null): Coding | 'identity' {
+  if (accepted === null) return 'identity'
+  if (accepted !== last.accepted) last = { accepted, coding: contentCoding(accepted, CODINGS) }
+  return last.coding
+}
+
+export function compress(text: string, coding: Coding): Uint8Array<ArrayBuffer> {
+  switch (coding) {
+    case 'zstd':
+      return new Uint8Array(Bun.zstdCompressSync(text, { level: ZSTD_LEVEL }))
+    case 'br':
+      return new Uint8Array(brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }))
+    case 'gzip':
+      return Bun.gzipSync(text)
+  }
+}

@@ -1,0 +1,61 @@
+import { allows, type Scope } from '../../access/key.ts'
+import type { KeyRing } from '../../access/key-ring.ts'
+import { HttpError } from '../../server/errors.ts'
+import type { DirectRoutes, Fetch } from '../../server/requests.ts'
+
+/** The rules of access to the service. */
+export interface Access {
+  readonly keys: KeyRing
+  /** Whether categories, products and reviews may be read without a key. */
+  readonly publicReads: boolean
+}
+
+/** The access that a request needs. */
+export interface Need {
+  readonly scope: Scope
+  /** Whether it is allowed without a key, too. A key that is sent nevertheless must be valid. */
+  readonly isPublic: boolean
+}
+
+/** The method is in upper case. */
+export function needOf(route: string, method: string, { publicReads }: Access): Need {
+  if (route.startsWith('/users/')) return { scope: 'admin', isPublic: false }
+  return method === 'GET' ? { scope: 'read', isPublic: publicReads } : { scope: 'write', isPublic: false }
+}
+
+/** Makes all these operations refuse requests without the right key, before they read any part of a request. */
+export function guardOperations(operations: DirectRoutes, access: Access): void {
+  for (const [route, handlers] of operations) {
+    const guarded = Object.entries(handlers).map(([method, handle]) => [
+      method,
+      guard(needOf(route, method, access), handle),
+    ])
+    operations.set(route, Object.fromEntries(guarded))
+  }
+}
+
+function guard({ scope: needed, isPublic }: Need, handle: Fetch): Fetch {
+  return (request, scope) => {
+    if (scope.key === null) {
+      const sent = request.headers.get('Authorization')
+      if (sent !== null || !isPublic) throw unauthorized(sent)
+    } else if (!allows(scope.key.scope, needed)) {
+      throw forbidden(needed)
+    }
+    return handle(request, scope)
+  }
+}
+
+/** In the words of FastAPI's `HTTPBearer`. The header is that of RFC 6750, 3. */
+function unauthorized(sent: string | null): HttpError {
+  if (!sent) return new HttpError(401, 'Not authenticated', { 'WWW-Authenticate': 'Bearer realm="stockroom"' })
+  return new HttpError(401, 'Invalid authentication credentials', {
+    'WWW-Authenticate': 'Bearer realm="stockroom", error="invalid_token"',
+  })
+}
+
+function forbidden(needed: Scope): HttpError {
+  return new HttpError(403, 'Not enough permissions', {
+    'WWW-Authenticate': `Bearer realm="stockroom", error="insufficient_scope", scope="${needed}"`,
+  })
+}

@@ -1,0 +1,134 @@
+import type { Awaitable } from '../../../awaitable.ts'
+import { HttpError } from '../../../server/errors.ts'
+import type { RequestScope } from '../../../server/requests.ts'
+import { type Claim, type KeptAnswer, type KeyStore, KeyTakenError } from '../../storage/idempotency/keys.ts'
+import type { AnswerSpace } from '../../storage/idempotency/space.ts'
+import { invalid } from '../responses.ts'
+import { IDEMPOTENCY_REPLAYED, readKey, USED_BEFORE } from './header.ts'
+
+/** Clients should wait this long before they repeat a request that is still running. */
+const RETRY_SECONDS = 1
+
+/** Half of the hash of a key finds its answer. The other half is stored nowhere, and fingerprints the request. */
+const HASH_HALF_BYTES = 16
+
+/** The format of an operation's bodies and answers. */
+interface Form {
+  readonly mediaType: string
+  readonly respond: (kept: KeptAnswer) => Response
+}
+
+/** Gives the first answer to a request with an `Idempotency-Key` again. */
+export class Idempotency {
+  readonly #store: KeyStore
+  readonly #space: AnswerSpace
+  /** The keys of requests in progress, in this process. */
+  readonly #running = new Set<string>()
+  #secret: Promise<string> | null = null
+
+  constructor(store: KeyStore, space: AnswerSpace) {
+    this.#store = store
+    this.#space = space
+  }
+
+  /** Begins a request with this header. Resolves to the response if the header has no key. */
+  async begin(header: string, scope: RequestScope, form: Form): Promise<KeyedRequest | Response> {
+    const read = readKey(header)
+    if ('errors' in read) return invalid(read.errors)
+    // Each access key has keys of its own, so that nobody gets a stranger's answers.
+    const owned = `${scope.key?.name ?? ''}\n${read.key}`
+    const hash = new Bun.CryptoHasher('sha256', await this.#secretOfDatabase()).update(owned).digest()
+    const fingerprint = new Bun.CryptoHasher('sha256', hash.subarray(HASH_HALF_BYTES))
+    const { route, parameters } = scope.matched
+    fingerprint.update(`${form.mediaType} ${route} ${JSON.stringify(parameters)}\n`)
+    return new KeyedRequest(this, hash.subarray(0, HASH_HALF_BYTES).toString('base64url'), fingerprint, form)
+  }
+
+  find(key: string): Awaitable<KeptAnswer | null> {
+    this.#mustNotRun(key)
+    return this.#store.find(key)
+  }
+
+  /** The answer of another process. It may not be on the disk yet, and finding it waits for that. */
+  async stored({ key, kept }: KeyTakenError): Promise<KeptAnswer> {
+    return (await this.#store.find(key)) ?? kept
+  }
+
+  /** Answers a request unless another one with this key is in progress. */
+  async alone(key: string, answer: () => Promise<Response>): Promise<Response> {
+    this.#mustNotRun(key)
+    this.#running.add(key)
+    try {
+      await this.#space.mustBeLeft(() => this.#store.bytes())
+      return await answer()
+    } finally {
+      this.#running.delete(key)
+    }
+  }
+
+  #mustNotRun(key: string): void {
+    if (!this.#running.has(key)) return
+    const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
+    throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
+  }
+
+  /** Read once, because a database never gets another one. */
+  #secretOfDatabase(): Promise<string> {
+    this.#secret ??= this.#store.secret().catch(error => {
+      this.#secret = null
+      throw error
+    })
+    return this.#secret
+  }
+}
+
+export class KeyedRequest {
+  readonly #idempotency: Idempotency
+  readonly #key: string
+  readonly #fingerprint: Bun.CryptoHasher
+  readonly #form: Form
+  #claim: Claim | null = null
+
+  constructor(idempotency: Idempotency, key: string, fingerprint: Bun.CryptoHasher, form: Form) {
+    this.#idempotency = idempotency
+    this.#key = key
+    this.#fingerprint = fingerprint
+    this.#form = form
+  }
+
+  /** Adds a piece of the body. Members that need the body may be used after the last piece. */
+  readonly update = (bytes: Uint8Array): void => {
+    this.#fingerprint.update(bytes)
+  }
+
+  /** The answer to an earlier request with this key. */
+  kept(): Awaitable<KeptAnswer | null> {
+    return this.#idempotency.find(this.#key)
+  }
+
+  /** Needs the body. */
+  replay(kept: KeptAnswer): Response {
+    if (kept.fingerprint !== this.claim.fingerprint) return invalid([USED_BEFORE])
+    const response = this.#form.respond(kept)
+    response.headers.set(IDEMPOTENCY_REPLAYED, 'true')
+    return response
+  }
+
+  /** The claim that the handler stores with the answer. Needs the body. */
+  get claim(): Claim {
+    this.#claim ??= { key: this.#key, fingerprint: this.#fingerprint.digest('base64url') }
+    return this.#claim
+  }
+
+  /** Answers the first request with this key. */
+  first(answer: () => Awaitable<Response>): Promise<Response> {
+    return this.#idempotency.alone(this.#key, async () => {
+      try {
+        return await answer()
+      } catch (error) {
+        if (error instanceof KeyTakenError) return this.replay(await this.#idempotency.stored(error))
+        throw error
+      }
+    })
+  }
+}

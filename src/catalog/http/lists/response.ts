@@ -1,0 +1,129 @@
+import { type Awaitable, whenThere } from '../../../awaitable.ts'
+import type { RequestScope } from '../../../server/requests.ts'
+import type { ListQuery } from '../../storage/query.ts'
+import type { Representation } from '../../storage/representation.ts'
+import type { Values } from '../../storage/resource.ts'
+import type { ListEnd, ListPage, Lists, Scanned } from '../../storage/store.ts'
+import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
+import { derivedFrom } from '../derived.ts'
+import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
+import { streamedResponse } from '../streamed.ts'
+import { NDJSON_TYPE } from '../validation/ndjson-type.ts'
+import { nextLink } from './link.ts'
+import { prefersLines } from './negotiation.ts'
+import type { PageQuery } from './page.ts'
+
+/** Number of items of the longest list that is sent in one piece. */
+const PAGE_ITEMS = 200
+
+/**
+ * Answers a list of any length in constant memory: a short one in one piece, a long one as a stream of pieces, each read when
+ * the client has taken the one before. No cursor and no transaction is open while the client reads.
+ */
+export function listResponse<Row extends Values>(
+  lists: Lists<Row>,
+  query: ListQuery<Row>,
+  parameters: PageQuery,
+  scope: RequestScope,
+): Awaitable<Response> {
+  const linkTo = ({ more, last }: ListEnd) =>
+    more && last && query.limit > 0 ? nextLink(scope.request.url, parameters, last) : undefined
+
+  const long = async () => {
+    const { after, skip } = query.from
+    const start = skip === 0 ? after : (await lists.end({ ...query, from: { after, skip: 0 }, limit: skip })).last
+    const end = await lists.end(query)
+    const rest = { ...query, from: { after: start, skip: 0 }, until: end.last }
+    return streamed(pieces(lists, rest, await lists.scan(rest)), scope, { link: linkTo(end) })
+  }
+
+  const short = () =>
+    whenThere(lists.page({ ...query, limit: Math.min(query.limit, PAGE_ITEMS) }), page => {
+      // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
+      const isWhole = page.isWhole && (!page.more || query.limit <= PAGE_ITEMS)
+      if (!isWhole) return long()
+      if (page.items.length > 0) return pageResponse(page, scope, linkTo)
+      return lists.absentParent(query).then(absent => (absent ? notFound(absent) : pageResponse(page, scope, linkTo)))
+    })
+
+  if (query.limit <= PAGE_ITEMS) return short()
+  return lists.end({ ...query, limit: PAGE_ITEMS }).then(({ more }) => (more ? long() : short()))
+}
+
+function pageResponse(page: ListPage, scope: RequestScope, linkTo: (end: ListEnd) => string | undefined): Response {
+  const { url, headers } = scope.request
+  const derived = derivedFrom(page)
+  if (derived.link?.url !== url) derived.link = { url, value: linkTo(page) }
+  const link = derived.link.value
+  const isLines = prefersLines(headers.get('Accept'))
+  if (isLines || (derived.json === undefined && charactersOf(page.items) > WHOLE_MAX_CHARACTERS)) {
+    return streamed(onePiece(page), scope, { link, isShort: charactersOf(page.items) < COMPRESSED_MIN_CHARACTERS })
+  }
+  const json = derived.json ?? `[${joined(page.items)}]`
+  // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
+  if (json.length >= COMPRESSED_MIN_CHARACTERS) derived.json = json
+  return jsonResponse(scope, { json, link, source: page, isList: true })
+}
+
+function streamed(
+  chunks: AsyncIterable<readonly Representation[]>,
+  scope: RequestScope,
+  options: { readonly link: string | undefined; readonly isShort?: boolean },
+): Response {
+  const isLines = prefersLines(scope.request.headers.get('Accept'))
+  const texts = isLines ? lineTexts(chunks) : listTexts(chunks)
+  return streamedResponse(texts, scope, { ...options, isList: true, ...(isLines && { contentType: NDJSON_TYPE }) })
+}
+
+function charactersOf(items: readonly Representation[]): number {
+  let characters = 0
+  for (const { json } of items) characters += json.length
+  return characters
+}
+
+/** A list that is read as a whole. */
+async function* onePiece({ items }: ListPage): AsyncGenerator<readonly Representation[]> {
+  if (items.length > 0) yield items
+}
+
+/** A long list, piece by piece, of which the first has been read. */
+async function* pieces<Row extends Values>(
+  lists: Lists<Row>,
+  query: ListQuery<Row>,
+  first: Scanned,
+): AsyncGenerator<readonly Representation[]> {
+  for (
+    let { items, last } = first;
+    ;
+    { items, last } = await lists.scan({ ...query, from: { after: last, skip: 0 } })
+  ) {
+    // All of a piece may have been deleted meanwhile.
+    if (items.length > 0) yield items
+    if (!last) return
+  }
+}
+
+function joined(items: readonly Representation[]): string {
+  let text = ''
+  for (const item of items) text += text === '' ? item.json : `,${item.json}`
+  return text
+}
+
+/** A JSON array, piece by piece. */
+async function* listTexts(pieces: AsyncIterable<readonly Representation[]>): AsyncGenerator<string> {
+  let before = '['
+  for await (const items of pieces) {
+    yield before + joined(items)
+    before = ','
+  }
+  yield before === '[' ? '[]' : ']'
+}
+
+/** NDJSON: an item on each line, piece by piece. */
+async function* lineTexts(pieces: AsyncIterable<readonly Representation[]>): AsyncGenerator<string> {
+  for await (const items of pieces) {
+    let text = ''
+    for (const { json } of items) text += `${json}\n`
+    yield text
+  }
+}

@@ -1,0 +1,94 @@
+import { z } from '@hono/zod-openapi'
+import { type Awaitable, whenThere } from '../../awaitable.ts'
+import type { App, DirectRoutes, RequestScope } from '../../server/requests.ts'
+import type { Claim, KeptAnswer } from '../storage/idempotency/keys.ts'
+import type { ResourceName } from '../storage/resource.ts'
+import type { Budgets } from './budgets.ts'
+import type { Access } from './guard.ts'
+import { IDEMPOTENCY_KEY } from './idempotency/header.ts'
+import type { Idempotency } from './idempotency/keyed-request.ts'
+import { creationResponse, invalid } from './responses.ts'
+import { type Input, type Read, requestReader } from './validation/request.ts'
+
+/** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
+export interface Catalog {
+  readonly app: App
+  readonly operations: DirectRoutes
+  /** Of all operations, in the order in which they were added. */
+  readonly contracts: AnyContract[]
+  /** `null` if anyone may do anything. */
+  readonly access: Access | null
+  readonly idempotency: Idempotency
+  readonly budgets: Budgets
+}
+
+/** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */
+export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
+  readonly operationId: string
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
+  /** As in the specification, with `{name}` for a parameter and a final slash for a collection. */
+  readonly url: string
+  readonly tag: string
+  readonly summary: string
+  readonly path: Path
+  readonly query: Query
+  readonly body: Body
+  /** The body's shape in `/openapi.json`, if the specification uses another one for it. */
+  readonly specifiedBody?: z.ZodObject
+  /** The body of a 200. */
+  readonly response: z.ZodType
+  /** The resources that a 404 can name. */
+  readonly absent: readonly ResourceName[]
+}
+
+export type AnyContract = Contract<z.ZodObject, z.ZodObject, z.ZodType>
+
+/** Defaults to spread into a contract: no parameters, no body, no 404. */
+export const noInput = { path: z.object({}), query: z.object({}), body: z.undefined(), absent: [] } as const
+
+/**
+ * Adds the operation to the service and to its descriptions. The handler gets a request that fulfils the contract. If a `POST`
+ * has an `Idempotency-Key`, the handler also gets a claim, to be stored with the resource.
+ */
+export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
+  { app, operations, contracts, idempotency, budgets }: Catalog,
+  contract: Contract<Path, Query, Body>,
+  handler: (input: Input<Path, Query, Body>, scope: RequestScope, claim?: Claim) => Awaitable<Response>,
+): void {
+  contracts.push(contract)
+  const read = requestReader(contract)
+  const hasBody = !(contract.body instanceof z.ZodUndefined)
+  const unkeyed = (request: Request, scope: RequestScope) => {
+    const answer = (input: Read<Input<Path, Query, Body>>) =>
+      'errors' in input ? invalid(input.errors) : handler(input.value, scope)
+    const { parameters } = scope.matched
+    if (!hasBody) return whenThere(read(request, parameters, null), answer)
+    return budgets.bodies.answering(request, body =>
+      whenThere(
+        read(request, parameters, () => body.bytes()),
+        answer,
+      ),
+    )
+  }
+  const keyed = async (request: Request, scope: RequestScope, key: string) => {
+    const respond = ({ answer, revision }: KeptAnswer) => creationResponse(scope, answer, revision ?? 0)
+    const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
+    if (begun instanceof Response) return begun
+    return budgets.bodies.answering(request, async body => {
+      const input = await read(request, scope.matched.parameters, () => body.bytes(), begun.update)
+      if ('errors' in input) return invalid(input.errors)
+      const kept = await begun.kept()
+      if (kept) return begun.replay(kept)
+      return begun.first(() => handler(input.value, scope, begun.claim))
+    })
+  }
+  const handle = (request: Request, scope: RequestScope) => {
+    const key = contract.method === 'post' ? request.headers.get(IDEMPOTENCY_KEY) : null
+    return key === null ? unkeyed(request, scope) : keyed(request, scope, key)
+  }
+  const route = contract.url.replaceAll(/\{(\w+)\}/g, ':$1')
+  const method = contract.method.toUpperCase()
+  operations.set(route, { ...operations.get(route), [method]: handle })
+  // Looked up per request, because the creation of many wraps the operation later.
+  app.on(method, route, context => (operations.get(route)?.[method] ?? handle)(context.req.raw, context.env))
+}

@@ -1,0 +1,166 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { sqlite } from '../../../test/harness/engines.ts'
+import { manualClock } from '../../../test/harness/manual-clock.ts'
+import { scrape, WITH_METRICS } from '../../../test/harness/metrics.ts'
+import { sample } from '../../../test/harness/samples.ts'
+import { type Service, startService } from '../../../test/harness/service.ts'
+import { until } from '../../../test/harness/until.ts'
+import { errorResponse } from '../../server/errors.ts'
+import { RequestBodies } from './request-bodies.ts'
+
+setDefaultTimeout(120_000)
+
+/** Each as large as a request may be, and more of them than may wait: about 95 MiB. */
+const COMMENT_CHARACTERS = 1_000_000
+const LARGE_BODIES = 100
+
+test('large bodies that wait for a commit are bounded in bytes, and small ones are not turned away because of them', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+  const create = (description: string) =>
+    fetch(`${service.address}/products/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ ...sample.product, description }),
+    })
+  using other = new Database(database.url.slice('sqlite:'.length))
+  other.run('BEGIN IMMEDIATE')
+  const large = Array.from({ length: LARGE_BODIES }, () => create('x'.repeat(COMMENT_CHARACTERS)))
+  const refused = await Promise.race(large)
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('Retry-After')).toBe('1')
+  expect(await refused.json()).toEqual({ detail: 'Too many large requests are under way' })
+  const small = create('small')
+  other.run('ROLLBACK')
+  expect((await small).status).toBe(200)
+  const statuses = await Promise.all(large.map(async answer => (await answer).status))
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
+})
+
+test('a large body counts from its first byte, and further ones are turned away before they are read', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: WITH_METRICS })
+  using open = new DisposableStack()
+  const held = async () =>
+    (await scrape(service)).value('stockroom_memory_budget_used_bytes', { budget: 'large_bodies' })
+  for (let count = 0; count < 68; count += 1) open.use(begin(service, { length: 1_000_000 }))
+  await until(async () => (await held()) === 68_000_000)
+  expect(await begun(service, open, { length: 1_000_000 })).toMatch(
+    /^HTTP\/1.1 503 [\s\S]*Too many large requests are under way/,
+  )
+  const product = JSON.stringify(sample.product)
+  const post = { method: 'POST', body: product, headers: { 'Content-Type': 'application/json' } }
+  expect((await fetch(`${service.address}/products/`, post)).status).toBe(200)
+  open.dispose()
+  await until(async () => (await held()) === 0)
+})
+
+test('a body without a declared length counts as it arrives', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: WITH_METRICS })
+  using open = new DisposableStack()
+  const held = async () =>
+    (await scrape(service)).value('stockroom_memory_budget_used_bytes', { budget: 'large_bodies' })
+  const chunk = `${(200_000).toString(16)}\r\n${' '.repeat(200_000)}\r\n`
+  open.use(begin(service, { length: null, sent: chunk }))
+  await until(async () => (await held()) === 200_000)
+  open.dispose()
+  await until(async () => (await held()) === 0)
+})
+
+test('one client may hold half of the memory for bodies of many lines, and others are still served', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: [...WITH_METRICS, '--trusted-proxies', '1'] })
+  using open = new DisposableStack()
+  const held = async () =>
+    (await scrape(service)).value('stockroom_memory_budget_used_bytes', { budget: 'bulk_bodies' })
+  const large = { type: 'application/x-ndjson', length: 8_000_000 }
+  for (const client of ['192.0.2.1', '192.0.2.1']) open.use(begin(service, { ...large, client }))
+  await until(async () => (await held()) === 16_000_000)
+  expect(await begun(service, open, { ...large, client: '192.0.2.1' })).toMatch(
+    /^HTTP\/1.1 429 [\s\S]*Too many large requests of this client/,
+  )
+  const lines = (client: string) =>
+    fetch(`${service.address}/products/`, {
+      method: 'POST',
+      body: JSON.stringify(sample.product),
+      headers: { 'Content-Type': 'application/x-ndjson', 'X-Forwarded-For': client },
+    })
+  expect(await (await lines('192.0.2.2')).json()).toMatchObject({ created: 1 })
+  for (const client of ['192.0.2.2', '192.0.2.2', '192.0.2.3']) open.use(begin(service, { ...large, client }))
+  await until(async () => (await held()) === 40_000_000)
+  expect((await lines('192.0.2.4')).status).toBe(503)
+})
+
+test('a body of many lines that arrives too slowly is 408, and the time until it is read on does not count', async () => {
+  const clock = manualClock()
+  const bodies = new RequestBodies({ bodyMaxBytes: 8_000_000, maxBytes: 8_000_000, clientMaxBytes: 8_000_000, clock })
+  const read: number[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    error: error => errorResponse(error, 'x'),
+    fetch: request =>
+      bodies.answering(request, async body => {
+        for await (const chunk of body.chunks()) {
+          read.push(chunk.length)
+          // As if passwords were hashed meanwhile.
+          clock.advance(60_000)
+        }
+        return new Response('read')
+      }),
+  })
+  const service = { address: server.url.href }
+  using open = new DisposableStack()
+  const { socket, answer } = open.use(begin(service, { length: 100_003, sent: 'x'.repeat(100_000) }))
+  for (const _ of 'abc') {
+    await until(() => read.reduce((sum, length) => sum + length, 0) >= 100_000)
+    await clock.waitedFor(10_000)
+    socket.write('x')
+    await until(() => read.at(-1) === 1)
+  }
+  expect(await answer).toMatch(/^HTTP\/1.1 200 [\s\S]*read$/)
+  const slow = open.use(begin(service, { length: 100_000 }))
+  await clock.waitedFor(10_000)
+  clock.advance(9_000)
+  slow.socket.write('x'.repeat(50_000))
+  await clock.waitedFor(1_000)
+  clock.advance(1_000)
+  expect(await slow.answer).toMatch(/^HTTP\/1.1 408 [\s\S]*The body arrives too slowly/)
+  expect(bodies.figures.heldBytes).toBe(0)
+  await server.stop(true)
+})
+
+interface Begun {
+  /** `null` for chunks. */
+  readonly length: number | null
+  readonly sent?: string
+  readonly type?: string
+  readonly client?: string
+}
+
+/** Sends the beginning of a request. */
+function begin(
+  { address }: Pick<Service, 'address'>,
+  { length, sent = '{', type = 'application/json', client }: Begun,
+) {
+  const { hostname, port } = new URL(address)
+  const socket: Socket = connect(Number(port), hostname)
+  const answer = new Promise<string>(resolve => socket.once('data', data => resolve(data.toString())))
+  socket.on('error', () => {})
+  const fields = [
+    'POST /products/ HTTP/1.1',
+    'Host: shop.example',
+    `Content-Type: ${type}`,
+    length === null ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`,
+    ...(client === undefined ? [] : [`X-Forwarded-For: ${client}`]),
+  ]
+  socket.write(`${fields.join('\r\n')}\r\n\r\n${sent}`)
+  return { socket, answer, [Symbol.dispose]: () => void socket.destroy() }
+}
+
+function begun(service: Service, open: DisposableStack, request: Begun): Promise<string> {
+  return open.use(begin(service, request)).answer
+}

@@ -1,0 +1,163 @@
+import type { Awaitable } from '../../awaitable.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
+import { type BudgetFigures, ByteBudget } from '../../limits/byte-budget.ts'
+import { Tally } from '../../limits/tally.ts'
+import { refuseEncodedBody } from '../../server/encoded-body.ts'
+import { HttpError } from '../../server/errors.ts'
+
+/** Smaller bodies are bounded by the number of requests that may wait. */
+const SMALL_BYTES = 65_536
+
+/** This much of a body that is read as it arrives, or the rest of it, must arrive within this time of waiting for it. */
+const LEAST_BYTES = 163_840
+const LEAST_MS = 10_000
+
+/** The body of a request. It may be read once. */
+export interface RequestBody {
+  bytes(): Promise<Uint8Array>
+  chunks(): AsyncIterable<Uint8Array>
+}
+
+interface RequestBodiesOptions {
+  /** Limit on one body. */
+  readonly bodyMaxBytes: number
+  /** Limit on the bodies that count, of all requests in progress, which may be queued for a commit, a statement or a hash. */
+  readonly maxBytes: number
+  /** Limit on those of one client; none by default. Then small bodies count, too. */
+  readonly clientMaxBytes?: number
+  readonly clock?: Clock
+}
+
+/** The memory for request bodies. A large one counts from before its first byte until its request is answered. */
+export class RequestBodies {
+  readonly bodyMaxBytes: number
+  readonly clock: Clock
+  readonly #budget: ByteBudget
+  readonly #clientMaxBytes: number | null
+  readonly #ofClients = new Tally()
+
+  constructor({ bodyMaxBytes, maxBytes, clientMaxBytes, clock = systemClock }: RequestBodiesOptions) {
+    this.bodyMaxBytes = bodyMaxBytes
+    this.clock = clock
+    this.#budget = new ByteBudget(maxBytes)
+    this.#clientMaxBytes = clientMaxBytes ?? null
+  }
+
+  get figures(): BudgetFigures {
+    return this.#budget.figures
+  }
+
+  /**
+   * Answers a request with a body. One that is too long is rejected with an `HttpError` 413, before it is read if its length is
+   * declared, and an encoded one with 415. Rejects with a `BusyError` if the limit is reached. `client` is whom it counts for.
+   */
+  answering(
+    request: Request,
+    answer: (body: RequestBody) => Awaitable<Response>,
+    client: string | null = null,
+  ): Awaitable<Response> {
+    refuseEncodedBody(request.headers)
+    const declared = request.headers.get('Content-Length')
+    const bytes = declared === null ? null : Number(declared)
+    if (bytes !== null && bytes > this.bodyMaxBytes) throw this.tooLarge()
+    const body = new ArrivingBody(this, request, client)
+    if (this.#clientMaxBytes === null && bytes !== null && bytes <= SMALL_BYTES) return answer(body)
+    if (this.#clientMaxBytes !== null || bytes !== null) body.hold(Math.max(bytes ?? 0, SMALL_BYTES))
+    return this.#answerHolding(body, answer)
+  }
+
+  async #answerHolding(body: ArrivingBody, answer: (body: RequestBody) => Awaitable<Response>): Promise<Response> {
+    using _ = body
+    return await answer(body)
+  }
+
+  /** Counts bytes until the result is disposed of. */
+  hold(bytes: number, client: string | null): Disposable {
+    const isOverShare =
+      client !== null && this.#clientMaxBytes !== null && this.#ofClients.of(client) + bytes > this.#clientMaxBytes
+    if (isOverShare) throw new ClientLimitError('Too many large requests of this client are under way')
+    if (this.#budget.isSpent) throw new BusyError('Too many large requests are under way')
+    this.#budget.hold(bytes)
+    const share = client === null ? null : this.#ofClients.add(client, bytes)
+    return {
+      [Symbol.dispose]: () => {
+        share?.[Symbol.dispose]()
+        this.#budget.release(bytes)
+      },
+    }
+  }
+
+  tooLarge(): HttpError {
+    return new HttpError(413, `The body is larger than ${this.bodyMaxBytes} bytes`)
+  }
+}
+
+class ArrivingBody implements RequestBody, Disposable {
+  readonly #bodies: RequestBodies
+  readonly #request: Request
+  readonly #client: string | null
+  readonly #held: Disposable[] = []
+  #heldBytes = 0
+
+  constructor(bodies: RequestBodies, request: Request, client: string | null) {
+    this.#bodies = bodies
+    this.#request = request
+    this.#client = client
+  }
+
+  hold(bytes: number): void {
+    this.#held.push(this.#bodies.hold(bytes, this.#client))
+    this.#heldBytes += bytes
+  }
+
+  [Symbol.dispose](): void {
+    for (const held of this.#held) held[Symbol.dispose]()
+  }
+
+  /** The runtime reads a declared length in less time than a stream, and has a least rate of its own. */
+  async bytes(): Promise<Uint8Array> {
+    if (this.#request.headers.has('Content-Length')) return this.#request.bytes()
+    const chunks: Uint8Array[] = []
+    for await (const chunk of this.chunks()) chunks.push(chunk)
+    return Buffer.concat(chunks)
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    let arrived = 0
+    for await (const chunk of this.#arriving()) {
+      arrived += chunk.length
+      if (arrived > this.#bodies.bodyMaxBytes) throw this.#bodies.tooLarge()
+      if (arrived > SMALL_BYTES && arrived > this.#heldBytes) this.hold(arrived - this.#heldBytes)
+      yield chunk
+    }
+  }
+
+  /** Rejects with an `HttpError` 408 if it arrives too slowly. The time between two reads does not count. */
+  async *#arriving(): AsyncGenerator<Uint8Array> {
+    const { clock } = this.#bodies
+    const reader = this.#request.body?.getReader()
+    if (!reader) return
+    let leftMs = LEAST_MS
+    let missing = LEAST_BYTES
+    try {
+      for (;;) {
+        const tooSlow = Promise.withResolvers<never>()
+        const since = clock.now()
+        const cancel = clock.after(leftMs, () => tooSlow.reject(new HttpError(408, 'The body arrives too slowly')))
+        const { value, done } = await Promise.race([reader.read(), tooSlow.promise]).finally(cancel)
+        if (done) return
+        leftMs -= clock.now() - since
+        missing -= value.length
+        if (missing <= 0) {
+          leftMs = LEAST_MS
+          missing = LEAST_BYTES
+        }
+        yield value
+      }
+    } finally {
+      // If it was not read to its end, nobody wants the rest.
+      reader.cancel().catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { type Awaitable, whenThere } from '../../awaitable.ts'
+import { detailResponse } from '../../server/errors.ts'
+import type { RequestScope } from '../../server/requests.ts'
+import type { Cut, Representation } from '../storage/representation.ts'
+import type { ResourceName } from '../storage/resource.ts'
+import type { Absent, Changed } from '../storage/store.ts'
+import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
+import { derivedFrom } from './derived.ts'
+import { entityTag, matches, versionOf } from './entity-tag.ts'
+import { streamedResponse } from './streamed.ts'
+import type { ValidationError } from './validation/errors.ts'
+
+/** Longer responses are streamed, so that their memory counts while a slow client reads. */
+export const WHOLE_MAX_CHARACTERS = 262_144
+
+/** A response body in JSON. */
+interface JsonBody {
+  readonly json: string
+  /** The `Link` header. */
+  readonly link: string | undefined
+  /** What it was made of. */
+  readonly source: object
+  /** Of a single resource. */
+  readonly revision?: number
+  /** Lists come as JSON or NDJSON, as the client accepts. */
+  readonly isList?: boolean
+}
+
+/**
+ * A read gets an `ETag`, or 304 without a body if the client already has the response (RFC 9110, 13.1.2). Long bodies are
+ * compressed if the client accepts it. A created or updated resource has the `ETag` that a read would get.
+ */
+export function jsonResponse(
+  { request }: RequestScope,
+  { json, link, source, revision, isList = false }: JsonBody,
+): Response {
+  const headers: Record<string, string> = { 'Content-Type': 'application/json' }
+  if (link !== undefined) headers.Link = link
+  const { method } = request
+  if (method === 'DELETE') return new Response(json, { headers })
+  if (method !== 'GET' && method !== 'HEAD') {
+    headers.ETag = entityTag(versionOf(json, link !== undefined, revision))
+    return new Response(json, { headers })
+  }
+  const derived = derivedFrom(source)
+  derived.version ??= versionOf(json, link !== undefined, revision)
+  let coding: Coding | 'identity' = 'identity'
+  if (isList) headers.Vary = 'Accept'
+  if (json.length >= COMPRESSED_MIN_CHARACTERS) {
+    headers.Vary = isList ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+    coding = preferredCoding(request.headers.get('Accept-Encoding'))
+  }
+  headers.ETag = entityTag(derived.version, coding)
+  const known = request.headers.get('If-None-Match')
+  if (known !== null && matches(known, headers.ETag)) return new Response(null, { status: 304, headers })
+  if (coding === 'identity') return new Response(json, { headers })
+  headers['Content-Encoding'] = coding
+  const compressed = derived.compressed?.[coding] ?? compress(json, coding)
+  derived.compressed = { ...derived.compressed, [coding]: compressed }
+  return new Response(compressed, { headers })
+}
+
+/**
+ * One resource, or a 404 that names the missing one. If its array was cut, the `Link` header leads to the rest (RFC 8288):
+ * `restOf` makes the path to it.
+ */
+export function resourceResponse(
+  scope: RequestScope,
+  name: ResourceName,
+  found: Awaitable<Representation | Absent | Changed | null>,
+  restOf?: (cut: Cut) => string,
+): Awaitable<Response> {
+  return whenThere(found, representation => {
+    if (!representation) return notFound(name)
+    if (representation === 'changed') return detailResponse(412, `${name} has changed`)
+    if ('absent' in representation) return notFound(representation.absent)
+    return representationResponse(scope, representation, restOf)
+  })
+}
+
+/** The response to the request that created a resource. */
+export function creationResponse(scope: RequestScope, json: string, revision: number): Response {
+  return representationResponse(scope, { json, cut: null, revision })
+}
+
+function representationResponse(
+  scope: RequestScope,
+  representation: Representation,
+  restOf?: (cut: Cut) => string,
+): Response {
+  const { json, cut, revision } = representation
+  const link = cut && restOf ? `<${restOf(cut)}>; rel="more"` : undefined
+  if (json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, source: representation, revision })
+  const version = scope.request.method === 'DELETE' ? undefined : versionOf(json, link !== undefined, revision)
+  return streamedResponse(alone(json), scope, { link, version })
+}
+
+async function* alone(json: string): AsyncGenerator<string> {
+  yield json
+}
+
+export function invalid(detail: readonly ValidationError[]): Response {
+  return new Response(JSON.stringify({ detail }), { status: 422, headers: { 'Content-Type': 'application/json' } })
+}
+
+export function notFound(name: ResourceName): Response {
+  return detailResponse(404, `${name} not found`)
+}

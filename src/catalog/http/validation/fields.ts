@@ -1,0 +1,82 @@
+import { z } from '@hono/zod-openapi'
+import { countCodePoints } from '../../../limits/code-points.ts'
+import { fault, NOT_AN_INTEGER } from './errors.ts'
+import { stricter } from './stricter.ts'
+
+/** The largest integer that JSON clients and this program represent exactly: 2^53 − 1. */
+const INTEGER_MAX = Number.MAX_SAFE_INTEGER
+
+/** Neither U+0000 nor a lone surrogate. */
+const STORABLE_TEXT = '^[^\\u0000\\uD800-\\uDFFF]*$'
+
+interface TextBounds {
+  readonly minLength: number
+  readonly maxLength: number
+}
+
+/** Text that every engine can store. Its length is in Unicode code points, as in Python. `rules` are for `stricter`. */
+export function text(bounds?: TextBounds, rules?: Readonly<Record<string, unknown>>) {
+  const field = z.string().superRefine((value, context) => {
+    if (!value.isWellFormed() || value.includes('\0')) return context.addIssue(fault.unreadableText)
+    if (!bounds) return
+    const length = countCodePoints(value)
+    if (length < bounds.minLength) context.addIssue(fault.tooShort(bounds.minLength))
+    if (length > bounds.maxLength) context.addIssue(fault.tooLong(bounds.maxLength))
+  })
+  return field.openapi({ ...bounds, ...stricter({ pattern: STORABLE_TEXT, ...rules }) })
+}
+
+/** A whole number that a double represents exactly; `5.0` is one. */
+export function integer() {
+  return z.int({ error: NOT_AN_INTEGER.msg }).openapi(stricter({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
+}
+
+/** An integer in a path or query. One that is too large to be exact acts as the largest. */
+export function integerParameter() {
+  return z.int({ error: NOT_AN_INTEGER.msg })
+}
+
+/** A number in a query. */
+export function numberParameter() {
+  return z.number()
+}
+
+/** An id in a response. */
+export function id() {
+  return z.int().openapi(stricter({ minimum: 1, maximum: INTEGER_MAX }))
+}
+
+/** The number of items to skip or to return. */
+export function pageNumber(fallback: number) {
+  return integerParameter()
+    .superRefine(notNegative)
+    .openapi(stricter({ minimum: 0 }))
+    .default(fallback)
+}
+
+/** The id after which a list starts. */
+export function cursor() {
+  return integerParameter()
+    .superRefine(notNegative)
+    .openapi(stricter({ minimum: 0 }))
+    .optional()
+}
+
+/**
+ * Parses an integer in a path or query: an optional sign and ASCII digits, nothing else. Other text is returned unchanged, and
+ * the schema rejects it.
+ */
+export function spelledInteger(value: string): number | string {
+  if (!/^[+-]?[0-9]+$/.test(value)) return value
+  return Math.min(Math.max(Number(value), -INTEGER_MAX), INTEGER_MAX)
+}
+
+/** Parses a number in a query: as in JSON, with an optional plus. Other text is returned unchanged. */
+export function spelledNumber(value: string): number | string {
+  return /^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(value) ? Number(value) : value
+}
+
+/** Not `min(0)`, because the specified interface description has no such limit. */
+function notNegative(value: number, context: z.core.$RefinementCtx<number>): void {
+  if (value < 0) context.addIssue(fault.belowMinimum(0))
+}

@@ -1,0 +1,151 @@
+import { z } from '@hono/zod-openapi'
+import type { Awaitable } from '../../../awaitable.ts'
+import { currentTimeline, timed } from '../../../tracing/timeline.ts'
+import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
+import { spelledInteger, spelledNumber } from './fields.ts'
+import { readJson } from './json.ts'
+
+/** Limit on the body of a request for one resource. */
+export const BODY_MAX_BYTES = 1_048_576
+
+/** A query in which nothing is encoded. */
+const PLAIN_QUERY = /^[\w.~=&-]*$/
+
+/** The schemas of the parts of an operation's request. */
+export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
+  readonly path: Path
+  readonly query: Query
+  readonly body: Body
+}
+
+/** The parts of a valid request. */
+export interface Input<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+  readonly path: z.output<Path>
+  readonly query: z.output<Query>
+  readonly body: z.output<Body>
+}
+
+export type Read<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
+
+/**
+ * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
+ * Without `readBody` it returns the result at once. `bodyRead` gets the body as it was sent.
+ */
+export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
+  inputs: Inputs<Path, Query, Body>,
+) {
+  type Result = Read<Input<Path, Query, Body>>
+  const noBody = readFields(inputs.body, undefined, 'body')
+  const readPath = fieldsReader(inputs.path, 'path')
+  const readQuery = fieldsReader(inputs.query, 'query')
+  return (
+    request: Request,
+    pathParameters: Readonly<Record<string, string>>,
+    readBody: (() => Promise<Uint8Array>) | null,
+    bodyRead?: (bytes: Uint8Array) => void,
+  ): Awaitable<Result> => {
+    const path = readPath(pathFields, pathParameters)
+    const query = readQuery(queryFields, request.url)
+    if (readBody === null) return together(path, query, noBody)
+    return timed('reading the body', readBody).then(bytes => {
+      bodyRead?.(bytes)
+      const started = performance.now()
+      const body = bodyFields(bytes, request.headers.get('Content-Type'))
+      const read = together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body'))
+      currentTimeline()?.add('validation', started)
+      return read
+    })
+  }
+}
+
+function together<Path, Query, Body>(path: Read<Path>, query: Read<Query>, body: Read<Body>) {
+  if ('value' in path && 'value' in query && 'value' in body) {
+    return { value: { path: path.value, query: query.value, body: body.value } }
+  }
+  return { errors: [path, query, body].flatMap(part => ('errors' in part ? part.errors : [])) }
+}
+
+/** Makes the function that validates the fields of a part. An operation without such fields does not look for any. */
+function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path' | 'query') {
+  const none = Object.keys(schema.shape).length === 0 ? readFields(schema, {}, source) : null
+  const parsers: Parsers = new Map(Object.entries(schema.shape).map(([name, field]) => [name, parserOf(field)]))
+  return <Sent>(fieldsOf: (sent: Sent, parsers: Parsers) => Record<string, unknown>, sent: Sent) =>
+    none ?? readFields(schema, fieldsOf(sent, parsers), source)
+}
+
+/** Parses the text of each parameter. Text that is not of the parameter's type stays text, and the schema rejects it. */
+type Parsers = ReadonlyMap<string, (text: string) => string | number>
+
+function parserOf(schema: z.core.$ZodType): (text: string) => string | number {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return parserOf(schema.unwrap())
+  if (!(schema instanceof z.ZodNumber)) return text => text
+  return schema.isInt ? spelledInteger : spelledNumber
+}
+
+function readFields<Schema extends z.ZodType>(
+  schema: Schema,
+  fields: Record<string, unknown> | undefined,
+  source: 'path' | 'query' | 'body',
+): Read<z.output<Schema>> {
+  const read = schema.safeParse(fields)
+  return read.success ? { value: read.data } : { errors: validationErrors(read.error.issues, source, fields ?? {}) }
+}
+
+function pathFields(parameters: Readonly<Record<string, string>>, parsers: Parsers): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  for (const name in parameters) {
+    const value = parameters[name] ?? ''
+    fields[name] = parsers.get(name)?.(value.includes('%') ? decodeURIComponent(value) : value)
+  }
+  return fields
+}
+
+/** If a parameter is given twice, the last one counts, as in FastAPI. */
+function queryFields(url: string, parsers: Parsers): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  const start = url.indexOf('?')
+  if (start === -1) return fields
+  const query = url.slice(start + 1)
+  if (PLAIN_QUERY.test(query)) addPlainFields(fields, query, parsers)
+  else for (const [name, value] of new URLSearchParams(query)) addField(fields, name, value, parsers)
+  return fields
+}
+
+/** Reads the query as `URLSearchParams` does, in a quarter of the time. */
+function addPlainFields(fields: Record<string, unknown>, query: string, parsers: Parsers): void {
+  let start = 0
+  while (start < query.length) {
+    const next = query.indexOf('&', start)
+    const end = next === -1 ? query.length : next
+    const equals = query.indexOf('=', start)
+    const nameEnd = equals === -1 || equals > end ? end : equals
+    if (end > start) addField(fields, query.slice(start, nameEnd), query.slice(nameEnd + 1, end), parsers)
+    start = end + 1
+  }
+}
+
+/** Leaves out what the operation does not know. */
+function addField(fields: Record<string, unknown>, name: string, value: string, parsers: Parsers): void {
+  const parse = parsers.get(name)
+  if (parse) fields[name] = parse(value)
+}
+
+function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Record<string, unknown>> {
+  if (bytes.length === 0) return { errors: [unreadableBody.missing()] }
+  if (!isJsonContentType(contentType)) return { errors: [unreadableBody.notAnObject()] }
+  const json = readJson(bytes)
+  if ('errorOffset' in json) return { errors: [unreadableBody.notJson(json.errorOffset)] }
+  if (json.value === null) return { errors: [unreadableBody.missing()] }
+  if (!isObject(json.value)) return { errors: [unreadableBody.notAnObject()] }
+  return { value: json.value }
+}
+
+/** `application/json`, or a type with the suffix `+json` (RFC 6839). */
+function isJsonContentType(contentType: string | null): boolean {
+  if (contentType === 'application/json') return true
+  return contentType !== null && /^application\/([^\s;/]+\+)?json[ \t]*(;|$)/i.test(contentType.trim())
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,289 @@
+import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
+import type { Change, ChangeSource } from '../../../database/change.ts'
+import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
+import { keyOf } from '../query.ts'
+import type { StoredResource, Values } from '../resource.ts'
+import { nestedObjects } from '../shape.ts'
+import type { Found, IdPage, ListPage, Read, Reader, ResourceTable } from '../store.ts'
+import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
+import { ChangeVersions } from './versions.ts'
+
+/** Longer representations are not cached, because each would displace many others. */
+const REPRESENTATION_MAX_CHARACTERS = 65_536
+
+/** Approximate overhead of an entry. */
+const ENTRY_BYTES = 300
+
+/** Approximate overhead of a cached page of a list, and the size of each id in it. */
+const PAGE_BYTES = 400
+const PAGE_ID_BYTES = 24
+
+/** A long page is joined to one text, and its compressed forms are at most as long. */
+const DERIVED_FROM_PAGE = 2
+
+/** The runtime stores a text with one byte for each character unless it has one of these. */
+const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
+
+/** Counters since the start. */
+export interface CacheFigures {
+  /** Resources that were served from memory, alone or in lists. */
+  readonly hits: number
+  /** Resources that were looked for in the database. */
+  readonly misses: number
+  /** Times that the whole cache was cleared, because a commit did not say what it changed. */
+  readonly clears: number
+}
+
+/** The current size of the cache. */
+export interface CacheContents {
+  readonly bytes: number
+  readonly maxBytes: number
+  readonly entries: number
+}
+
+interface Entry {
+  readonly found: Found
+  /** Number of commits so far when it was read. */
+  readonly version: number
+  readonly bytes: number
+}
+
+/** A page of a list with its resources, as far as they are known. */
+interface Page {
+  readonly page: IdPage
+  /** Number of commits so far when the ids were read. */
+  readonly version: number
+  /** Everything that the ids depend on. */
+  readonly dependencies: readonly ChangedPart[]
+  /** The page with all its resources; `null` until they were all found in the cache. */
+  readonly whole: ListPage | null
+  /** Number of commits so far when `whole` was last found to be current. */
+  readonly goodAt: number
+  readonly bytes: number
+}
+
+/** Finds the entry of a resource if it is cached and current. */
+type Get = (id: number) => Entry | undefined
+
+/** Reads resources from the database, and caches them. */
+type ReadAll = (ids: readonly number[]) => Awaitable<Read>
+
+interface CacheLimits {
+  readonly maxBytes: number
+  /** The length of what others derive from a text of this length and keep as long, such as its compressed forms. */
+  readonly derivedCharacters: (characters: number) => number
+}
+
+/**
+ * Caches representations and the ids of pages, at most `maxBytes` for all resources together.
+ *
+ * A representation is made of rows, and of sets of rows that refer to a row; a page is made of the set of rows that it lists.
+ * Each of these has a version: the number of commits when it last changed. A cached value is current while none of its parts
+ * has a higher version than itself. So a write invalidates exactly the values that show it. A commit that does not say what
+ * it changed clears the cache.
+ */
+export class RepresentationCache {
+  readonly #source: ChangeSource
+  readonly #cache: BoundedCache
+  readonly #derivedCharacters: CacheLimits['derivedCharacters']
+  readonly #versions = new ChangeVersions()
+  #hits = 0
+  #misses = 0
+  #clears = 0
+
+  constructor(source: ChangeSource, resources: readonly ShownRows[], { maxBytes, derivedCharacters }: CacheLimits) {
+    this.#source = source
+    this.#derivedCharacters = derivedCharacters
+    this.#cache = new BoundedCache(maxBytes)
+    const byTable = new Map(resources.map(resource => [resource.table, resource]))
+    const partsOf = (change: Change) => {
+      const resource = byTable.get(change.table)
+      // Nothing is cached of a table that only a newer version of the program knows.
+      return resource ? changedParts(resource, change) : []
+    }
+    source.onChange(changes => {
+      if (changes !== 'unknown' && this.#versions.note(changes.flatMap(partsOf))) return
+      this.#versions.clear()
+      this.#cache.clear()
+      this.#clears += 1
+    })
+  }
+
+  get figures(): CacheFigures & CacheContents {
+    return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
+  }
+
+  /** Reads one kind of resource from its table, by way of the cache. */
+  reader<Row extends Values>(resource: StoredResource<Row>, table: ResourceTable<Row>): Reader<Row> {
+    const entries = this.#cache.partition<number, Entry>()
+    const isGood = this.#goodness(resource)
+    const get = (id: number): Entry | undefined => {
+      const entry = entries.get(id)
+      return entry && isGood(entry) ? entry : undefined
+    }
+    const read = (ids: readonly number[]): Awaitable<Read> => {
+      this.#misses += ids.length
+      // What changes while it is read counts as changed afterwards.
+      const version = this.#versions.latest
+      return whenThere(table.read(ids), read => {
+        if (read.isCurrent) for (const found of read.found) this.#keep(entries, found, version)
+        return read
+      })
+    }
+    return {
+      find: id => {
+        const readOne = () => whenThere(read([id]), ({ found }) => found[0] ?? null)
+        const entry = get(id)
+        if (!entry) return readOne()
+        return whenThere(
+          this.#source.current(() => isGood(entry)),
+          isCurrent => {
+            if (!isCurrent) return readOne()
+            this.#hits += 1
+            return entry.found
+          },
+        )
+      },
+      page: this.#pages(resource, table, { get, read }),
+    }
+  }
+
+  #keep(entries: CachePartition<number, Entry>, found: Found, version: number): void {
+    const { json } = found
+    if (json.length > REPRESENTATION_MAX_CHARACTERS) return
+    const characterBytes = TWO_BYTE_CHARACTERS.test(json) ? 2 : 1
+    const bytes = ENTRY_BYTES + characterBytes * (json.length + this.#derivedCharacters(json.length))
+    entries.set(found.id, { found, version, bytes })
+  }
+
+  /** Reads pages, and caches their ids until these may have changed. */
+  #pages<Row extends Values>(
+    resource: StoredResource<Row>,
+    table: ResourceTable<Row>,
+    { get, read }: { readonly get: Get; readonly read: ReadAll },
+  ): Reader<Row>['page'] {
+    const pages = this.#cache.partition<string, Page>()
+
+    /** The page if it is current with all its resources, else what is known of it; `null` if its ids may have changed. */
+    const lookUp = (key: string, known: Page): ListPage | PartialPage | null => {
+      const { latest } = this.#versions
+      if (known.whole && known.goodAt === latest) return known.whole
+      if (known.dependencies.some(dependency => this.#versionOf(dependency) > known.version)) return null
+      const partial = new PartialPage(known.page, get)
+      if (partial.missing.length > 0) return partial
+      const whole = partial.isSameAs(known.whole) ? known.whole : partial.completed()
+      const derivedBytes = this.#derivedCharacters(partial.characters) > 0 ? DERIVED_FROM_PAGE * partial.bytes : 0
+      pages.set(key, { ...known, whole, goodAt: latest, bytes: pageBytes(known.page) + derivedBytes })
+      return whole
+    }
+
+    const complete = (partial: PartialPage): Awaitable<ListPage> => {
+      this.#hits += partial.page.ids.length - partial.missing.length
+      return partial.missing.length === 0
+        ? partial.completed()
+        : whenThere(read(partial.missingIds), missing => partial.completed(missing))
+    }
+
+    return query => {
+      const key = keyOf(query)
+      const readPage = () => {
+        const version = this.#versions.latest
+        // At the same time, so that cached resources of the page can be used.
+        return whenBothThere(
+          table.page(query),
+          this.#source.current(() => true),
+          (page, isKnown) => {
+            if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
+            const dependencies = dependsOn(resource, query)
+            pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(page) })
+            return complete(new PartialPage(page, get))
+          },
+        )
+      }
+      const known = pages.get(key)
+      if (!known) return readPage()
+      return whenThere(
+        this.#source.current(() => lookUp(key, known)),
+        found => {
+          if (!found) return readPage()
+          if (found instanceof PartialPage) return complete(found)
+          this.#hits += found.items.length
+          return found
+        },
+      )
+    }
+  }
+
+  /** Makes the check whether an entry is current: none of its parts has changed since it was read. */
+  #goodness<Row extends Values>(resource: StoredResource<Row>): (entry: Entry) => boolean {
+    const row = this.#versions.of(resource.table, 'row')
+    const referring = resource.array && this.#versions.of(resource.table, 'referring rows')
+    const nested = nestedObjects(resource).map(({ table }) => this.#versions.of(table, 'row'))
+    return ({ version, found: { id, nestedIds } }) => {
+      // Usually nothing at all has changed since it was read.
+      if (version === this.#versions.latest) return true
+      if (row.of(id) > version || (referring && referring.of(id) > version)) return false
+      for (let place = 0; place < nested.length; place += 1) {
+        if ((nested[place]?.of(nestedIds[place] ?? 0) ?? 0) > version) return false
+      }
+      return true
+    }
+  }
+
+  #versionOf({ table, part, id }: ChangedPart): number {
+    const versions = this.#versions.of(table, part)
+    return id === 'any' ? versions.latest : versions.of(id)
+  }
+}
+
+/** A page whose resources have been looked for in the cache. */
+class PartialPage {
+  readonly page: IdPage
+  /** For each id, the resource if it is cached and current. */
+  readonly #cached: (Found | undefined)[] = []
+  /** The places of the others. */
+  readonly missing: number[] = []
+  /** The approximate size of the cached resources. */
+  bytes = 0
+  characters = 0
+
+  constructor(page: IdPage, get: Get) {
+    this.page = page
+    for (const id of page.ids) {
+      const entry = get(id)
+      if (!entry) this.missing.push(this.#cached.length)
+      this.#cached.push(entry?.found)
+      this.bytes += entry?.bytes ?? 0
+      this.characters += entry?.found.json.length ?? 0
+    }
+  }
+
+  get missingIds(): number[] {
+    return this.missing.flatMap(place => this.page.ids[place] ?? [])
+  }
+
+  isSameAs(whole: ListPage | null): whole is ListPage {
+    return whole !== null && this.#cached.every((found, place) => found === whole.items[place])
+  }
+
+  /** The page with the missing resources, which were read in the order of their places. */
+  completed(read: Omit<Read, 'isCurrent'> = { found: [], count: 0 }): ListPage {
+    const { ids, last, more } = this.page
+    const all = [...this.#cached]
+    let next = 0
+    for (const place of this.missing.slice(0, read.count)) {
+      const found = read.found[next]
+      // Deleted meanwhile.
+      if (found?.id !== ids[place]) continue
+      all[place] = found
+      next += 1
+    }
+    const end = this.missing[read.count] ?? ids.length
+    const items = all.slice(0, end).filter(found => found !== undefined)
+    return { items, last, more, isWhole: end === ids.length }
+  }
+}
+
+function pageBytes({ ids }: IdPage): number {
+  return PAGE_BYTES + PAGE_ID_BYTES * ids.length
+}

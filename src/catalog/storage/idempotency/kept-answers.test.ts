@@ -1,0 +1,192 @@
+import { Database } from 'bun:sqlite'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { postKeyed } from '../../../../test/harness/catalog/keyed.ts'
+import { bearer, createKey, revokeKey, startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
+import { listOf } from '../../../../test/harness/catalog/resources.ts'
+import { type Client, client } from '../../../../test/harness/client.ts'
+import { withEachEngine } from '../../../../test/harness/contract.ts'
+import { copied } from '../../../../test/harness/copy/copied.ts'
+import { ENGINES, type Engine, sqlite } from '../../../../test/harness/engines.ts'
+import { connected } from '../../../../test/harness/postgres/database.ts'
+import { sample } from '../../../../test/harness/samples.ts'
+import { run, startService } from '../../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
+import { until } from '../../../../test/harness/until.ts'
+
+setDefaultTimeout(120_000)
+
+const DAY_MS = 86_400_000
+const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
+const PRODUCT = { key: KEY, path: '/products/', body: sample.product }
+
+/** More than is deleted at once. */
+const EXPIRED_KEYS = 600
+
+/** Room for some ten answers. */
+const FEW_BYTES = 4_000
+
+withEachEngine('kept answers', engine => {
+  test('another process gives the first answer, at the same time or after a restart', async () => {
+    await using database = await engine.freshDatabase()
+    const first = await served(database.url, async api => {
+      const answer = await postKeyed(api, PRODUCT)
+      await served(database.url, async other => {
+        expect(await postKeyed(other, PRODUCT)).toMatchObject({ text: answer.text, isReplayed: true })
+      })
+      return answer
+    })
+    await served(database.url, async api => {
+      expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
+    })
+  })
+
+  test('of simultaneous requests with one key through two processes, one creates something, and none fails', async () => {
+    await using database = await engine.freshDatabase()
+    await served(database.url, one =>
+      served(database.url, async other => {
+        for (let round = 0; round < 20; round += 1) {
+          const request = { ...PRODUCT, key: `round ${round}`.replace(' ', '-') }
+          const answers = await Promise.all([one, other, one, other].map(api => postKeyed(api, request)))
+          expect(answers.filter(({ status, isReplayed }) => status === 200 && !isReplayed)).toHaveLength(1)
+          for (const { status } of answers) expect([200, 409]).toContain(status)
+          expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1)
+          expect(await listOf(one, '/products/?limit=1000')).toHaveLength(round + 1)
+        }
+      }),
+    )
+  })
+
+  test('after 24 hours a key is new again, and what was kept is deleted', async () => {
+    await using database = await engine.freshDatabase()
+    await served(database.url, async api => {
+      const keys = Array.from({ length: EXPIRED_KEYS }, (_, place) => `key-${place}`)
+      await Promise.all(
+        keys.map(key => postKeyed(api, { ...PRODUCT, path: '/categories/', body: sample.category, key })),
+      )
+      await postKeyed(api, PRODUCT)
+      await change(engine, database.url, `UPDATE idempotency_keys SET created_at = created_at - ${DAY_MS}`)
+      const again = await postKeyed(api, PRODUCT)
+      expect(again).toMatchObject({ status: 200, isReplayed: false })
+      expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: again.text, isReplayed: true })
+      expect(await listOf(api, '/products/')).toHaveLength(2)
+    })
+    // They are deleted once a minute, the first time at the start.
+    await served(database.url, () => until(async () => (await keptIn(engine, database.url)) === 1))
+  })
+
+  test('beyond the limit new keys get 503, known ones their answers, and requests without a key are served', async () => {
+    await using database = await engine.freshDatabase()
+    await served(
+      database.url,
+      async api => {
+        const first = await postKeyed(api, PRODUCT)
+        let refused = first
+        let created = 1
+        for (; refused.status === 200; created += 1)
+          refused = await postKeyed(api, { ...PRODUCT, key: `key-${created}` })
+        expect(created).toBeGreaterThan(5)
+        expect({ status: refused.status, retryAfter: refused.headers.get('Retry-After') }).toEqual({
+          status: 503,
+          retryAfter: '60',
+        })
+        expect(JSON.parse(refused.text)).toEqual({ detail: expect.stringContaining('idempotency keys') })
+        expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
+        expect((await api.post('/products/', sample.product)).status).toBe(200)
+        expect(await listOf(api, '/products/?limit=1000')).toHaveLength(created)
+      },
+      ['--idempotency-bytes', String(FEW_BYTES)],
+    )
+    await served(database.url, async api => {
+      expect((await postKeyed(api, { ...PRODUCT, key: 'another' })).status).toBe(200)
+    })
+  })
+
+  test('neither the key nor a password is in the database, and equal requests look different there', async () => {
+    await using database = await engine.freshDatabase()
+    const user = { key: KEY, path: '/users/', body: sample.user }
+    await served(database.url, async api => {
+      const { text } = await postKeyed(api, user)
+      expect(text).not.toContain(sample.user.password)
+      expect((await postKeyed(api, { ...user, key: `${KEY}-too` })).status).toBe(200)
+    })
+    const everything = await engine.everything(database.url)
+    expect(everything).not.toContain(KEY)
+    expect(everything).not.toContain(sample.user.password)
+    const rows = await engine.read<{ key: string; fingerprint: string }>(
+      database.url,
+      'SELECT key, fingerprint FROM idempotency_keys',
+    )
+    expect(new Set(rows.flatMap(({ key, fingerprint }) => [key, fingerprint])).size).toBe(4)
+  })
+
+  for (const target of ENGINES) {
+    test(`a copy to ${target.name} gives the first answers, and repeats nothing`, async () => {
+      await using from = await engine.freshDatabase()
+      await using to = await target.freshDatabase()
+      const first = await served(from.url, api => postKeyed(api, PRODUCT))
+      await copied(from.url, to.url)
+      await served(to.url, async api => {
+        expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
+        expect((await postKeyed(api, { ...PRODUCT, body: { ...sample.product, price: 1 } })).status).toBe(422)
+        expect(await listOf(api, '/products/')).toHaveLength(1)
+      })
+    })
+  }
+})
+
+describe('kept answers on SQLite', () => {
+  test('with access keys, each of them has idempotency keys of its own, and a revoked one gets no answer again', async () => {
+    await using shop = await startKeyedShop(sqlite)
+    const { url, api, keys } = shop
+    const as = (secret: string) => postKeyed(api.without, { ...PRODUCT, headers: bearer(secret) })
+    const [writer, owner] = [await as(keys.write), await as(keys.admin)]
+    expect([writer, owner].map(({ status, isReplayed }) => ({ status, isReplayed }))).toEqual([
+      { status: 200, isReplayed: false },
+      { status: 200, isReplayed: false },
+    ])
+    expect(await as(keys.write)).toMatchObject({ text: writer.text, isReplayed: true })
+    expect(await as(keys.admin)).toMatchObject({ text: owner.text, isReplayed: true })
+    expect((await as(keys.read)).status).toBe(403)
+    await revokeKey(url, 'writer')
+    await until(async () => (await as(keys.write)).status === 401)
+    // A key that takes the place of another one, under its name.
+    const renewed = await createKey(url, 'writer', 'write')
+    await until(async () => (await as(renewed)).status === 200)
+    expect(await as(renewed)).toMatchObject({ text: writer.text, isReplayed: true })
+  })
+
+  test('a restored backup gives the first answers, and repeats nothing', async () => {
+    await using database = await sqlite.freshDatabase()
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'backup.db')
+    const first = await served(database.url, api => postKeyed(api, PRODUCT))
+    expect(await run(['backup', file, '--database', database.url])).toMatchObject({ status: 0 })
+    await served(`sqlite:${file}`, async api => {
+      expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
+    })
+  })
+})
+
+/** Runs `work` against a service on the database. */
+async function served<Result>(url: string, work: (api: Client) => Promise<Result>, flags: readonly string[] = []) {
+  await using service = await startService(url, { flags: ['--access-log', 'off', ...flags] })
+  return await work(client(() => service.address))
+}
+
+async function keptIn(engine: Engine, url: string): Promise<number> {
+  const rows = await engine.read<{ key: string }>(url, 'SELECT key FROM idempotency_keys')
+  return rows.length
+}
+
+/** Changes the database past the service. */
+async function change(engine: Engine, url: string, sql: string): Promise<void> {
+  if (engine === sqlite) {
+    using file = new Database(url.slice('sqlite:'.length))
+    file.run('PRAGMA busy_timeout = 10000')
+    file.run(sql)
+    return
+  }
+  await using database = connected(url)
+  await database.unsafe(sql)
+}

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { z } from 'zod'
+import { type Client, client } from '../../../../test/harness/client.ts'
+import { connected, createDatabase, type TestDatabase } from '../../../../test/harness/postgres/database.ts'
+import { sharedServerUrl } from '../../../../test/harness/postgres/shared-server.ts'
+import { sample } from '../../../../test/harness/samples.ts'
+import { startService } from '../../../../test/harness/service.ts'
+
+/** Simultaneous creates go to PostgreSQL as one statement; each client gets the answer for its own. */
+
+setDefaultTimeout(120_000)
+
+const CLIENTS = 100
+
+const Product = z.object({ id: z.int(), name: z.string() })
+const Review = z.object({ id: z.int(), comment: z.string() })
+
+const open = new AsyncDisposableStack()
+let database: TestDatabase
+let api: Client
+
+beforeAll(async () => {
+  database = open.use(await createDatabase(await sharedServerUrl()))
+  const service = open.use(await startService(database.url, { flags: ['--access-log', 'off'] }))
+  api = client(() => service.address)
+})
+afterAll(() => open.disposeAsync())
+
+test('each of many simultaneous creates returns the id of its own row', async () => {
+  const product = await api.create('/products/', sample.product)
+  const user = await api.create('/users/', sample.user)
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async (_, which) => {
+      const named = Product.parse((await api.post('/products/', { ...sample.product, name: `Spade ${which}` })).body)
+      expect((await api.get(`/products/${named.id}`)).body).toMatchObject({ name: `Spade ${which}` })
+      const answer = await api.post('/reviews/', { ...sample.review(product, user), comment: `No. ${which}` })
+      const { id } = Review.parse(answer.body)
+      const read = await api.get(`/reviews/${id}`)
+      expect(read.body).toEqual(answer.body)
+      expect(read.body).toMatchObject({ id, comment: `No. ${which}`, product: { id: product }, user: { id: user } })
+    }),
+  )
+})
+
+test("a create returns its own id or fails if the database drops another client's row", async () => {
+  await using sql = connected(database.url)
+  // An operator's trigger or rule may do this.
+  await sql.unsafe(`
+    CREATE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`)
+  await sql.unsafe(`
+    CREATE TRIGGER drop_some BEFORE INSERT ON products FOR EACH ROW WHEN (new.name LIKE 'Dropped%') EXECUTE FUNCTION drop_row()`)
+  try {
+    const names = Array.from({ length: CLIENTS }, (_, which) => `${which % 10 === 5 ? 'Dropped' : 'Kept'} ${which}`)
+    const answers = await Promise.all(
+      names.map(async name => ({ name, answer: await api.post('/products/', { ...sample.product, name }) })),
+    )
+    for (const { name, answer } of answers) {
+      expect(answer.status, name).toBe(name.startsWith('Kept') ? 200 : 500)
+      if (answer.status !== 200) continue
+      const { id } = Product.parse(answer.body)
+      expect((await api.get(`/products/${id}`)).body).toMatchObject({ id, name })
+    }
+  } finally {
+    await sql.unsafe('DROP TRIGGER drop_some ON products')
+  }
+})
+
+test('of simultaneous creates, those with an unknown product, user or category are refused and the others succeed', async () => {
+  const category = await api.create('/categories/', sample.category)
+  const product = await api.create('/products/', sample.product)
+  const user = await api.create('/users/', sample.user)
+  const absent = 1_000_000_000
+  const answers = await Promise.all([
+    api.post('/reviews/', sample.review(product, user)),
+    api.post('/reviews/', sample.review(absent, user)),
+    api.post('/reviews/', sample.review(product, absent)),
+    api.post('/reviews/', sample.review(absent, absent)),
+    api.post('/reviews/', sample.review(product, user)),
+    api.post(`/products/${category}/products`, sample.product),
+    api.post(`/products/${absent}/products`, sample.product),
+    api.post('/products/', sample.product),
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 404, 404, 200, 200, 404, 200])
+  const details = [1, 2, 3, 6].map(which => answers[which]?.body)
+  expect(details).toEqual(['Product', 'User', 'Product', 'Category'].map(name => ({ detail: `${name} not found` })))
+})
+
+test('a create that waits for a delete to finish holds up no other, and learns the outcome', async () => {
+  const [kept, deleted, undone] = await Promise.all([1, 2, 3].map(() => api.create('/products/', sample.product)))
+  const user = await api.create('/users/', sample.user)
+  await using deleting = connected(database.url)
+  await using undoing = connected(database.url)
+  await deleting.unsafe('BEGIN')
+  await deleting`DELETE FROM products WHERE id = ${deleted ?? 0}`
+  await undoing.unsafe('BEGIN')
+  await undoing`DELETE FROM products WHERE id = ${undone ?? 0}`
+  const waiting = [deleted, undone].map(product => api.post('/reviews/', sample.review(product ?? 0, user)))
+  // Some share the waiting statement, others come after it. Those that wait for another's lock get 503.
+  const first = await api.post('/reviews/', sample.review(kept ?? 0, user))
+  const second = await api.post('/reviews/', sample.review(kept ?? 0, user))
+  expect([first, second].map(({ status }) => status)).toEqual([200, 200])
+  await deleting.unsafe('COMMIT')
+  await undoing.unsafe('ROLLBACK')
+  const [gone, stays] = await Promise.all(
+    [deleted, undone].map(async (product, which) => {
+      const answer = await waiting[which]
+      return answer?.status === 503 ? api.post('/reviews/', sample.review(product ?? 0, user)) : answer
+    }),
+  )
+  expect(gone?.status).toBe(404)
+  expect(gone?.body).toEqual({ detail: 'Product not found' })
+  expect(stays?.status).toBe(200)
+})

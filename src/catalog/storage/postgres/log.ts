@@ -1,0 +1,46 @@
+import { type Changes, insertChanges, REMOVE_OLD_CHANGES } from '../../../database/postgres/changes.ts'
+import type { StoredResource, Values } from '../resource.ts'
+
+/** One of this many writes of a node removes old rows. */
+const REMOVAL_INTERVAL = 512
+
+/** What happened to the logged rows; `update` has an alias for the references that the rows had before. */
+type Event = 'create' | 'delete' | { readonly update: string }
+
+/**
+ * Makes a statement that also logs its changes, unless the server has no log. `statement` takes a further common table
+ * expression, which reads the changed rows from the one named `changed`.
+ */
+export function logged<Row extends Values>(
+  changes: Changes,
+  resource: StoredResource<Row>,
+  event: Event,
+  changed: string,
+  statement: (log: string) => string,
+): () => string {
+  // A statement that creates nothing has still locked a row, and is a transaction to be accounted for.
+  const condition = event === 'create' ? '' : 'HAVING count(*) > 0'
+  const log = `, logged AS (${insertChanges(changesSql(resource, event))} FROM ${changed} ${condition})`
+  const [plain, logging, removing] = [
+    statement(''),
+    statement(log),
+    statement(`${log}, removed AS (${REMOVE_OLD_CHANGES})`),
+  ]
+  let writes = 0
+  return () => {
+    if (!changes.areLogged) return plain
+    writes += 1
+    return writes % REMOVAL_INTERVAL === 0 ? removing : logging
+  }
+}
+
+/** SQL for the changes of all rows, as JSON. Concatenated, since `json_build_object` takes longer than the rest of the log. */
+function changesSql<Row extends Values>({ table, references }: StoredResource<Row>, event: Event): string {
+  const id = (sql: string) => `' || coalesce(${sql}::text, 'null') || '`
+  const of = (alias: string) =>
+    `{${references.map(({ column }) => `"${column}":${id(`${alias}.${column}`)}`).join(',')}}`
+  const before = event === 'create' ? 'null' : of(event === 'delete' ? 'changed' : event.update)
+  const after = event === 'delete' ? 'null' : of('changed')
+  const change = `'{"table":"${table}","id":${id('changed.id')},"before":${before},"after":${after}}'`
+  return `('[' || coalesce(string_agg(${change}, ','), '') || ']')::json`
+}

@@ -1,0 +1,210 @@
+import type { ColumnType, NestedArray, StoredResource, Value, Values } from '../resource.ts'
+import { NESTED_MAX, NESTED_MAX_CHARACTERS } from '../resource.ts'
+import {
+  type FlatRow,
+  type Item,
+  joins,
+  longColumns,
+  nestedObjects,
+  representationOf,
+  selectedColumns,
+  selectedItemColumns,
+} from '../shape.ts'
+import type { Found, Read } from '../store.ts'
+import { CHUNK_WEIGHT_MAX } from '../weights.ts'
+
+const ITEM_PREFIX = 'item.'
+
+/** The most bytes of UTF-8 that a character takes, as JavaScript counts characters. */
+const CHARACTER_MAX_BYTES = 3
+
+/** More bytes are certainly more characters than an array shows. */
+const NESTED_MAX_BYTES = CHARACTER_MAX_BYTES * NESTED_MAX_CHARACTERS
+
+/** A row of a resource, with the columns of an item NULL; or one of its items, `item.…`, with all others NULL. */
+export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value | boolean>>
+
+/** A resource's own row, or one of its items with the resource's id as `owner_id`. */
+export type OwnerOrItem = FlatRow & {
+  readonly owner_id: number | null
+  /** The state of the database when it was read, in a resource's own row. */
+  readonly state: string | null
+  /** The number of ids that were looked up, in a resource's own row; `NULL` for all of them. */
+  readonly looked_up: number | null
+}
+
+/** A resource's row with the items that were read. */
+export interface Group {
+  readonly row: FlatRow
+  readonly items: Item[]
+}
+
+/** Bun.SQL returns a bigint as text, so it is read as a double. This is exact, because all of ours are within 2^53. */
+export function columnSql(source: string, column: string, type: ColumnType): string {
+  return type === 'integer' ? `${source}.${column}::float8` : `${source}.${column}`
+}
+
+/** SQL for the columns of a row and one item, from `owner`, the tables of its nested objects, and `item`. */
+export function rowColumns<Row extends Values>(resource: StoredResource<Row>): string {
+  const own = selectedColumns(resource, columnSql)
+  return resource.array ? `${own}, ${selectedItemColumns(resource.array, columnSql, ITEM_PREFIX)}` : own
+}
+
+/**
+ * SQL for the items that the array of an owner may show, and one more if there are more. The database does not send heavy items
+ * that are not shown. None of them counts for more than the limit, so the second one is always read.
+ */
+export function firstItems({ table, key, columns }: NestedArray, ownerId: string): string {
+  const weight = `least(${bytesOf(columns, table)}, ${NESTED_MAX_BYTES})`
+  return `
+    SELECT * FROM (
+      SELECT *, sum(${weight}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS weight_before
+      FROM (SELECT * FROM ${table} WHERE ${key} = ${ownerId} ORDER BY id LIMIT ${NESTED_MAX + 1}) AS ${table}
+    ) AS weighed WHERE coalesce(weight_before, 0) <= ${NESTED_MAX_BYTES}`
+}
+
+/**
+ * SQL for the resources with the ids $1 and the items of their arrays. Returns nothing if they are too heavy together. One scan
+ * of the items of all resources takes half the time, but returns nothing if one of these has very many.
+ */
+export function lightRows<Row extends Values>(
+  resource: StoredResource<Row>,
+  array: NestedArray,
+  { state, scannedMax }: { readonly state: string; readonly scannedMax: number | null },
+): string {
+  const { table } = resource
+  const { table: rows, key } = array
+  const scan = `WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT ${scannedMax}`
+  const first = `SELECT * FROM ${rows} WHERE ${key} = owners.id::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}`
+  return `
+    WITH owners AS MATERIALIZED (
+      SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight
+      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY ($1::text::bigint[])
+    ), items AS MATERIALIZED (
+      ${scannedMax === null ? `SELECT item.* FROM owners CROSS JOIN LATERAL (${first}) AS item` : `SELECT * FROM ${rows} ${scan}`}
+    ), light AS MATERIALIZED (
+      SELECT ${state} AS state, NULL::float8 AS looked_up
+      FROM (SELECT count(*) AS number, coalesce(sum(${bytesOf(array.columns, 'items')}), 0) AS weight FROM items) AS all_items
+      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX}
+        ${scannedMax === null ? '' : `AND number < ${scannedMax}`}
+    )
+    SELECT owners.*, ${itemColumns(array)}, NULL::float8 AS owner_id, light.state, light.looked_up
+    FROM light CROSS JOIN owners LEFT JOIN items AS item ON FALSE
+    UNION ALL
+    SELECT owners.*, ${itemColumns(array)}, item.${key}::float8, NULL, NULL
+    FROM light CROSS JOIN items AS item LEFT JOIN owners ON FALSE`
+}
+
+/**
+ * SQL for the resources with the ids $1 and the items of their arrays: in the order of the ids, up to the weight limit, and at
+ * least one of them.
+ */
+export function firstRows<Row extends Values>(resource: StoredResource<Row>, state: string): string {
+  const { table, array } = resource
+  const items = array
+    ? `items AS MATERIALIZED (
+      SELECT item.*, owners.place, owners.id AS owner_id
+      FROM owners CROSS JOIN LATERAL (${firstItems(array, 'owners.id::bigint')}) AS item
+    ), texts AS (
+      SELECT place, weight FROM owners UNION ALL SELECT place, ${bytesOf(array.columns, 'items')} FROM items
+    )`
+    : 'texts AS (SELECT place, weight FROM owners)'
+  const shown = 'place <= (SELECT last_place FROM first)'
+  const owners = (item: string, from: string) => `
+    SELECT owners.*${item}, NULL::float8 AS owner_id, first.state, first.looked_up
+    FROM first CROSS JOIN owners ${from} WHERE owners.${shown}`
+  return `
+    WITH owners AS MATERIALIZED (
+      SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight, wanted.place::float8 AS place
+      FROM unnest($1::text::bigint[]) WITH ORDINALITY AS wanted (id, place)
+        JOIN ${table} AS owner ON owner.id = wanted.id ${joins(resource, 'JOIN')}
+    ), ${items}, first AS MATERIALIZED (
+      SELECT max(place) AS last_place, CASE WHEN max(weight_so_far) > ${CHUNK_WEIGHT_MAX} THEN max(place) END AS looked_up,
+        ${state} AS state
+      FROM (
+        SELECT place, sum(weight) AS weight, sum(sum(weight)) OVER (ORDER BY place) AS weight_so_far FROM texts GROUP BY place
+      ) AS weighed WHERE weight_so_far - weight <= ${CHUNK_WEIGHT_MAX}
+    )
+    ${array ? owners(`, ${itemColumns(array)}`, 'LEFT JOIN items AS item ON FALSE') : owners('', '')}
+    ${array ? `UNION ALL SELECT owners.*, ${itemColumns(array)}, item.owner_id, NULL, NULL FROM items AS item LEFT JOIN owners ON FALSE WHERE item.${shown}` : ''}`
+}
+
+function itemColumns(array: NestedArray): string {
+  return selectedItemColumns(array, columnSql, ITEM_PREFIX)
+}
+
+/** SQL for the weight of a row without its array. */
+function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
+  const nested = nestedObjects(resource).map(({ name, columns }) => bytesOf(columns, `"${name}"`))
+  return [bytesOf(resource.columns, 'owner'), ...nested].join(' + ')
+}
+
+/** SQL for the weight of long texts. */
+function bytesOf(columns: Readonly<Record<string, ColumnType>>, source: string): string {
+  const bytes = longColumns(columns).map(column => `coalesce(octet_length(${source}.${column}), 0)`)
+  return bytes.join(' + ') || '0'
+}
+
+/** Turns rows into resources. */
+export class PostgresRows<Row extends Values> {
+  readonly #itemOf: (row: RawRow) => Item | null
+  readonly #represent: ReturnType<typeof representationOf<Row>>
+  readonly #nestedIds: readonly string[]
+
+  constructor(resource: StoredResource<Row>) {
+    this.#itemOf = resource.array ? itemReader(resource.array) : () => null
+    this.#represent = representationOf(resource)
+    this.#nestedIds = nestedObjects(resource).map(({ referredBy }) => referredBy)
+  }
+
+  /** The resources in rows that were read by their ids, in the order of the ids. */
+  read(ids: readonly number[], rows: readonly OwnerOrItem[]): Omit<Read, 'isCurrent'> {
+    const groups = new Map<number, Group>()
+    let count = ids.length
+    for (const row of rows) {
+      if (row.owner_id !== null) continue
+      groups.set(row.id, { row, items: [] })
+      count = row.looked_up ?? count
+    }
+    for (const row of rows) {
+      const item = row.owner_id === null ? null : this.#itemOf(row)
+      if (item && row.owner_id !== null) groups.get(row.owner_id)?.items.push(item)
+    }
+    const found = ids.flatMap(id => {
+      const group = groups.get(id)
+      return group ? [this.found(group)] : []
+    })
+    return { found, count }
+  }
+
+  /** A resource's own row with the items in other rows. */
+  group(row: RawRow, items: readonly RawRow[]): Group {
+    return { row: flatRow(row), items: items.flatMap(item => this.#itemOf(item) ?? []) }
+  }
+
+  found({ row, items }: Group): Found {
+    const nestedIds = this.#nestedIds.map(name => Number(row[name]))
+    return { ...this.#represent(row, items), id: row.id, revision: row.revision, nestedIds }
+  }
+}
+
+/** Makes the function that reads the item in a row; `null` if there is none. */
+function itemReader({ columns }: NestedArray): (row: RawRow) => Item | null {
+  const names = Object.keys(columns)
+  return row => {
+    const id = row[`${ITEM_PREFIX}id`]
+    if (typeof id !== 'number') return null
+    const item: { id: number; [column: string]: Value } = { id }
+    for (const name of names) item[name] = columnValue(row[ITEM_PREFIX + name])
+    return item
+  }
+}
+
+function flatRow(row: RawRow): FlatRow {
+  const values = Object.entries(row).map(([name, value]) => [name, columnValue(value)] as const)
+  return { ...Object.fromEntries(values), id: row.id ?? 0, revision: Number(row.revision) }
+}
+
+function columnValue(value: Value | boolean | undefined): Value {
+  return typeof value === 'boolean' ? null : (value ?? null)
+}

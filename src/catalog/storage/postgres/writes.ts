@@ -1,0 +1,141 @@
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { Query } from '../../../database/postgres/pool.ts'
+import type { StoredResource, Values } from '../resource.ts'
+import { NESTED_MAX } from '../resource.ts'
+import { type ExpectedRevisions, isExpected, REVISION_BITS } from '../revision.ts'
+import { joins } from '../shape.ts'
+import type { Changed, ResourceTable } from '../store.ts'
+import { typed } from './creation.ts'
+import { logged } from './log.ts'
+import { firstItems, type Group, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
+
+/** Updates and deletes one kind of resource. */
+export function postgresWrites<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  rows: PostgresRows<Row>,
+): Pick<ResourceTable<Row>, 'update' | 'delete'> {
+  const { columns, references, keptOnUpdate } = resource
+  const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column))
+  const referred = references.filter(({ column }) => updated.includes(column))
+  const update = logged(
+    database.changes,
+    resource,
+    { update: referred.length > 0 ? 'before' : 'changed' },
+    referred.length > 0 ? 'changed CROSS JOIN before' : 'changed',
+    log => updating(resource, updated, referred, log),
+  )
+  const one = `SELECT id FROM ${resource.table} WHERE id = $1::bigint`
+
+  return {
+    update: async (id, row, expected) => {
+      const values = updated.map(column => row[column] ?? null)
+      const changed = await database.write<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
+      const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
+      if (absent) return { absent: absent.resource }
+      const group = groupOf(changed, rows)
+      if (!group && expected) return (await database.read(one, id)).length > 0 ? 'changed' : null
+      return group && rows.found(group)
+    },
+    delete: deleting(database, resource, rows),
+  }
+}
+
+/**
+ * Deletes a resource and returns it with the items that were deleted with it. A statement sees the database as it was when
+ * the statement began, before it waited for a lock. So the resource is locked first, then the items that are shown; until the
+ * commit, nobody can add an item or change one of those. Another statement then reads them and deletes the resource.
+ */
+function deleting<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  rows: PostgresRows<Row>,
+): ResourceTable<Row>['delete'] {
+  const { table, array } = resource
+  const deleteOne = logged(database.changes, resource, 'delete', 'changed', log =>
+    changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint RETURNING *`, log),
+  )
+  const lockOne = `SELECT revision::float8 AS revision FROM ${table} WHERE id = $1::bigint FOR UPDATE`
+  const lockItems =
+    array &&
+    `SELECT id FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1} FOR UPDATE`
+
+  /** Resolves to `null` if it does not exist. */
+  const lock = async (ask: Query, id: number, expected: ExpectedRevisions): Promise<'locked' | Changed | null> => {
+    const [locked] = await ask<{ revision: number }>(lockOne, id)
+    if (!locked) return null
+    if (!isExpected(expected, locked.revision)) return 'changed'
+    if (lockItems) await ask(lockItems, id)
+    return 'locked'
+  }
+
+  return async (id, expected) => {
+    const deleted = await database.transaction(async ask => {
+      const locked = await lock(ask, id, expected)
+      return locked === 'locked' ? ask<RawRow>(deleteOne(), id) : locked
+    })
+    if (deleted === null || deleted === 'changed') return deleted
+    const group = groupOf(deleted, rows)
+    return group && rows.found(group)
+  }
+}
+
+/**
+ * SQL that updates the resource $1 if the last parameter contains its revision. It locks the row first, because another write
+ * may change the references before this one has the lock, and the log needs the references from right before. Returns one row
+ * if a new reference does not exist, none if the resource does not exist.
+ */
+function updating<Row extends Values>(
+  resource: StoredResource<Row>,
+  updated: readonly string[],
+  referred: StoredResource<Row>['references'],
+  log: string,
+): string {
+  const { table, columns } = resource
+  const parameterOf = (column: string) => typed(`$${updated.indexOf(column) + 2}`, columns[column] ?? 'text')
+  const assignments = updated.map(column => `${column} = coalesce(${parameterOf(column)}, owner.${column})`)
+  const change = `UPDATE ${table} AS owner SET ${assignments.join(', ')}, revision = floor(random() * ${2 ** REVISION_BITS})`
+  const expected = `$${updated.length + 2}::text::bigint[]`
+  const isExpected = `(${expected} IS NULL OR revision = ANY (${expected}))`
+  if (referred.length === 0) {
+    return changing(resource, `${change} WHERE id = $1::bigint AND ${isExpected} RETURNING owner.*`, log)
+  }
+  const there = referred.map(({ column, table: owners }, place) => {
+    const id = parameterOf(column)
+    return `(${id} IS NULL OR EXISTS (SELECT 1 FROM ${owners} WHERE id = ${id})) AS there_${place}`
+  })
+  const areThere = referred.map((_, place) => ` AND there_${place}`).join('')
+  return `
+    WITH referred AS MATERIALIZED (SELECT ${there.join(', ')}), before AS MATERIALIZED (
+      SELECT locked.* FROM ${table} AS locked CROSS JOIN referred WHERE id = $1::bigint${areThere} AND ${isExpected}
+      FOR NO KEY UPDATE OF locked
+    ), changed AS (
+      ${change} FROM before WHERE owner.id = before.id RETURNING owner.*
+    )${log}
+    SELECT referred.*, answer.*
+    FROM ${table} AS existing CROSS JOIN referred
+    LEFT JOIN (SELECT ${rowColumns(resource)} FROM changed AS owner ${joins(resource, 'JOIN')}) AS answer ON TRUE
+    WHERE existing.id = $1::bigint`
+}
+
+/**
+ * SQL for a statement on the resource $1 that returns its row and the first items. The items are those before the statement, so
+ * they include those that are deleted with the resource.
+ */
+function changing<Row extends Values>(resource: StoredResource<Row>, statement: string, log: string): string {
+  const { array } = resource
+  const row = rowColumns(resource)
+  if (!array)
+    return `WITH changed AS (${statement})${log} SELECT ${row} FROM changed AS owner ${joins(resource, 'JOIN')}`
+  return `
+    WITH items AS MATERIALIZED (${firstItems(array, '$1::bigint')}), changed AS (${statement})${log}
+    SELECT ${row} FROM changed AS owner LEFT JOIN items AS item ON FALSE
+    UNION ALL
+    SELECT ${row} FROM items AS item LEFT JOIN changed AS owner ON FALSE`
+}
+
+/** `null` if there is no such resource, even if there are items. */
+function groupOf<Row extends Values>(changed: readonly RawRow[], rows: PostgresRows<Row>): Group | null {
+  const [first, ...others] = changed
+  return first && first.id !== null ? rows.group(first, others) : null
+}

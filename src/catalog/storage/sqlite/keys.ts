@@ -1,0 +1,96 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
+import {
+  type Claim,
+  DELETED_AT_ONCE,
+  ENTRY_BYTES,
+  KEPT_MS,
+  type KeptAnswer,
+  type KeyStore,
+  KeyTakenError,
+} from '../idempotency/keys.ts'
+import { newSecret, SECRET_NAME } from '../idempotency/secret.ts'
+import type { AnswerSpace } from '../idempotency/space.ts'
+
+/** Entries of this time are counted in one turn of the event loop. */
+const COUNTED_AT_ONCE_MS = 600_000
+
+/** Stores answers in the transaction of a write. */
+export interface SqliteKeys {
+  /** Throws a `KeyTakenError`. */
+  mustBeFree(claim: Claim): void
+  /** Call it after `mustBeFree`. */
+  keep(claim: Claim, answer: string, revision: number | null): void
+}
+
+export function sqliteKeys(source: SqliteTransaction, space: AnswerSpace): SqliteKeys & Pick<KeyStore, 'find'> {
+  const select = source.prepare<[key: string, after: number], KeptAnswer>(
+    'SELECT fingerprint, answer, revision FROM idempotency_keys WHERE key = ? AND created_at > ?',
+  )
+  const find = (key: string) => select.get(key, Date.now() - KEPT_MS)
+  // An expired entry is replaced.
+  const insert = source.prepare<
+    [key: string, fingerprint: string, createdAt: number, bytes: number, answer: string, revision: number | null]
+  >(`
+    INSERT OR REPLACE INTO idempotency_keys (key, fingerprint, created_at, bytes, answer, revision)
+    VALUES (?, ?, ?, ?, ?, ?)`)
+  return {
+    find,
+    mustBeFree: ({ key }) => {
+      const kept = find(key)
+      if (kept) throw new KeyTakenError(key, kept)
+    },
+    keep: ({ key, fingerprint }, answer, revision) => {
+      const bytes = ENTRY_BYTES + Buffer.byteLength(answer)
+      insert.run(key, fingerprint, Date.now(), bytes, answer, revision)
+      space.add(bytes)
+    },
+  }
+}
+
+export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'find'>): KeyStore {
+  const makeSecret = database.prepare<[name: string, secret: string], { secret: string }>(
+    'INSERT INTO idempotency_secrets (name, secret) VALUES (?, ?) ON CONFLICT DO UPDATE SET secret = secret RETURNING secret',
+  )
+  const selectSecret = database.prepare<[name: string], { secret: string }>(
+    'SELECT secret FROM idempotency_secrets WHERE name = ?',
+  )
+  const sum = database.prepare<[from: number, until: number], { bytes: number }>(
+    'SELECT coalesce(sum(bytes), 0) AS bytes FROM idempotency_keys WHERE created_at >= ? AND created_at < ?',
+  )
+  const selectExpired = database.prepare<[until: number], { key: string }>(
+    'SELECT key FROM idempotency_keys WHERE created_at <= ? LIMIT 1',
+  )
+  const deleteSome = database.prepare<[until: number]>(`
+    DELETE FROM idempotency_keys WHERE key IN (
+      SELECT key FROM idempotency_keys WHERE created_at <= ? ORDER BY created_at LIMIT ${DELETED_AT_ONCE}
+    )`)
+  return {
+    find: key => {
+      const kept = database.snapshot(() => keys.find(key), 'write')
+      // The answer of another process may not be on the disk yet.
+      return kept && database.snapshot(() => keys.find(key))
+    },
+    secret: async () => {
+      const known = database.snapshot(() => selectSecret.get(SECRET_NAME), 'write')
+      const made = known ?? (await database.write(() => makeSecret.get(SECRET_NAME, newSecret())))
+      if (!made) throw new Error('the database made no secret')
+      return made.secret
+    },
+    bytes: async () => {
+      let bytes = 0
+      const now = Date.now()
+      for (let from = now - KEPT_MS; from <= now; from += COUNTED_AT_ONCE_MS) {
+        bytes += database.snapshot(() => sum.get(from, from + COUNTED_AT_ONCE_MS)?.bytes ?? 0)
+        await turn()
+      }
+      return bytes
+    },
+    deleteExpired: async () => {
+      const until = Date.now() - KEPT_MS
+      // A write would take the lock and sync the log even if it deletes nothing.
+      if (!database.snapshot(() => selectExpired.get(until), 'write')) return 0
+      return database.write(() => deleteSome.run(until).changes)
+    },
+  }
+}

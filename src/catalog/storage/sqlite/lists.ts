@@ -1,0 +1,68 @@
+import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
+import type { SqliteTransaction } from '../../../database/sqlite/database.ts'
+import type { ListQuery } from '../query.ts'
+import { type ListSql, listSql } from '../query-sql.ts'
+import type { StoredResource, Values } from '../resource.ts'
+
+/** Statements that stay prepared for each kind of resource, one for each shape of query. */
+const PREPARED_MAX = 256
+
+/** The search for the index with the fewest rows asks for one with at most this many, then for this many times as many. */
+const FEW_ROWS = 256
+const MORE_TIMES = 8
+
+/**
+ * Makes the function that prepares a statement for a query, once for each shape of query and index. `sqlOf` gets the index with
+ * the fewest rows of the list, or `null` if SQLite is to choose. Call the result within a snapshot.
+ */
+export function listStatements<Row extends Values, Selected>(
+  source: SqliteTransaction,
+  resource: StoredResource<Row>,
+  sqlOf: (list: ListSql, index: string | null, query: ListQuery<Row>) => string,
+) {
+  const indexOf = indexChoice(source, resource)
+  const prepared = new Map<string, Prepared<Parameter[], Selected>>()
+  return (query: ListQuery<Row>) => {
+    const list = listSql(resource, query, () => '?')
+    const index = indexOf(query)
+    const shape = `${index} ${list.where} ${list.orderBy}`
+    let statement = prepared.get(shape)
+    if (!statement) {
+      if (prepared.size === PREPARED_MAX) prepared.clear()
+      statement = source.prepare<Parameter[], Selected>(sqlOf(list, index, query))
+      prepared.set(shape, statement)
+    }
+    return { statement, parameters: list.parameters }
+  }
+}
+
+/** Makes the function that finds the index of a list which a resource describes; `null` for any other list. */
+function indexChoice<Row extends Values>(source: SqliteTransaction, { table, lists }: StoredResource<Row>) {
+  const described = lists.map(({ by, indexes }) => {
+    const fewest = indexes.length > 1 ? fewestRows(source, table, by, indexes) : () => 0
+    return { by, indexes, fewest }
+  })
+  return ({ where, order }: ListQuery<Row>): string | null => {
+    if (order.by.length > 0) return null
+    for (const { by, indexes, fewest } of described) {
+      if (by.length !== where.length || !where.every(({ column, is }) => is === '=' && by.includes(column))) continue
+      const values = by.map(name => where.find(({ column }) => column === name)?.value ?? null)
+      return indexes[fewest(values)] ?? null
+    }
+    return null
+  }
+}
+
+/** Finds the index with the fewest rows, in a few times the time that it takes to walk over them. */
+function fewestRows(source: SqliteTransaction, table: string, by: readonly string[], indexes: readonly string[]) {
+  const rows = indexes.map((index, place) =>
+    source.prepare<Parameter[], { id: number }>(
+      `SELECT id FROM ${table} INDEXED BY ${index} WHERE ${by[place]} = ? LIMIT 1 OFFSET ?`,
+    ),
+  )
+  return (parameters: readonly Parameter[]): number => {
+    for (let few = FEW_ROWS; ; few *= MORE_TIMES) {
+      for (const [place, row] of rows.entries()) if (!row.get(parameters[place] ?? null, few)) return place
+    }
+  }
+}

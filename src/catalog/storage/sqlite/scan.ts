@@ -1,0 +1,33 @@
+import type { Scans } from '../../../database/sqlite/scans.ts'
+import type { ListQuery } from '../query.ts'
+import { placeColumns, placeOf } from '../query-sql.ts'
+import type { StoredResource, Values } from '../resource.ts'
+import { type FlatRow, joins, selectedColumns } from '../shape.ts'
+import type { Found, Scanned } from '../store.ts'
+import { SCAN_WEIGHT_MAX } from '../weights.ts'
+import { listStatements } from './lists.ts'
+import { column, sqliteReader } from './reader.ts'
+
+/** Prepares the statements that read long lists. */
+export function sqliteScan<Row extends Values>(source: Scans, resource: StoredResource<Row>) {
+  const { represent } = sqliteReader(source, resource)
+  const statementOf = listStatements<Row, FlatRow>(source, resource, (list, index, { where, order }) => {
+    // The list of everything by id is in the order of the table itself.
+    const hint = index === null ? '' : where.length === 0 ? 'NOT INDEXED' : `INDEXED BY ${index}`
+    return `SELECT ${selectedColumns(resource, column)}${placeColumns(resource, order, column)}
+      FROM ${resource.table} AS owner ${hint} ${joins(resource, 'CROSS JOIN')} WHERE ${list.where} ORDER BY ${list.orderBy}`
+  })
+  return (query: ListQuery<Row>): Scanned =>
+    source.snapshot(() => {
+      const { statement, parameters } = statementOf(query)
+      const items: Found[] = []
+      let weight = 0
+      for (const row of statement.iterate(...parameters)) {
+        const item = represent(row)
+        items.push(item)
+        weight += item.weight
+        if (weight >= SCAN_WEIGHT_MAX) return { items, last: placeOf(query.order, row) }
+      }
+      return { items, last: null }
+    })
+}

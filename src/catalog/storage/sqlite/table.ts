@@ -1,0 +1,205 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { References } from '../../../database/change.ts'
+import type { Parameter } from '../../../database/sqlite/connection.ts'
+import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
+import { type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import type { Reference, StoredResource, Value, Values } from '../resource.ts'
+import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
+import { type FlatRow, joins, nestedObjects, selectedColumns } from '../shape.ts'
+import type { Absent, Found, ResourceTable, Update } from '../store.ts'
+import { CHUNK_WEIGHT_MAX } from '../weights.ts'
+import type { SqliteKeys } from './keys.ts'
+import { listStatements } from './lists.ts'
+import { column, sqliteReader } from './reader.ts'
+import { sqliteScan } from './scan.ts'
+
+/** Number of an array's rows deleted in one turn of the event loop. */
+const REMOVED_AT_ONCE = 50
+
+/** Reads and writes one kind of resource, with statements that are prepared once. Each call sees one snapshot. */
+export function sqliteTable<Row extends Values>(
+  database: SqliteDatabase,
+  resource: StoredResource<Row>,
+  keys: SqliteKeys,
+): ResourceTable<Row> {
+  const { table, references } = resource
+  const { find, represent, representNew } = sqliteReader(database, resource)
+  const rowsOf = (index: string | null) => `${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}`
+  const pageOf = listStatements<Row, PlacedRow>(
+    database,
+    resource,
+    (list, index, { order }) =>
+      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${rowsOf(index)}
+      WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
+  )
+  const lastOf = listStatements<Row, PlacedRow>(
+    database,
+    resource,
+    (list, index, { order }) =>
+      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${rowsOf(index)}
+      WHERE ${list.where} ORDER BY ${list.reversed} LIMIT 1`,
+  )
+  let scan: ReturnType<typeof sqliteScan<Row>> | undefined
+  const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
+  const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
+  const parents = references.map(reference => ({
+    ...reference,
+    select: database.prepare<[id: number], FlatRow>(selectParent(resource, reference)),
+  }))
+  const columns = Object.keys(resource.columns)
+  const insert = database.prepare<Parameter[]>(
+    `INSERT INTO ${table} (${columns.join(', ')}, revision) VALUES (${columns.map(() => '?').join(', ')}, ?)`,
+  )
+  const changed = columns.filter(column => !resource.keptOnUpdate.includes(column))
+  const change = database.prepare<Parameter[]>(
+    `UPDATE ${table} SET ${changed.map(column => `${column} = coalesce(?, ${column})`).join(', ')}, revision = ? WHERE id = ?`,
+  )
+  const remove = database.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`)
+
+  /** The values that a row shows of the rows it references; or the first of those rows that does not exist. */
+  const shownParents = (values: Update<Row>): Absent | { readonly shown: Values } => {
+    const shown: Record<string, Value> = {}
+    for (const { column, resource: parent, select } of parents) {
+      const id = values[column]
+      if (typeof id !== 'number') continue
+      const found = select.get(id)
+      if (!found) return { absent: parent }
+      Object.assign(shown, found)
+    }
+    return { shown }
+  }
+
+  return {
+    read: ids =>
+      database.snapshot(() => {
+        const found: Found[] = []
+        let count = 0
+        let weight = 0
+        for (const id of ids) {
+          count += 1
+          const next = find(id)
+          if (!next) continue
+          found.push(next)
+          weight += next.weight
+          if (weight > CHUNK_WEIGHT_MAX) break
+        }
+        return { found, count, isCurrent: true }
+      }),
+    page: query =>
+      database.snapshot(() => {
+        const { statement, parameters } = pageOf(query)
+        const rows = statement.all(...parameters, query.limit + 1, query.from.skip)
+        const more = rows.length > query.limit
+        if (more) rows.pop()
+        const last = rows.at(-1)
+        return { ids: rows.map(({ id }) => id), last: last ? placeOf(query.order, last) : null, more, isCurrent: true }
+      }),
+    last: async query =>
+      database.snapshot(() => {
+        const { statement, parameters } = lastOf(query)
+        const row = statement.get(...parameters)
+        return row && placeOf(query.order, row)
+      }),
+    scan: query => {
+      scan ??= sqliteScan(database.scans, resource)
+      return scan(query)
+    },
+    canScan: async () => {},
+    exists: async id => database.snapshot(() => selectId.get(id) !== null),
+    // The representation is made of the written values, which takes half the time of reading them back.
+    create: (row, claim) =>
+      database.write(changes => {
+        if (claim) keys.mustBeFree(claim)
+        const owners = shownParents(row)
+        if ('absent' in owners) return owners
+        const revision = newRevision()
+        const id = Number(insert.run(...columns.map(column => row[column] ?? null), revision).lastInsertRowid)
+        changes.push({ table, id, before: null, after: referencesOf(resource, row) })
+        const created = representNew({ ...owners.shown, ...row, id, revision })
+        if (claim) keys.keep(claim, created.json, revision)
+        return created
+      }),
+    update: (id, row, expected) =>
+      database.write(changes => {
+        const before = selectBefore.get(id)
+        if (!before) return null
+        const owners = shownParents(row)
+        if ('absent' in owners) return owners
+        if (!isExpected(expected, before.revision)) return 'changed'
+        const revision = newRevision()
+        change.run(...changed.map(column => row[column] ?? null), revision, id)
+        const after: Record<string, Value> & { id: number; revision: number } = {
+          ...before,
+          ...owners.shown,
+          id,
+          revision,
+        }
+        for (const column of changed) after[column] = row[column] ?? after[column] ?? null
+        changes.push({ table, id, before: referencesOf(resource, before), after: referencesOf(resource, after) })
+        return represent(after)
+      }),
+    delete: (id, expected) => {
+      // A long array is deleted in many turns of the event loop.
+      const isLong = database.snapshot(() => (find(id)?.cut ?? null) !== null)
+      if (isLong) return deleteLong(database, resource, id, expected)
+      return database.write(changes => {
+        const before = selectBefore.get(id)
+        if (!before) return null
+        if (!isExpected(expected, before.revision)) return 'changed'
+        const found = represent(before)
+        changes.push({ table, id, before: referencesOf(resource, before), after: null })
+        remove.run(id)
+        return found
+      })
+    },
+  }
+}
+
+function referencesOf<Row extends Values>({ references }: StoredResource<Row>, values: Values): References {
+  return Object.fromEntries(
+    references.map(({ column }) => {
+      const value = values[column]
+      return [column, typeof value === 'number' ? value : null]
+    }),
+  )
+}
+
+/** Selects what a row shows, and all that it refers to. */
+function selectWithReferences<Row extends Values>(resource: StoredResource<Row>): string {
+  const { table, members, references } = resource
+  const hidden = references.filter(({ column }) => !members.includes(column))
+  const selected = [selectedColumns(resource, column), ...hidden.map(reference => `owner.${reference.column}`)]
+  return `SELECT ${selected.join(', ')} FROM ${table} AS owner ${joins(resource, 'CROSS JOIN')} WHERE owner.id = ?`
+}
+
+/** Selects the id of a row that is referred to, and what the referring row shows of it. */
+function selectParent<Row extends Values>(resource: StoredResource<Row>, { column, table }: Reference<Row>): string {
+  const object = nestedObjects(resource).find(({ referredBy }) => referredBy === column)
+  const shown = Object.keys(object?.columns ?? {}).map(name => `${name} AS "${object?.name}.${name}"`)
+  return `SELECT ${['id', ...shown].join(', ')} FROM ${table} WHERE id = ?`
+}
+
+/** Deletes a resource with many or heavy items, a few at a time, in a transaction of its own. */
+function deleteLong<Row extends Values>(
+  database: SqliteDatabase,
+  resource: StoredResource<Row>,
+  id: number,
+  expected: ExpectedRevisions,
+) {
+  const { table, array } = resource
+  if (!array) throw new Error(`${table} have no array that could be long`)
+  const { table: rows, index, key, onDelete } = array
+  const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
+  const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
+  return database.bulk('writing', async transaction => {
+    const before = transaction.prepare<[id: number], FlatRow>(selectWithReferences(resource)).get(id)
+    if (!before) return null
+    if (!isExpected(expected, before.revision)) return 'changed'
+    const found = sqliteReader(transaction, resource).represent(before)
+    const detach = transaction.prepare<[id: number]>(detachment)
+    while (detach.run(id).changes > 0) await turn()
+    transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
+    transaction.log([{ table, id, before: referencesOf(resource, before), after: null }])
+    return found
+  })
+}

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import type { Hono } from 'hono'
 import type { Key } from '../access/key.ts'
-import type { Awaitable } from '../awaitable.ts'
+import { type Awaitable, whenThere } from '../awaitable.ts'
 import { logRequest } from '../program/log.ts'
 import type { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts'
@@ -92,10 +92,14 @@ export interface Observer {
   readonly end: (exchange: Exchange) => void
 }
 
-/** Shared by all requests of a server. */
+/** Shared by all routes of a server. */
 interface Shared {
+  readonly app: ServedApp
   readonly streams: ClientStreams
   readonly addressOf: ClientAddress
+  readonly checkHost: (sent: string | null) => void
+  readonly rateLimiter: RateLimiter | null
+  readonly observers: readonly Observer[]
 }
 
 /** A class, so that properties that no handler reads cost nothing. */
@@ -139,100 +143,118 @@ export class Scope implements RequestScope {
   }
 }
 
-/**
- * Makes handlers for the runtime's router that run the app: they assign the request id and send it back, log the request,
- * and turn errors into responses. A response that is ready at once is not awaited, which would cost a tenth of its time.
- */
+/** Makes handlers for the runtime's router that run the app, one for each route. */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { fetch, direct, crossOrigin, cacheControl, identify, loggedPath = path => path, unlimitedRoutes = [] } = app
-  const { accessLog, trustedProxies, allowedHosts, streams, rateLimit } = settings
-  const observers = [...(accessLog ? [requestLog] : []), ...settings.observers]
-  const begins = observers.flatMap(({ begin }) => begin ?? [])
-  const ends = observers.map(({ end }) => end)
-  const shared = { addressOf: clientAddressBehind(trustedProxies), streams }
-  const checkHost = hostCheck(allowedHosts)
-  const rateLimiter = rateLimit === null ? null : new RateLimiter(rateLimit)
-  return (sent: SentTarget) => {
-    const target = { ...sent, loggedPath: (request: RoutedRequest) => loggedPath(sent.loggedPath(request)) }
-    const handlers = direct?.get(target.route)
-    const caching = cacheControl?.(target.route) ?? null
-    const keyOf = identify?.(target.route) ?? null
-    const limiter = isUnlimited(target.route) || unlimitedRoutes.includes(target.route) ? null : rateLimiter
+  const { accessLog, trustedProxies, allowedHosts, streams, rateLimit, observers } = settings
+  const shared: Shared = {
+    app,
+    streams,
+    addressOf: clientAddressBehind(trustedProxies),
+    checkHost: hostCheck(allowedHosts),
+    rateLimiter: rateLimit === null ? null : new RateLimiter(rateLimit),
+    observers: accessLog ? [requestLog, ...observers] : observers,
+  }
+  return (target: SentTarget) => {
+    const handler = new RouteHandler(target, shared)
+    return (request: RoutedRequest, server: Server<undefined>) => handler.answer(request, server)
+  }
+}
 
-    const handle = (request: Request, scope: Scope): Awaitable<Response> => {
-      checkHost(request.headers.get('Host'))
-      const handler = scope.matched.route === target.route ? handlers?.[request.method] : undefined
-      if (handler) return handler(request, scope)
-      // Handle HEAD as GET: the runtime drops the body and still sends its length (RFC 9110, 9.3.2).
-      return fetch(scope.isHead ? asGet(request) : request, scope)
-    }
+/**
+ * Answers the requests of one route: assigns the request id and sends it back, lets the app answer, turns errors into
+ * responses, and tells the observers. A response that is ready at once is not awaited, which would cost a tenth of its time.
+ */
+class RouteHandler {
+  readonly #target: SentTarget
+  readonly #shared: Shared
+  readonly #begins: readonly ((scope: Scope) => void)[]
+  readonly #ends: readonly ((exchange: Exchange) => void)[]
+  readonly #keyOf: ((headers: Headers) => Awaitable<Key | null>) | null
+  readonly #limiter: RateLimiter | null
+  readonly #direct: Readonly<Record<string, Fetch>> | undefined
+  readonly #cacheControl: string | null
 
-    const limited = (request: Request, scope: Scope): Awaitable<Response> =>
-      limiter?.take(scope) ?? handle(request, scope)
+  constructor(sent: SentTarget, shared: Shared) {
+    const { app, observers, rateLimiter } = shared
+    const { route } = sent
+    const { loggedPath = path => path, unlimitedRoutes = [] } = app
+    this.#target = { ...sent, loggedPath: request => loggedPath(sent.loggedPath(request)) }
+    this.#shared = shared
+    this.#begins = observers.flatMap(({ begin }) => begin ?? [])
+    this.#ends = observers.map(({ end }) => end)
+    this.#keyOf = app.identify?.(route) ?? null
+    this.#limiter = isUnlimited(route) || unlimitedRoutes.includes(route) ? null : rateLimiter
+    this.#direct = app.direct?.get(route)
+    this.#cacheControl = app.cacheControl?.(route) ?? null
+  }
 
-    const identified = (request: Request, scope: Scope, key: Key | null): Awaitable<Response> => {
-      scope.key = key
-      return limited(request, scope)
-    }
+  answer(request: RoutedRequest, server: Server<undefined>): Awaitable<Response> {
+    const scope = new Scope(request, server, this.#target.matched(request), this.#shared)
+    if (this.#limiter !== null || this.#ends.length > 0) scope.arrivedAt = performance.now()
+    for (const begin of this.#begins) begin(scope)
+    return scope.timeline === null ? this.#run(request, scope) : scope.timeline.run(() => this.#run(request, scope))
+  }
 
-    const answered = (request: Request, scope: Scope): Awaitable<Response> => {
-      // Browsers send it by themselves and without a key, so it does not count.
-      if (crossOrigin && isPreflight(request)) {
-        checkHost(request.headers.get('Host'))
-        return crossOrigin.preflight(request.headers)
-      }
-      if (keyOf === null) return limited(request, scope)
-      const found = keyOf(request.headers)
-      return found instanceof Promise
-        ? found.then(key => identified(request, scope, key))
-        : identified(request, scope, found)
-    }
-
-    const tell = (request: RoutedRequest, scope: Scope, response: Response): void => {
-      const exchange = { request, scope, target, response, durationMs: performance.now() - scope.arrivedAt }
-      for (const end of ends) end(exchange)
-    }
-
-    const finished = (request: RoutedRequest, scope: Scope, response: Response): Response => {
-      const { headers } = response
-      const { allowance } = scope
-      headers.set('X-Request-Id', scope.requestId)
-      // Keeps browsers from guessing another content type.
-      headers.set('X-Content-Type-Options', 'nosniff')
-      crossOrigin?.describe(headers, request.headers.get('Origin'))
-      if (caching !== null) headers.set('Cache-Control', caching)
-      if (allowance !== null) limiter?.describe(headers, allowance)
-      // Here and not after `run`, because another promise would cost more than most observers.
-      if (ends.length > 0) tell(request, scope, response)
+  #run(request: RoutedRequest, scope: Scope): Awaitable<Response> {
+    try {
+      const response = this.#identify(request, scope)
+      if (response instanceof Response) return this.#finish(request, scope, response)
       return response
+        .then(later => this.#finish(request, scope, later))
+        .catch(error => this.#fail(request, scope, error))
+    } catch (error) {
+      return this.#fail(request, scope, error)
     }
+  }
 
-    const run = (request: RoutedRequest, scope: Scope): Awaitable<Response> => {
-      const failed = (error: unknown) => finished(request, scope, errorResponse(error, scope.requestId))
-      try {
-        const response = answered(request, scope)
-        if (response instanceof Response) return finished(request, scope, response)
-        return response.then(later => finished(request, scope, later)).catch(failed)
-      } catch (error) {
-        return failed(error)
-      }
+  #identify(request: Request, scope: Scope): Awaitable<Response> {
+    const { app, checkHost } = this.#shared
+    // Browsers send it by themselves and without a key, so it does not count.
+    if (app.crossOrigin && isPreflight(request)) {
+      checkHost(request.headers.get('Host'))
+      return app.crossOrigin.preflight(request.headers)
     }
+    if (this.#keyOf === null) return this.#limit(request, scope)
+    return whenThere(this.#keyOf(request.headers), key => {
+      scope.key = key
+      return this.#limit(request, scope)
+    })
+  }
 
-    const begin = (request: RoutedRequest, server: Server<undefined>): Scope => {
-      const scope = new Scope(request, server, target.matched(request), shared)
-      if (limiter !== null || observers.length > 0) scope.arrivedAt = performance.now()
-      return scope
-    }
+  #limit(request: Request, scope: Scope): Awaitable<Response> {
+    return this.#limiter?.take(scope) ?? this.#handle(request, scope)
+  }
 
-    // Without observers, nothing is measured.
-    if (observers.length === 0) {
-      return (request: RoutedRequest, server: Server<undefined>) => run(request, begin(request, server))
-    }
-    return (request: RoutedRequest, server: Server<undefined>) => {
-      const scope = begin(request, server)
-      for (const begin of begins) begin(scope)
-      return scope.timeline === null ? run(request, scope) : scope.timeline.run(() => run(request, scope))
-    }
+  #handle(request: Request, scope: Scope): Awaitable<Response> {
+    const { app, checkHost } = this.#shared
+    checkHost(request.headers.get('Host'))
+    const handler = scope.matched.route === this.#target.route ? this.#direct?.[request.method] : undefined
+    if (handler) return handler(request, scope)
+    // Handle HEAD as GET: the runtime drops the body and still sends its length (RFC 9110, 9.3.2).
+    return app.fetch(scope.isHead ? asGet(request) : request, scope)
+  }
+
+  #finish(request: RoutedRequest, scope: Scope, response: Response): Response {
+    const { headers } = response
+    headers.set('X-Request-Id', scope.requestId)
+    // Keeps browsers from guessing another content type.
+    headers.set('X-Content-Type-Options', 'nosniff')
+    this.#shared.app.crossOrigin?.describe(headers, request.headers.get('Origin'))
+    if (this.#cacheControl !== null) headers.set('Cache-Control', this.#cacheControl)
+    if (scope.allowance !== null) this.#limiter?.describe(headers, scope.allowance)
+    // Here and not after `#run`, because another promise would cost more than most observers.
+    if (this.#ends.length > 0) this.#tell(request, scope, response)
+    return response
+  }
+
+  #fail(request: RoutedRequest, scope: Scope, error: unknown): Response {
+    return this.#finish(request, scope, errorResponse(error, scope.requestId))
+  }
+
+  #tell(request: RoutedRequest, scope: Scope, response: Response): void {
+    const durationMs = performance.now() - scope.arrivedAt
+    const exchange = { request, scope, target: this.#target, response, durationMs }
+    for (const end of this.#ends) end(exchange)
   }
 }
 

@@ -32,6 +32,7 @@ export class Condition {
   #recoveredAt = Number.NEGATIVE_INFINITY
   #isLockedOut = false
   #inPlaceUntil = 0
+  #isClosed = false
 
   /** `isLogLost` tells whether another process has found that the disk lost a part of the log. */
   constructor(connection: Database, path: string, isLogLost: () => boolean) {
@@ -86,8 +87,15 @@ export class Condition {
     return this.#isLockedOut
   }
 
+  /** Call it before the connection is closed: SQLite then removes the log, which does not mean that the database was replaced. */
+  closed(): void {
+    this.#isClosed = true
+    this.#inPlaceUntil = 0
+  }
+
   /** Throws if the file is known to be damaged: nothing more may be written into it. */
   mustBeSound(): void {
+    this.#mustBeOpen()
     const damage = this.findDamage()
     if (damage) throw damage
   }
@@ -116,6 +124,7 @@ export class Condition {
 
   /** Throws if one of the files was deleted, moved or replaced: SQLite would go on writing into the lost file. */
   mustBeInPlace(): void {
+    this.#mustBeOpen()
     const replaced = this.findReplaced()
     if (replaced) throw replaced
     if (hasMoved(this.#connection)) {
@@ -157,6 +166,10 @@ export class Condition {
   /** Call it after a write that began after the last failure has succeeded. */
   recovered(): void {
     this.#recoveredAt = performance.now()
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new DatabaseUnavailableError('the database is closed')
   }
 
   get #isFailing(): boolean {

@@ -274,6 +274,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
     if (this.#condition.findReplaced()) return
+    this.#condition.closed()
     this.#exit[Symbol.dispose]()
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()

@@ -6,6 +6,7 @@ import { client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
 
@@ -19,6 +20,10 @@ const TRIALS = 10
 
 /** Keeps SQLite busy for some milliseconds: a quarter of the time that a group may take if nobody reads. */
 const SLOWLY = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) SELECT max(i) FROM n'
+
+/** Written this often, it makes the average sync too slow to block the event loop, on most disks. */
+const LARGE = 'x'.repeat(4_194_304)
+const LARGE_WRITES = 4
 
 const Product = z.object({ id: z.int(), name: z.string() })
 const Products = z.array(Product)
@@ -120,6 +125,22 @@ test('a database that is closed while a group is acknowledged finishes the write
     { text: 'first', count: WRITES },
     { text: 'last', count: 1 },
   ])
+})
+
+test('a database that is closed while the disk stores a commit answers its writes as stored', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const database = await openSqlite(file, [])
+  await database.write(() => database.prepare('CREATE TABLE notes (text TEXT) STRICT').run())
+  const insert = database.prepare<[text: string]>('INSERT INTO notes VALUES (?)')
+  // Shows that the disk is slow, so that another thread waits for it.
+  for (let count = 0; count < LARGE_WRITES; count += 1) await database.write(() => insert.run(LARGE))
+  const written = database.write(() => insert.run(LARGE)).then(() => 'stored')
+  await until(() => database.figures.waiting === 0)
+  await database[Symbol.asyncDispose]()
+  expect(await written).toBe('stored')
+  using copy = new Database(file)
+  expect(copy.query('SELECT count(*) AS count FROM notes').get()).toEqual({ count: LARGE_WRITES + 1 })
 })
 
 /** In how many turns of the event loop the writes of one group are acknowledged. */

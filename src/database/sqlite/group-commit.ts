@@ -79,7 +79,9 @@ export class GroupCommit {
   readonly #commitSeconds = new Histogram(SECONDS)
   #waiting: WaitingWrite[] = []
   #scheduled = false
-  /** Number of groups that are being acknowledged. */
+  /** Number of committed groups whose writes have not all been answered. */
+  #unanswered = 0
+  /** Number of those that are being acknowledged, because they are on the disk. */
   #acknowledging = 0
   #isClosed = false
   #busySince: number | null = null
@@ -159,10 +161,9 @@ export class GroupCommit {
     return done
   }
 
-  /** Resolves when no write is waiting. Later ones are refused: statements of a closed connection would still run. */
+  /** Resolves when every write is answered. Later ones are refused: statements of a closed connection would still run. */
   async close(): Promise<void> {
-    while (this.#beside) await this.#beside
-    while (this.#scheduled || this.#acknowledging > 0) await this.#idle.promise
+    while (this.#beside || this.#isAtWork) await (this.#beside ?? this.#idle.promise)
     this.#isClosed = true
   }
 
@@ -224,8 +225,11 @@ export class GroupCommit {
     this.#waiting.splice(0, group.length)
     if (done.length > 0) {
       this.#events.committed(changes)
+      this.#unanswered += 1
       const failed = (error: unknown) => {
         for (const write of done) write.failed(error)
+        this.#unanswered -= 1
+        this.#becomeIdle()
       }
       this.#sync.committed({
         durable: () => {
@@ -248,12 +252,17 @@ export class GroupCommit {
       for (const write of writes.slice(start, start + atOnce)) write.committed()
     }
     this.#acknowledging -= 1
+    this.#unanswered -= 1
     if (this.#waiting.length > 0) this.#schedule()
     this.#becomeIdle()
   }
 
+  get #isAtWork(): boolean {
+    return this.#scheduled || this.#unanswered > 0
+  }
+
   #becomeIdle(): void {
-    if (this.#scheduled || this.#acknowledging > 0) return
+    if (this.#isAtWork) return
     this.#idle.resolve()
     this.#idle = Promise.withResolvers()
   }

@@ -6,6 +6,7 @@ import { type Client, client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startServer, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { openSqlite } from './open.ts'
 
 setDefaultTimeout(120_000)
 
@@ -86,6 +87,17 @@ test('once the shared file alone is removed, what another program writes is not 
   await expectOutOfUse(shop)
   other.close()
   expectSound(shop.file, BEFORE_BACKUP + AFTER_BACKUP + 1)
+})
+
+test('a database that was closed refuses further work, and is not taken for a replaced one', async () => {
+  using folder = temporaryFolder()
+  const database = await openSqlite(join(folder.path, 'shop.db'), [])
+  await database[Symbol.asyncDispose]()
+  for (const access of ['reading', 'writing'] as const) {
+    await expect(database.bulk(access, async () => {})).rejects.toThrow('the database is closed')
+  }
+  expect(() => database.scans.snapshot(() => {})).toThrow('the database is closed')
+  await expect(database.probe()).rejects.toThrow('the database is closed')
 })
 
 interface Shop extends AsyncDisposable {

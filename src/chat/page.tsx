@@ -5,9 +5,9 @@ import { staticPath } from '../pages/static.ts'
 import type { Rendering } from './answers/rendered-answer.ts'
 import { BoundNote, BoundText } from './bound-text.tsx'
 import script from './chat.client.js' with { type: 'text' }
-import styles from './chat.css' with { type: 'text' }
 import { AnswerMessage, ClosedListener, LISTENER_ID, Message, UserMessage } from './message.tsx'
 import type { ReachedBound } from './spending/spending.ts'
+import { CHAT_STYLES_PATH } from './styles.ts'
 
 /** The events that the page listens for. */
 const TOPICS = ['Response', 'ResponseNoMass', 'Terminate'].join(',')
@@ -62,12 +62,7 @@ export function chatPages({ hasLogin }: { readonly hasLogin: boolean }) {
 
 function Page({ conversation, listener, head, refusal, hasLogin }: ChatPage & { readonly hasLogin: boolean }) {
   return (
-    <Layout
-      title="Chat"
-      styles={[staticPath('chat.css', styles)]}
-      scripts={[staticPath('chat.js', script)]}
-      head={head}
-    >
+    <Layout title="Chat" styles={[CHAT_STYLES_PATH]} scripts={[staticPath('chat.js', script)]} head={head}>
       <header class="top">
         <h1>Chat</h1>
         <a href="/">New chat</a>

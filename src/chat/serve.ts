@@ -6,6 +6,8 @@ import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import { databaseFamilies } from '../database/metrics.ts'
 import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
+import { Login } from '../login/login.ts'
+import { identifying } from '../login/routes.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
 import { CountedModel } from '../models/metrics.ts'
 import { openChatModel } from '../models/open.ts'
@@ -22,9 +24,8 @@ import { readTracingSettings } from '../tracing/settings.ts'
 import { Answers } from './answers/answers.ts'
 import { createChat } from './app.ts'
 import { startHousekeeping } from './housekeeping.ts'
-import { Lock } from './lock/lock.ts'
-import { identifying } from './lock/routes.ts'
 import { loggedPath } from './logged-path.ts'
+import { COOKIE_NAME, PROTECTED_PAGES } from './login/protected-pages.ts'
 import { chatFamilies } from './metrics.ts'
 import { chatMigrations } from './migrations/index.ts'
 import { Prompts } from './prompts/prompts.ts'
@@ -38,7 +39,7 @@ const ANSWERS_GRACE_MS = 2_500
 /** Requests that have waited for the start go first: warming up takes the processor for half a second. */
 const WARM_UP_DELAY_MS = 2_000
 
-/** Part of the ready line if there is no lock. */
+/** Part of the ready line if nobody has to log in. */
 const OPEN = '; anyone who can reach it may use it (no CHAT_PASSWORD, AUTH=off)'
 
 export async function serveChat(line: CommandLine): Promise<void> {
@@ -78,11 +79,18 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const { trustedProxies } = settings.server
   const keys = asksForKeys ? new KeyRing(keysOf(database)) : null
   const { secrets } = repositories
-  const lock = password === null && keys === null ? null : new Lock({ password, keys, secrets, trustedProxies })
-  const app = createChat({ prompts, answers, spending, lock, probe: repositories.probe })
+  const isOpen = password === null && keys === null
+  const ofLogin = { password, keys, scope: 'write', secrets, cookieName: COOKIE_NAME, trustedProxies } as const
+  const login = isOpen ? null : new Login(ofLogin)
+  const app = createChat({ prompts, answers, spending, login, probe: repositories.probe })
   using admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
-    app: { fetch: app.fetch, routes: app.routes, loggedPath, ...(keys && lock && { identify: identifying(lock) }) },
+    app: {
+      fetch: app.fetch,
+      routes: app.routes,
+      loggedPath,
+      ...(keys && login && { identify: identifying(login, PROTECTED_PAGES) }),
+    },
     ...settings.server,
     observers: [...admin.observers, ...tracedRequests(tracing)],
   })
@@ -92,7 +100,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
     families: () => [...databaseFamilies(database), ...chatFamilies(answers.figures), ...model.families()],
   })
   process.stdout.write(
-    `stockroom serves the chat page at ${server.address}, answered by ${model.name}${lock ? '' : OPEN}\n`,
+    `stockroom serves the chat page at ${server.address}, answered by ${model.name}${isOpen ? OPEN : ''}\n`,
   )
   shown.announce()
   const warmingUp = setTimeout(() => markdown.warmUp(), WARM_UP_DELAY_MS)

@@ -2,7 +2,7 @@ import { Answers } from '../../../src/chat/answers/answers.ts'
 import { ANSWER_LIMITS, type AnswerLimits } from '../../../src/chat/answers/limits.ts'
 import { createChat } from '../../../src/chat/app.ts'
 import { startHousekeeping } from '../../../src/chat/housekeeping.ts'
-import { Lock } from '../../../src/chat/lock/lock.ts'
+import { COOKIE_NAME } from '../../../src/chat/login/protected-pages.ts'
 import { chatMigrations } from '../../../src/chat/migrations/index.ts'
 import { Prompts } from '../../../src/chat/prompts/prompts.ts'
 import { RETENTION, type Retention } from '../../../src/chat/prompts/retention.ts'
@@ -12,6 +12,7 @@ import { Spending, UNBOUNDED } from '../../../src/chat/spending/spending.ts'
 import { type Clock, systemClock } from '../../../src/clock.ts'
 import { openDatabase } from '../../../src/database/open.ts'
 import { database as databaseSetting } from '../../../src/database/settings.ts'
+import { Login } from '../../../src/login/login.ts'
 import { openMarkdown } from '../../../src/markdown/renderer.ts'
 import { openChatModel } from '../../../src/models/open.ts'
 import { listen } from '../../../src/server/listen.ts'
@@ -51,7 +52,7 @@ export async function startChatApp(
     isKept = false,
     bounds,
     password = null,
-    ...lockOptions
+    ...loginOptions
   }: ChatAppOptions = {},
 ) {
   const open = new AsyncDisposableStack()
@@ -76,9 +77,16 @@ export async function startChatApp(
     const prompts = new Prompts(repositories.prompts, { ...RETENTION, ...retention }, clock)
     if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, spending, clock }))
     const { secrets, probe } = repositories
-    const lock =
-      password === null ? null : new Lock({ password, keys: null, secrets, trustedProxies: 1, ...lockOptions })
-    const app = createChat({ prompts, answers, spending, lock, probe })
+    const ofLogin = {
+      password,
+      keys: null,
+      scope: 'write',
+      secrets,
+      cookieName: COOKIE_NAME,
+      trustedProxies: 1,
+    } as const
+    const login = password === null ? null : new Login({ ...ofLogin, ...loginOptions })
+    const app = createChat({ prompts, answers, spending, login, probe })
     const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))
     own.use(answers)
     return {

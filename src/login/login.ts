@@ -1,44 +1,49 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { getLogger } from '@logtape/logtape'
-import { bearerToken } from '../../access/bearer.ts'
-import { allows, digestOf, isSecret, type Key } from '../../access/key.ts'
-import type { KeyRing } from '../../access/key-ring.ts'
-import { ClientLimitError } from '../../limits/busy-error.ts'
+import { bearerToken } from '../access/bearer.ts'
+import { allows, digestOf, isSecret, type Key, type Scope } from '../access/key.ts'
+import type { KeyRing } from '../access/key-ring.ts'
+import { ClientLimitError } from '../limits/busy-error.ts'
 import { Attempts } from './attempts.ts'
 import { SESSION_SECONDS } from './limits.ts'
 import type { SecretRepository } from './repository.ts'
-import { sessionsIn } from './session-cookie.ts'
+import { type SessionCookie, sessionsIn } from './session-cookie.ts'
 import { Sessions } from './sessions.ts'
 
-const log = getLogger(['stockroom', 'chat'])
+const log = getLogger(['stockroom', 'login'])
 
 /** The holder of a session that began with the password. For a key, it is the prefix and the key's digest. */
 const PASSWORD = 'password'
 const KEY_PREFIX = 'key-'
 
-export interface LockOptions {
+export interface LoginOptions {
   /** `null` if there is no password. */
   readonly password: string | null
-  /** `null` if keys do not open the chat. */
+  /** `null` if users cannot log in with keys. */
   readonly keys: KeyRing | null
+  /** The scope that a key needs. */
+  readonly scope: Scope
   readonly secrets: SecretRepository
+  /** The name of the session cookie. Servers on one host need different names. */
+  readonly cookieName: string
   /** The number of entries of `X-Forwarded-Proto` to trust. */
   readonly trustedProxies: number
   readonly sessionSeconds?: number
 }
 
-/** Lets users into the chat if they know the password, or have an access key that may write. */
-export class Lock {
-  readonly trustedProxies: number
-  readonly sessionSeconds: number
+/** Lets users in if they know the password, or have an access key with the scope. */
+export class Login {
+  readonly scope: Scope
+  readonly cookie: SessionCookie
   readonly #password: string | null
   readonly #keys: KeyRing | null
   readonly #attempts = new Attempts()
   readonly #sessions: Sessions
 
-  constructor({ password, keys, secrets, trustedProxies, sessionSeconds = SESSION_SECONDS }: LockOptions) {
-    this.trustedProxies = trustedProxies
-    this.sessionSeconds = sessionSeconds
+  constructor(options: LoginOptions) {
+    const { password, keys, scope, secrets, cookieName, trustedProxies, sessionSeconds = SESSION_SECONDS } = options
+    this.scope = scope
+    this.cookie = { name: cookieName, seconds: sessionSeconds, trustedProxies }
     this.#password = password
     this.#keys = keys
     this.#sessions = new Sessions(secrets, sessionSeconds)
@@ -51,12 +56,12 @@ export class Lock {
   }
 
   /**
-   * Resolves to a new session if this credential opens the chat, otherwise to `null`. Throws a `ClientLimitError` after too
-   * many wrong passwords.
+   * Resolves to a new session if this is a password or key to log in with, otherwise to `null`. Throws a `ClientLimitError`
+   * after too many wrong passwords.
    */
-  async open(text: string, address: string): Promise<string | null> {
+  async begin(text: string, address: string): Promise<string | null> {
     const key = await this.#keys?.find(text)
-    if (key) return mayChat(key) ? this.#sessions.begin(KEY_PREFIX + digestOf(text), digestOf(text)) : null
+    if (key) return this.#isEnough(key) ? this.#sessions.begin(KEY_PREFIX + digestOf(text), digestOf(text)) : null
     return this.#isPassword(text, address) ? this.#sessions.begin(PASSWORD, text.normalize('NFC')) : null
   }
 
@@ -69,9 +74,9 @@ export class Lock {
     return holder?.startsWith(KEY_PREFIX) ? this.#keys.findDigest(holder.slice(KEY_PREFIX.length)) : null
   }
 
-  /** Whether to serve a request with this key. Throws as `open` does, because a program may send the password. */
+  /** Whether to serve a request with this key. Throws as `begin` does, because a program may send the password. */
   async admits(headers: Headers, key: Key | null, address: string): Promise<boolean> {
-    if (key) return mayChat(key)
+    if (key) return this.#isEnough(key)
     const token = bearerToken(headers)
     if (token !== null) return this.#isPassword(token, address)
     return (await this.#holderIn(headers)) === PASSWORD
@@ -82,11 +87,15 @@ export class Lock {
       if (holder === PASSWORD) return this.#password?.normalize('NFC') ?? null
       return holder.startsWith(KEY_PREFIX) ? holder.slice(KEY_PREFIX.length) : null
     }
-    for (const session of sessionsIn(headers, this.trustedProxies)) {
+    for (const session of sessionsIn(headers, this.cookie)) {
       const holder = await this.#sessions.holder(session, credentialOf)
       if (holder !== null) return holder
     }
     return null
+  }
+
+  #isEnough(key: Key): boolean {
+    return allows(key.scope, this.scope)
   }
 
   #isPassword(text: string, address: string): boolean {
@@ -101,10 +110,6 @@ export class Lock {
       log.warning('too many wrong passwords from all clients together; nobody can log in for now')
     return false
   }
-}
-
-function mayChat(key: Key): boolean {
-  return allows(key.scope, 'write')
 }
 
 /** Takes the same time for every text of a length. Keyboards write accents in two ways, which NFC makes one. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { SECRET_BYTES } from './limits.ts'
-import type { SecretRepository } from './repository.ts'
+import { SECRET_BYTES } from '../../login/limits.ts'
+import type { SecretRepository } from '../../login/repository.ts'
 
 export function sqliteSecret(database: SqliteDatabase): SecretRepository {
   const select = database.prepare<[], { secret: string }>('SELECT secret FROM chat_secret')

@@ -1,10 +1,13 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { Layout } from '../../pages/layout.tsx'
-import { staticPath } from '../../pages/static.ts'
-import styles from '../chat.css' with { type: 'text' }
+import { Layout } from '../pages/layout.tsx'
+import styles from './login.css' with { type: 'text' }
+import type { ProtectedPages } from './protected-pages.ts'
 
-export interface LoginPage {
+/** The rules for the log-in page, for the style sheet of the pages behind it. */
+export const LOGIN_STYLES: string = styles
+
+interface LoginPage {
   /** The kind of credential that users log in with. */
   readonly credential: string
   /** The page to go to after the log-in. */
@@ -13,19 +16,21 @@ export interface LoginPage {
   readonly notice?: string
   /** The reason why the attempt failed. */
   readonly refusal?: string
-  /** A prompt that was sent without a session. It returns to its form after the log-in. */
+  /** A text that was sent without a session. It returns to its form after the log-in. */
   readonly typed?: string
 }
 
 /** It needs no scripts. */
-export function loginPage({ credential, next, notice, refusal, typed = '' }: LoginPage): string {
+export function loginPage(pages: ProtectedPages, { credential, next, notice, refusal, typed = '' }: LoginPage): string {
+  const { loginPath, heading, keptForm } = pages
   return page(
     'Log in',
-    <form class="login" action="/login" method="post">
-      <h1>Log in to the chat</h1>
+    pages,
+    <form class="login" action={loginPath} method="post">
+      <h1>{heading}</h1>
       {notice && <p role="status">{notice}</p>}
       <input type="hidden" name="next" value={next} />
-      {typed !== '' && <textarea name="user_prompt" hidden>{`\n${typed}`}</textarea>}
+      {keptForm && typed !== '' && <textarea name={keptForm.field} hidden>{`\n${typed}`}</textarea>}
       <label for="password">{credential[0]?.toUpperCase() + credential.slice(1)}</label>
       <input
         id="password"
@@ -50,19 +55,20 @@ export function loginPage({ credential, next, notice, refusal, typed = '' }: Log
  * Loads the page again. A browser that follows a link of another site sends no cookie with `SameSite=Strict`. It sends the
  * cookie when this page loads the next one.
  */
-export function reloadingPage(next: string): string {
+export function reloadingPage(pages: ProtectedPages, next: string): string {
   return page(
-    'Chat',
+    pages.title,
+    pages,
     <p class="notice">
-      <a href={next}>To the chat</a>
+      <a href={next}>{pages.link}</a>
     </p>,
     <meta http-equiv="refresh" content={`0; url=${next}`} />,
   )
 }
 
-function page(title: string, content: Child, head?: Child): string {
+function page(title: string, { stylesheet }: ProtectedPages, content: Child, head?: Child): string {
   return `<!doctype html>${(
-    <Layout title={title} styles={[staticPath('chat.css', styles)]} head={head}>
+    <Layout title={title} styles={[stylesheet]} head={head}>
       <main class="door">{content}</main>
     </Layout>
   )}`

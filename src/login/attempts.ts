@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { ATTEMPTING_ADDRESSES_MAX, ATTEMPTS_MAX, TOTAL_ATTEMPTS_MAX } from './limits.ts'
 
 const MINUTE_MS = 60_000

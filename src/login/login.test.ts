@@ -1,0 +1,113 @@
+import { expect, test } from 'bun:test'
+import { Hono } from 'hono'
+import { bearer } from '../../test/harness/catalog/keyed-shop.ts'
+import { cookieOf } from '../../test/harness/chat/login.ts'
+import { LOOPBACK } from '../../test/harness/loopback.ts'
+import { until } from '../../test/harness/until.ts'
+import { digestOf, newSecret, type Scope } from '../access/key.ts'
+import { KeyRing } from '../access/key-ring.ts'
+import type { StoredKey } from '../access/repository.ts'
+import { finishApp } from '../server/app.ts'
+import { listen } from '../server/listen.ts'
+import type { App } from '../server/requests.ts'
+import { routing } from '../server/routing.ts'
+import { Login } from './login.ts'
+import type { ProtectedPages } from './protected-pages.ts'
+import { addLogin, identifying } from './routes.ts'
+
+const HTML = { Accept: 'text/html' }
+
+const OFFICE: ProtectedPages = {
+  loginPath: '/office/login',
+  logoutPath: '/office/logout',
+  isProtected: route => route.startsWith('/office/'),
+  pageAt: path => (path === '/office/safe' ? path : '/office/'),
+  realm: 'office',
+  title: 'Office',
+  link: 'To the office',
+  heading: 'Log in to the office',
+  ended: 'Your session has ended.',
+  stylesheet: '/static/office.css',
+  keptForm: null,
+}
+
+/** A public page, and an office behind a log-in with keys that may write. */
+function startOffice() {
+  const stored: StoredKey[] = []
+  const keys = new KeyRing({ list: async () => [...stored] })
+  const login = new Login({
+    password: null,
+    keys,
+    scope: 'write',
+    secrets: { secret: async () => Buffer.alloc(32, 7) },
+    cookieName: 'office',
+    trustedProxies: 0,
+  })
+  const app: App = new Hono(routing())
+  addLogin(app, login, OFFICE)
+  app.get('/', context => context.text('anyone'))
+  for (const path of ['/office/', '/office/safe'])
+    app.get(path, context => context.text(`${context.env.key?.scope} key`))
+  app.post('/office/safe', context => context.text('changed'))
+  finishApp(app)
+  const server = listen({
+    app: { fetch: app.fetch, routes: app.routes, identify: identifying(login, OFFICE) },
+    ...LOOPBACK,
+  })
+  return {
+    get: (path: string, request: RequestInit = {}) => fetch(server.address + path, { redirect: 'manual', ...request }),
+    logIn: (password: string) =>
+      fetch(`${server.address}/office/login`, {
+        method: 'POST',
+        body: new URLSearchParams({ password, next: '/office/safe' }),
+        redirect: 'manual',
+      }),
+    createKey: (scope: Scope) => {
+      const secret = newSecret()
+      stored.push({ name: scope, scope, digest: digestOf(secret), createdAt: 0 })
+      return secret
+    },
+    revokeKeys: () => stored.splice(0),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
+}
+
+test('pages behind a log-in have their own paths, cookie and texts, and pages beside them stay open', async () => {
+  await using office = startOffice()
+  expect(await (await office.get('/')).text()).toBe('anyone')
+  expect((await office.get('/office/')).status).toBe(401)
+  const led = await office.get('/office/safe', { headers: HTML })
+  expect(led.status).toBe(303)
+  expect(led.headers.get('Location')).toBe('/office/login?next=%2Foffice%2Fsafe')
+  const form = await (await office.get('/office/login')).text()
+  expect(form).toContain('<h1>Log in to the office</h1>')
+  expect(form).toContain('action="/office/login"')
+  expect(form).toContain('<label for="password">Access key</label>')
+  const sent = await office.get('/office/safe', { method: 'POST', headers: HTML })
+  expect(sent.headers.get('Location')).toBe('/office/login?ended&next=%2Foffice%2Fsafe')
+  expect((await office.get('/office/nothing', { headers: HTML })).status).toBe(404)
+})
+
+test('a key with the scope opens the pages until it is revoked, and another key does not', async () => {
+  await using office = startOffice()
+  const reader = office.createKey('read')
+  const refused = await office.logIn(reader)
+  expect(refused.status).toBe(401)
+  expect(refused.headers.get('WWW-Authenticate')).toBe('Bearer realm="office"')
+  expect(await refused.text()).toContain('That is not an access key with the scope write.')
+  const forbidden = await office.get('/office/', { headers: bearer(reader) })
+  expect(forbidden.status).toBe(403)
+  expect(forbidden.headers.get('WWW-Authenticate')).toContain('realm="office", error="insufficient_scope"')
+  const response = await office.logIn(office.createKey('admin'))
+  expect(response.headers.get('Location')).toBe('/office/safe')
+  expect(response.headers.get('Set-Cookie')).toMatch(
+    /^office=key-\S+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
+  )
+  const session = cookieOf(response)
+  expect(await (await office.get('/office/', { headers: session })).text()).toBe('admin key')
+  const left = await office.get('/office/logout', { method: 'POST', headers: session })
+  expect(left.headers.get('Location')).toBe('/office/login')
+  expect(left.headers.get('Set-Cookie')).toStartWith('office=; Max-Age=0;')
+  office.revokeKeys()
+  await until(async () => (await office.get('/office/', { headers: session })).status === 401)
+})

@@ -8,11 +8,12 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { Batch } from './batch.ts'
 import { Changes } from './changes.ts'
+import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
-import { type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
+import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
 import { Readiness } from './readiness.ts'
 import { onPrimary } from './roles.ts'
-import { BULK_MS, connectServers, type Servers, type ServersSettings } from './servers.ts'
+import { BULK_MS, connectServers, type Servers, type ServersSettings, STATEMENT_MS } from './servers.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -31,8 +32,14 @@ const CONFLICT_PAUSE_MS = 4
 /** Failures after which a read is retried. */
 const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'conflict', 'standby'])
 
+/** Failures after which a write is retried, because it was not done. */
+const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'late'])
+
 /** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
 const STANDBY_PAUSE_MS = 100
+
+/** A write that has not begun by then is refused: this process has told its client that it failed. */
+const WRITE_BEGINS_MS = STATEMENT_MS + ANSWER_GRACE_MS
 
 /** Failures at startup after which waiting is pointless. */
 const ENDS_WAITING: ReadonlySet<Failure> = new Set(['denied', 'fault'])
@@ -66,6 +73,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
   readonly #readiness = new Readiness(this)
+  readonly #clock = new ServerClock()
   readonly #batches: { readonly waiting: number }[] = []
   readonly #batchSizes = new Histogram(COUNTS)
   #servers: Servers | null = null
@@ -140,6 +148,17 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#change(primary => primary.query<Row>(sql, ...parameters))
   }
 
+  /**
+   * Like `write`, for a SELECT whose WITH writes: the server refuses it if it begins when nobody waits for it any more. A
+   * transaction needs no deadline, because its next statement is only sent when the server has answered the one before.
+   */
+  writeInTime<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+    return this.#change(async primary => {
+      if (!this.#clock.isKnown(primary)) await this.#clock.read(primary)
+      return primary.query<Row>(inTime(sql, parameters.length + 1), ...parameters, this.#clock.in(WRITE_BEGINS_MS))
+    })
+  }
+
   /** Resolves while reads and writes succeed; rejects with a `DatabaseUnavailableError`. */
   probe(): Promise<void> {
     return this.#readiness.probe()
@@ -194,8 +213,9 @@ export class PostgresDatabase implements AsyncDisposable {
       } catch (error) {
         const failure = failureOf(error)
         if (isDiskFull(error)) this.#readiness.diskWasFull()
-        if (failure !== 'conflict' || tries === CONFLICT_TRIES) throw translated(error)
-        await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)
+        if (!WRITE_RETRIES.has(failure) || tries === CONFLICT_TRIES) throw translated(error)
+        if (failure === 'late') this.#clock.forget()
+        else await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)
       }
     }
   }

@@ -15,15 +15,26 @@ export class TimeLimitError extends Error {
  * - `unreachable`: the server cannot be reached; nothing was executed
  * - `read-only`: the server no longer accepts writes, as after a failover; nothing was executed
  * - `standby`: the server is a standby, but the primary was asked for; nothing was executed
+ * - `late`: the statement began after its deadline; nothing was executed
  * - `busy`: the server has refused or canceled the statement; nothing was executed
  * - `denied`: wrong credentials or no such database; retrying does not help
  * - `fault`: the statement is wrong
  */
-export type Failure = 'conflict' | 'lost' | 'unreachable' | 'read-only' | 'standby' | 'busy' | 'denied' | 'fault'
+export type Failure =
+  | 'conflict'
+  | 'lost'
+  | 'unreachable'
+  | 'read-only'
+  | 'standby'
+  | 'late'
+  | 'busy'
+  | 'denied'
+  | 'fault'
 
 /**
  * SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
  * A standby refuses what `onPrimary` adds to a read with 55000, and a read of an unlogged table, such as `change_log`, with 0A000.
+ * It refuses what `inTime` adds to a late write with 2201X.
  * A foreign key violation is a conflict: our statements check that the parent exists, so it was deleted in the meantime.
  */
 const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
@@ -32,6 +43,7 @@ const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
   [/^57P03$/, 'unreachable'],
   [/^25006$/, 'read-only'],
   [/^(55000|0A000)$/, 'standby'],
+  [/^2201X$/, 'late'],
   [/^(53...|55P03|57014|58...)$/, 'busy'],
   [/^(28...|3D000)$/, 'denied'],
 ]

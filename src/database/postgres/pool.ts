@@ -21,7 +21,7 @@ const MOVE_INTERVAL_MS = 250
 const MAY_HAVE_MOVED: ReadonlySet<Failure> = new Set(['lost', 'unreachable', 'standby', 'read-only'])
 
 /** Time for an answer to arrive after the server's own statement timeout. */
-const ANSWER_GRACE_MS = 1_000
+export const ANSWER_GRACE_MS = 1_000
 
 /** The interval between searches for overdue statements. */
 const CHECK_INTERVAL_MS = 100

@@ -12,7 +12,7 @@ import { Replicas } from './replicas.ts'
 const log = getLogger(['stockroom', 'database'])
 
 /** Statement timeout. */
-const STATEMENT_MS = 5_000
+export const STATEMENT_MS = 5_000
 
 /** Lock timeout of writes. */
 const LOCK_MS = 1_000

@@ -18,6 +18,8 @@ export interface TcpProxy extends AsyncDisposable {
   readonly freeze: () => void
   /** Passes on everything held back. */
   readonly thaw: () => void
+  /** Takes what clients send and passes it on only when the result is called, even if the client is gone by then. */
+  readonly holdBack: () => () => void
   /** Passes on new connections only; older ones stay silent, as when a machine is lost and replaced. */
   readonly replace: () => void
   /** How many client connections were opened so far. */
@@ -30,6 +32,7 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   const held = new Set<Socket>()
   const sockets = new Set<Socket>()
   let frozen = false
+  let released = Promise.resolve()
   let opened = 0
   const keep = (socket: Socket, partner?: Socket) => {
     sockets.add(socket)
@@ -43,9 +46,16 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   }
   const forward = (client: Socket) => {
     const server = connect(target, '127.0.0.1')
-    client.on('close', () => server.destroy())
+    client.on('data', async bytes => {
+      await released
+      server.write(bytes)
+    })
+    client.on('close', async () => {
+      await released
+      server.destroySoon()
+    })
+    client.resume()
     keep(server, client)
-    client.pipe(server)
     server.pipe(client)
   }
   const listener = createServer({ pauseOnConnect: true }, client => {
@@ -85,6 +95,11 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       for (const client of held) forward(client)
       held.clear()
       for (const socket of sockets) socket.resume()
+    },
+    holdBack: () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      released = promise
+      return resolve
     },
     replace: () => {
       frozen = false

@@ -70,7 +70,7 @@ export function creating<Row extends Values>(
     inputs: readonly NewRow<Row>[],
   ): Promise<readonly (Written | KeyTakenError)[]> => {
     const rows = JSON.stringify(inputs.map(({ row }) => row))
-    if (!inputs.some(({ claim }) => claim)) return database.write<Written>(statement, rows)
+    if (!inputs.some(({ claim }) => claim)) return database.writeInTime<Written>(statement, rows)
     try {
       return await database.transaction(async ask => {
         const written = await ask<Written>(statement, rows)

@@ -30,7 +30,7 @@ export function postgresWrites<Row extends Values>(
   return {
     update: async (id, row, expected) => {
       const values = updated.map(column => row[column] ?? null)
-      const changed = await database.write<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
+      const changed = await database.writeInTime<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
       if (absent) return { absent: absent.resource }
       const group = groupOf(changed, rows)

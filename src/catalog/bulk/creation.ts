@@ -11,6 +11,7 @@ import { isNdjson, NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { PasswordHasher } from '../users/password.ts'
 import type { Loader } from './loader.ts'
 import { ndjsonLines } from './ndjson.ts'
+import { PasswordHashes } from './password-hashes.ts'
 import { BULK_RESOURCES, type BulkResource } from './resources.ts'
 import { type BadLine, type Rows, rowsOf, storeRows } from './rows.ts'
 
@@ -72,8 +73,8 @@ async function createFrom(
       : await means.idempotency.begin(key, scope, { mediaType: NDJSON_TYPE, respond: kept => respond(kept.answer) })
   if (keyed instanceof Response) return keyed
   server.timeout(request, TIMEOUT_SECONDS)
-  const hash = (password: string) => means.hashPassword(password, request.signal)
-  const answer = () => createLines(resource, chunksOf(body, keyed), hash, { loader: means.loader, keyed })
+  const hashes = new PasswordHashes(password => means.hashPassword(password, request.signal))
+  const answer = () => createLines(resource, chunksOf(body, keyed), hashes, { loader: means.loader, keyed })
   try {
     if (!keyed) return await answer()
     const kept = await keyed.kept()
@@ -98,11 +99,11 @@ async function* chunksOf(body: RequestBody, keyed: KeyedRequest | null): AsyncGe
 async function createLines(
   resource: BulkResource,
   chunks: AsyncIterable<Uint8Array>,
-  hash: (password: string) => Promise<string>,
+  hashes: PasswordHashes,
   { loader, keyed }: { readonly loader: Loader; readonly keyed: KeyedRequest | null },
 ): Promise<Response> {
   const read: Rows[] = []
-  for await (const lines of ndjsonLines(chunks)) read.push(await rowsOf(resource, lines, hash))
+  for await (const lines of ndjsonLines(chunks)) read.push(await rowsOf(resource, lines, hashes))
   if (read.every(({ rows }) => rows.length === 0)) {
     const bad = read.flatMap(rows => rows.bad)
     if (bad.length > 0) return refused(bad)

@@ -9,6 +9,7 @@ import { hash } from '../users/password.ts'
 import { type BulkFile, bulkFile, pathsIn, SourceFile } from './files.ts'
 import type { Load, Loader } from './loader.ts'
 import { loaderOf } from './open.ts'
+import { PasswordHashes } from './password-hashes.ts'
 import { BULK_RESOURCES } from './resources.ts'
 import { type Rows, rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
@@ -50,6 +51,7 @@ class Import {
   readonly #files: readonly SourceFile[]
   readonly #loader: Loader
   readonly #shown: Progress
+  readonly #hashes = new PasswordHashes(hash)
   #bad = 0
   #badMax = Number.POSITIVE_INFINITY
   #reportedAt = 0
@@ -65,7 +67,7 @@ class Import {
     await this.#loader.load(async load => {
       for (const source of this.#files) {
         for await (const lines of source.lines()) {
-          await this.#store(load, source, await rowsOf(source.file.resource, lines, hash))
+          await this.#store(load, source, await rowsOf(source.file.resource, lines, this.#hashes))
         }
         this.#report(source, true)
       }
@@ -112,7 +114,7 @@ class Import {
         if (checksum.copy().digest('hex') !== before.checksum) throw anotherFile(file)
         this.#shown.note(`${file.path}: resuming after line ${number}`)
       }
-      const rows = await rowsOf(file.resource, lines.slice(known), hash)
+      const rows = await rowsOf(file.resource, lines.slice(known), this.#hashes)
       step.push(rows)
       stepRows += rows.rows.length
       if (stepRows < STEP_ROWS && source.bytesRead - startedAt < STEP_BYTES) continue

@@ -9,7 +9,7 @@ import { PRODUCTS } from '../products/stored.ts'
 import { ReviewCreate } from '../reviews/schema.ts'
 import { REVIEWS } from '../reviews/stored.ts'
 import type { ResourceName } from '../storage/resource.ts'
-import { PASSWORD_MASK, UserCreate } from '../users/schema.ts'
+import { UserCreate } from '../users/schema.ts'
 import { USERS } from '../users/stored.ts'
 import type { NewRow, StoredRows } from './loader.ts'
 
@@ -69,25 +69,3 @@ function bulkResource<Shape extends z.ZodRawShape>(
 ): BulkResource {
   return { name: stored.name, stored, line, fields: Object.keys(line.shape) }
 }
-
-/** Replaces passwords by their hashes. `hash` is called for a few of them at once. */
-export async function withHashes(rows: readonly NewRow[], hash: (password: string) => Promise<string>) {
-  const hashed: NewRow[] = []
-  for (let start = 0; start < rows.length; start += HASHES_AT_ONCE) {
-    const some = rows.slice(start, start + HASHES_AT_ONCE)
-    hashed.push(...(await Promise.all(some.map(row => withHash(row, hash)))))
-  }
-  return hashed
-}
-
-const HASHES_AT_ONCE = 4
-
-async function withHash({ password, ...row }: NewRow, hash: (password: string) => Promise<string>): Promise<NewRow> {
-  if (typeof row.password_hash === 'string') return row
-  if (password !== PASSWORD_MASK) return { ...row, password_hash: await hash(String(password)) }
-  // Nobody knows this password, so it can be the same for all. Hashing one for each user would take hours.
-  unknownPassword ??= hash(crypto.randomUUID())
-  return { ...row, password_hash: await unknownPassword }
-}
-
-let unknownPassword: Promise<string> | undefined

@@ -1,7 +1,8 @@
 import { fault, unreadableBody, type ValidationError, validationErrors } from '../http/validation/errors.ts'
 import type { Load, NewRow, Refusal } from './loader.ts'
 import type { Line } from './ndjson.ts'
-import { BULK_RESOURCES, type BulkResource, withHashes } from './resources.ts'
+import type { PasswordHashes } from './password-hashes.ts'
+import { BULK_RESOURCES, type BulkResource } from './resources.ts'
 
 /** A line that cannot be stored, with all its errors; `loc` begins with `body`. */
 export interface BadLine {
@@ -18,11 +19,7 @@ export interface Rows {
 }
 
 /** Validates lines like request bodies. */
-export async function rowsOf(
-  resource: BulkResource,
-  lines: readonly Line[],
-  hash: (password: string) => Promise<string>,
-): Promise<Rows> {
+export async function rowsOf(resource: BulkResource, lines: readonly Line[], hashes: PasswordHashes): Promise<Rows> {
   const rows: NewRow[] = []
   const numbers: number[] = []
   const bad: BadLine[] = []
@@ -34,7 +31,7 @@ export async function rowsOf(
       numbers.push(line.number)
     }
   }
-  return { rows: resource.stored.table === 'users' ? await withHashes(rows, hash) : rows, numbers, bad }
+  return { rows: resource.stored.table === 'users' ? await hashes.replaceIn(rows) : rows, numbers, bad }
 }
 
 type Read = { readonly row: NewRow } | { readonly errors: readonly ValidationError[] }

@@ -1,10 +1,10 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { gzipSync } from 'bun'
+import { gzipSync, spawn } from 'bun'
 import { client } from '../../../test/harness/client.ts'
 import { ENGINES, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
-import { run, runAtTerminal, startService } from '../../../test/harness/service.ts'
+import { commandLine, run, runAtTerminal, startService, surroundingsOf } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
@@ -75,6 +75,56 @@ for (const engine of ENGINES) {
       ])
       expect(refused).toMatchObject({ status: 1, output: '' })
       for (const table of ['products', 'users', 'reviews']) expect(await count(database.url, table)).toBe(0)
+    })
+
+    test('good lines are kept, if that is asked for, and the others are listed', async () => {
+      await using database = await engine.freshDatabase()
+      const files = {
+        'products.ndjson': `${PRODUCT}{"name":"Rake"}\n${PRODUCT}`,
+        'users.ndjson': USER,
+        'reviews.ndjson': `${REVIEW.replace('"user_id":1', '"user_id":2')}${REVIEW}`,
+      }
+      expect(await imported(database.url, files, ['--keep-good'])).toEqual({
+        status: 1,
+        output: 'Imported 2 products, 1 users, 1 reviews\n',
+        errors: [
+          'products.ndjson:2: description: Field required',
+          'products.ndjson:2: price: Field required',
+          'products.ndjson: 2',
+          'users.ndjson: 1',
+          'reviews.ndjson:1: user_id: Value error, User not found',
+          'reviews.ndjson: 1',
+          'stockroom: 2 wrong lines not imported',
+          '',
+        ].join('\n'),
+      })
+      expect(await count(database.url, 'products')).toBe(2)
+      expect(await count(database.url, 'reviews')).toBe(1)
+    })
+
+    test('an import that Ctrl-C ends has imported nothing, not even good lines that it was to keep', async () => {
+      await using database = await engine.freshDatabase()
+      const flags = ['--resource', 'products', '--format', 'ndjson', '--keep-good']
+      const child = spawn(commandLine(['import', '--database', database.url, ...flags, '-'], {}), {
+        ...surroundingsOf({}),
+        stdin: 'pipe',
+        stdout: 'ignore',
+        stderr: 'pipe',
+      })
+      // The wrong line is named when those before it are stored.
+      child.stdin.write(`${PRODUCT.repeat(999)}{}\n`)
+      await child.stdin.flush()
+      let errors = ''
+      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+        if (errors === '') child.kill('SIGINT')
+        errors += text
+      }
+      await child.exited
+      expect({ status: child.exitCode, errors }).toEqual({
+        status: 130,
+        errors: expect.stringMatching(/\nstockroom: interrupted; nothing was imported\n$/),
+      })
+      expect(await count(database.url, 'products')).toBe(0)
     })
 
     test('given ids are kept, and later ones follow the highest', async () => {

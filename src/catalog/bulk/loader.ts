@@ -26,13 +26,6 @@ export interface Stored {
   readonly refused: ReadonlyMap<number, Refusal>
 }
 
-/** The progress of an interrupted import. */
-export interface Interrupted {
-  readonly records: number
-  /** A checksum of those records, to recognize the file. */
-  readonly checksum: string
-}
-
 /** Stores many rows in one transaction. */
 export interface Load {
   /** Whether there is no category, product or user. */
@@ -42,9 +35,6 @@ export interface Load {
   complete(report?: (done: number, total: number) => void): Promise<void>
   /** Stores the answer to a request with an `Idempotency-Key`. Rejects with a `KeyTakenError`. */
   keep(claim: Claim, answer: string): Promise<void>
-  interrupted(file: string): Promise<Interrupted | null>
-  /** `null` forgets it. */
-  remember(file: string, state: Interrupted | null): Promise<void>
 }
 
 /** Loads many rows at once, on either engine. */

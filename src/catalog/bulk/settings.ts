@@ -9,10 +9,7 @@ const RESOURCES = ['categories', 'products', 'users', 'reviews'] as const
 export const resource = choice('resource', RESOURCES, 'what the files contain')
 export const format = choice('format', FORMATS, 'how they are written')
 
-export const keepGood = toggle(
-  'keep-good',
-  'store the good lines even if others are wrong, in steps; after an interruption, the same command resumes',
-)
+export const keepGood = toggle('keep-good', 'skip wrong lines, and store all others')
 
 export const passwordHashes = toggle('password-hashes', "export the hashes of users' passwords, too")
 

@@ -4,7 +4,7 @@ import type { Query } from '../../../database/postgres/pool.ts'
 import { inputOf, LOCK_ALL } from '../../storage/postgres/creation.ts'
 import type { KeepAnswers } from '../../storage/postgres/keys.ts'
 import { LoadedIds } from '../loaded-ids.ts'
-import type { Interrupted, Load, Loader, NewRow, Refusal, Stored, StoredRows } from '../loader.ts'
+import type { Load, Loader, NewRow, Refusal, Stored, StoredRows } from '../loader.ts'
 import { storeNewIds } from '../new-ids.ts'
 
 /** Number of rows per statement. */
@@ -62,23 +62,6 @@ function loadIn(query: Query, { isServing, loaded, keep }: LoadOptions): Load {
       for (const rows of tables.values()) await rows.continueAfterGivenIds()
     },
     keep: (claim, answer) => keep(query, [{ ...claim, answer, revision: null }]),
-    interrupted: async file => {
-      const [found] = await query<Interrupted>(
-        'SELECT records::float8 AS records, checksum FROM imports WHERE file = $1::text',
-        file,
-      )
-      return found ?? null
-    },
-    remember: async (file, state) => {
-      await query('DELETE FROM imports WHERE file = $1::text', file)
-      if (!state) return
-      await query(
-        'INSERT INTO imports (file, records, checksum) VALUES ($1::text, $2::bigint, $3::text)',
-        file,
-        state.records,
-        state.checksum,
-      )
-    },
   }
 }
 

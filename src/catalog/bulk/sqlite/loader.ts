@@ -5,7 +5,7 @@ import { isConstraint } from '../../../database/sqlite/failure.ts'
 import type { AnswerSpace } from '../../storage/idempotency/space.ts'
 import { sqliteKeys } from '../../storage/sqlite/keys.ts'
 import { LoadedIds } from '../loaded-ids.ts'
-import type { Interrupted, Loader, NewRow, Refusal, Stored, StoredRows } from '../loader.ts'
+import type { Loader, NewRow, Refusal, Stored, StoredRows } from '../loader.ts'
 import { storeNewIds } from '../new-ids.ts'
 
 /** Number of rows per statement. More would not make a row faster. */
@@ -59,17 +59,6 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, space
             const keys = sqliteKeys(transaction, space)
             keys.mustBeFree(claim)
             keys.keep(claim, answer, null)
-          },
-          interrupted: async file =>
-            transaction
-              .prepare<[file: string], Interrupted>('SELECT records, checksum FROM imports WHERE file = ?')
-              .get(file),
-          remember: async (file, state) => {
-            transaction.prepare<[file: string]>('DELETE FROM imports WHERE file = ?').run(file)
-            if (!state) return
-            transaction
-              .prepare<[string, number, string]>('INSERT INTO imports (file, records, checksum) VALUES (?, ?, ?)')
-              .run(file, state.records, state.checksum)
           },
         })
         transaction.log(loaded.changes)

@@ -91,14 +91,6 @@ CREATE UNLOGGED TABLE change_log (
 
 CREATE INDEX change_log_by_transaction ON change_log (transaction_id);
 
--- How far each interrupted import came; see loading/loader.ts.
-
-CREATE TABLE imports (
-  file     text PRIMARY KEY,
-  records  bigint NOT NULL,
-  checksum text NOT NULL
-);
-
 -- Answers to requests with an Idempotency-Key, kept for a day; see idempotency/keys.ts.
 
 CREATE TABLE idempotency_keys (

@@ -85,14 +85,6 @@ WHEN new.revision = old.revision BEGIN
   UPDATE reviews SET revision = random() & 0xffffffffffff WHERE id = new.id;
 END;
 
--- How far each interrupted import came; see loading/loader.ts.
-
-CREATE TABLE imports (
-  file     TEXT PRIMARY KEY,
-  records  INTEGER NOT NULL,
-  checksum TEXT NOT NULL
-) STRICT;
-
 -- Answers to requests with an Idempotency-Key, kept for a day; see idempotency/keys.ts.
 
 CREATE TABLE idempotency_keys (

@@ -1,14 +1,20 @@
 import { getLogger } from '@logtape/logtape'
-import { createTraceState, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
+import {
+  createTraceState,
+  DiagLogLevel,
+  diag,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import {
   AlwaysOnSampler,
   BatchSpanProcessor,
-  type ReadableSpan,
   SamplingDecision,
-  type SpanExporter,
-  type SpanProcessor,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
@@ -19,17 +25,22 @@ import type { SpanEnd, Tracer } from './tracer.ts'
 
 const log = getLogger(['stockroom', 'tracing'])
 
-/** Spans that wait for the collector; further ones are dropped. */
+/** Spans that wait for the exporter; further ones are dropped. */
 const WAITING_MAX = 4_096
+
+/** Waiting spans are exported after this time, or as soon as there is a batch of them. */
+const EXPORT_DELAY_MS = 5_000
+
+/** Time limit for exporting a batch. */
+const EXPORT_TIMEOUT_MS = 30_000
 
 /** Time limit for sending the waiting spans when the program stops. */
 const FLUSH_MS = 750
 
-/** The log mentions spans that were lost at most this often. */
+/** The log mentions lost spans at most this often. */
 const LOG_INTERVAL_MS = 60_000
 
-/** The library's code for success. */
-const EXPORTED = 0
+const LOST = 'spans did not reach the collector'
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const
 
@@ -40,8 +51,16 @@ export function openTracer(sampling: Sampling): Tracer & AsyncDisposable {
     resource: resourceFromAttributes({ 'service.name': 'stockroom', 'service.version': version }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
-    spanProcessors: [new BoundedExport(new OTLPTraceExporter())],
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: new OTLPTraceExporter(),
+        maxQueueSize: WAITING_MAX,
+        scheduledDelayMillis: EXPORT_DELAY_MS,
+        exportTimeoutMillis: EXPORT_TIMEOUT_MS,
+      }),
+    ],
   })
+  logLosses()
   const isSampled = samplerOf(sampling)
   const tracer = provider.getTracer('stockroom', version)
   return {
@@ -62,7 +81,7 @@ export function openTracer(sampling: Sampling): Tracer & AsyncDisposable {
       }
       return { context, end }
     },
-    [Symbol.asyncDispose]: () => provider.shutdown(),
+    [Symbol.asyncDispose]: () => flush(provider),
   }
 }
 
@@ -76,62 +95,31 @@ function samplerOf({ share, callersDecide }: Sampling): (parent: TraceContext | 
   }
 }
 
-/** Keeps a bounded number of spans for the exporter, and counts those that do not reach the collector. */
-class BoundedExport implements SpanProcessor {
-  readonly #processor: SpanProcessor
-  #waiting = 0
-  #lost = 0
-  #loggedAt = Number.NEGATIVE_INFINITY
-
-  constructor(exporter: SpanExporter) {
-    const counted: SpanExporter = {
-      export: (spans, done) =>
-        exporter.export(spans, result => {
-          this.#waiting -= spans.length
-          if (result.code !== EXPORTED) this.#lose(spans.length)
-          done(result)
-        }),
-      shutdown: () => exporter.shutdown(),
-    }
-    this.#processor = new BatchSpanProcessor({ exporter: counted, maxQueueSize: WAITING_MAX })
+/**
+ * Logs that spans are lost, whenever the library reports a problem, but rarely. It leaves out the library's text, which may
+ * contain what the collector has answered.
+ */
+function logLosses(): void {
+  let loggedAt = Number.NEGATIVE_INFINITY
+  const lose = () => {
+    if (performance.now() - loggedAt < LOG_INTERVAL_MS) return
+    loggedAt = performance.now()
+    log.warning(LOST)
   }
+  const ignore = () => {}
+  diag.setLogger({ error: lose, warn: lose, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
+}
 
-  onStart(): void {}
-
-  onEnd(span: ReadableSpan): void {
-    if (this.#waiting === WAITING_MAX) {
-      this.#lose(1)
-    } else {
-      this.#waiting += 1
-      this.#processor.onEnd(span)
-    }
-  }
-
-  forceFlush(): Promise<void> {
-    return this.#processor.forceFlush()
-  }
-
-  /** Resolves when all spans are sent, or when the time is up. */
-  async shutdown(): Promise<void> {
-    const { promise: tooLate, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, FLUSH_MS)
-    await Promise.race([this.#processor.shutdown().catch(() => {}), tooLate])
-    clearTimeout(timer)
-    this.#lost += this.#waiting
-    this.#report()
-  }
-
-  #lose(spans: number): void {
-    this.#lost += spans
-    if (performance.now() - this.#loggedAt < LOG_INTERVAL_MS) return
-    this.#loggedAt = performance.now()
-    this.#report()
-  }
-
-  #report(): void {
-    if (this.#lost > 0) log.warning('{lost} spans did not reach the collector', { lost: this.#lost })
-    this.#lost = 0
-  }
+/** Resolves when the waiting spans are sent, or when the time is up. */
+async function flush(provider: TracerProvider): Promise<void> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(resolve, FLUSH_MS, false)
+  const sent = provider.shutdown().then(
+    () => true,
+    () => false,
+  )
+  if (!(await Promise.race([sent, tooLate]))) log.warning(LOST)
+  clearTimeout(timer)
 }
 
 function contextOf(parent: TraceContext | null) {

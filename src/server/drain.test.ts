@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -125,36 +125,39 @@ test('a stop does not wait for a client that keeps its connection open and asks 
   expect(await shop.service.stop()).toBe(0)
 })
 
-test('a stop does not wait forever for a client that never sends the rest of its request', async () => {
-  await using shop = await startShop()
-  using half = rawConnection(shop.service.address, postRequest('/products/', sample.product).slice(0, -5))
-  using headless = rawConnection(shop.service.address, 'GET /products/ HTTP/1.1\r\nHost: x')
-  await half.written
-  await headless.written
-  await allArrived(shop)
-  expect(await shop.service.stop()).toBe(0)
-  expect(logSize(shop.file)).toBe(0)
-})
+/** Each waits for the whole grace, with little to do, so they run at the same time. */
+describe('requests that do not end', () => {
+  test.concurrent('a stop does not wait forever for a client that never sends the rest of its request', async () => {
+    await using shop = await startShop()
+    using half = rawConnection(shop.service.address, postRequest('/products/', sample.product).slice(0, -5))
+    using headless = rawConnection(shop.service.address, 'GET /products/ HTTP/1.1\r\nHost: x')
+    await half.written
+    await headless.written
+    await allArrived(shop)
+    expect(await shop.service.stop()).toBe(0)
+    expect(logSize(shop.file)).toBe(0)
+  })
 
-test('a stop does not wait forever for a client that never reads its list', async () => {
-  await using shop = await startShop()
-  await createHeavyProducts(shop.api)
-  using stalled = rawConnection(shop.service.address, getRequest('/products/?limit=1000'), { reads: false })
-  await stalled.written
-  await until(() => shop.service.errors().includes('"GET","path":"/products/","status":200'))
-  expect(await shop.service.stop()).toBe(0)
-  expect(logSize(shop.file)).toBe(0)
-})
+  test.concurrent('a stop does not wait forever for a client that never reads its list', async () => {
+    await using shop = await startShop()
+    await createHeavyProducts(shop.api)
+    using stalled = rawConnection(shop.service.address, getRequest('/products/?limit=1000'), { reads: false })
+    await stalled.written
+    await until(() => shop.service.errors().includes('"GET","path":"/products/","status":200'))
+    expect(await shop.service.stop()).toBe(0)
+    expect(logSize(shop.file)).toBe(0)
+  })
 
-test('a stop does not wait forever for a write that waits for another process, and the write is not done', async () => {
-  await using shop = await startShop()
-  using other = new Database(shop.file)
-  other.run('BEGIN IMMEDIATE')
-  const write = await arrived(shop, postRequest('/products/', sample.product))
-  expect(await shop.service.stop()).toBe(0)
-  expect(await write.answer).not.toMatch(/^HTTP\/1\.1 200 /)
-  other.run('COMMIT')
-  expect(other.query('SELECT name FROM products').all()).toEqual([])
+  test.concurrent('a stop does not wait forever for a write that waits for another process, and the write is not done', async () => {
+    await using shop = await startShop()
+    using other = new Database(shop.file)
+    other.run('BEGIN IMMEDIATE')
+    const write = await arrived(shop, postRequest('/products/', sample.product))
+    expect(await shop.service.stop()).toBe(0)
+    expect(await write.answer).not.toMatch(/^HTTP\/1\.1 200 /)
+    other.run('COMMIT')
+    expect(other.query('SELECT name FROM products').all()).toEqual([])
+  })
 })
 
 test('a service that was stopped starts again on the same database, with everything written', async () => {

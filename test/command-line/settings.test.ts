@@ -1,6 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { catalog } from '../../src/catalog/part.ts'
+import { readCommandLine, type Setting } from '../../src/program/config.ts'
+import type { SettingError } from '../../src/program/operator-error.ts'
 import { client } from '../harness/client.ts'
 import { expectRefusal } from '../harness/refusal.ts'
 import { run, startServer } from '../harness/service.ts'
@@ -134,16 +137,21 @@ test('an empty variable is ignored', async () => {
 test('a bad value of a variable is refused by the name of the variable', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
+  const environment = { ...LOOPBACK, DATABASE_URL: `sqlite:${file}`, PORT: 'nonsense' }
+  expectRefusal(await run(['serve'], { environment }), { status: 2, reason: /\bPORT\b/ })
+  const line = readCommandLine([], settingsOf('serve'))
   for (const [variable, value] of BAD_VALUES) {
-    const environment = { ...LOOPBACK, DATABASE_URL: `sqlite:${file}`, [variable]: value }
-    const refused = await run(['serve'], { environment })
-    expectRefusal(refused, { status: 2, reason: new RegExp(`\\b${variable}\\b`) }, `${variable}=${value}`)
+    const setting = settingsOf('serve').find(({ flag }) => flag === FLAGS[variable])
+    using _ = withVariable(variable, value)
+    expect(() => setting && line.value(setting), `${variable}=${value}`).toThrow(refusal(variable))
   }
 })
 
 test('a bad value of a flag is refused by the name of the flag', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
+  const environment = { ...LOOPBACK, DATABASE_URL: `sqlite:${file}` }
+  expectRefusal(await run(['serve', '--port=-1'], { environment }), { status: 2, reason: /--port\b/ })
   for (const [variable, value] of [
     ['HOST', ''],
     ['PORT', ''],
@@ -154,27 +162,24 @@ test('a bad value of a flag is refused by the name of the flag', async () => {
     ['ACCESS_LOG', ''],
     ['LOG_LEVEL', ''],
   ] as const) {
-    const flag = FLAGS[variable]
-    const environment = { ...LOOPBACK, DATABASE_URL: `sqlite:${file}` }
-    const refused = await run(['serve', `${flag}=${value}`], { environment })
-    expectRefusal(refused, { status: 2, reason: new RegExp(`${flag}\\b`) }, `${flag}=${value}`)
+    expectBadFlag('serve', FLAGS[variable], value)
   }
 })
 
 test('a bad size is refused by the name of its flag', async () => {
   using folder = temporaryFolder()
   const database = `sqlite:${join(folder.path, 'shop.db')}`
+  const refused = await run(['seed', '--database', database, '--products=many'])
+  expectRefusal(refused, { status: 2, reason: /--products\b/ })
   for (const [flag, value] of [
-    ['--products', 'many'],
-    ['--products', '1.5'],
-    ['--products', '1e3'],
-    ['--products', ''],
-    ['--users', '0x10'],
-    ['--reviews', '99999999999999999999'],
-    ['--categories', '10001'],
+    ['products', '1.5'],
+    ['products', '1e3'],
+    ['products', ''],
+    ['users', '0x10'],
+    ['reviews', '99999999999999999999'],
+    ['categories', '10001'],
   ] as const) {
-    const refused = await run(['seed', '--database', database, `${flag}=${value}`])
-    expectRefusal(refused, { status: 2, reason: new RegExp(`${flag}\\b`) }, `${flag}=${value}`)
+    expectBadFlag('seed', flag, value)
   }
 })
 
@@ -264,17 +269,17 @@ test('without configured origins, pages of other origins may not call the servic
 })
 
 const FLAGS = {
-  HOST: '--host',
-  PORT: '--port',
-  WORKERS: '--workers',
-  DATABASE_URL: '--database',
-  CORS_ORIGINS: '--cors-origins',
-  ALLOWED_HOSTS: '--allowed-hosts',
-  TRUSTED_PROXIES: '--trusted-proxies',
-  CONNECTIONS_MAX: '--connections-max',
-  RATE_LIMIT: '--rate-limit',
-  ACCESS_LOG: '--access-log',
-  LOG_LEVEL: '--log-level',
+  HOST: 'host',
+  PORT: 'port',
+  WORKERS: 'workers',
+  DATABASE_URL: 'database',
+  CORS_ORIGINS: 'cors-origins',
+  ALLOWED_HOSTS: 'allowed-hosts',
+  TRUSTED_PROXIES: 'trusted-proxies',
+  CONNECTIONS_MAX: 'connections-max',
+  RATE_LIMIT: 'rate-limit',
+  ACCESS_LOG: 'access-log',
+  LOG_LEVEL: 'log-level',
 } as const
 
 const BAD_VALUES: readonly (readonly [variable: keyof typeof FLAGS, value: string])[] = [
@@ -315,6 +320,36 @@ const BAD_VALUES: readonly (readonly [variable: keyof typeof FLAGS, value: strin
   ['LOG_LEVEL', 'verbose'],
   ['LOG_LEVEL', 'INFO'],
 ]
+
+/** The settings of a command of the catalog. The values of its flags are parsed here, because a process for each takes long. */
+function settingsOf(name: string): readonly Setting<unknown>[] {
+  const command = catalog.commands.find(command => command.name === name)
+  expect(command, name).toBeDefined()
+  return command?.settings ?? []
+}
+
+function expectBadFlag(command: string, flag: string, value: string): void {
+  const settings = settingsOf(command)
+  const setting = settings.find(setting => setting.flag === flag)
+  const line = readCommandLine([`--${flag}=${value}`], settings)
+  expect(() => setting && line.value(setting), `--${flag}=${value}`).toThrow(refusal(`--${flag}`))
+}
+
+function refusal(name: string): SettingError {
+  return expect.objectContaining({ name: 'SettingError', message: expect.stringMatching(new RegExp(`^${name}: .+$`)) })
+}
+
+/** The variable has this value until it is disposed of. */
+function withVariable(name: string, value: string): Disposable {
+  const before = process.env[name]
+  process.env[name] = value
+  return {
+    [Symbol.dispose]: () => {
+      if (before === undefined) delete process.env[name]
+      else process.env[name] = before
+    },
+  }
+}
 
 /** A listener on a free loopback port. */
 function listener(): Disposable & { readonly port: number } {

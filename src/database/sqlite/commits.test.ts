@@ -9,8 +9,8 @@ import { amidVisitors } from '../../../test/harness/visitors.ts'
 
 setDefaultTimeout(120_000)
 
-const WRITES = 250
-const WRITES_AMID_LONG_LISTS = 60
+const WRITES = 50
+const WRITES_AMID_LONG_LISTS = 15
 const LONG_LIST_ITEMS = 450
 
 const FLAGS = ['--access-log', 'off']

@@ -110,7 +110,12 @@ test('a service whose file is damaged in its first page stops in order', async (
   await fill(file)
   await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
   const api = client(() => service.address)
+  using other = new Database(file)
+  other.run('BEGIN IMMEDIATE')
+  other.run('UPDATE categories SET name = name')
   damage(file, 'sqlite_schema')
+  // After a commit of another program, the service reads the first page again.
+  other.run('COMMIT')
   expectDamaged(await api.get('/products/1'))
   expect(await service.stop()).toBe(0)
   // Lines of the log, without the trace of an error.

@@ -112,6 +112,8 @@ test.skipIf(!CAN_TRACE)(
       expect((await api.get('/readyz')).status).toBe(503)
       expect((await api.get('/products/1')).status).toBe(200)
       expect((await listOf(api, '/products/')).length).toBeGreaterThanOrEqual(1)
+      // The pipe of the log may lag behind the answers.
+      await until(() => service.errors().includes('could not store'))
       const told = service
         .errors()
         .split('\n')

@@ -57,11 +57,12 @@ export async function readDescription(address: string, path: string): Promise<Op
 
 /** The document with each reference replaced by what it refers to. Ours do not refer to themselves. */
 function resolved(document: unknown): string {
+  const whole = JSON.parse(JSON.stringify(document))
   return JSON.stringify(document, (_, value) => {
     const pointer: unknown = value?.$ref
     if (typeof pointer !== 'string') return value
     const [, ...names] = pointer.split('/')
-    return names.reduce((at, name) => at[name], JSON.parse(JSON.stringify(document)))
+    return names.reduce((at, name) => at[name], whole)
   })
 }
 

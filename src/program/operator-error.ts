@@ -7,8 +7,11 @@ export class OperatorError extends Error {
   readonly exitStatus: number = 1
 }
 
+/** The exit status after a wrong setting or command line. */
+export const SETTING_EXIT_STATUS = 2
+
 /** A wrong setting or command line. */
 export class SettingError extends OperatorError {
   override name = 'SettingError'
-  override readonly exitStatus = 2
+  override readonly exitStatus = SETTING_EXIT_STATUS
 }

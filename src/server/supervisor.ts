@@ -5,7 +5,7 @@ import type { MetricsSource, Shown } from '../metrics/source.ts'
 import { environmentWith, LAUNCHER_VARIABLE } from '../program/config.ts'
 import { errorMessage } from '../program/error-message.ts'
 import { startLog } from '../program/log.ts'
-import { OperatorError, SettingError } from '../program/operator-error.ts'
+import { OperatorError, SETTING_EXIT_STATUS, SettingError } from '../program/operator-error.ts'
 import { HttpError } from './errors.ts'
 import { checkHealth } from './health-check.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -270,7 +270,7 @@ function wasStopped({ exitCode, signalCode }: Bun.Subprocess): boolean {
 }
 
 function failureOf({ reason, exitStatus }: Extract<Report, { readonly event: 'failed' }>): OperatorError {
-  return exitStatus === new SettingError('').exitStatus ? new SettingError(reason) : new OperatorError(reason)
+  return exitStatus === SETTING_EXIT_STATUS ? new SettingError(reason) : new OperatorError(reason)
 }
 
 /** The command of this process without arguments: the executable, or Bun with the source. */

@@ -91,18 +91,18 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
-      begins: () => {
+      beforeTransaction: () => {
         this.#endSnapshot()
         const wasRead = this.#wasRead
         this.#wasRead = false
         return wasRead
       },
-      begun: () => {
+      afterLock: () => {
         this.#checkForCommits()
         this.#readLog()
       },
-      ends: changes => this.#log.append(changes),
-      committed: changes => {
+      beforeCommit: changes => this.#log.append(changes),
+      afterCommit: changes => {
         this.#log.committed()
         this.#changed(changes)
         this.#logSize.committed()

@@ -56,13 +56,13 @@ interface GroupEvents {
    * Called before a group begins its transaction, because a connection has only one at a time. Returns whether there were reads
    * since the last group.
    */
-  readonly begins: () => boolean
+  readonly beforeTransaction: () => boolean
   /** Called when the group has the write lock, before its first write. */
-  readonly begun: () => void
+  readonly afterLock: () => void
   /** Called after the last write, in the same transaction. */
-  readonly ends: (changes: readonly Change[]) => void
+  readonly beforeCommit: (changes: readonly Change[]) => void
   /** Called after the commit, before it is on the disk. */
-  readonly committed: (changes: readonly Change[]) => void
+  readonly afterCommit: (changes: readonly Change[]) => void
 }
 
 /** Commits all writes of one event-loop turn in one transaction, with at most one sync. */
@@ -187,14 +187,14 @@ export class GroupCommit {
    */
   #commitGroup(run: 'together' | 'each' = 'together'): void {
     if (this.#beside) return
-    const isAmongReads = this.#events.begins()
+    const isAmongReads = this.#events.beforeTransaction()
     if (!this.#beginGroup()) return
     let group: WaitingWrite[] = []
     const done: WaitingWrite[] = []
     const changes: Change[] = []
     const end = performance.now() + (isAmongReads ? this.#shareOfWrites() : GROUP_MAX_MS)
     try {
-      this.#events.begun()
+      this.#events.afterLock()
       for (const write of this.#waiting.slice(0, GROUP_MAX)) {
         group.push(write)
         if (run === 'together') write.work(changes)
@@ -202,7 +202,7 @@ export class GroupCommit {
         done.push(write)
         if (performance.now() > end) break
       }
-      this.#events.ends(changes)
+      this.#events.beforeCommit(changes)
       const worked = performance.now()
       this.#commit.run()
       const commitMs = performance.now() - worked
@@ -224,7 +224,7 @@ export class GroupCommit {
     }
     this.#waiting.splice(0, group.length)
     if (done.length > 0) {
-      this.#events.committed(changes)
+      this.#events.afterCommit(changes)
       this.#unanswered += 1
       const failed = (error: unknown) => {
         for (const write of done) write.failed(error)

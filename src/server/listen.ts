@@ -1,27 +1,13 @@
-import { getLogger } from '@logtape/logtape'
-import type { Server } from 'bun'
-import { errorMessage } from '../program/error-message.ts'
-import { OperatorError } from '../program/operator-error.ts'
-import { stopSignals, WORKER_STOP_SIGNALS } from '../program/stop-signals.ts'
 import { BoundedServer } from './bounded-server.ts'
 import { ClientStreams } from './client-streams.ts'
+import { bind, OPERATOR_PORT_FLAG, reachableAddress } from './port.ts'
 import { routeTable } from './request-target.ts'
 import { type Observer, requestHandlers, type ServedApp } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
-
-const log = getLogger(['stockroom', 'server'])
-
-/** Time for requests in progress to finish after a stop signal; then they are cut. The whole stop takes less than 5 s. */
-const DRAIN_GRACE_MS = 3_500
-
-/** Last resort: exit even if something keeps the process alive. */
-const STOP_MAX_MS = 4_800
+import { drain } from './stop.ts'
 
 /** Timeout of idle connections. */
 const IDLE_SECONDS = 30
-
-/** The flag of their port, for the error if it is in use. */
-export const OPERATOR_PORT_FLAG = 'admin-port'
 
 /** Limit on the event streams of one operator's address. */
 const OPERATOR_STREAMS_MAX = 64
@@ -102,77 +88,4 @@ export function listenForOperators({ app, host, port, allowedHosts }: OperatorOp
     figures: () => ({ requestsInProgress: server.pendingRequests, streams: streams.total }),
     [Symbol.asyncDispose]: () => server.stop(true),
   }
-}
-
-/** Throws an `OperatorError` if a program listens on the port. */
-export function requireFreePort(host: string, port: number, portFlag?: string): void {
-  bind({ hostname: host, port, fetch: () => new Response() }, portFlag).stop(true)
-}
-
-/**
- * Keeps other supervisors from starting on the port until it is disposed of. Two that start at the same moment would both find
- * the port free, and then their workers would share it, each with its own database. Throws an `OperatorError` if another one has
- * claimed it. The claim is an abstract socket: Linux removes it with its process, and it belongs to the same network as the port.
- */
-export function claimPort(host: string, port: number): Disposable {
-  const place = `${host}:${port}`
-  try {
-    const claim = Bun.listen({ unix: `\0stockroom starts on ${place}`, socket: { data: () => {} } })
-    claim.unref()
-    return { [Symbol.dispose]: () => claim.stop(true) }
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') throw portInUse(place, 'port')
-    // Without such sockets, only services that start at different times are told apart.
-    return { [Symbol.dispose]: () => {} }
-  }
-}
-
-/** The URL for clients on this machine. */
-function reachableAddress(host: string, port: number): string {
-  if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-}
-
-/**
- * Resolves on the first signal to stop. Later ones are ignored, because a terminal and npm may both send one. SIGHUP never kills
- * a worker: its supervisor stops it, or goes on under `nohup`.
- */
-export function stopSignal({ maxMs = STOP_MAX_MS, isWorker = false } = {}): Promise<void> {
-  return new Promise(resolve => {
-    const stop = () => {
-      setTimeout(() => process.exit(0), maxMs).unref()
-      resolve()
-    }
-    for (const signal of isWorker ? WORKER_STOP_SIGNALS : stopSignals()) process.on(signal, stop)
-    if (isWorker) process.on('SIGHUP', () => {})
-  })
-}
-
-function bind(
-  options: Parameters<typeof Bun.serve<undefined>>[0] & { hostname: string; port: number },
-  portFlag = 'port',
-): Server<undefined> {
-  try {
-    return Bun.serve<undefined>(options)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    const place = `${options.hostname}:${options.port}`
-    if (code === 'EADDRINUSE') throw portInUse(place, portFlag)
-    throw new OperatorError(`cannot listen on ${place}: ${errorMessage(error)}`)
-  }
-}
-
-function portInUse(place: string, portFlag: string): OperatorError {
-  return new OperatorError(
-    `${place} is in use; stop the program that listens there, or choose another port with --${portFlag}`,
-  )
-}
-
-async function drain(server: BoundedServer): Promise<void> {
-  log.info('stopping: {pending} requests in progress', { pending: server.pendingRequests })
-  const grace = Promise.withResolvers<void>()
-  const timer = setTimeout(grace.resolve, DRAIN_GRACE_MS)
-  await Promise.race([server.stop(), grace.promise])
-  clearTimeout(timer)
-  await server.closeConnections()
 }

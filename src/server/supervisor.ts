@@ -9,7 +9,8 @@ import { OperatorError, SETTING_EXIT_STATUS, SettingError } from '../program/ope
 import { HttpError } from './errors.ts'
 import { checkHealth } from './health-check.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { claimPort, requireFreePort, stopSignal } from './listen.ts'
+import { claimPort, requireFreePort } from './port.ts'
+import { stopSignal } from './stop.ts'
 import { ALIVE_QUESTION, METRICS_QUESTION, print, type Report, WORKER_VARIABLE } from './worker.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 

@@ -3,7 +3,8 @@ import { readAdminSettings } from '../admin/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { listen } from '../server/listen.ts'
-import { logLevel, readServerSettings } from '../server/settings.ts'
+import { loggedRequests } from '../server/logged-requests.ts'
+import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
 import { tracedRequests } from '../server/traced-requests.ts'
 import { ALONE } from '../server/worker.ts'
@@ -16,12 +17,13 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
   // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
     level: line.value(logLevel),
+    accessLog: line.value(accessLog),
     listUrl: line.value(breedsUrl),
     server: readServerSettings(line, breedsPort),
     admin: readAdminSettings(line),
     tracing: readTracingSettings(line),
   }
-  startLog(settings.level)
+  const log = startLog(settings.level)
   const stopped = stopSignal()
   await using tracing = await openTracing(settings.tracing)
   const app = createBreeds({ listUrl: settings.listUrl })
@@ -31,7 +33,7 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
   await using server = listen({
     app: served,
     ...settings.server,
-    observers: [...admin.observers, ...tracedRequests(tracing)],
+    observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
   })
   await using shown = admin.show({ server })
   process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)

@@ -8,7 +8,8 @@ import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/o
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { listen } from '../server/listen.ts'
-import { logLevel, readServerSettings } from '../server/settings.ts'
+import { loggedRequests } from '../server/logged-requests.ts'
+import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
 import { tracedRequests } from '../server/traced-requests.ts'
 import type { ServingProcess } from '../server/worker.ts'
@@ -35,6 +36,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const ofServer = readServerSettings(line, servePort)
   const settings = {
     level: line.value(logLevel),
+    accessLog: line.value(accessLog),
     database: { ...ofDatabase, connections: share(ofDatabase.connections) },
     access: readAccess(line),
     corsOrigins: line.value(corsOrigins),
@@ -43,7 +45,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     admin: readAdminSettings(line),
     tracing: readTracingSettings(line),
   }
-  startLog(settings.level, worker)
+  const log = startLog(settings.level, worker)
   const stopped = stopSignal({ isWorker: worker !== null })
   const migrations = settings.access ? [catalogMigrations, accessMigrations] : [catalogMigrations]
   await using tracing = await openTracing(settings.tracing)
@@ -65,7 +67,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await using server = listen({
     app: catalog,
     ...settings.server,
-    observers: [...admin.observers, ...tracedRequests(tracing)],
+    observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
   })
   await using shown = admin.show({
     server,

@@ -16,7 +16,8 @@ import { tracedModel } from '../models/traced.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { listen } from '../server/listen.ts'
-import { logLevel, readServerSettings } from '../server/settings.ts'
+import { loggedRequests } from '../server/logged-requests.ts'
+import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
 import { tracedRequests } from '../server/traced-requests.ts'
 import { ALONE } from '../server/worker.ts'
@@ -47,6 +48,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   // Read every setting first: a wrong one stops the program before it has touched anything.
   const settings = {
     level: line.value(logLevel),
+    accessLog: line.value(accessLog),
     database: readDatabaseSettings(line),
     server: readServerSettings(line, chatPort),
     limits: readAnswerLimits(line),
@@ -60,7 +62,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const { bounds, password, asksForKeys } = settings
   const asksForUsage = bounds.tokensMax !== UNBOUNDED
   const model = new CountedModel(await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage }))
-  startLog(settings.level)
+  const log = startLog(settings.level)
   const stopped = stopSignal()
   await using tracing = await openTracing(settings.tracing)
   const migrations = asksForKeys ? [chatMigrations, accessMigrations] : [chatMigrations]
@@ -93,7 +95,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
       ...(keys && login && { identify: identifying(login, PROTECTED_PAGES) }),
     },
     ...settings.server,
-    observers: [...admin.observers, ...tracedRequests(tracing)],
+    observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
   })
   await using shown = admin.show({
     server,

@@ -1,12 +1,7 @@
 import { write } from 'node:fs'
-import { configureSync, getAnsiColorFormatter, getLogger, type LogLevel, type TextFormatter } from '@logtape/logtape'
-
-const requestLog = getLogger(['stockroom', 'request'])
+import { configureSync, getAnsiColorFormatter, type LogLevel, type TextFormatter } from '@logtape/logtape'
 
 const STANDARD_ERROR = 2
-
-/** Text that is the same within a JSON string. */
-const JSON_PLAIN = /^[\w/.~%?&=-]*$/
 
 /** The pause before retrying to write into a full pipe that does not block. */
 const RETRY_MS = 20
@@ -19,14 +14,23 @@ const NEWLINE = 10
 /** Limit on text that waits for standard error; beyond it, lines are dropped and counted. */
 const BACKLOG_MAX_CHARACTERS = 1_048_576
 
+type LineWriter = (line: () => string) => void
+
+/** The log of this process. */
+export interface Log {
+  /** The number that a worker's lines have. */
+  readonly worker: number | null
+  /** Adds a line of level info, in JSON, as it is; `null` if such lines are dropped, or LogTape colors them for a terminal. */
+  readonly addInfo: LineWriter | null
+}
+
 /**
  * Sends logs to standard error: one JSON object per line, or colored text at a terminal. A worker's lines have its number,
  * because all workers write to the same place.
  */
-export function startLog(level: LogLevel, worker: number | null = null): void {
+export function startLog(level: LogLevel, worker: number | null = null): Log {
   const format = process.stderr.isTTY ? terminalLines(worker) : jsonLines(worker)
   const write = lineWriter(worker === null ? Number.POSITIVE_INFINITY : SHARED_WRITE_MAX_BYTES)
-  writeRequest = process.stderr.isTTY || (level !== 'debug' && level !== 'info') ? null : requestLines(worker, write)
   configureSync({
     reset: true,
     sinks: { standardError: record => write(() => format(record)) },
@@ -35,6 +39,8 @@ export function startLog(level: LogLevel, worker: number | null = null): void {
       { category: ['logtape', 'meta'], lowestLevel: 'error', sinks: ['standardError'] },
     ],
   })
+  const takesInfo = !process.stderr.isTTY && (level === 'debug' || level === 'info')
+  return { worker, addInfo: takesInfo ? write : null }
 }
 
 /**
@@ -54,68 +60,6 @@ function terminalLines(worker: number | null): TextFormatter {
   const format = getAnsiColorFormatter({ timestamp: 'time', value: String })
   return worker === null ? format : record => `[${worker}] ${format(record)}`
 }
-
-/** A line of the access log. */
-export interface RequestRecord {
-  /** Of characters that JSON does not escape, as is the client's address. */
-  readonly requestId: string
-  /** Of hexadecimal digits; `null` if the request belongs to no trace. */
-  readonly traceId: string | null
-  readonly client: string
-  /** The name of the client's access key, also of such characters; `null` without one. */
-  readonly key: string | null
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly durationMs: number
-}
-
-/** `null` if LogTape writes, or drops, the lines of the access log. */
-let writeRequest: ((record: RequestRecord) => void) | null = null
-
-/**
- * Writes a line of the access log. At a terminal LogTape does that; otherwise the same text is put together here, which
- * takes a fifth of the time.
- */
-export function logRequest(record: RequestRecord): void {
-  if (writeRequest) {
-    writeRequest(record)
-    return
-  }
-  const { requestId, traceId, client, key, method, path, status, durationMs } = record
-  requestLog.info('{method} {path} {status}', {
-    request_id: requestId,
-    ...(traceId !== null && { trace_id: traceId }),
-    client,
-    ...(key !== null && { key }),
-    method,
-    path,
-    status,
-    duration_ms: durationMs,
-  })
-}
-
-function requestLines(worker: number | null, write: LineWriter): (record: RequestRecord) => void {
-  const which = worker === null ? '' : `"worker":${worker},`
-  let now = 0
-  let beginning = ''
-  return ({ requestId, traceId, client, key, method, path, status, durationMs }) =>
-    write(() => {
-      const time = Date.now()
-      if (time !== now) {
-        now = time
-        beginning = `{"time":"${new Date(time).toISOString()}","level":"info",${which}"logger":"request","message":"`
-      }
-      const target = JSON_PLAIN.test(path) ? path : JSON.stringify(path).slice(1, -1)
-      const trace = traceId === null ? '' : `"trace_id":"${traceId}",`
-      const ofKey = key === null ? '' : `,"key":"${key}"`
-      const ids = `"request_id":"${requestId}",${trace}"client":"${client}"${ofKey}`
-      const rest = `"method":"${method}","path":"${target}","status":${status},"duration_ms":${durationMs}`
-      return `${beginning}${method} ${target} ${status}",${ids},${rest}}\n`
-    })
-}
-
-type LineWriter = (line: () => string) => void
 
 /** Writes the lines of one event-loop turn together, and lines that arrive during a write in the next write. */
 function lineWriter(writeMaxBytes: number): LineWriter {

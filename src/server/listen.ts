@@ -69,7 +69,7 @@ export function listen(options: ListenOptions): Listening {
 /** Listens for the few requests of operators. Disposing ends them at once. */
 export function listenForOperators({ app, host, port, allowedHosts }: OperatorOptions): Listening {
   const streams = new ClientStreams(OPERATOR_STREAMS_MAX)
-  const settings = { accessLog: false, trustedProxies: 0, rateLimit: null, allowedHosts, streams, observers: [] }
+  const settings = { trustedProxies: 0, rateLimit: null, allowedHosts, streams, observers: [] }
   const server = bind(
     {
       hostname: host,

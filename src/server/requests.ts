@@ -2,7 +2,6 @@ import type { Server } from 'bun'
 import type { Hono } from 'hono'
 import type { Key } from '../access/key.ts'
 import { type Awaitable, whenThere } from '../awaitable.ts'
-import { logRequest } from '../program/log.ts'
 import type { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
@@ -64,14 +63,13 @@ export interface ServedApp {
 }
 
 interface RequestSettings {
-  readonly accessLog: boolean
   /** The number of entries of `X-Forwarded-For` to trust. */
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
   readonly streams: ClientStreams
   /** Per access key or client address; `null` for none. */
   readonly rateLimit: RateLimit | null
-  /** Are told of every request, after the access log. */
+  /** Are told of every request. */
   readonly observers: readonly Observer[]
 }
 
@@ -145,14 +143,14 @@ export class Scope implements RequestScope {
 
 /** Makes handlers for the runtime's router that run the app, one for each route. */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { accessLog, trustedProxies, allowedHosts, streams, rateLimit, observers } = settings
+  const { trustedProxies, allowedHosts, streams, rateLimit, observers } = settings
   const shared: Shared = {
     app,
     streams,
     addressOf: clientAddressBehind(trustedProxies),
     checkHost: hostCheck(allowedHosts),
     rateLimiter: rateLimit === null ? null : new RateLimiter(rateLimit),
-    observers: accessLog ? [requestLog, ...observers] : observers,
+    observers,
   }
   return (target: SentTarget) => {
     const handler = new RouteHandler(target, shared)
@@ -261,21 +259,4 @@ class RouteHandler {
 /** The same request as a GET. Its URL gets another host, because the client's may be missing, or one that no URL can have. */
 function asGet({ url, headers, signal }: Request): Request {
   return new Request(`http://localhost${parsedPath(url)}${queryOf(url)}`, { headers, signal })
-}
-
-/** Logs one line per request. */
-const requestLog: Observer = {
-  // Read it now: it is unknown once the client has disconnected.
-  begin: scope => scope.clientAddress,
-  end: ({ request, scope, target, response, durationMs }) =>
-    logRequest({
-      requestId: scope.requestId,
-      traceId: scope.trace?.traceId ?? null,
-      client: scope.clientAddress,
-      key: scope.key?.name ?? null,
-      method: request.method,
-      path: target.loggedPath(request),
-      status: response.status,
-      durationMs: Math.round(durationMs * 1000) / 1000,
-    }),
 }

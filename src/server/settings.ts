@@ -62,7 +62,7 @@ export const workerTimeout: Setting<number> = count(
   'seconds after which a worker that does not answer is replaced',
 )
 
-const accessLog = onOff('ACCESS_LOG', 'on', 'log one line per request to standard error')
+export const accessLog = onOff('ACCESS_LOG', 'on', 'log one line per request to standard error')
 
 export const logLevel: Setting<(typeof LOG_LEVELS)[number]> = {
   variable: 'LOG_LEVEL',
@@ -132,7 +132,6 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
   return {
     host: line.value(host),
     port: line.value(port),
-    accessLog: line.value(accessLog),
     allowedHosts: line.value(allowedHosts),
     trustedProxies: line.value(trustedProxies),
     connectionsMax: line.value(connectionsMax),

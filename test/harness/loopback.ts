@@ -1,11 +1,10 @@
 import type { Fetch } from '../../src/server/requests.ts'
 import type { ServerSettings } from '../../src/server/settings.ts'
 
-/** Settings for a server inside a test: a free loopback port and no access log. */
+/** Settings for a server inside a test: a free loopback port. */
 export const LOOPBACK: ServerSettings = {
   host: '127.0.0.1',
   port: 0,
-  accessLog: false,
   allowedHosts: [],
   trustedProxies: 0,
   connectionsMax: 10_000,

@@ -3,7 +3,7 @@ import { unescape as percentDecoded } from 'node:querystring'
 /** Enough characters to find the lines of one turn. */
 const SHOWN_CHARACTERS = 8
 
-/** What separates segments: also if it is encoded, because a proxy in front may decode it. */
+/** Separators of segments, also encoded ones, because a proxy in front may decode them. */
 const SEPARATOR = /(\/|\\|%2f|%5c)/i
 
 const BEFORE_ID: ReadonlySet<string> = new Set(['chat', 'chatstream'])

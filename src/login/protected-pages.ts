@@ -1,4 +1,4 @@
-/** What pages that users log in for say and own. */
+/** The texts, paths and secrets of pages that need a log-in. */
 export interface ProtectedPages {
   readonly loginPath: string
   readonly logoutPath: string

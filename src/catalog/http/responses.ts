@@ -18,7 +18,7 @@ interface JsonBody {
   readonly json: string
   /** The `Link` header. */
   readonly link: string | undefined
-  /** What it was made of. */
+  /** The page or representation that it was made from. */
   readonly source: object
   /** Of a single resource. */
   readonly revision?: number

@@ -1,6 +1,6 @@
 import type { Comparison, Value, Values } from './resource.ts'
 
-/** What a list shows: the one value that is asked of every engine, and that the cache keeps pages by. */
+/** A request for a list. Every engine gets this one value, and the cache uses it as its key. */
 export interface ListQuery<Row extends Values> {
   /** All of these must hold. */
   readonly where: readonly Condition<Row>[]
@@ -23,7 +23,7 @@ export interface Order<Row extends Values> {
   readonly isDescending: boolean
 }
 
-/** Where a list begins. */
+/** The beginning of a list. */
 interface Start {
   /** Only rows after this place; `null` for all of them. */
   readonly after: Cursor | null

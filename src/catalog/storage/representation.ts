@@ -8,7 +8,7 @@ export interface Representation {
   readonly revision: number
 }
 
-/** Where a nested array was cut. */
+/** The place at which a nested array was cut. */
 export interface Cut {
   readonly shownItems: number
   /** The id of the last item shown. */

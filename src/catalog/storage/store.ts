@@ -59,7 +59,7 @@ export interface ListPage extends ListEnd {
 /** A piece of a long list: its first items, fewer if they are heavy. */
 export interface Scanned {
   readonly items: readonly Representation[]
-  /** Where to read on; `null` at the end. */
+  /** The place to continue from; `null` at the end. */
   readonly last: Cursor | null
 }
 
@@ -70,7 +70,7 @@ export interface Found extends Representation {
   readonly nestedIds: readonly number[]
 }
 
-/** What was read of a database. */
+/** A result of a read. */
 interface Reading {
   /** Whether it shows every change that listeners were told of before the call. Only then may a cache keep it. */
   readonly isCurrent: boolean

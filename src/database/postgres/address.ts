@@ -30,7 +30,7 @@ export interface PostgresAddress {
   readonly place: string
 }
 
-/** What variables say about an address. */
+/** The part of an address that comes from variables of its own. */
 interface Surroundings {
   /** Used if the address has none. */
   readonly password: string | null

@@ -213,7 +213,7 @@ export class Pool implements AsyncDisposable {
         this.#seconds.observe((performance.now() - pending.since) / 1_000)
       }
       const run = ({ generation, sql }: Connections) => {
-        // Whoever waited for it has been told that it failed.
+        // Its caller has been told that it failed.
         if (!this.#pending.has(pending)) throw new TimeLimitError('no connection in time')
         pending.generation = generation
         return work(sql)

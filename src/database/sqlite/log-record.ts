@@ -41,7 +41,7 @@ export class LogRecord {
     this.#path = `${database}-synced`
     const { mode } = statSync(database)
     this.#file = openSync(this.#path, flags.O_RDWR | flags.O_CREAT, mode & 0o777)
-    // Whoever may use the database may use this file, too, like the files that SQLite makes.
+    // Everybody who may use the database may use this file, as with the files that SQLite makes.
     if (fstatSync(this.#file).size === 0) fchmodSync(this.#file, mode & 0o777)
     // It may be older or newer than the log, if somebody has restored one of them.
     this.#write(SYNCED, null)

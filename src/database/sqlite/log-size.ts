@@ -13,7 +13,7 @@ const WARNING_BYTES = 1_073_741_824
 const INTERVAL_MS = 1_000
 
 /**
- * Watches the size of the write-ahead log. SQLite cannot begin it anew while somebody reads a state that is still in it, so one
+ * Watches the size of the write-ahead log. SQLite cannot reset it while somebody reads a state that is still in it, so one
  * long reading transaction lets it grow without bound.
  */
 export class LogSize {

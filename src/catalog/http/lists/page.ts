@@ -31,7 +31,7 @@ export function listParameters<Row extends Values>({ columns, filters, orders }:
   return z.object({ ...PageQuery.shape, ...further })
 }
 
-/** What the parameters of a list ask for, among all rows or among those with the references in `scope`. */
+/** Makes the query of a list from its parameters, over all rows or those with the references in `scope`. */
 export function listQuery<Row extends Values>(
   { filters, orders }: StoredResource<Row>,
   parameters: ListParameters,

@@ -123,7 +123,7 @@ export class RepresentationCache {
     }
     const read = (ids: readonly number[]): Awaitable<Read> => {
       this.#misses += ids.length
-      // What changes while it is read counts as changed afterwards.
+      // A change during the read counts as a change after it.
       const version = this.#versions.latest
       return whenThere(table.read(ids), read => {
         if (read.isCurrent) for (const found of read.found) this.#keep(entries, found, version)

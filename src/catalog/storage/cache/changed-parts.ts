@@ -3,7 +3,7 @@ import type { ListQuery } from '../query.ts'
 import type { NestedArray, Values } from '../resource.ts'
 
 /**
- * What representations and pages are made of: a row; the set of rows in other tables that refer to it, with their contents; the
+ * The parts of representations and pages: a row; the set of rows in other tables that refer to it, with their contents; the
  * set of all rows of its table.
  */
 export type Part = 'row' | 'referring rows' | 'all rows'

@@ -4,7 +4,7 @@ import type { StoredResource, Values } from '../resource.ts'
 /** One of this many writes of a node removes old rows. */
 const REMOVAL_INTERVAL = 512
 
-/** What happened to the logged rows; `update` has an alias for the references that the rows had before. */
+/** The change to the logged rows; `update` has an alias for the references that the rows had before. */
 type Event = 'create' | 'delete' | { readonly update: string }
 
 /**

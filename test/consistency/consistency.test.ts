@@ -6,6 +6,7 @@ import { withEachEngine } from '../harness/contract.ts'
 import { type Engine, postgres } from '../harness/engines.ts'
 import { pauseBackends } from '../harness/postgres/backends.ts'
 import { Cluster } from '../harness/postgres/cluster.ts'
+import { PipelinedConnection } from './connections.ts'
 import { ednHistory } from './edn.ts'
 import { Process } from './process.ts'
 import { followerViolations, listViolations, registerViolations } from './violations.ts'
@@ -25,6 +26,14 @@ const PAUSED_MS = 20
 /** When a process is killed. */
 const KILLED_AFTER_MS = 500
 const WORKERS_KILLED = 2
+
+/** A worker is stopped for a time that its supervisor bears, and then for good, each at any moment of some length. */
+const WORKER_TIMEOUT_SECONDS = 2
+const PAUSED_WORKER_MS = 300
+const HUNG_AFTER_MAX_MS = 500
+/** Connections that are open before a worker hangs: so many that each worker has some. */
+const LASTING_CONNECTIONS = 24
+const LASTING_PAUSE_MS = 20
 
 /** The standby becomes the primary, and the other way round. */
 const SWITCHOVERS = 2
@@ -119,6 +128,20 @@ withEachEngine('consistency', engine => {
         }
       },
     )
+
+    campaign(`clients of two workers on ${engine.name} see one store, though workers hang`, async ({ rounds }) => {
+      for (const round of rounds(1)) {
+        const name = `${engine.name}-hung-${round}`
+        const { failures } = await observe(engine, name, startImpatient, async ([service]) => {
+          if (!service) throw new Error('no service')
+          await Bun.sleep(Math.random() * HUNG_AFTER_MAX_MS)
+          await service.pauseWorker(PAUSED_WORKER_MS)
+          await Bun.sleep(Math.random() * HUNG_AFTER_MAX_MS)
+          expect(await lastingConnections(service, () => service.hangWorker())).toBeGreaterThan(0)
+        })
+        expect(failures.filter(failure => /: 5(?!03 )\d\d /.test(failure))).toEqual([])
+      }
+    })
   }
 })
 
@@ -170,6 +193,34 @@ function startWithAndWithoutCache(databaseUrl: string): Promise<Process>[] {
 /** One service. Each connection leads to one of its workers, and clients have many connections. */
 function startWorkers(databaseUrl: string): Promise<Process>[] {
   return [Process.start(databaseUrl, ['--workers', String(PROCESSES)])]
+}
+
+/** A service whose hung workers are replaced soon. */
+function startImpatient(databaseUrl: string): Promise<Process>[] {
+  return [
+    Process.start(databaseUrl, ['--workers', String(PROCESSES), '--worker-timeout', String(WORKER_TIMEOUT_SECONDS)]),
+  ]
+}
+
+/** The number of connections on which all requests are answered before and during a disturbance. */
+async function lastingConnections({ address }: Process, disturbed: () => Promise<void>): Promise<number> {
+  const connections = Array.from({ length: LASTING_CONNECTIONS }, () => new PipelinedConnection(() => address))
+  const isAnswered = async (connection: PipelinedConnection) =>
+    'body' in (await connection.ask('GET', '/categories/?limit=1'))
+  expect(await Promise.all(connections.map(isAnswered))).not.toContain(false)
+  let isOver = false
+  const lasting = connections.map(async connection => {
+    while (!isOver) {
+      if (!(await isAnswered(connection))) return false
+      await Bun.sleep(LASTING_PAUSE_MS)
+    }
+    return true
+  })
+  await disturbed()
+  isOver = true
+  const count = (await Promise.all(lasting)).filter(Boolean).length
+  await Promise.all(connections.map(connection => connection.close()))
+  return count
 }
 
 /** Writes the history for Elle into the folder that `npm run torture -- --history` names. */

@@ -1,5 +1,6 @@
 import { childrenOf } from '../harness/process-tree.ts'
 import { type Service, startService } from '../harness/service.ts'
+import { until } from '../harness/until.ts'
 
 /** How long a killed service stays down. */
 const GONE_MS = 300
@@ -34,6 +35,33 @@ export class Process implements AsyncDisposable {
   killWorker(): void {
     const [worker] = childrenOf(this.#service.processId)
     if (worker !== undefined) process.kill(worker, 'SIGKILL')
+  }
+
+  /** Stops any worker for a time, after which it goes on where it was. */
+  async pauseWorker(milliseconds: number): Promise<void> {
+    const worker = this.#anyWorker()
+    process.kill(worker, 'SIGSTOP')
+    await Bun.sleep(milliseconds)
+    process.kill(worker, 'SIGCONT')
+  }
+
+  /** Stops any worker for good. Resolves when the supervisor has killed it, and another serves in its place. */
+  async hangWorker(): Promise<void> {
+    const replaced = this.#timesReplaced()
+    const worker = this.#anyWorker()
+    process.kill(worker, 'SIGSTOP')
+    await until(() => this.#timesReplaced() > replaced && !childrenOf(this.#service.processId).includes(worker))
+  }
+
+  #anyWorker(): number {
+    const workers = childrenOf(this.#service.processId)
+    const worker = workers[Math.floor(Math.random() * workers.length)]
+    if (worker === undefined) throw new Error('the service has no workers')
+    return worker
+  }
+
+  #timesReplaced(): number {
+    return this.#service.errors().split('serves again').length
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -51,6 +51,8 @@ export async function connect(path: string): Promise<Database> {
       const isOurs = await whenUnlocked(() => hasMoved(connection) || !isOfAnotherProgram(connection), start)
       if (!isOurs) throw new OperatorError(`${path} is a database of another program`)
       await useLog(connection, start)
+      // The first read in a log takes the lock that keeps a restore away until the connection is closed.
+      connection.run('SELECT count(*) FROM sqlite_schema')
     } catch (error) {
       if (!hasMoved(connection)) throw error
     }

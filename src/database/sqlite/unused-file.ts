@@ -64,6 +64,8 @@ export class UnusedFile implements Disposable {
   #moveLog(): boolean {
     try {
       this.#connection?.run('PRAGMA journal_mode = DELETE')
+      // Otherwise closing it would remove the journal of a process that uses the new file already.
+      this.#connection?.run('PRAGMA journal_mode = MEMORY')
       return this.#connection !== null
     } catch (error) {
       if (!isDamage(error)) throw unusable(error, this.path)

@@ -20,6 +20,8 @@ import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
 
+const CAN_TRACE = Bun.which('strace') !== null
+
 const FLAGS = ['--access-log', 'off']
 
 const BEFORE_BACKUP = 3
@@ -39,6 +41,19 @@ test('restore puts a backup in place of a database whose service was killed, and
   expect((await api.get('/products/')).body).toHaveLength(BEFORE_BACKUP)
   const made = await api.create('/products/', sample.product)
   expect((await api.get(`/products/${made}`)).body).toEqual({ id: made, ...sample.product, reviews: [] })
+})
+
+test.skipIf(!CAN_TRACE)('restore removes nothing beside the new database once others can open it', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  const file = join(shop.folder, 'calls')
+  const through = ['strace', '-D', '-f', '-qq', '-o', file, '-e', 'trace=unlink,unlinkat,rename,renameat,renameat2']
+  expect(await run(['restore', '--database', shop.database, shop.backup], { through })).toMatchObject({ status: 0 })
+  const calls = readFileSync(file, 'utf8').split('\n')
+  const placed = calls.findLastIndex(call => call.includes('rename') && call.includes('shop.db"'))
+  expect(placed).toBeGreaterThan(0)
+  // For example the journal of a service that has begun to use it.
+  expect(calls.slice(placed + 1).filter(call => /shop\.db(-\w+)?"/.test(call))).toEqual([])
 })
 
 test('restore refuses while a service has the database open, names it where the system tells, and changes nothing', async () => {

@@ -61,10 +61,11 @@ export function streamedResponse(
   if (known !== null && headers.ETag && matches(known, headers.ETag))
     return new Response(null, { status: 304, headers })
   const pieces = coding === 'identity' ? texts : readAhead(texts)
-  const body = byteStream(pieces[Symbol.asyncIterator](), {
-    openCompressor: () => openCompressor(coding),
-    failed: error => logFailure(error, requestId),
-  })
+  const stream = new TextStream(pieces, () => openCompressor(coding), requestId)
+  const body = new ReadableStream<Uint8Array>(
+    { pull: controller => stream.pull(controller), cancel: () => stream.cancel() },
+    { highWaterMark: 0 },
+  )
   return new Response(body, { headers: { ...headers, ...(coding !== 'identity' && { 'Content-Encoding': coding }) } })
 }
 
@@ -91,69 +92,84 @@ function ownTurn(): Promise<void> {
   return lastTurn
 }
 
-interface StreamOptions {
-  /** Called when the first piece is sent: the response to HEAD never opens a compressor. */
-  readonly openCompressor: () => StreamCompressor
-  readonly failed: (error: unknown) => void
-}
+type Controller = ReadableStreamDefaultController<Uint8Array>
 
-function byteStream(
-  texts: AsyncIterator<string>,
-  { openCompressor, failed }: StreamOptions,
-): ReadableStream<Uint8Array> {
-  let compressor: StreamCompressor | undefined
-  let held = 0
-  let hasLeft = false
-  const release = () => {
-    streamedPieces.release(held)
-    held = 0
+/** Sends the texts to one client, from the first pull until they end, fail, or the client leaves. */
+class TextStream {
+  readonly #texts: AsyncIterator<string>
+  readonly #openCompressor: () => StreamCompressor
+  readonly #requestId: string
+  #compressor: StreamCompressor | undefined
+  /** The memory that counts for the current piece. */
+  #heldBytes = 0
+  #isClosed = false
+
+  constructor(texts: AsyncIterable<string>, openCompressor: () => StreamCompressor, requestId: string) {
+    this.#texts = texts[Symbol.asyncIterator]()
+    this.#openCompressor = openCompressor
+    this.#requestId = requestId
   }
-  const end = () => {
-    release()
-    compressor?.[Symbol.dispose]()
+
+  /** Called whenever the client has taken everything so far. */
+  async pull(controller: Controller): Promise<void> {
+    try {
+      await this.#sendNext(controller)
+    } catch (error) {
+      if (this.#isClosed) return
+      this.#close()
+      logFailure(error, this.#requestId)
+      // Without the error, which the runtime would print. The connection is cut off, so nobody mistakes this for all of it.
+      controller.error()
+    } finally {
+      // The client may have left while the piece waited for memory.
+      if (this.#isClosed) this.#hold(0)
+    }
   }
-  /** The first piece has already been read, so it only counts. */
-  const next = async () => {
-    release()
-    const isFirst = compressor === undefined
-    compressor ??= openCompressor()
-    if (isFirst) streamedPieces.hold(PIECE_BYTES)
-    else await streamedPieces.take(PIECE_BYTES)
-    held = PIECE_BYTES
-    if (!isFirst) await ownTurn()
-    if (hasLeft) return null
-    const { value, done } = await texts.next()
-    if (hasLeft) return null
+
+  /** The client has left. */
+  async cancel(): Promise<void> {
+    this.#close()
+    await this.#texts.return?.()
+  }
+
+  async #sendNext(controller: Controller): Promise<void> {
+    const compressor = await this.#prepare()
+    if (this.#isClosed) return
+    const { value, done } = await this.#texts.next()
+    if (this.#isClosed) return
     const bytes = await (done ? compressor.end() : compressor.piece(value))
-    release()
-    streamedPieces.hold(bytes.length)
-    held = bytes.length
-    return { bytes, done }
+    if (this.#isClosed) return
+    this.#hold(bytes.length)
+    if (bytes.length > 0) controller.enqueue(bytes)
+    if (!done) return
+    this.#close()
+    controller.close()
   }
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const sent = await next()
-          if (hasLeft || !sent) return release()
-          if (sent.bytes.length > 0) controller.enqueue(sent.bytes)
-          if (!sent.done) return
-          end()
-          controller.close()
-        } catch (error) {
-          if (hasLeft) return release()
-          end()
-          failed(error)
-          // Without the error, which the runtime would print. The connection is cut off, so nobody mistakes this for all of it.
-          controller.error()
-        }
-      },
-      async cancel() {
-        hasLeft = true
-        end()
-        await texts.return?.()
-      },
-    },
-    { highWaterMark: 0 },
-  )
+
+  /** Waits for memory and a turn. The first piece has already been read, so it only counts. */
+  async #prepare(): Promise<StreamCompressor> {
+    this.#hold(0)
+    if (this.#compressor === undefined) {
+      // Opened only now, because the response to HEAD is never read.
+      this.#compressor = this.#openCompressor()
+      this.#hold(PIECE_BYTES)
+    } else {
+      await streamedPieces.take(PIECE_BYTES)
+      this.#heldBytes = PIECE_BYTES
+      await ownTurn()
+    }
+    return this.#compressor
+  }
+
+  #hold(bytes: number): void {
+    streamedPieces.release(this.#heldBytes)
+    streamedPieces.hold(bytes)
+    this.#heldBytes = bytes
+  }
+
+  #close(): void {
+    this.#isClosed = true
+    this.#hold(0)
+    this.#compressor?.[Symbol.dispose]()
+  }
 }

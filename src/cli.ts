@@ -4,7 +4,6 @@ import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
 import { copyCommand } from './copy/command.ts'
 import { health } from './health/command.ts'
-import { licenses } from './licenses/command.ts'
 import type { Part } from './part.ts'
 import { readCommandLine, requiredParent } from './program/config.ts'
 import { commandHelp, programHelp } from './program/help.ts'
@@ -17,7 +16,7 @@ const PARTS: readonly Part[] = [catalog, breeds, chat, talk]
 
 const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), accessStorage]
 
-const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), keyCommand, copyCommand(STORAGES), health, licenses]
+const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), keyCommand, copyCommand(STORAGES), health]
 
 // The reader of the output may close it early, as `head` does. The command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

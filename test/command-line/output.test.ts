@@ -8,9 +8,9 @@ import { until } from '../harness/until.ts'
 
 setDefaultTimeout(120_000)
 
-test('a command whose reader has seen enough ends cleanly', async () => {
-  const through = ['bash', '-c', 'set -o pipefail; "$@" | head -c 9', 'bash']
-  expect(await run(['licenses'], { through })).toEqual({ status: 0, output: 'stockroom', errors: '' })
+test('a command whose output nobody reads ends cleanly', async () => {
+  const through = ['bash', '-c', 'set -o pipefail; "$@" | exit 0', 'bash']
+  expect(await run(['serve', '--help'], { through })).toEqual({ status: 0, output: '', errors: '' })
 })
 
 test('a server whose output nobody reads serves all the same', async () => {

@@ -4,7 +4,7 @@ import { spawnSync } from 'bun'
 import { z } from 'zod'
 import lock from '../../npm-shrinkwrap.json'
 import { version } from '../../package.json'
-import { run } from '../harness/service.ts'
+import { noticesBeside } from './notices.ts'
 
 setDefaultTimeout(120_000)
 
@@ -22,15 +22,14 @@ const Bom = z.object({
   ),
 })
 
-test('npm run sbom lists the packages whose licenses the program prints, with their checksums, and none for development', async () => {
+test('npm run sbom lists the packages whose licenses lie beside the executable, with their checksums, and none for development', async () => {
   const { stdout, exitCode } = spawnSync(['npm', 'run', '--silent', 'sbom'], { cwd: resolve(import.meta.dir, '../..') })
   expect(exitCode).toBe(0)
   const { metadata, components } = Bom.parse(JSON.parse(stdout.toString()))
   expect(metadata.component).toEqual({ name: 'stockroom', version, purl: `pkg:npm/stockroom@${version}` })
   for (const { name, hashes } of components) expect(hashes[0]?.alg, name).toBe('SHA-512')
 
-  const { output } = await run(['licenses'])
-  const printed = [...output.matchAll(/^={80}\n\n(\S+) (\S+)(?:, the runtime)?$/gm)].map(
+  const printed = [...(await noticesBeside()).matchAll(/^={80}\n\n(\S+) (\S+)(?:, the runtime)?$/gm)].map(
     ([, name, version]) => `${name === 'Bun' ? 'bun' : name} ${version}`,
   )
   const isRuntime = (name: string) => name.startsWith('@oven/bun-')

@@ -4,10 +4,11 @@ import { finishApp } from '../server/app.ts'
 import { CrossOrigin } from '../server/cross-origin.ts'
 import type { App, ServedApp } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
-import { addBulkCreation } from './bulk/creation.ts'
+import { creationOf } from './bulk/creation.ts'
+import { CATEGORY_LINES, PRODUCT_LINES, REVIEW_LINES, USER_LINES } from './bulk/resources.ts'
 import { addCategories } from './categories/routes.ts'
 import type { Budgets } from './http/budgets.ts'
-import { type Access, guardOperations } from './http/guard.ts'
+import type { Access } from './http/guard.ts'
 import { IDEMPOTENCY_REPLAYED } from './http/idempotency/header.ts'
 import type { Catalog } from './http/operation.ts'
 import { addSlashRedirects } from './http/slash-redirects.ts'
@@ -42,14 +43,13 @@ export interface CatalogOptions {
 /** The store catalog service. It opens no port. */
 export function createCatalog({ repositories, budgets, hashPassword, corsOrigins, access }: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
-  const { idempotency } = repositories
+  const { categories, products, reviews, users, loader, idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
-  addCategories(catalog, repositories.categories)
-  addProducts(catalog, repositories.products)
-  addReviews(catalog, repositories.reviews)
-  addUsers(catalog, repositories.users, hashPassword)
-  addBulkCreation(catalog, repositories.loader, hashPassword)
-  if (access) guardOperations(catalog.operations, access)
+  const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
+  addCategories(catalog, categories, creationOf(CATEGORY_LINES, means))
+  addProducts(catalog, products, creationOf(PRODUCT_LINES, means))
+  addReviews(catalog, reviews, creationOf(REVIEW_LINES, means))
+  addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
   addInterfaceDescriptions(catalog)
   addSlashRedirects(app)
   finishApp(app, repositories.probe)

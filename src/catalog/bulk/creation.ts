@@ -3,16 +3,16 @@ import { addressKey } from '../../server/client-address.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { IDEMPOTENCY_KEY } from '../http/idempotency/header.ts'
 import type { Idempotency, KeyedRequest } from '../http/idempotency/keyed-request.ts'
-import type { Catalog } from '../http/operation.ts'
+import type { LinesContract } from '../http/operation.ts'
 import type { RequestBodies, RequestBody } from '../http/request-bodies.ts'
 import { invalid } from '../http/responses.ts'
 import { id } from '../http/validation/fields.ts'
-import { isNdjson, NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
+import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { PasswordHasher } from '../users/password.ts'
 import type { Loader } from './loader.ts'
 import { ndjsonLines } from './ndjson.ts'
 import { PasswordHashes } from './password-hashes.ts'
-import { BULK_RESOURCES, type BulkResource } from './resources.ts'
+import type { BulkResource } from './resources.ts'
 import { type BadLine, type Rows, rowsOf, storeRows } from './rows.ts'
 
 /** Limit on the wrong lines that a response lists. */
@@ -22,35 +22,21 @@ const BAD_LINES_MAX = 1_000
 const TIMEOUT_SECONDS = 120
 
 /** The answer: the ids in the order of the lines. */
-export const Creation = z.object({ created: z.int(), ids: z.array(id()) }).openapi('Creation')
+const Creation = z.object({ created: z.int(), ids: z.array(id()) }).openapi('Creation')
 
 type Creation = z.output<typeof Creation>
 
-/** Lets a `POST` of NDJSON to a collection create one resource per line, all or none. */
-export function addBulkCreation(
-  { operations, idempotency, budgets }: Catalog,
-  loader: Loader,
-  hashPassword: PasswordHasher,
-): void {
-  const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
-  for (const resource of BULK_RESOURCES) {
-    const route = `/${resource.stored.table}/`
-    const handlers = operations.get(route)
-    const createOne = handlers?.POST
-    if (!createOne) throw new Error(`no operation creates ${resource.stored.table}`)
-    operations.set(route, {
-      ...handlers,
-      POST: (request, scope) =>
-        isNdjson(request.headers.get('Content-Type')) ? createAll(resource, means, scope) : createOne(request, scope),
-    })
-  }
-}
-
-interface Means {
+/** What the creation of many resources needs. */
+export interface Means {
   readonly loader: Loader
   readonly hashPassword: PasswordHasher
   readonly idempotency: Idempotency
   readonly bodies: RequestBodies
+}
+
+/** A `POST` of NDJSON to a collection: it creates a resource of each line, all or none. */
+export function creationOf(resource: BulkResource, means: Means): LinesContract {
+  return { line: resource.line, response: Creation, handle: scope => createAll(resource, means, scope) }
 }
 
 async function createAll(resource: BulkResource, means: Means, scope: RequestScope): Promise<Response> {

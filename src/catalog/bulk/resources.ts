@@ -55,13 +55,19 @@ export interface BulkResource {
   readonly fields: readonly string[]
 }
 
+export const CATEGORY_LINES = bulkResource(
+  CATEGORIES,
+  z.object({ ...CategoryCreate.shape, ...given }).openapi('CategoryLine'),
+)
+export const PRODUCT_LINES = bulkResource(
+  PRODUCTS,
+  z.object({ ...ProductCreate.shape, ...given, ...placed }).openapi('ProductLine'),
+)
+export const USER_LINES = bulkResource(USERS, UserLine)
+export const REVIEW_LINES = bulkResource(REVIEWS, z.object({ ...ReviewCreate.shape, ...given }).openapi('ReviewLine'))
+
 /** Each one comes after those that it references. */
-export const BULK_RESOURCES: readonly BulkResource[] = [
-  bulkResource(CATEGORIES, z.object({ ...CategoryCreate.shape, ...given }).openapi('CategoryLine')),
-  bulkResource(PRODUCTS, z.object({ ...ProductCreate.shape, ...given, ...placed }).openapi('ProductLine')),
-  bulkResource(USERS, UserLine),
-  bulkResource(REVIEWS, z.object({ ...ReviewCreate.shape, ...given }).openapi('ReviewLine')),
-]
+export const BULK_RESOURCES: readonly BulkResource[] = [CATEGORY_LINES, PRODUCT_LINES, USER_LINES, REVIEW_LINES]
 
 function bulkResource<Shape extends z.ZodRawShape>(
   stored: StoredRows & { readonly name: ResourceName },

@@ -1,7 +1,7 @@
 import { allows, type Scope } from '../../access/key.ts'
 import type { KeyRing } from '../../access/key-ring.ts'
 import { HttpError } from '../../server/errors.ts'
-import type { DirectRoutes, Fetch } from '../../server/requests.ts'
+import type { Fetch } from '../../server/requests.ts'
 
 /** The rules of access to the service. */
 export interface Access {
@@ -23,18 +23,8 @@ export function needOf(route: string, method: string, { publicReads }: Access): 
   return method === 'GET' ? { scope: 'read', isPublic: publicReads } : { scope: 'write', isPublic: false }
 }
 
-/** Makes all these operations refuse requests without the right key, before they read any part of a request. */
-export function guardOperations(operations: DirectRoutes, access: Access): void {
-  for (const [route, handlers] of operations) {
-    const guarded = Object.entries(handlers).map(([method, handle]) => [
-      method,
-      guard(needOf(route, method, access), handle),
-    ])
-    operations.set(route, Object.fromEntries(guarded))
-  }
-}
-
-function guard({ scope: needed, isPublic }: Need, handle: Fetch): Fetch {
+/** Makes an operation refuse requests without the right key, before it reads any part of a request. */
+export function guarded({ scope: needed, isPublic }: Need, handle: Fetch): Fetch {
   return (request, scope) => {
     if (scope.key === null) {
       const sent = request.headers.get('Authorization')

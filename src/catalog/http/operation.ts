@@ -1,13 +1,14 @@
 import { z } from '@hono/zod-openapi'
 import { type Awaitable, whenThere } from '../../awaitable.ts'
-import type { App, DirectRoutes, RequestScope } from '../../server/requests.ts'
+import type { App, DirectRoutes, Fetch, RequestScope } from '../../server/requests.ts'
 import type { Claim, KeptAnswer } from '../storage/idempotency/keys.ts'
 import type { ResourceName } from '../storage/resource.ts'
 import type { Budgets } from './budgets.ts'
-import type { Access } from './guard.ts'
+import { type Access, guarded, needOf } from './guard.ts'
 import { IDEMPOTENCY_KEY } from './idempotency/header.ts'
 import type { Idempotency } from './idempotency/keyed-request.ts'
 import { creationResponse, invalid } from './responses.ts'
+import { isNdjson } from './validation/ndjson-type.ts'
 import { type Input, type Read, requestReader } from './validation/request.ts'
 
 /** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
@@ -24,12 +25,12 @@ export interface Catalog {
 
 /** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */
 export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
-  readonly operationId: string
+  /** As a function of FastAPI would be named, in snake case. Both descriptions derive the id and the summary from it. */
+  readonly name: string
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** As in the specification, with `{name}` for a parameter and a final slash for a collection. */
   readonly url: string
   readonly tag: string
-  readonly summary: string
   readonly path: Path
   readonly query: Query
   readonly body: Body
@@ -39,19 +40,26 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly response: z.ZodType
   /** The resources that a 404 can name. */
   readonly absent: readonly ResourceName[]
+  /** What the operation does with a body in NDJSON, if it takes one. */
+  readonly lines?: LinesContract
+}
+
+/** A `POST` of NDJSON to a collection, which creates a resource of each line. */
+export interface LinesContract {
+  readonly line: z.ZodType
+  /** The body of a 200. */
+  readonly response: z.ZodType
+  readonly handle: (scope: RequestScope) => Awaitable<Response>
 }
 
 export type AnyContract = Contract<z.ZodObject, z.ZodObject, z.ZodType>
-
-/** Defaults to spread into a contract: no parameters, no body, no 404. */
-export const noInput = { path: z.object({}), query: z.object({}), body: z.undefined(), absent: [] } as const
 
 /**
  * Adds the operation to the service and to its descriptions. The handler gets a request that fulfils the contract. If a `POST`
  * has an `Idempotency-Key`, the handler also gets a claim, to be stored with the resource.
  */
 export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
-  { app, operations, contracts, idempotency, budgets }: Catalog,
+  { app, operations, contracts, access, idempotency, budgets }: Catalog,
   contract: Contract<Path, Query, Body>,
   handler: (input: Input<Path, Query, Body>, scope: RequestScope, claim?: Claim) => Awaitable<Response>,
 ): void {
@@ -82,13 +90,15 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
       return begun.first(() => handler(input.value, scope, begun.claim))
     })
   }
-  const handle = (request: Request, scope: RequestScope) => {
-    const key = contract.method === 'post' ? request.headers.get(IDEMPOTENCY_KEY) : null
+  const { url, lines } = contract
+  const method = contract.method.toUpperCase()
+  const answer: Fetch = (request, scope) => {
+    if (lines && isNdjson(request.headers.get('Content-Type'))) return lines.handle(scope)
+    const key = method === 'POST' ? request.headers.get(IDEMPOTENCY_KEY) : null
     return key === null ? unkeyed(request, scope) : keyed(request, scope, key)
   }
-  const route = contract.url.replaceAll(/\{(\w+)\}/g, ':$1')
-  const method = contract.method.toUpperCase()
+  const handle = access ? guarded(needOf(url, method, access), answer) : answer
+  const route = url.replaceAll(/\{(\w+)\}/g, ':$1')
   operations.set(route, { ...operations.get(route), [method]: handle })
-  // Looked up per request, because the creation of many wraps the operation later.
-  app.on(method, route, context => (operations.get(route)?.[method] ?? handle)(context.req.raw, context.env))
+  app.on(method, route, context => handle(context.req.raw, context.env))
 }

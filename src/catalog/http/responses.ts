@@ -3,7 +3,7 @@ import { detailResponse } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Cut, Representation } from '../storage/representation.ts'
 import type { ResourceName } from '../storage/resource.ts'
-import type { Absent, Changed } from '../storage/store.ts'
+import type { Changed, Done, Missing } from '../storage/store.ts'
 import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
 import { derivedFrom } from './derived.ts'
 import { entityTag, matches, versionOf } from './entity-tag.ts'
@@ -60,21 +60,29 @@ export function jsonResponse(
   return new Response(compressed, { headers })
 }
 
-/**
- * One resource, or a 404 that names the missing one. If its array was cut, the `Link` header leads to the rest (RFC 8288):
- * `restOf` makes the path to it.
- */
-export function resourceResponse(
+/** Makes the path to the items that were cut from a resource's array, for the `Link` header (RFC 8288). */
+type RestOf = (cut: Cut) => string
+
+/** The resource that was read, or a 404 with its name. */
+export function foundResponse(
   scope: RequestScope,
   name: ResourceName,
-  found: Awaitable<Representation | Absent | Changed | null>,
-  restOf?: (cut: Cut) => string,
+  found: Awaitable<Representation | null>,
+  restOf?: RestOf,
 ): Awaitable<Response> {
-  return whenThere(found, representation => {
-    if (!representation) return notFound(name)
-    if (representation === 'changed') return detailResponse(412, `${name} has changed`)
-    if ('absent' in representation) return notFound(representation.absent)
-    return representationResponse(scope, representation, restOf)
+  return whenThere(found, found => (found ? representationResponse(scope, found, restOf) : notFound(name)))
+}
+
+/** The resource that was written; or a 404 or 412 with the name of the one that is missing or has changed. */
+export function writtenResponse(
+  scope: RequestScope,
+  written: Awaitable<Done | Missing | Changed>,
+  restOf?: RestOf,
+): Awaitable<Response> {
+  return whenThere(written, written => {
+    if ('missing' in written) return notFound(written.missing)
+    if ('changed' in written) return detailResponse(412, `${written.changed} has changed`)
+    return representationResponse(scope, written.done, restOf)
   })
 }
 
@@ -83,11 +91,7 @@ export function creationResponse(scope: RequestScope, json: string, revision: nu
   return representationResponse(scope, { json, cut: null, revision })
 }
 
-function representationResponse(
-  scope: RequestScope,
-  representation: Representation,
-  restOf?: (cut: Cut) => string,
-): Response {
+function representationResponse(scope: RequestScope, representation: Representation, restOf?: RestOf): Response {
   const { json, cut, revision } = representation
   const link = cut && restOf ? `<${restOf(cut)}>; rel="more"` : undefined
   if (json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, source: representation, revision })

@@ -60,15 +60,20 @@ function specifiedOperation(contract: AnyContract, access: Access | null) {
 
 /** The members of an operation that both descriptions share. */
 export function identity(contract: AnyContract, required: ReturnType<typeof securityOf>) {
-  const { operationId, method, url, tag, summary } = contract
+  const { name, method, url, tag } = contract
   return {
-    operationId,
+    operationId: operationId(contract),
     method,
     path: url,
     tags: [tag],
-    summary,
+    summary: name.replaceAll('_', ' ').replaceAll(/\b[a-z]/g, letter => letter.toUpperCase()),
     ...(required && { security: required.security }),
   }
+}
+
+/** As FastAPI makes it: `read_products_products__get` of `read_products`, `/products/` and `get`. */
+function operationId({ name, method, url }: AnyContract): string {
+  return `${`${name}${url}`.replaceAll(/\W/g, '_')}_${method}`
 }
 
 function failure(description: string) {

@@ -1,6 +1,4 @@
 import { type RouteConfig, z } from '@hono/zod-openapi'
-import { Creation } from '../bulk/creation.ts'
-import { BULK_RESOURCES } from '../bulk/resources.ts'
 import type { Access } from '../http/guard.ts'
 import type { AnyContract } from '../http/operation.ts'
 import { HTTPValidationError } from '../http/validation/errors.ts'
@@ -81,19 +79,18 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 }
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
-  const { method, url, path, query, body, response, absent } = contract
+  const { method, path, query, body, response, absent, lines } = contract
   const required = securityOf(contract, access)
   const isRead = method === 'get'
   const isChange = !isRead && method !== 'post'
   const isList = response instanceof z.ZodArray
   const hasBody = body instanceof z.ZodObject
-  const bulk = method === 'post' ? BULK_RESOURCES.find(({ stored }) => url === `/${stored.table}/`) : undefined
   const missing = absent.map(resource => `${resource} not found`)
   return {
     ...identity(contract, required),
     description: isList
       ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
-      : ACTIONS[method] + (bulk ? FROM_LINES : ''),
+      : ACTIONS[method] + (lines ? FROM_LINES : ''),
     parameters: [
       ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
       ...(isChange ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
@@ -109,7 +106,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
           required: true,
           content: {
             'application/json': { schema: body },
-            ...(bulk && { [NDJSON_TYPE]: { schema: z.array(bulk.line) } }),
+            ...(lines && { [NDJSON_TYPE]: { schema: z.array(lines.line) } }),
           },
         },
       }),
@@ -124,7 +121,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
           ...(method === 'post' && REPLAYED_HEADERS),
         },
         content: {
-          'application/json': { schema: bulk ? z.union([response, Creation]) : response },
+          'application/json': { schema: lines ? z.union([response, lines.response]) : response },
           ...(isList && { [NDJSON_TYPE]: { schema: response } }),
         },
       },
@@ -148,7 +145,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
       }),
       421: { $ref: '#/components/responses/Misdirected' },
       422: {
-        description: `Validation Error${bulk ? OF_LINES : ''}`,
+        description: `Validation Error${lines ? OF_LINES : ''}`,
         headers: SHARED_HEADERS,
         content: { 'application/json': { schema: HTTPValidationError } },
       },

@@ -11,7 +11,7 @@ export interface ListQuery<Row extends Values> {
   readonly limit: number
 }
 
-interface Condition<Row extends Values> {
+export interface Condition<Row extends Values> {
   readonly column: keyof Row & string
   readonly is: Comparison
   readonly value: Value
@@ -36,15 +36,10 @@ export type Cursor = readonly Value[]
 
 export const BY_ID = { by: [], isDescending: false } as const
 
-/** A list of all rows with these references, from its beginning. */
-export function wholeList<Row extends Values>(scope: Scope<Row> = {}): ListQuery<Row> {
-  const where: Condition<Row>[] = []
-  for (const column in scope) where.push({ column, is: '=', value: scope[column] ?? null })
-  return { where, order: BY_ID, from: { after: null, skip: 0 }, until: null, limit: Number.MAX_SAFE_INTEGER }
+/** A list of all rows, from its beginning. */
+export function wholeList<Row extends Values>(): ListQuery<Row> {
+  return { where: [], order: BY_ID, from: { after: null, skip: 0 }, until: null, limit: Number.MAX_SAFE_INTEGER }
 }
-
-/** Ids of rows that a list's rows reference, by column. */
-export type Scope<Row extends Values> = { readonly [Column in keyof Row & string]?: number }
 
 /** Equal for equal queries only, because no member can be forgotten. */
 export function keyOf<Row extends Values>(query: ListQuery<Row>): string {

@@ -5,26 +5,34 @@ import type { Representation } from './representation.ts'
 import type { ResourceName, Values } from './resource.ts'
 import type { ExpectedRevisions } from './revision.ts'
 
-/** A row would reference a resource that does not exist. If there are two, this names the first. */
-export interface Absent {
-  readonly absent: ResourceName
+/** Nothing was written, because the resource or one that it would reference does not exist. This names the first. */
+export interface Missing {
+  readonly missing: ResourceName
 }
 
-/** A row has another revision than the client expects, so nothing was written. */
-export type Changed = 'changed'
+/** Nothing was written, because the resource has another revision than the client expects. */
+export interface Changed {
+  readonly changed: ResourceName
+}
+
+/** What was created or updated, or deleted. */
+export interface Done {
+  readonly done: Representation
+}
 
 /** New values for a row. Columns without one keep theirs. */
 export type Update<Row extends Values> = { readonly [Column in keyof Row]?: Row[Column] | undefined }
 
-/** The storage of one kind of resource. `null` means that it does not exist. A write is on the disk when it resolves. */
+/** The storage of one kind of resource. A write is on the disk when it resolves. */
 export interface ResourceStore<Row extends Values> extends Lists<Row> {
+  /** `null` if it does not exist. */
   find(id: number): Awaitable<Representation | null>
   exists(id: number): Promise<boolean>
   /** With a claim, rejects with a `KeyTakenError` if its key is taken. If a reference is absent, nothing is kept. */
-  create(row: Row, claim?: Claim): Promise<Representation | Absent>
-  update(id: number, row: Update<Row>, expected: ExpectedRevisions): Promise<Representation | Absent | Changed | null>
+  create(row: Row, claim?: Claim): Promise<Done | Missing>
+  update(id: number, row: Update<Row>, expected: ExpectedRevisions): Promise<Done | Missing | Changed>
   /** Resolves to the deleted resource. */
-  delete(id: number, expected: ExpectedRevisions): Promise<Representation | Changed | null>
+  delete(id: number, expected: ExpectedRevisions): Promise<Done | Missing | Changed>
 }
 
 /** The lists of one kind of resource. A short one is read as a page, a long one in pieces. */

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { BY_ID, type ListQuery, type Order, type Scope, wholeList } from '../../storage/query.ts'
+import { BY_ID, type Condition, type ListQuery, type Order } from '../../storage/query.ts'
 import type { ColumnType, StoredResource, Values } from '../../storage/resource.ts'
 import { cursor, integerParameter, numberParameter, pageNumber, text } from '../validation/fields.ts'
 
@@ -31,23 +31,26 @@ export function listParameters<Row extends Values>({ columns, filters, orders }:
   return z.object({ ...PageQuery.shape, ...further })
 }
 
-/** Makes the query of a list from its parameters, over all rows or those with the references in `scope`. */
+/** Makes the query of a list from its parameters, over the rows that reference all of `owners`, which are ids by column. */
 export function listQuery<Row extends Values>(
-  { filters, orders }: StoredResource<Row>,
+  { references, filters, orders }: StoredResource<Row>,
   parameters: ListParameters,
-  scope?: Scope<Row>,
+  owners: Readonly<Record<string, number>>,
 ): ListQuery<Row> {
   const { skip, limit, after_id: afterId, sort } = parameters
-  const { where, until } = wholeList(scope)
-  const chosen = [...where]
+  const where: Condition<Row>[] = []
+  for (const { column } of references) {
+    const owner = owners[column]
+    if (owner !== undefined) where.push({ column, is: '=', value: owner })
+  }
   for (const name in filters) {
     const value = parameters[name]
     const filter = filters[name]
-    if (filter && value !== undefined) chosen.push({ column: filter.column, is: filter.is, value })
+    if (filter && value !== undefined) where.push({ column: filter.column, is: filter.is, value })
   }
   const order = orderOf(orders, sort)
   const after = afterId !== undefined && order.by.length === 0 ? [afterId] : null
-  return { where: chosen, order, from: { after, skip }, until, limit }
+  return { where, order, from: { after, skip }, until: null, limit }
 }
 
 function orderOf<Row extends Values>(

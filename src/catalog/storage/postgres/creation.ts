@@ -2,7 +2,7 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
 import type { ColumnType, StoredResource, Values } from '../resource.ts'
 import { type FlatRow, nestedObjects } from '../shape.ts'
-import type { Absent, Found } from '../store.ts'
+import type { Done, Found, Missing } from '../store.ts'
 import type { KeepAnswers } from './keys.ts'
 import { logged } from './log.ts'
 import { columnSql } from './rows.ts'
@@ -52,7 +52,7 @@ export function creating<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
   { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
-): (row: Row, claim?: Claim) => Promise<Found | Absent> {
+): (row: Row, claim?: Claim) => Promise<Done | Missing> {
   const creation = (statement: (log: string) => string) =>
     logged(database.changes, resource, 'create', 'numbered AS changed', statement)
   const insert = creation(log => insertion(resource, log, 'SKIP LOCKED'))
@@ -103,10 +103,10 @@ export function creating<Row extends Values>(
     if (!written) throw new Error('a statement that creates a row returned nothing')
     if (written instanceof KeyTakenError) throw written
     const absent = resource.references.find(({ column }) => column === written.absent_reference)
-    if (absent) return { absent: absent.resource }
+    if (absent) return { missing: absent.resource }
     const found = created(written, row)
     if (!found) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
-    return found
+    return { done: found }
   }
 }
 

@@ -4,7 +4,7 @@ import type { StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, REVISION_BITS } from '../revision.ts'
 import { joins } from '../shape.ts'
-import type { Changed, ResourceTable } from '../store.ts'
+import type { Changed, Missing, ResourceTable } from '../store.ts'
 import { typed } from './creation.ts'
 import { logged } from './log.ts'
 import { firstItems, type Group, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
@@ -15,7 +15,7 @@ export function postgresWrites<Row extends Values>(
   resource: StoredResource<Row>,
   rows: PostgresRows<Row>,
 ): Pick<ResourceTable<Row>, 'update' | 'delete'> {
-  const { columns, references, keptOnUpdate } = resource
+  const { name, columns, references, keptOnUpdate } = resource
   const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column))
   const referred = references.filter(({ column }) => updated.includes(column))
   const update = logged(
@@ -32,10 +32,11 @@ export function postgresWrites<Row extends Values>(
       const values = updated.map(column => row[column] ?? null)
       const changed = await database.writeInTime<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
-      if (absent) return { absent: absent.resource }
+      if (absent) return { missing: absent.resource }
       const group = groupOf(changed, rows)
-      if (!group && expected) return (await database.read(one, id)).length > 0 ? 'changed' : null
-      return group && rows.found(group)
+      if (group) return { done: rows.found(group) }
+      const isChanged = expected !== null && (await database.read(one, id)).length > 0
+      return isChanged ? { changed: name } : { missing: name }
     },
     delete: deleting(database, resource, rows),
   }
@@ -51,7 +52,7 @@ function deleting<Row extends Values>(
   resource: StoredResource<Row>,
   rows: PostgresRows<Row>,
 ): ResourceTable<Row>['delete'] {
-  const { table, array } = resource
+  const { name, table, array } = resource
   const deleteOne = logged(database.changes, resource, 'delete', 'changed', log =>
     changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint RETURNING *`, log),
   )
@@ -60,23 +61,22 @@ function deleting<Row extends Values>(
     array &&
     `SELECT id FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1} FOR UPDATE`
 
-  /** Resolves to `null` if it does not exist. */
-  const lock = async (ask: Query, id: number, expected: ExpectedRevisions): Promise<'locked' | Changed | null> => {
+  /** Resolves to `null` when it is locked. */
+  const lock = async (ask: Query, id: number, expected: ExpectedRevisions): Promise<Missing | Changed | null> => {
     const [locked] = await ask<{ revision: number }>(lockOne, id)
-    if (!locked) return null
-    if (!isExpected(expected, locked.revision)) return 'changed'
+    if (!locked) return { missing: name }
+    if (!isExpected(expected, locked.revision)) return { changed: name }
     if (lockItems) await ask(lockItems, id)
-    return 'locked'
+    return null
   }
 
   return async (id, expected) => {
-    const deleted = await database.transaction(async ask => {
-      const locked = await lock(ask, id, expected)
-      return locked === 'locked' ? ask<RawRow>(deleteOne(), id) : locked
-    })
-    if (deleted === null || deleted === 'changed') return deleted
-    const group = groupOf(deleted, rows)
-    return group && rows.found(group)
+    const deleted = await database.transaction(
+      async ask => (await lock(ask, id, expected)) ?? { rows: await ask<RawRow>(deleteOne(), id) },
+    )
+    if (!('rows' in deleted)) return deleted
+    const group = groupOf(deleted.rows, rows)
+    return group ? { done: rows.found(group) } : { missing: name }
   }
 }
 

@@ -6,7 +6,7 @@ import { type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from '../shape.ts'
-import type { Absent, Found, ResourceTable, Update } from '../store.ts'
+import type { Changed, Done, Found, Missing, ResourceTable, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
 import { listStatements } from './lists.ts'
@@ -22,7 +22,7 @@ export function sqliteTable<Row extends Values>(
   resource: StoredResource<Row>,
   keys: SqliteKeys,
 ): ResourceTable<Row> {
-  const { table, references } = resource
+  const { name, table, references } = resource
   const { find, represent, representNew } = sqliteReader(database, resource)
   const rowsOf = (index: string | null) => `${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}`
   const pageOf = listStatements<Row, PlacedRow>(
@@ -57,13 +57,13 @@ export function sqliteTable<Row extends Values>(
   const remove = database.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`)
 
   /** The values that a row shows of the rows it references; or the first of those rows that does not exist. */
-  const shownParents = (values: Update<Row>): Absent | { readonly shown: Values } => {
+  const shownParents = (values: Update<Row>): Missing | { readonly shown: Values } => {
     const shown: Record<string, Value> = {}
     for (const { column, resource: parent, select } of parents) {
       const id = values[column]
       if (typeof id !== 'number') continue
       const found = select.get(id)
-      if (!found) return { absent: parent }
+      if (!found) return { missing: parent }
       Object.assign(shown, found)
     }
     return { shown }
@@ -111,21 +111,21 @@ export function sqliteTable<Row extends Values>(
       database.write(changes => {
         if (claim) keys.mustBeFree(claim)
         const owners = shownParents(row)
-        if ('absent' in owners) return owners
+        if ('missing' in owners) return owners
         const revision = newRevision()
         const id = Number(insert.run(...columns.map(column => row[column] ?? null), revision).lastInsertRowid)
         changes.push({ table, id, before: null, after: referencesOf(resource, row) })
         const created = representNew({ ...owners.shown, ...row, id, revision })
         if (claim) keys.keep(claim, created.json, revision)
-        return created
+        return { done: created }
       }),
     update: (id, row, expected) =>
       database.write(changes => {
         const before = selectBefore.get(id)
-        if (!before) return null
+        if (!before) return { missing: name }
         const owners = shownParents(row)
-        if ('absent' in owners) return owners
-        if (!isExpected(expected, before.revision)) return 'changed'
+        if ('missing' in owners) return owners
+        if (!isExpected(expected, before.revision)) return { changed: name }
         const revision = newRevision()
         change.run(...changed.map(column => row[column] ?? null), revision, id)
         const after: Record<string, Value> & { id: number; revision: number } = {
@@ -136,7 +136,7 @@ export function sqliteTable<Row extends Values>(
         }
         for (const column of changed) after[column] = row[column] ?? after[column] ?? null
         changes.push({ table, id, before: referencesOf(resource, before), after: referencesOf(resource, after) })
-        return represent(after)
+        return { done: represent(after) }
       }),
     delete: (id, expected) => {
       // A long array is deleted in many turns of the event loop.
@@ -144,12 +144,12 @@ export function sqliteTable<Row extends Values>(
       if (isLong) return deleteLong(database, resource, id, expected)
       return database.write(changes => {
         const before = selectBefore.get(id)
-        if (!before) return null
-        if (!isExpected(expected, before.revision)) return 'changed'
+        if (!before) return { missing: name }
+        if (!isExpected(expected, before.revision)) return { changed: name }
         const found = represent(before)
         changes.push({ table, id, before: referencesOf(resource, before), after: null })
         remove.run(id)
-        return found
+        return { done: found }
       })
     },
   }
@@ -185,21 +185,21 @@ function deleteLong<Row extends Values>(
   resource: StoredResource<Row>,
   id: number,
   expected: ExpectedRevisions,
-) {
-  const { table, array } = resource
+): Promise<Done | Missing | Changed> {
+  const { name, table, array } = resource
   if (!array) throw new Error(`${table} have no array that could be long`)
   const { table: rows, index, key, onDelete } = array
   const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
   const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
   return database.bulk('writing', async transaction => {
     const before = transaction.prepare<[id: number], FlatRow>(selectWithReferences(resource)).get(id)
-    if (!before) return null
-    if (!isExpected(expected, before.revision)) return 'changed'
+    if (!before) return { missing: name }
+    if (!isExpected(expected, before.revision)) return { changed: name }
     const found = sqliteReader(transaction, resource).represent(before)
     const detach = transaction.prepare<[id: number]>(detachment)
     while (detach.run(id).changes > 0) await turn()
     transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
     transaction.log([{ table, id, before: referencesOf(resource, before), after: null }])
-    return found
+    return { done: found }
   })
 }

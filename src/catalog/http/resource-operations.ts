@@ -1,0 +1,180 @@
+import { z } from '@hono/zod-openapi'
+import { type Awaitable, whenThere } from '../../awaitable.ts'
+import type { Cut } from '../storage/representation.ts'
+import type { StoredResource, Values } from '../storage/resource.ts'
+import type { ResourceStore, Update } from '../storage/store.ts'
+import { expectedRevisions } from './entity-tag.ts'
+import { CursorQuery, listParameters, listQuery, WHOLE_LIST } from './lists/page.ts'
+import { listResponse } from './lists/response.ts'
+import { type Catalog, type LinesContract, operation } from './operation.ts'
+import { foundResponse, writtenResponse } from './responses.ts'
+import { integerParameter } from './validation/fields.ts'
+
+/** One kind of resource, as its operations show it. */
+interface Kind<Row extends Values> {
+  readonly resource: StoredResource<Row>
+  readonly store: ResourceStore<Row>
+  readonly tag: string
+  /** The body of a response. */
+  readonly shape: z.ZodObject
+  /** The path to the items that a response leaves out of its array. */
+  readonly restOf?: (id: number, cut: Cut) => string
+}
+
+/** The parameters of a path, which are all ids. */
+type Ids = Readonly<Record<string, number>>
+
+interface Sent<Body> {
+  readonly path: Ids
+  readonly body: Body
+  /** Aborts when the client leaves. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * The makers of a resource's operations. Each adds one to the catalog: `name` is the name of the function in FastAPI, `url` is as
+ * in the specification. The parameters of a collection's path are columns of the rows in it.
+ */
+export function resourceOperations<Row extends Values>(
+  catalog: Catalog,
+  { resource, store, tag, shape, restOf }: Kind<Row>,
+) {
+  const restAfter = (id: number) => restOf && ((cut: Cut) => restOf(id, cut))
+  /** What the path or the body refers to. */
+  const referred = (...shapes: z.ZodObject[]) =>
+    resource.references
+      .filter(({ column }) => shapes.some(({ shape }) => column in shape))
+      .map(({ resource }) => resource)
+
+  return {
+    /** `isWhole`: the list has no pages. */
+    list(name: string, url: string, { isWhole = false } = {}): void {
+      const path = idsIn(url)
+      operation(
+        catalog,
+        {
+          ...{ name, method: 'get', url, tag, path, body: NO_BODY },
+          query: isWhole ? CursorQuery : listParameters(resource),
+          response: z.array(shape),
+          absent: referred(path),
+        },
+        ({ path, query }, scope) => {
+          const parameters = { ...WHOLE_LIST, ...query }
+          return listResponse(store, listQuery(resource, parameters, path), parameters, scope)
+        },
+      )
+    },
+
+    /** Creates the row that `rowOf` returns. */
+    create<Body extends z.ZodObject>(
+      name: string,
+      url: string,
+      { body, lines }: { readonly body: Body; readonly lines?: LinesContract },
+      rowOf: (sent: Sent<z.output<Body>>) => Awaitable<Row>,
+    ): void {
+      const path = idsIn(url)
+      operation(
+        catalog,
+        {
+          ...{ name, method: 'post', url, tag, path, query: NO_QUERY, body },
+          ...(lines && { lines }),
+          response: shape,
+          absent: referred(path, body),
+        },
+        ({ path, body }, scope, claim) => {
+          const row = rowOf({ path, body, signal: scope.request.signal })
+          return writtenResponse(
+            scope,
+            whenThere(row, row => store.create(row, claim)),
+          )
+        },
+      )
+    },
+
+    find(name: string, url: string): void {
+      const { path, idOf } = onePath(url)
+      operation(
+        catalog,
+        {
+          ...{ name, method: 'get', url, tag, path, query: NO_QUERY, body: NO_BODY },
+          response: shape,
+          absent: [resource.name],
+        },
+        ({ path }, scope) => {
+          const id = idOf(path)
+          return foundResponse(scope, resource.name, store.find(id), restAfter(id))
+        },
+      )
+    },
+
+    /** Sets the values that `valuesOf` returns; `null` if there is no such resource. */
+    update<Body extends z.ZodObject>(
+      name: string,
+      url: string,
+      {
+        method,
+        body,
+        specifiedBody,
+      }: { readonly method: 'put' | 'patch'; readonly body: Body; readonly specifiedBody?: z.ZodObject },
+      valuesOf: (sent: Sent<z.output<Body>> & { readonly id: number }) => Awaitable<Update<Row> | null>,
+    ): void {
+      const { path, idOf } = onePath(url)
+      operation(
+        catalog,
+        {
+          ...{ name, method, url, tag, path, query: NO_QUERY, body },
+          ...(specifiedBody && { specifiedBody }),
+          response: shape,
+          absent: [resource.name, ...referred(body)],
+        },
+        ({ path, body }, scope) => {
+          const id = idOf(path)
+          const expected = expectedRevisions(scope.request)
+          const written = whenThere(valuesOf({ id, path, body, signal: scope.request.signal }), values =>
+            values ? store.update(id, values, expected) : { missing: resource.name },
+          )
+          return writtenResponse(scope, written, restAfter(id))
+        },
+      )
+    },
+
+    remove(name: string, url: string): void {
+      const { path, idOf } = onePath(url)
+      operation(
+        catalog,
+        {
+          ...{ name, method: 'delete', url, tag, path, query: NO_QUERY, body: NO_BODY },
+          response: shape,
+          absent: [resource.name],
+        },
+        ({ path }, scope) => {
+          const id = idOf(path)
+          return writtenResponse(scope, store.delete(id, expectedRevisions(scope.request)), restAfter(id))
+        },
+      )
+    },
+  }
+}
+
+const NO_QUERY = z.object({})
+const NO_BODY = z.undefined()
+
+/** The parameters of a URL. */
+function idsIn(url: string) {
+  const names = [...url.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  return z.object(Object.fromEntries(names.map(name => [name, integerParameter()])))
+}
+
+/** The only parameter of the URL of one resource. */
+function onePath(url: string) {
+  const path = idsIn(url)
+  const [name = ''] = Object.keys(path.shape)
+  return { path, idOf: (ids: Ids) => idIn(ids, name) }
+}
+
+/** The id that a path has for a parameter. */
+export function idIn(path: Ids, name: string): number {
+  const id = path[name]
+  if (id === undefined) throw new Error(`the path has no parameter ${name}`)
+  return id
+}

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import { isJsonObject } from '../json-object.ts'
 
 /** Time limit for the whole response, from the first byte sent to the last byte received. */
 const RESPONSE_MAX_MS = 10_000
@@ -114,8 +115,8 @@ async function boundedText(response: Response): Promise<string> {
 function namesIn(text: string): readonly string[] {
   if (!isJson(text)) throw new ListServiceError('did not answer in JSON')
   const list: unknown = JSON.parse(withMarkedKeys(text))
-  const message = isObject(list) ? list[`${MARK}message`] : null
-  if (!isObject(message)) throw new ListServiceError('did not answer with a list of names')
+  const message = isJsonObject(list) ? list[`${MARK}message`] : null
+  if (!isJsonObject(message)) throw new ListServiceError('did not answer with a list of names')
   const names = Object.keys(message).map(key => key.slice(MARK.length))
   if (names.length > NAMES_MAX) throw new ListServiceError(`answered with more than ${NAMES_MAX} names`)
   if (names.some(name => name.length > NAME_MAX_CHARACTERS)) {
@@ -139,8 +140,4 @@ function isJson(text: string): boolean {
  */
 function withMarkedKeys(json: string): string {
   return json.replace(STRING, (text, colon) => (colon === undefined ? text : `"${MARK}${text.slice(1)}`))
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

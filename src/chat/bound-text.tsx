@@ -1,4 +1,5 @@
 /** @jsxImportSource hono/jsx */
+import { plural } from '../plural.ts'
 import { LISTENER_ID } from './message.tsx'
 import type { ReachedBound } from './spending/spending.ts'
 
@@ -9,7 +10,7 @@ const HOUR_MINUTES = 60
 export function BoundText({ bound: { account, unit, max, endsAt } }: { bound: ReachedBound }) {
   return (
     <>
-      Your {account} has reached its daily limit of {plural(max, unit)}. You can ask again at{' '}
+      Your {account} has reached its daily limit of {counted(max, unit)}. You can ask again at{' '}
       <time datetime={new Date(endsAt).toISOString()}>00:00 UTC</time>, in {duration(endsAt - Date.now())}.
     </>
   )
@@ -29,10 +30,10 @@ export function BoundNote({ bound }: { bound: ReachedBound }) {
 /** Rounded up to minutes. */
 function duration(milliseconds: number): string {
   const minutes = Math.max(1, Math.ceil(milliseconds / MINUTE_MS))
-  const parts = [plural(Math.floor(minutes / HOUR_MINUTES), 'hour'), plural(minutes % HOUR_MINUTES, 'minute')]
+  const parts = [counted(Math.floor(minutes / HOUR_MINUTES), 'hour'), counted(minutes % HOUR_MINUTES, 'minute')]
   return parts.filter(part => !part.startsWith('0 ')).join(' and ')
 }
 
-function plural(count: number, unit: string): string {
-  return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`
+function counted(count: number, unit: string): string {
+  return `${count.toLocaleString('en')} ${plural(unit, count)}`
 }

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { openDatabase, readDatabaseSettings } from '../../database/open.ts'
+import { plural } from '../../plural.ts'
 import type { CommandLine } from '../../program/config.ts'
 import { OperatorError, SettingError } from '../../program/operator-error.ts'
 import { type Progress, progress } from '../../program/progress.ts'
@@ -69,7 +70,7 @@ class Import {
       await load.complete((done, total) => this.#shown.report('indexes', done, total))
     })
     process.stdout.write(`Imported ${this.#counts()}\n`)
-    if (this.#bad > 0) throw new OperatorError(`${count(this.#bad, 'wrong line')} not imported`)
+    if (this.#bad > 0) throw new OperatorError(`${this.#bad} wrong ${plural('line', this.#bad)} not imported`)
   }
 
   async #store(load: Load, source: SourceFile, rows: Rows): Promise<void> {
@@ -93,7 +94,7 @@ class Import {
   }
 
   #nothingImported(end: string): OperatorError {
-    return new OperatorError(`nothing was imported, because of ${count(this.#bad, 'wrong line')}${end}`)
+    return new OperatorError(`nothing was imported, because of ${this.#bad} wrong ${plural('line', this.#bad)}${end}`)
   }
 
   #counts(): string {
@@ -110,8 +111,4 @@ class Import {
 function described({ loc: [, place], msg }: ValidationError): string {
   if (typeof place === 'number') return `:${place + 1}: ${msg}`
   return place === undefined ? `: ${msg}` : `: ${place}: ${msg}`
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

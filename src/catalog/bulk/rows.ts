@@ -1,4 +1,5 @@
-import { fault, unreadableBody, type ValidationError, validationErrors } from '../http/validation/errors.ts'
+import { fault, type ValidationError, validationErrors } from '../http/validation/errors.ts'
+import { objectIn } from '../http/validation/request.ts'
 import type { Load, NewRow, Refusal } from './loader.ts'
 import type { Line } from './ndjson.ts'
 import type { PasswordHashes } from './password-hashes.ts'
@@ -37,14 +38,10 @@ export async function rowsOf(resource: BulkResource, lines: readonly Line[], has
 type Read = { readonly row: NewRow } | { readonly errors: readonly ValidationError[] }
 
 function rowOf({ line }: BulkResource, value: unknown): Read {
-  if (value === null) return { errors: [unreadableBody.missing()] }
-  if (!isObject(value)) return { errors: [unreadableBody.notAnObject()] }
-  const read = line.safeParse(value)
-  return read.success ? { row: read.data } : { errors: validationErrors(read.error.issues, 'body', value) }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  const fields = objectIn(value)
+  if ('errors' in fields) return fields
+  const read = line.safeParse(fields.value)
+  return read.success ? { row: read.data } : { errors: validationErrors(read.error.issues, 'body', fields.value, line) }
 }
 
 /** Stores rows. Returns their ids and the lines that were not stored, both in order. */

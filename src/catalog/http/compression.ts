@@ -4,7 +4,7 @@ import { contentCoding } from '../../server/content-coding.ts'
 /** Shorter bodies are not compressed, because they fit into a few packets. */
 export const COMPRESSED_MIN_CHARACTERS = 4_096
 
-/** At most as long as this, together, are the compressed forms of a text of this length. */
+/** Limit on the length of all compressed forms of a text together, by the length of the text. */
 export function compressedCharacters(characters: number): number {
   return characters < COMPRESSED_MIN_CHARACTERS ? 0 : characters
 }

@@ -13,7 +13,7 @@ interface Derived {
 
 const derived = new WeakMap<object, Derived>()
 
-/** The values derived from a resource or a page so far. They last as long as the object, so as long as a cache keeps that. */
+/** The values derived from a resource or a page so far. They last as long as the cache keeps that object. */
 export function derivedFrom(source: object): Derived {
   const known = derived.get(source)
   if (known) return known

@@ -24,7 +24,7 @@ interface RequestBodiesOptions {
   readonly bodyMaxBytes: number
   /** Limit on the bodies that count, of all requests in progress, which may be queued for a commit, a statement or a hash. */
   readonly maxBytes: number
-  /** Limit on those of one client; none by default. Then small bodies count, too. */
+  /** Limit on the bodies of one client; none by default. With this limit, small bodies count, too. */
   readonly clientMaxBytes?: number
   readonly clock?: Clock
 }
@@ -50,7 +50,7 @@ export class RequestBodies {
 
   /**
    * Answers a request with a body. One that is too long is rejected with an `HttpError` 413, before it is read if its length is
-   * declared, and an encoded one with 415. Rejects with a `BusyError` if the limit is reached. `client` is whom it counts for.
+   * declared, and an encoded one with 415. Rejects with a `BusyError` if the limit is reached. The body counts for `client`.
    */
   answering(
     request: Request,

@@ -16,27 +16,27 @@ export const PARAMETERS = {
     name: 'If-Match',
     in: 'header',
     description:
-      'The `ETag`s of which the resource must have one, or `*`. Only the part up to the dot counts, which changes with the fields of the resource itself. If none is current, the answer is 412. Weak tags never are.',
+      'The `ETag`s that the resource may have, or `*`. If it has none of them, the answer is 412. Only the part up to the dot counts, which changes with the fields of the resource itself. Weak tags never match.',
     schema: { type: 'string', pattern: IF_MATCH_PATTERN },
   },
   IdempotencyKey: {
     name: IDEMPOTENCY_KEY,
     in: 'header',
     description:
-      'A key of 1 to 255 characters, the same whenever this request is repeated, and of no other request: for 24 hours the answer is the first one, and nothing is created again.',
+      'A key of 1 to 255 characters. A client sends the same key when it repeats this request, and a new key with every other request. For 24 hours, a repeated request gets the first answer, and nothing is created again.',
     schema: { type: 'string', pattern: KEY_PATTERN },
   },
   ContentEncoding: {
     name: 'Content-Encoding',
     in: 'header',
-    description: 'A body is sent as it is, neither compressed nor encoded otherwise.',
+    description: 'The body must be neither compressed nor encoded otherwise.',
     schema: { type: 'string', enum: ['identity'] },
   },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
     description:
-      'Comes back if it is 1 to 128 ASCII letters, digits or `._:=+/@-`; otherwise the server makes up another.',
+      'The server sends it back if it is 1 to 128 ASCII letters, digits or `._:=+/@-`, and otherwise makes up another.',
     schema: TEXT,
   },
 }
@@ -54,16 +54,16 @@ export const HEADERS = {
     schema: { enum: ['no-cache', 'no-store'] },
   },
   ETag: {
-    description: 'Changes when anything in the answer changes. One that is sent while it is read has none.',
+    description: 'Changes when anything in the answer changes. An answer that is sent while it is read has none.',
     schema: { type: 'string', pattern: String.raw`^"([0-9a-z]{1,10}\.)?[0-9a-z-]+"$` },
   },
-  IdempotencyReplayed: { description: 'Of an answer that was given before', schema: { const: 'true' } },
+  IdempotencyReplayed: { description: 'Present if this answer was given before', schema: { const: 'true' } },
   Vary: {
-    description: 'Of lists, which come as JSON or NDJSON, and of answers that may be compressed',
+    description: 'Present if the answer depends on the form or the compression that the client accepts',
     schema: { enum: ['Accept', 'Accept-Encoding', 'Accept, Accept-Encoding'] },
   },
   ContentEncoding: {
-    description: 'Of long answers, if the client accepts it',
+    description: 'Present if the answer is compressed',
     schema: { enum: ['zstd', 'br', 'gzip'] },
   },
   Link: {
@@ -85,7 +85,7 @@ export const HEADERS = {
   AcceptEncoding: { description: 'How to send the body', required: true, schema: { const: 'identity' } },
 }
 
-/** Of a service that asks for access keys; one of them replaces another. */
+/** For a service that asks for access keys. `CacheControl` replaces the one above. */
 export const KEYED_HEADERS = {
   CacheControl: {
     ...HEADERS.CacheControl,
@@ -101,14 +101,14 @@ export const KEYED_HEADERS = {
   },
 }
 
-/** Of every answer. */
+/** Every answer has these. */
 export const SHARED_HEADERS = {
   'X-Request-Id': { $ref: '#/components/headers/RequestId' },
   'X-Content-Type-Options': { $ref: '#/components/headers/NoSniff' },
   'Cache-Control': { $ref: '#/components/headers/CacheControl' },
 }
 
-/** Of every answer to a read. */
+/** Answers to reads may have these. */
 export const READ_HEADERS = {
   ETag: { $ref: '#/components/headers/ETag' },
   Vary: { $ref: '#/components/headers/Vary' },
@@ -116,7 +116,7 @@ export const READ_HEADERS = {
   Link: { $ref: '#/components/headers/Link' },
 }
 
-/** Of an answer to a request that creates something. */
+/** Answers to requests that create something may have these. */
 export const REPLAYED_HEADERS = { [IDEMPOTENCY_REPLAYED]: { $ref: '#/components/headers/IdempotencyReplayed' } }
 
 export const RESPONSES = {
@@ -145,7 +145,7 @@ export const RESPONSES = {
 
 const CHALLENGE = { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }
 
-/** Of a service that asks for access keys. */
+/** For a service that asks for access keys. */
 export const KEYED_RESPONSES = {
   Unauthorized: failure('The access key is missing or not valid', CHALLENGE),
   Forbidden: failure('The access key does not allow this', CHALLENGE),

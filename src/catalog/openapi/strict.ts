@@ -171,7 +171,7 @@ function explained(parameters: z.ZodObject): z.ZodObject {
   return z.object(Object.fromEntries(all))
 }
 
-/** A shape of which responses have every member, and no other. */
+/** Responses have exactly these members. */
 function complete(schema: object): object {
   const properties = 'properties' in schema && schema.properties ? Object.keys(schema.properties) : []
   return { ...schema, required: properties, additionalProperties: false }

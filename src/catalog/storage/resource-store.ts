@@ -14,9 +14,8 @@ export function resourceStore<Row extends Values>(
   parents: Parents = {},
 ): ResourceStore<Row> {
   return {
-    find: reader.find,
-    page: reader.page,
-    scan: table.scan,
+    ...table,
+    ...reader,
     end: async query => {
       const { from, limit } = query
       // Without a limit, this would pass over every row to find that none follows.
@@ -35,10 +34,6 @@ export function resourceStore<Row extends Values>(
       }
       return null
     },
-    exists: table.exists,
-    create: table.create,
-    update: table.update,
-    delete: table.delete,
   }
 }
 

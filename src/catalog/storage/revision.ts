@@ -4,7 +4,7 @@
  */
 export const REVISION_BITS = 48
 
-/** The revisions of which a row must have one to be written; `null` if any will do. */
+/** Revisions that `If-Match` accepts; `null` accepts any. */
 export type ExpectedRevisions = readonly number[] | null
 
 export function newRevision(): number {

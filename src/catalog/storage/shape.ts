@@ -2,7 +2,7 @@ import type { Representation } from './representation.ts'
 import type { ColumnType, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
 
-/** A row as an engine reads it, with a response's members. Those of nested objects have names like `user.name`. */
+/** A row as an engine reads it, with the members of a response. Those of nested objects have names like `user.name`. */
 export type FlatRow = { readonly id: number; readonly revision: number } & Readonly<Record<string, Value>>
 
 /** An item of a nested array, or a nested object. */

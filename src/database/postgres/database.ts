@@ -68,7 +68,7 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Resolves when the database is reachable and migrated; rejects with an `OperatorError`. */
   readonly ready: Promise<void>
   /** Tells of changes, unless there are replicas or the server cannot tell. */
-  readonly changes = new Changes((sql, ...parameters) => this.read(sql, ...parameters))
+  readonly changes = new Changes((sql, ...parameters) => this.readPrimary(sql, ...parameters))
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress

@@ -1,7 +1,7 @@
 import { fault, type ValidationError } from '../validation/errors.ts'
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
-/** The header of an answer that was given before. */
+/** Present if this answer was given before. */
 export const IDEMPOTENCY_REPLAYED = 'Idempotency-Replayed'
 
 /**

@@ -1,4 +1,6 @@
 import { z } from '@hono/zod-openapi'
+import { plural } from '../../../plural.ts'
+import { numbersOf } from './numbers.ts'
 import { stricter } from './stricter.ts'
 
 /** The part of the request that an input comes from: the first item of an error's `loc`. */
@@ -41,14 +43,14 @@ export const fault = {
     msg: 'Input should be a valid string, unable to parse raw data as a unicode string',
   }),
   tooShort: (least: number) =>
-    issue({ type: 'string_too_short', msg: `String should have at least ${plural(least, 'character')}` }),
+    issue({ type: 'string_too_short', msg: `String should have at least ${least} ${plural('character', least)}` }),
   tooLong: (most: number) =>
-    issue({ type: 'string_too_long', msg: `String should have at most ${plural(most, 'character')}` }),
+    issue({ type: 'string_too_long', msg: `String should have at most ${most} ${plural('character', most)}` }),
   belowMinimum: (least: number) => issue(belowMinimum(least)),
   value: (reason: string) => issue({ type: 'value_error', msg: `Value error, ${reason}` }),
 }
 
-/** Errors of a body that cannot be read at all: then it has only this one. */
+/** The error of a body that cannot be read at all. It is the only one. */
 export const unreadableBody = {
   missing: (): ValidationError => ({ loc: ['body'], msg: MISSING.msg, type: MISSING.type }),
   notAnObject: (): ValidationError => ({
@@ -64,17 +66,22 @@ export const unreadableBody = {
   }),
 }
 
-/** The errors that Zod found in one part of a request, one per field, in the words of FastAPI with Pydantic 2. */
+/** The errors that Zod found with this schema in one part of a request, one per field, in the words of FastAPI with Pydantic 2. */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
   source: Source,
   input: Readonly<Record<string, unknown>>,
+  schema: z.core.$ZodType,
 ): ValidationError[] {
+  const fields = schema instanceof z.ZodObject ? schema.shape : {}
   const errors = new Map<string, ValidationError>()
   for (const found of issues) {
     const field = String(found.path[0])
     if (errors.has(field)) continue
-    errors.set(field, { loc: [source, field], ...faultOf(found, source, input[field]) })
+    errors.set(field, {
+      loc: [source, field],
+      ...faultOf(found, source, { input: input[field], isInteger: numbersOf(fields[field]) === 'integers' }),
+    })
   }
   return [...errors.values()]
 }
@@ -89,8 +96,7 @@ const FRACTION: Fault = {
   type: 'int_from_float',
   msg: 'Input should be a valid integer, got a number with a fractional part',
 }
-/** Zod's issue does not say which kind of number was expected, so an integer field uses this as its message. */
-export const NOT_AN_INTEGER: Fault = { type: 'int_type', msg: 'Input should be a valid integer' }
+const NOT_AN_INTEGER: Fault = { type: 'int_type', msg: 'Input should be a valid integer' }
 const NOT_A_NUMBER: Fault = { type: 'float_type', msg: 'Input should be a valid number' }
 const NOT_A_STRING: Fault = { type: 'string_type', msg: 'Input should be a valid string' }
 const NOT_DIGITS: Fault = {
@@ -103,7 +109,13 @@ const NOT_NUMERIC: Fault = {
   msg: 'Input should be a valid number, unable to parse string as a number',
 }
 
-function faultOf(found: z.core.$ZodIssue, source: Source, input: unknown): Fault {
+interface SentField {
+  readonly input: unknown
+  /** Whether the field is one for integers, which an issue does not say. */
+  readonly isInteger: boolean
+}
+
+function faultOf(found: z.core.$ZodIssue, source: Source, { input, isInteger }: SentField): Fault {
   if (input === undefined) return MISSING
   switch (found.code) {
     case 'invalid_value':
@@ -120,14 +132,12 @@ function faultOf(found: z.core.$ZodIssue, source: Source, input: unknown): Fault
       if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
       return { type: 'less_than_equal', msg: `Input should be less than or equal to ${found.maximum}` }
     case 'invalid_type':
-      if (source !== 'body' && typeof input === 'string') {
-        return found.message === NOT_AN_INTEGER.msg ? NOT_DIGITS : NOT_NUMERIC
-      }
+      if (source !== 'body' && typeof input === 'string') return isInteger ? NOT_DIGITS : NOT_NUMERIC
       if (found.expected === 'string') return NOT_A_STRING
       if (found.expected === 'int') return FRACTION
       if (found.expected !== 'number') break
       if (typeof input === 'number') return NOT_FINITE
-      return found.message === NOT_AN_INTEGER.msg ? NOT_AN_INTEGER : NOT_A_NUMBER
+      return isInteger ? NOT_AN_INTEGER : NOT_A_NUMBER
   }
   throw new Error(`no words for the issue ${found.code} of ${source}`)
 }
@@ -153,8 +163,4 @@ function notAmong(words: readonly string[]): Fault {
 
 function issue(params: Fault) {
   return { code: 'custom' as const, params: { ...params } }
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

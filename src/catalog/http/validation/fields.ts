@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { countCodePoints } from '../../../limits/code-points.ts'
-import { fault, NOT_AN_INTEGER } from './errors.ts'
+import { fault } from './errors.ts'
 import { stricter } from './stricter.ts'
 
 /** The largest integer that JSON clients and this program represent exactly: 2^53 − 1. */
@@ -28,12 +28,12 @@ export function text(bounds?: TextBounds, rules?: Readonly<Record<string, unknow
 
 /** A whole number that a double represents exactly; `5.0` is one. */
 export function integer() {
-  return z.int({ error: NOT_AN_INTEGER.msg }).openapi(stricter({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
+  return z.int().openapi(stricter({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
 }
 
 /** An integer in a path or query. One that is too large to be exact acts as the largest. */
 export function integerParameter() {
-  return z.int({ error: NOT_AN_INTEGER.msg })
+  return z.int()
 }
 
 /** A number in a query. */

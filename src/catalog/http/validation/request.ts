@@ -1,9 +1,11 @@
-import { z } from '@hono/zod-openapi'
+import type { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../../awaitable.ts'
+import { isJsonObject } from '../../../json-object.ts'
 import { currentTimeline, timed } from '../../../tracing/timeline.ts'
 import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
 import { readJson } from './json.ts'
+import { numbersOf } from './numbers.ts'
 
 /** Limit on the body of a request for one resource. */
 export const BODY_MAX_BYTES = 1_048_576
@@ -77,18 +79,25 @@ function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path'
 type Parsers = ReadonlyMap<string, (text: string) => string | number>
 
 function parserOf(schema: z.core.$ZodType): (text: string) => string | number {
-  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return parserOf(schema.unwrap())
-  if (!(schema instanceof z.ZodNumber)) return text => text
-  return schema.isInt ? spelledInteger : spelledNumber
+  switch (numbersOf(schema)) {
+    case 'integers':
+      return spelledInteger
+    case 'all':
+      return spelledNumber
+    case null:
+      return text => text
+  }
 }
 
 function readFields<Schema extends z.ZodType>(
   schema: Schema,
-  fields: Record<string, unknown> | undefined,
+  fields: Readonly<Record<string, unknown>> | undefined,
   source: 'path' | 'query' | 'body',
 ): Read<z.output<Schema>> {
   const read = schema.safeParse(fields)
-  return read.success ? { value: read.data } : { errors: validationErrors(read.error.issues, source, fields ?? {}) }
+  return read.success
+    ? { value: read.data }
+    : { errors: validationErrors(read.error.issues, source, fields ?? {}, schema) }
 }
 
 function pathFields(parameters: Readonly<Record<string, string>>, parsers: Parsers): Record<string, unknown> {
@@ -130,22 +139,22 @@ function addField(fields: Record<string, unknown>, name: string, value: string, 
   if (parse) fields[name] = parse(value)
 }
 
-function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Record<string, unknown>> {
+function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Readonly<Record<string, unknown>>> {
   if (bytes.length === 0) return { errors: [unreadableBody.missing()] }
   if (!isJsonContentType(contentType)) return { errors: [unreadableBody.notAnObject()] }
   const json = readJson(bytes)
   if ('errorOffset' in json) return { errors: [unreadableBody.notJson(json.errorOffset)] }
-  if (json.value === null) return { errors: [unreadableBody.missing()] }
-  if (!isObject(json.value)) return { errors: [unreadableBody.notAnObject()] }
-  return { value: json.value }
+  return objectIn(json.value)
+}
+
+/** The fields of a JSON value. */
+export function objectIn(value: unknown): Read<Readonly<Record<string, unknown>>> {
+  if (value === null) return { errors: [unreadableBody.missing()] }
+  return isJsonObject(value) ? { value } : { errors: [unreadableBody.notAnObject()] }
 }
 
 /** `application/json`, or a type with the suffix `+json` (RFC 6839). */
 function isJsonContentType(contentType: string | null): boolean {
   if (contentType === 'application/json') return true
   return contentType !== null && /^application\/([^\s;/]+\+)?json[ \t]*(;|$)/i.test(contentType.trim())
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

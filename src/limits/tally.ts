@@ -1,4 +1,4 @@
-/** Counts by key. A key whose count is 0 takes no memory. */
+/** How many each client holds at once, for limits that refuse instead of queueing. A key whose count is 0 takes no memory. */
 export class Tally {
   readonly #counts = new Map<string, number>()
   #total = 0

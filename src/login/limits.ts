@@ -13,8 +13,5 @@ export const ATTEMPTS_MAX = 10
 /** Limit on wrong passwords of all addresses in a minute: somebody may guess from many networks. */
 export const TOTAL_ATTEMPTS_MAX = 30
 
-/** Limit on the addresses whose attempts are counted. Beyond it, the ones that began earliest are forgotten. */
-export const ATTEMPTING_ADDRESSES_MAX = 10_000
-
-/** A shorter password could be guessed in spite of the limit above. */
+/** A shorter password could be guessed in spite of the limits above. */
 export const PASSWORD_MIN_CHARACTERS = 8

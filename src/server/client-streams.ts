@@ -1,4 +1,5 @@
 import { getLogger } from '@logtape/logtape'
+import { Rate } from '../limits/rate.ts'
 import { Tally } from '../limits/tally.ts'
 import { HttpError } from './errors.ts'
 
@@ -14,7 +15,7 @@ const LOG_INTERVAL_MS = 60_000
 export class ClientStreams {
   readonly #max: number
   readonly #open = new Tally()
-  #loggedAt = Number.NEGATIVE_INFINITY
+  readonly #logs = new Rate({ uses: 1, windowMs: LOG_INTERVAL_MS })
 
   constructor(max: number) {
     this.#max = max
@@ -28,8 +29,7 @@ export class ClientStreams {
   /** Throws an `HttpError` 429 if the client is at the limit. */
   check(client: string): void {
     if (this.#open.of(client) < this.#max) return
-    if (performance.now() - this.#loggedAt > LOG_INTERVAL_MS) {
-      this.#loggedAt = performance.now()
+    if (this.#logs.use('', performance.now()).left >= 0) {
       log.warning(
         'the client {client} has {max} event streams open, the maximum; if it is a proxy, set TRUSTED_PROXIES',
         { client, max: this.#max },

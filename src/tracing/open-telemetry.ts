@@ -18,6 +18,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
+import { Rate } from '../limits/rate.ts'
 import { version } from '../program/version.ts'
 import type { Sampling } from './settings.ts'
 import type { TraceContext } from './trace-context.ts'
@@ -100,11 +101,9 @@ function samplerOf({ share, callersDecide }: Sampling): (parent: TraceContext | 
  * contain what the collector has answered.
  */
 function logLosses(): void {
-  let loggedAt = Number.NEGATIVE_INFINITY
+  const logs = new Rate({ uses: 1, windowMs: LOG_INTERVAL_MS })
   const lose = () => {
-    if (performance.now() - loggedAt < LOG_INTERVAL_MS) return
-    loggedAt = performance.now()
-    log.warning(LOST)
+    if (logs.use('', performance.now()).left >= 0) log.warning(LOST)
   }
   const ignore = () => {}
   diag.setLogger({ error: lose, warn: lose, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)

@@ -13,7 +13,7 @@ const LIST = `
 
 const REVOKE = 'DELETE FROM access_keys WHERE name = $1::text RETURNING name'
 
-export function postgresKeys(database: PostgresDatabase): KeyRepository {
+export function postgresAccessKeys(database: PostgresDatabase): KeyRepository {
   return {
     create: async ({ name, digest, scope }) => (await database.write(CREATE, name, digest, scope)).length > 0,
     list: () => database.read<StoredKey>(LIST),

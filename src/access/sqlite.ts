@@ -2,7 +2,7 @@ import type { SqliteDatabase } from '../database/sqlite/database.ts'
 import type { Scope } from './key.ts'
 import { KEYS_MAX, type KeyRepository, type StoredKey } from './repository.ts'
 
-export function sqliteKeys(database: SqliteDatabase): KeyRepository {
+export function sqliteAccessKeys(database: SqliteDatabase): KeyRepository {
   const insert = database.prepare<[name: string, digest: string, scope: Scope, createdAt: number]>(`
     INSERT INTO access_keys (name, sha256, scope, created_at)
     SELECT ?, ?, ?, ? WHERE (SELECT count(*) FROM access_keys) < ${KEYS_MAX}

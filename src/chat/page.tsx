@@ -12,7 +12,7 @@ import { CHAT_STYLES_PATH } from './styles.ts'
 /** The events that the page listens for. */
 const TOPICS = ['Response', 'ResponseNoMass', 'Terminate'].join(',')
 
-interface Refusal {
+interface RefusedText {
   /** `null` if nothing is wrong with the text. */
   readonly reason: Child
   readonly typed: string
@@ -22,7 +22,7 @@ interface ChatPage {
   readonly conversation?: Child
   readonly listener?: Child
   readonly head?: Child
-  readonly refusal?: Refusal
+  readonly refusal?: RefusedText
 }
 
 export type ChatPages = ReturnType<typeof chatPages>
@@ -132,7 +132,7 @@ function Listener({ reqId }: { reqId: string }) {
 }
 
 /** The form for the next prompt, with a fresh id. htmx adds the turn to the conversation; without it, the page changes. */
-function Composer({ refusal }: { refusal: Refusal | undefined }) {
+function Composer({ refusal }: { refusal: RefusedText | undefined }) {
   const path = pathOf(crypto.randomUUID())
   return (
     <form

@@ -11,7 +11,7 @@ import type { Answers, Asker } from './answers/answers.ts'
 import type { Rendering } from './answers/rendered-answer.ts'
 import type { ChatPages } from './page.tsx'
 import { readSubmission } from './prompt-form.ts'
-import type { Prompts, Refusal } from './prompts/prompts.ts'
+import type { PromptRefusal, Prompts } from './prompts/prompts.ts'
 import { type Account, accountOf } from './spending/account.ts'
 import { type ReachedBound, type Spending, secondsUntil } from './spending/spending.ts'
 import { answerEvents } from './stream.tsx'
@@ -35,7 +35,7 @@ const REFUSALS = {
     reason: 'Too many messages have come from your network. Try again later.',
     retrySeconds: 3_600,
   },
-} as const satisfies Record<Refusal, unknown>
+} as const satisfies Record<PromptRefusal, unknown>
 
 type ChatContext = Context<{ Bindings: RequestScope }>
 

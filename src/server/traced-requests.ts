@@ -2,7 +2,7 @@ import { getLogger } from '@logtape/logtape'
 import type { Tracing } from '../tracing/open.ts'
 import { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext } from '../tracing/trace-context.ts'
-import type { Part, Span, Tracer } from '../tracing/tracer.ts'
+import type { Span, TimedPart, Tracer } from '../tracing/tracer.ts'
 import { isUnlimited } from './rate-limit.ts'
 import type { Exchange, Observer, Scope } from './requests.ts'
 
@@ -54,7 +54,7 @@ function described({ request, scope, target, response: { status } }: Exchange) {
   }
 }
 
-function logSlow({ request, scope, target, response, durationMs }: Exchange, parts: readonly Part[]): void {
+function logSlow({ request, scope, target, response, durationMs }: Exchange, parts: readonly TimedPart[]): void {
   const spent = new Map<string, number>()
   for (const { name, start, end } of parts) spent.set(name, (spent.get(name) ?? 0) + end - start)
   const known = [...spent.values()].reduce((sum, milliseconds) => sum + milliseconds, 0)

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Part, Span } from './tracer.ts'
+import type { Span, TimedPart } from './tracer.ts'
 
 /** Further parts are not kept, for example those of a long list. */
 const PARTS_MAX = 64
@@ -10,7 +10,7 @@ const current = new AsyncLocalStorage<Timeline>()
 export class Timeline {
   /** `null` if the request is not sampled. */
   readonly span: Span | null
-  readonly parts: Part[] = []
+  readonly parts: TimedPart[] = []
 
   constructor(span: Span | null) {
     this.span = span

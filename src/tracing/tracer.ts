@@ -1,7 +1,7 @@
 import type { TraceContext } from './trace-context.ts'
 
 /** A part of the time of an operation. Times are those of `performance.now()`. */
-export interface Part {
+export interface TimedPart {
   readonly name: string
   readonly start: number
   readonly end: number
@@ -23,7 +23,7 @@ export interface SpanEnd {
   /** The kind of a failure; `null` if there was none. */
   readonly error: string | null
   /** Each is exported as a span of its own. */
-  readonly parts?: readonly Part[]
+  readonly parts?: readonly TimedPart[]
 }
 
 /** An operation in a trace that is sampled. */

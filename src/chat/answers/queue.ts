@@ -19,7 +19,7 @@ export interface Ticket extends Disposable {
   turn(signal: AbortSignal): Promise<boolean>
 }
 
-type Refusal = 'full' | 'too many of this address'
+type QueueRefusal = 'full' | 'too many of this address'
 
 export interface QueueFigures {
   readonly running: number
@@ -34,7 +34,7 @@ export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: Queue
   const places = new FairQueue(runningMax, Math.max(1, Math.floor(runningMax * RUNNING_SHARE_MAX)))
   const tickets = new Tally()
   const figures = (): QueueFigures => ({ running: places.held, waiting: tickets.total - places.held })
-  const enter = (address: string): Ticket | Refusal => {
+  const enter = (address: string): Ticket | QueueRefusal => {
     if (tickets.of(address) >= perAddressMax) return 'too many of this address'
     if (tickets.total >= runningMax + waitingMax) return 'full'
     const held = new DisposableStack()

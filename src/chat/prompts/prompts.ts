@@ -10,7 +10,7 @@ const FULL_MS = 1_000
 const ROOM_SHARE = 1 / 100
 
 /** `full`: the limit for all clients together is reached. */
-export type Refusal = 'full' | 'too many of this address'
+export type PromptRefusal = 'full' | 'too many of this address'
 
 /** Stores prompts within the limits, and deletes old ones. */
 export class Prompts {
@@ -34,7 +34,7 @@ export class Prompts {
   }
 
   /** Stores a prompt as `PromptRepository.store` does. */
-  async post(prompt: SentPrompt): Promise<{ readonly text: string } | Refusal> {
+  async post(prompt: SentPrompt): Promise<{ readonly text: string } | PromptRefusal> {
     if (this.#room <= 0) await this.#makeRoom()
     const hasRoom = this.#room > 0
     this.#room -= 1

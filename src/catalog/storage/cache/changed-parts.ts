@@ -6,13 +6,13 @@ import type { NestedArray, Values } from '../resource.ts'
  * The parts of representations and pages: a row; the set of rows in other tables that refer to it, with their contents; the
  * set of all rows of its table.
  */
-export type Part = 'row' | 'referring rows' | 'all rows'
+export type PartKind = 'row' | 'referring rows' | 'all rows'
 
 export interface ChangedPart {
   readonly table: string
   /** `any` if it is not known which rows. */
   readonly id: number | 'any'
-  readonly part: Part
+  readonly part: PartKind
 }
 
 /** The properties of a `StoredResource` that the rule needs. */

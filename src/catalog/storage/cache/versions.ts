@@ -1,4 +1,4 @@
-import type { ChangedPart, Part } from './changed-parts.ts'
+import type { ChangedPart, PartKind } from './changed-parts.ts'
 
 /** Limit on rows and sets whose versions are known one by one. Beyond it, the cache is cleared. */
 const CHANGED_MAX = 100_000
@@ -23,12 +23,12 @@ export class ChangeVersions {
     row: new Map<string, Versions>(),
     'referring rows': new Map<string, Versions>(),
     'all rows': new Map<string, Versions>(),
-  } satisfies Record<Part, unknown>
+  } satisfies Record<PartKind, unknown>
   #changedThings = 0
   /** Number of commits so far. */
   latest = 0
 
-  of(table: string, part: Part): Versions {
+  of(table: string, part: PartKind): Versions {
     const versions = this.#versions[part]
     const known = versions.get(table)
     if (known) return known

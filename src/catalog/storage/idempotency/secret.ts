@@ -3,6 +3,6 @@ export const SECRET_NAME = 'idempotency keys'
 
 const SECRET_BYTES = 32
 
-export function newSecret(): string {
+export function newFingerprintSecret(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(SECRET_BYTES))).toString('base64url')
 }

@@ -10,7 +10,7 @@ import {
   type KeyStore,
   KeyTakenError,
 } from '../idempotency/keys.ts'
-import { newSecret, SECRET_NAME } from '../idempotency/secret.ts'
+import { newFingerprintSecret, SECRET_NAME } from '../idempotency/secret.ts'
 import type { AnswerSpace } from '../idempotency/space.ts'
 
 /** An answer may have some MiB. */
@@ -87,7 +87,7 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
         ON CONFLICT (name) DO UPDATE SET secret = existing.secret RETURNING secret`,
         '',
         SECRET_NAME,
-        newSecret(),
+        newFingerprintSecret(),
       )
       if (!made) throw new Error('the database made no secret')
       return made.secret

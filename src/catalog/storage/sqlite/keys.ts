@@ -9,7 +9,7 @@ import {
   type KeyStore,
   KeyTakenError,
 } from '../idempotency/keys.ts'
-import { newSecret, SECRET_NAME } from '../idempotency/secret.ts'
+import { newFingerprintSecret, SECRET_NAME } from '../idempotency/secret.ts'
 import type { AnswerSpace } from '../idempotency/space.ts'
 
 /** Entries of this time are counted in one turn of the event loop. */
@@ -73,7 +73,7 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
     },
     secret: async () => {
       const known = database.snapshot(() => selectSecret.get(SECRET_NAME), 'write')
-      const made = known ?? (await database.write(() => makeSecret.get(SECRET_NAME, newSecret())))
+      const made = known ?? (await database.write(() => makeSecret.get(SECRET_NAME, newFingerprintSecret())))
       if (!made) throw new Error('the database made no secret')
       return made.secret
     },

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { once } from '../shared.ts'
 import type { SecretRepository } from './repository.ts'
 
 /** A signed text: the holder, the end in seconds since 1970, and the signature. */
@@ -11,19 +12,18 @@ const SESSION = /^(?<claim>(?<holder>[a-z0-9-]+)\.(?<end>\d{1,12}))\.(?<signatur
  * Not Hono's signed cookies: they import the key for each check, which takes a turn of the event loop.
  */
 export class Sessions {
-  readonly #secrets: SecretRepository
   readonly #seconds: number
-  #secret: Promise<Buffer> | null = null
+  readonly #secret: () => Promise<Buffer>
 
   constructor(secrets: SecretRepository, seconds: number) {
-    this.#secrets = secrets
+    this.#secret = once(() => secrets.secret())
     this.#seconds = seconds
   }
 
   /** Makes a session for a user who has shown the credential. It ends early if `credential` changes. */
   async begin(holder: string, credential: string): Promise<string> {
     const claim = `${holder}.${Math.floor(Date.now() / 1_000) + this.#seconds}`
-    return `${claim}.${signature(await this.#loaded(), credential, claim).toString('base64url')}`
+    return `${claim}.${signature(await this.#secret(), credential, claim).toString('base64url')}`
   }
 
   /** Resolves to the holder; `null` if the session has ended or is forged. `credentialOf` is `null` for an unknown holder. */
@@ -31,17 +31,9 @@ export class Sessions {
     const { claim = '', holder = '', end = '', signature: given = '' } = SESSION.exec(session)?.groups ?? {}
     const credential = credentialOf(holder)
     if (credential === null || Number(end) * 1_000 <= Date.now()) return null
-    const expected = signature(await this.#loaded(), credential, claim)
+    const expected = signature(await this.#secret(), credential, claim)
     const isOurs = timingSafeEqual(expected, Buffer.from(given, 'base64url'))
     return isOurs ? holder : null
-  }
-
-  #loaded(): Promise<Buffer> {
-    this.#secret ??= this.#secrets.secret().catch(error => {
-      this.#secret = null
-      throw error
-    })
-    return this.#secret
   }
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { counter, type Family, gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
 import { lasting, sums } from '../metrics/sums.ts'
+import { shared } from '../shared.ts'
 
 /** A worker that is too busy to answer in time counts as it did the last time. */
 const ANSWER_MAX_MS = 500
@@ -24,7 +25,6 @@ export class WorkerMetrics {
   /** Those that do not answer. */
   readonly #silent = new Set<number>()
   #killed = 0
-  #asking: Promise<Family[]> | null = null
 
   /** The worker can be asked from now on. */
   began(worker: number, ask: () => void): void {
@@ -61,12 +61,7 @@ export class WorkerMetrics {
   }
 
   /** Asks all workers, once for all concurrent callers. */
-  families(): Promise<Family[]> {
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = null
-    })
-    return this.#asking
-  }
+  readonly families = shared(() => this.#ask())
 
   async #ask(): Promise<Family[]> {
     const answers = [...this.#workers.values()].map(worker => {

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../clock.ts'
+import { shared } from '../../shared.ts'
 import type { PromptRepository, SentPrompt } from './repository.ts'
 import { RECENT_MS, RECENT_UNANSWERED_MS, RETENTION, type Retention } from './retention.ts'
 import { SlewedTime } from './slewed-time.ts'
@@ -21,7 +22,6 @@ export class Prompts {
   /** The number of prompts that still fit before they must be counted again. Other processes add prompts too. */
   #room = 0
   #fullUntil = Number.NEGATIVE_INFINITY
-  #makingRoom: Promise<void> | null = null
 
   constructor(repository: PromptRepository, retention: Retention = RETENTION, clock: Clock = systemClock) {
     this.#repository = repository
@@ -55,16 +55,11 @@ export class Prompts {
     await this.#makeRoom()
   }
 
-  /** Runs once for all concurrent callers. */
-  #makeRoom(): Promise<void> {
-    if (this.#clock.now() < this.#fullUntil) return Promise.resolve()
-    this.#makingRoom ??= this.#countAndDelete().finally(() => {
-      this.#makingRoom = null
-    })
-    return this.#makingRoom
+  async #makeRoom(): Promise<void> {
+    if (this.#clock.now() >= this.#fullUntil) await this.#countAndDelete()
   }
 
-  async #countAndDelete(): Promise<void> {
+  readonly #countAndDelete = shared(async () => {
     const { promptsMax } = this.#retention
     const count = await this.#repository.count()
     const excess = count - promptsMax
@@ -76,7 +71,7 @@ export class Prompts {
     deleted += await upTo(wanted - deleted, max => this.#repository.deleteOldest(now - RECENT_MS, max))
     this.#room = deleted - excess
     if (this.#room <= 0) this.#fullUntil = this.#clock.now() + FULL_MS
-  }
+  })
 
   async #now(): Promise<number> {
     return this.#time.next(await this.#repository.time(), this.#clock.now())

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../../awaitable.ts'
 import { HttpError } from '../../../server/errors.ts'
 import type { RequestScope } from '../../../server/requests.ts'
+import { once } from '../../../shared.ts'
 import { type Claim, type KeptAnswer, type KeyStore, KeyTakenError } from '../../storage/idempotency/keys.ts'
 import type { AnswerSpace } from '../../storage/idempotency/space.ts'
 import { invalid } from '../responses.ts'
@@ -24,11 +25,13 @@ export class Idempotency {
   readonly #space: AnswerSpace
   /** The keys of requests in progress, in this process. */
   readonly #running = new Set<string>()
-  #secret: Promise<string> | null = null
+  /** Read once, because a database never gets another one. */
+  readonly #secret: () => Promise<string>
 
   constructor(store: KeyStore, space: AnswerSpace) {
     this.#store = store
     this.#space = space
+    this.#secret = once(() => store.secret())
   }
 
   /** Begins a request with this header. Resolves to the response if the header has no key. */
@@ -37,7 +40,7 @@ export class Idempotency {
     if ('errors' in read) return invalid(read.errors)
     // Each access key has keys of its own, so that nobody gets a stranger's answers.
     const owned = `${scope.key?.name ?? ''}\n${read.key}`
-    const hash = new Bun.CryptoHasher('sha256', await this.#secretOfDatabase()).update(owned).digest()
+    const hash = new Bun.CryptoHasher('sha256', await this.#secret()).update(owned).digest()
     const fingerprint = new Bun.CryptoHasher('sha256', hash.subarray(HASH_HALF_BYTES))
     const { route, parameters } = scope.matched
     fingerprint.update(`${form.mediaType} ${route} ${JSON.stringify(parameters)}\n`)
@@ -70,15 +73,6 @@ export class Idempotency {
     if (!this.#running.has(key)) return
     const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
     throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
-  }
-
-  /** Read once, because a database never gets another one. */
-  #secretOfDatabase(): Promise<string> {
-    this.#secret ??= this.#store.secret().catch(error => {
-      this.#secret = null
-      throw error
-    })
-    return this.#secret
   }
 }
 

@@ -1,4 +1,5 @@
 import { BusyError } from '../../../limits/busy-error.ts'
+import { shared } from '../../../shared.ts'
 
 /** The space in use is measured again after this long, because other processes add and delete keys. */
 const MEASURED_MS = 60_000
@@ -12,7 +13,6 @@ export class AnswerSpace {
   #usedBytes = 0
   #addedBytes = 0
   #measuredAt = Number.NEGATIVE_INFINITY
-  #measuring: Promise<void> | null = null
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
@@ -26,18 +26,15 @@ export class AnswerSpace {
   async mustBeLeft(measure: () => Promise<number>): Promise<void> {
     const isOld = performance.now() > this.#measuredAt + MEASURED_MS
     if (isOld || this.#addedBytes > this.#maxBytes * ADDED_SHARE) {
-      this.#measuring ??= this.#measure(measure).finally(() => {
-        this.#measuring = null
-      })
-      await this.#measuring
+      await this.#measure(measure)
     }
     if (this.#usedBytes + this.#addedBytes < this.#maxBytes) return
     throw new BusyError('Too many idempotency keys of the last day are kept', MEASURED_MS / 1_000)
   }
 
-  async #measure(measure: () => Promise<number>): Promise<void> {
+  readonly #measure = shared(async (measure: () => Promise<number>) => {
     this.#addedBytes = 0
     this.#usedBytes = await measure()
     this.#measuredAt = performance.now()
-  }
+  })
 }

@@ -25,7 +25,7 @@ export interface Catalog {
 
 /** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */
 export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
-  /** As a function of FastAPI would be named, in snake case. Both descriptions derive the id and the summary from it. */
+  /** The name of the function in FastAPI. Both descriptions derive the id and the summary from it. */
   readonly name: string
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** As in the specification, with `{name}` for a parameter and a final slash for a collection. */

@@ -40,7 +40,7 @@ export function resourceOperations<Row extends Values>(
   { resource, store, tag, shape, restOf }: Kind<Row>,
 ) {
   const restAfter = (id: number) => restOf && ((cut: Cut) => restOf(id, cut))
-  /** What the path or the body refers to. */
+  /** The resources that ids in the path or the body refer to. */
   const referred = (...shapes: z.ZodObject[]) =>
     resource.references
       .filter(({ column }) => shapes.some(({ shape }) => column in shape))

@@ -177,7 +177,7 @@ function complete(schema: object): object {
   return { ...schema, required: properties, additionalProperties: false }
 }
 
-/** Moves the rules that only this description states to the others. Bounds of a field's own are the stricter ones. */
+/** Puts the rules that only this description states beside the others. If both bound a field, the field's own bound is stricter. */
 function withStricterRules(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withStricterRules)
   if (typeof value !== 'object' || value === null) return value

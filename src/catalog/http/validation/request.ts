@@ -133,7 +133,7 @@ function addPlainFields(fields: Record<string, unknown>, query: string, parsers:
   }
 }
 
-/** Leaves out what the operation does not know. */
+/** Ignores a parameter that the operation does not have. */
 function addField(fields: Record<string, unknown>, name: string, value: string, parsers: Parsers): void {
   const parse = parsers.get(name)
   if (parse) fields[name] = parse(value)

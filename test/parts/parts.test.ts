@@ -44,13 +44,28 @@ test('without the terminal chat, the program builds, and passes the tests of the
   await expectWhole(project.path, 'talk')
 })
 
-/** A copy of the project in which a part's folder and its entry in `cli.ts` are deleted. */
-function without(part: Part) {
+test('without the breeds and both chats, the rest of the program has no errors of type', async () => {
+  // No part imports another one, so one check of types is enough.
+  using project = without('breeds', 'chat', 'talk')
+  await expectSuccess(project.path, ['node_modules/typescript-native/bin/tsc'])
+})
+
+/** A copy of the project in which the folders of parts and their entries in `cli.ts` are deleted. */
+function without(...parts: readonly Part[]) {
   const folder = temporaryFolder()
   for (const name of COPIED) cpSync(join(PROJECT, name), join(folder.path, name), { recursive: true })
   symlinkSync(join(PROJECT, 'node_modules'), join(folder.path, 'node_modules'))
-  rmSync(join(folder.path, 'src', part), { recursive: true })
-  const program = join(folder.path, 'src/cli.ts')
+  for (const part of parts) deletePart(folder.path, part)
+  // The tests of a part that is gone are gone, too; those of the others are run.
+  const configuration = JSON.parse(readFileSync(join(PROJECT, 'tsconfig.json'), 'utf8'))
+  const ofSource = { ...configuration, include: ['src'], exclude: ['src/**/*.test.ts'] }
+  writeFileSync(join(folder.path, 'tsconfig.json'), JSON.stringify(ofSource))
+  return folder
+}
+
+function deletePart(folder: string, part: Part): void {
+  rmSync(join(folder, 'src', part), { recursive: true })
+  const program = join(folder, 'src/cli.ts')
   const text = readFileSync(program, 'utf8')
   const shorter = text
     .replace(`import { ${part} } from './${part}/part.ts'\n`, '')
@@ -62,15 +77,9 @@ function without(part: Part) {
     )
   expect(text.length - shorter.length).toBeGreaterThan(part.length * 3)
   writeFileSync(program, shorter)
-  // The tests of a part that is gone are gone, too; those of the others are run.
-  const configuration = JSON.parse(readFileSync(join(PROJECT, 'tsconfig.json'), 'utf8'))
-  const ofSource = { ...configuration, include: ['src'], exclude: ['src/**/*.test.ts'] }
-  writeFileSync(join(folder.path, 'tsconfig.json'), JSON.stringify(ofSource))
-  return folder
 }
 
 async function expectWhole(folder: string, deleted: Part): Promise<void> {
-  await expectSuccess(folder, ['node_modules/typescript-native/bin/tsc'])
   await expectSuccess(folder, [process.execPath, 'build', '--target=bun', '--outfile=dist/stockroom.js', 'src/cli.ts'])
   const help = await expectSuccess(folder, [process.execPath, 'dist/stockroom.js', '--help'])
   expect(help).toContain('serve')

@@ -21,6 +21,8 @@ const UNCACHED = { CACHE_BYTES: '0' }
 
 const PATHS = ['/products/', '/products/?limit=1000', '/categories/'] as const
 
+const WRITES = 64
+
 const Priced = z.object({ price: z.number() })
 
 const open = new AsyncDisposableStack()
@@ -91,6 +93,33 @@ test('if writes are led to another primary because their connections were cut, r
   for (let times = 0; times < 20; times += 1) {
     expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: 60 })
   }
+})
+
+test('many refused writes replace the connections once, and a write that fails late on an old one does not do it again', async () => {
+  await using service = await start({ ...UNCACHED, DATABASE_CONNECTIONS: '2' })
+  const api = client(() => service.address)
+  const ids = await Promise.all(Array.from({ length: WRITES }, () => api.create('/products/', sample.product)))
+  await writeSlowly()
+  const slow = api.post('/categories/', { ...sample.category, name: 'Slow' })
+  await until(async () => (await slowWriters()).length === 1)
+  const before = address.connections()
+  await setReadOnly(true)
+  const refused = Promise.all(ids.map(id => put(api, id, 2)))
+  await until(async () => {
+    await put(api, ids[0] ?? 0, 2)
+    return address.connections() > before
+  })
+  await setReadOnly(false)
+  await until(async () => (await put(api, ids[0] ?? 0, 3)) === 200)
+  const useAll = () => Promise.all(ids.flatMap(id => [put(api, id, 4), api.get(`/products/${id}`)]))
+  await useAll()
+  const replaced = address.connections()
+  const writers = await slowWriters()
+  await primary.ask(sql => sql`SELECT pg_terminate_backend(pid) FROM unnest(${sql.array(writers, 'INT')}) AS pid`)
+  await Promise.all([slow, refused])
+  await useAll()
+  expect(replaced - before).toBeLessThan(WRITES / 2)
+  expect(address.connections()).toBe(replaced)
 })
 
 test('a replica that is promoted is not read from any more', async () => {
@@ -179,6 +208,34 @@ async function cutIdleWriters(): Promise<void> {
 async function isStandby(server: PostgresServer): Promise<boolean> {
   const [row] = await server.ask<{ standby: boolean }>(sql => sql`SELECT pg_is_in_recovery() AS standby`)
   return row?.standby !== false
+}
+
+/** Makes the server refuse writes on the connections that are open, too. */
+async function setReadOnly(isReadOnly: boolean): Promise<void> {
+  const value = isReadOnly ? 'on' : 'off'
+  await primary.ask(sql => sql.unsafe(`ALTER SYSTEM SET default_transaction_read_only = ${value}`))
+  await primary.ask(sql => sql`SELECT pg_reload_conf()`)
+  await until(async () => {
+    const [row] = await primary.ask<{ value: string }>(
+      sql => sql`SELECT current_setting('default_transaction_read_only') AS value`,
+    )
+    return row?.value === value
+  })
+}
+
+/** A new category named Slow takes nearly as long as a statement may. */
+async function writeSlowly(): Promise<void> {
+  await using sql = connected(database.url)
+  await sql.unsafe(`
+    CREATE FUNCTION write_slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NEW; END $$;
+    CREATE TRIGGER slowly BEFORE INSERT ON categories FOR EACH ROW WHEN (NEW.name = 'Slow') EXECUTE FUNCTION write_slowly()`)
+}
+
+async function slowWriters(): Promise<number[]> {
+  const rows = await primary.ask<{ pid: number }>(
+    sql => sql`SELECT pid FROM pg_stat_activity WHERE datname = ${database.name} AND wait_event = 'PgSleep'`,
+  )
+  return rows.map(({ pid }) => pid)
 }
 
 /** Creates a product without the service. */

@@ -1,7 +1,6 @@
 import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
+import type { Streaming } from '../server/streaming.ts'
 import type { Budgets } from './http/budgets.ts'
-import { streamedPieces } from './http/streamed.ts'
-import { streamCompressors } from './http/streamed-compression.ts'
 import type { CacheContents, CacheFigures } from './storage/cache/cached.ts'
 import type { HashingFigures } from './users/password.ts'
 
@@ -10,8 +9,9 @@ export function catalogFamilies(
   cache: (CacheFigures & CacheContents) | null,
   hashing: HashingFigures,
   budgets: Budgets,
+  streaming: Streaming,
 ): Family[] {
-  return [...(cache ? cacheFamilies(cache) : []), ...hashingFamilies(hashing), ...budgetFamilies(budgets)]
+  return [...(cache ? cacheFamilies(cache) : []), ...hashingFamilies(hashing), ...budgetFamilies(budgets, streaming)]
 }
 
 function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: CacheFigures & CacheContents): Family[] {
@@ -39,12 +39,12 @@ function hashingFamilies({ inProgress, waiting, refused, seconds }: HashingFigur
 }
 
 /** Memory that several requests share. */
-function budgetFamilies({ bodies, bulkBodies }: Budgets): Family[] {
+function budgetFamilies({ bodies, bulkBodies }: Budgets, { pieces, textCompressors }: Streaming): Family[] {
   const budgets = {
     large_bodies: bodies,
     bulk_bodies: bulkBodies,
-    streamed_responses: streamedPieces,
-    stream_compressors: streamCompressors,
+    streamed_responses: pieces,
+    stream_compressors: textCompressors,
   }
   const samples = Object.entries(budgets).map(([budget, { figures }]) => ({ labels: { budget }, figures }))
   return [

@@ -74,7 +74,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     probe: repositories.probe,
     families: () => [
       ...databaseFamilies(database),
-      ...catalogFamilies(repositories.cacheFigures(), hashing.figures, budgets),
+      ...catalogFamilies(repositories.cacheFigures(), hashing.figures, budgets, server.streaming),
     ],
   })
   const what = `stockroom serves the store catalog at ${server.address}, its documentation at /docs`

@@ -2,9 +2,8 @@ import { getLogger } from '@logtape/logtape'
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { addressKey } from './client-address.ts'
 import { logFailure } from './errors.ts'
-import { eventCoding, eventCompressor } from './event-compression.ts'
 import type { RequestScope } from './requests.ts'
-import type { StreamCompressor } from './stream-compressor.ts'
+import type { StreamCoding, StreamCompressor } from './stream-compressor.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
@@ -49,8 +48,8 @@ export function eventStream(
   events: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
   clock: Clock = systemClock,
 ): Response {
-  const coding = eventCoding(scope.request.headers.get('Accept-Encoding'))
-  const stream = new EventStream(scope, () => eventCompressor(coding), events, clock)
+  const coding = scope.streaming.eventCompressors.coding(scope.request.headers.get('Accept-Encoding'))
+  const stream = new EventStream(scope, coding, events, clock)
   const body = new ReadableStream<Uint8Array>(
     { pull: controller => stream.pull(controller), cancel: () => stream.close() },
     { highWaterMark: 0 },
@@ -64,7 +63,7 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 class EventStream {
   readonly #scope: RequestScope
   readonly #clock: Clock
-  readonly #openCompressor: () => StreamCompressor
+  readonly #coding: StreamCoding
   readonly #counted: Disposable | null
   readonly #closing = new AbortController()
   readonly #source: AsyncIterator<ServerSentEvent>
@@ -77,13 +76,13 @@ class EventStream {
 
   constructor(
     scope: RequestScope,
-    openCompressor: () => StreamCompressor,
+    coding: StreamCoding,
     events: (signal: AbortSignal) => AsyncIterable<ServerSentEvent>,
     clock: Clock,
   ) {
     this.#scope = scope
     this.#clock = clock
-    this.#openCompressor = openCompressor
+    this.#coding = coding
     // The response to HEAD is never read, so its stream would never end.
     this.#counted = scope.isHead ? null : scope.streams.open(addressKey(scope.clientAddress))
     // The server closes idle connections, but a stream may be slow.
@@ -120,7 +119,7 @@ class EventStream {
   async #sendNext(controller: Controller): Promise<void> {
     this.#cancelStallTimer()
     // Opened only now, because the response to HEAD is never read.
-    this.#compressor ??= this.#openCompressor()
+    this.#compressor ??= this.#scope.streaming.eventCompressors.open(this.#coding)
     const result = await this.#nextResult()
     if (this.#isClosed) return
     const bytes = result?.done

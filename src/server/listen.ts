@@ -5,6 +5,7 @@ import { routeTable } from './request-target.ts'
 import { type Observer, requestHandlers, type ServedApp } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
 import { drain } from './stop.ts'
+import { Streaming } from './streaming.ts'
 
 /** Timeout of idle connections. */
 const IDLE_SECONDS = 30
@@ -33,6 +34,8 @@ export interface Listening extends AsyncDisposable {
   readonly port: number
   /** The load at this moment. */
   readonly figures: () => { readonly requestsInProgress: number; readonly streams: number }
+  /** What its streamed responses share. */
+  readonly streaming: Streaming
 }
 
 /** Starts listening. Disposing drains: it refuses new connections and lets requests in progress finish within the grace. */
@@ -49,19 +52,21 @@ export function listen(options: ListenOptions): Listening {
   } = options
   const paths = app.routes.map(({ path }) => path)
   const streams = new ClientStreams(streamsPerAddress)
+  const streaming = new Streaming()
   const serving = {
     hostname: host,
     reusePort: sharesPort,
     idleTimeout: IDLE_SECONDS,
     // Handlers limit the bodies that they read, and answer 413. The runtime does not buffer unread bodies.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...routeTable(paths, requestHandlers(app, { ...settings, streams, observers })),
+    ...routeTable(paths, requestHandlers(app, { ...settings, streams, streaming, observers })),
   }
   const server = new BoundedServer(at => bind({ ...serving, port: at }), port, connectionsMax)
   return {
     address: reachableAddress(host, server.port),
     port: server.port,
     figures: () => ({ requestsInProgress: server.pendingRequests, streams: streams.total }),
+    streaming,
     [Symbol.asyncDispose]: () => drain(server),
   }
 }
@@ -69,7 +74,8 @@ export function listen(options: ListenOptions): Listening {
 /** Listens for the few requests of operators. Disposing ends them at once. */
 export function listenForOperators({ app, host, port, allowedHosts }: OperatorOptions): Listening {
   const streams = new ClientStreams(OPERATOR_STREAMS_MAX)
-  const settings = { trustedProxies: 0, rateLimit: null, allowedHosts, streams, observers: [] }
+  const streaming = new Streaming()
+  const settings = { trustedProxies: 0, rateLimit: null, allowedHosts, streams, streaming, observers: [] }
   const server = bind(
     {
       hostname: host,
@@ -86,6 +92,7 @@ export function listenForOperators({ app, host, port, allowedHosts }: OperatorOp
     address: reachableAddress(host, server.port ?? port),
     port: server.port ?? port,
     figures: () => ({ requestsInProgress: server.pendingRequests, streams: streams.total }),
+    streaming,
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }

@@ -12,6 +12,7 @@ import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
 import { isUnlimited, type RateLimit, RateLimiter } from './rate-limit.ts'
 import { type MatchedRoute, parsedPath, queryOf, type RoutedRequest, type SentTarget } from './request-target.ts'
+import type { Streaming } from './streaming.ts'
 
 /** The request and its circumstances, for handlers. Apps get it as Hono's bindings. */
 export interface RequestScope {
@@ -27,6 +28,8 @@ export interface RequestScope {
   readonly isHead: boolean
   /** The open event streams of all clients. */
   readonly streams: ClientStreams
+  /** What the streamed responses to all clients share. */
+  readonly streaming: Streaming
   /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
   readonly key: Key | null
   /** The trace of the request, for the services that we call; `null` if there is none. */
@@ -68,6 +71,7 @@ interface RequestSettings {
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
   readonly streams: ClientStreams
+  readonly streaming: Streaming
   /** Per access key or client address; `null` for none. */
   readonly rateLimit: RateLimit | null
   /** Are told of every request. */
@@ -95,6 +99,7 @@ export interface Observer {
 interface Shared {
   readonly app: ServedApp
   readonly streams: ClientStreams
+  readonly streaming: Streaming
   readonly addressOf: ClientAddress
   readonly checkHost: (sent: string | null) => void
   readonly rateLimiter: RateLimiter | null
@@ -108,6 +113,7 @@ export class Scope implements RequestScope {
   readonly server: Server<undefined>
   readonly isHead: boolean
   readonly streams: ClientStreams
+  readonly streaming: Streaming
   readonly matched: MatchedRoute
   key: Key | null = null
   /** By the system's clock; 0 if nobody wants to know. */
@@ -120,7 +126,12 @@ export class Scope implements RequestScope {
   #trace: TraceContext | null | undefined
   #clientAddress: string | undefined
 
-  constructor(request: Request, server: Server<undefined>, matched: MatchedRoute, { streams, addressOf }: Shared) {
+  constructor(
+    request: Request,
+    server: Server<undefined>,
+    matched: MatchedRoute,
+    { streams, streaming, addressOf }: Shared,
+  ) {
     const sentId = request.headers.get('X-Request-Id')
     this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
     this.server = server
@@ -128,6 +139,7 @@ export class Scope implements RequestScope {
     this.isHead = request.method === 'HEAD'
     this.request = request
     this.streams = streams
+    this.streaming = streaming
     this.#addressOf = addressOf
   }
 
@@ -144,10 +156,11 @@ export class Scope implements RequestScope {
 
 /** Makes handlers for the runtime's router that run the app, one for each route. */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { trustedProxies, allowedHosts, streams, rateLimit, observers } = settings
+  const { trustedProxies, allowedHosts, streams, streaming, rateLimit, observers } = settings
   const shared: Shared = {
     app,
     streams,
+    streaming,
     addressOf: clientAddressBehind(trustedProxies),
     checkHost: hostCheck(allowedHosts),
     rateLimiter: rateLimit === null ? null : new RateLimiter(rateLimit),

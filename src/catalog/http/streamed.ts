@@ -1,26 +1,16 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { BusyError } from '../../limits/busy-error.ts'
-import { ByteBudget } from '../../limits/byte-budget.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import type { StreamCompressor } from '../../server/stream-compressor.ts'
+import type { StreamCoding, StreamCompressor } from '../../server/stream-compressor.ts'
+import type { Streaming } from '../../server/streaming.ts'
 import { CHUNK_WEIGHT_MAX } from '../storage/weights.ts'
 import { entityTag, matches } from './entity-tag.ts'
-import { openCompressor, streamedCoding } from './streamed-compression.ts'
 
 /** A client that reads nothing for this long is cut off. */
 const READER_IDLE_SECONDS = 60
 
-/** Limit on the pieces of all streamed responses that are being read from the database or wait for their clients. */
-const PIECES_MAX_BYTES = 134_217_728
-
 /** The size that counts for a piece before it has been read: the text of a chunk and one more item. */
 const PIECE_BYTES = 2 * CHUNK_WEIGHT_MAX
-
-export const streamedPieces = new ByteBudget(PIECES_MAX_BYTES)
-
-/** Resolves in the event-loop turn in which the last piece may be read. */
-let lastTurn = Promise.resolve()
 
 interface StreamedResponseOptions {
   /** The `Link` header. */
@@ -42,14 +32,15 @@ interface StreamedResponseOptions {
  */
 export function streamedResponse(
   texts: AsyncIterable<string>,
-  { request, requestId, server }: RequestScope,
+  { request, requestId, server, streaming }: RequestScope,
   { link, version, contentType = 'application/json', isShort = false, isList = false }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  if (isRead && streamedPieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
+  if (isRead && streaming.pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
   server.timeout(request, READER_IDLE_SECONDS)
   const isCompressible = isRead && !isShort
-  const coding = isCompressible ? streamedCoding(request.headers.get('Accept-Encoding')) : 'identity'
+  const accepted = isCompressible ? request.headers.get('Accept-Encoding') : null
+  const coding = streaming.textCompressors.coding(accepted)
   const varies = [...(isList ? ['Accept'] : []), ...(isCompressible ? ['Accept-Encoding'] : [])]
   const headers = {
     'Content-Type': contentType,
@@ -60,8 +51,8 @@ export function streamedResponse(
   const known = isRead ? request.headers.get('If-None-Match') : null
   if (known !== null && headers.ETag && matches(known, headers.ETag))
     return new Response(null, { status: 304, headers })
-  const pieces = coding === 'identity' ? texts : readAhead(texts)
-  const stream = new TextStream(pieces, () => openCompressor(coding), requestId)
+  const pieces = coding === 'identity' ? texts : readAhead(texts, streaming)
+  const stream = new TextStream(pieces, coding, streaming, requestId)
   const body = new ReadableStream<Uint8Array>(
     { pull: controller => stream.pull(controller), cancel: () => stream.cancel() },
     { highWaterMark: 0 },
@@ -70,12 +61,12 @@ export function streamedResponse(
 }
 
 /** Yields each piece when the next one is being read, so that it is compressed on another thread meanwhile. */
-async function* readAhead(texts: AsyncIterable<string>): AsyncGenerator<string> {
+async function* readAhead(texts: AsyncIterable<string>, streaming: Streaming): AsyncGenerator<string> {
   const pieces = texts[Symbol.asyncIterator]()
   try {
     let { value, done } = await pieces.next()
     while (!done) {
-      const next = ownTurn().then(() => pieces.next())
+      const next = streaming.ownTurn().then(() => pieces.next())
       // It is thrown when the piece is needed, if the client has not left.
       next.catch(() => {})
       yield value
@@ -86,27 +77,23 @@ async function* readAhead(texts: AsyncIterable<string>): AsyncGenerator<string> 
   }
 }
 
-/** Reading a piece may take some milliseconds, so each gets a turn of its own and other requests run in between. */
-function ownTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => turn())
-  return lastTurn
-}
-
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
 /** Sends the texts to one client, from the first pull until they end, fail, or the client leaves. */
 class TextStream {
   readonly #texts: AsyncIterator<string>
-  readonly #openCompressor: () => StreamCompressor
+  readonly #coding: StreamCoding
+  readonly #streaming: Streaming
   readonly #requestId: string
   #compressor: StreamCompressor | undefined
   /** The memory that counts for the current piece. */
   #heldBytes = 0
   #isClosed = false
 
-  constructor(texts: AsyncIterable<string>, openCompressor: () => StreamCompressor, requestId: string) {
+  constructor(texts: AsyncIterable<string>, coding: StreamCoding, streaming: Streaming, requestId: string) {
     this.#texts = texts[Symbol.asyncIterator]()
-    this.#openCompressor = openCompressor
+    this.#coding = coding
+    this.#streaming = streaming
     this.#requestId = requestId
   }
 
@@ -151,19 +138,19 @@ class TextStream {
     this.#hold(0)
     if (this.#compressor === undefined) {
       // Opened only now, because the response to HEAD is never read.
-      this.#compressor = this.#openCompressor()
+      this.#compressor = this.#streaming.textCompressors.open(this.#coding)
       this.#hold(PIECE_BYTES)
     } else {
-      await streamedPieces.take(PIECE_BYTES)
+      await this.#streaming.pieces.take(PIECE_BYTES)
       this.#heldBytes = PIECE_BYTES
-      await ownTurn()
+      await this.#streaming.ownTurn()
     }
     return this.#compressor
   }
 
   #hold(bytes: number): void {
-    streamedPieces.release(this.#heldBytes)
-    streamedPieces.hold(bytes)
+    this.#streaming.pieces.release(this.#heldBytes)
+    this.#streaming.pieces.hold(bytes)
     this.#heldBytes = bytes
   }
 

@@ -6,9 +6,14 @@ const CHANGED_MAX = 100_000
 /** The versions of a table's rows, or of sets of rows. */
 export class Versions {
   readonly byId = new Map<number, number>()
-  any = 0
+  any: number
   /** Of whichever changed last. */
-  latest = 0
+  latest: number
+
+  constructor(any: number) {
+    this.any = any
+    this.latest = any
+  }
 
   of(id: number): number {
     const version = this.byId.get(id) ?? 0
@@ -25,6 +30,8 @@ export class ChangeVersions {
     'all rows': new Map<string, Versions>(),
   } satisfies Record<PartKind, unknown>
   #changedThings = 0
+  /** When all versions were last forgotten. */
+  #clearedAt = 0
   /** Number of commits so far. */
   latest = 0
 
@@ -32,7 +39,8 @@ export class ChangeVersions {
     const versions = this.#versions[part]
     const known = versions.get(table)
     if (known) return known
-    const first = new Versions()
+    // A value that is asked for now may have been read before the others were forgotten.
+    const first = new Versions(this.#clearedAt)
     versions.set(table, first)
     return first
   }
@@ -56,6 +64,7 @@ export class ChangeVersions {
   /** Forgets all versions. The caller must drop every cached value too. */
   clear(): void {
     this.latest += 1
+    this.#clearedAt = this.latest
     this.#changedThings = 0
     for (const tables of Object.values(this.#versions)) {
       for (const versions of tables.values()) {

@@ -72,7 +72,7 @@ function askInProcess(server: ModelServer): Promise<Evaluation> {
   return evaluation(
     `
     const { openChatModel } = await import('./models/open.ts')
-    const { readCommandLine } = await import('./config.ts')
+    const { readCommandLine } = await import('./program/config.ts')
     const { chatBaseUrl, chatModel } = await import('./models/settings.ts')
     const line = readCommandLine([], [chatModel, chatBaseUrl])
     const model = await openChatModel(line.value(chatModel), line.value(chatBaseUrl))

@@ -147,6 +147,7 @@ function insertion<Row extends Values>(
       SELECT * FROM ${owners} WHERE id = ANY (ARRAY(SELECT ${column} FROM input)) ORDER BY id FOR KEY SHARE ${ifLocked}
     ),`,
   )
+  // Always true. A common table expression runs when it is first read, so this locks the parents before the collection.
   const areHeld = referred.map(({ held }) => ` AND (SELECT count(*) FROM ${held}) >= 0`)
   const isWhole = ['TRUE', ...referred.map(({ isMissing }) => `NOT ${isMissing}`)].join(' AND ')
   const absences = referred.map(({ column, isGone }) => `WHEN ${isGone} THEN '${column}'`)

@@ -34,7 +34,7 @@ export interface Listening extends AsyncDisposable {
   readonly port: number
   /** The load at this moment. */
   readonly figures: () => { readonly requestsInProgress: number; readonly streams: number }
-  /** What its streamed responses share. */
+  /** The bounds on its streamed responses. */
   readonly streaming: Streaming
 }
 

@@ -28,7 +28,7 @@ export interface RequestScope {
   readonly isHead: boolean
   /** The open event streams of all clients. */
   readonly streams: ClientStreams
-  /** What the streamed responses to all clients share. */
+  /** The bounds that the streamed responses to all clients share. */
   readonly streaming: Streaming
   /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
   readonly key: Key | null

@@ -5,7 +5,7 @@ import { Compressors, OF_EVENTS, OF_TEXTS } from './compressors.ts'
 /** Limit on the pieces of all long texts that are being read from the database or wait for their clients. */
 const PIECES_MAX_BYTES = 134_217_728
 
-/** What the streamed responses of one server share. */
+/** The bounds that all streamed responses of one server share. */
 export class Streaming {
   /** The memory for pieces of long texts. */
   readonly pieces = new ByteBudget(PIECES_MAX_BYTES)

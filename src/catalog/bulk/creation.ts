@@ -26,7 +26,7 @@ const Creation = z.object({ created: z.int(), ids: z.array(id()) }).openapi('Cre
 
 type Creation = z.output<typeof Creation>
 
-/** What the creation of many resources needs. */
+/** The services that the creation of many resources uses. */
 export interface Means {
   readonly loader: Loader
   readonly hashPassword: PasswordHasher

@@ -40,7 +40,7 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly response: z.ZodType
   /** The resources that a 404 can name. */
   readonly absent: readonly ResourceName[]
-  /** What the operation does with a body in NDJSON, if it takes one. */
+  /** Answers a body in NDJSON, if the operation takes one. */
   readonly lines?: LinesContract
 }
 

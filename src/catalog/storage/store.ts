@@ -15,7 +15,7 @@ export interface Changed {
   readonly changed: ResourceName
 }
 
-/** What was created or updated, or deleted. */
+/** The resource after its creation or update, or just before its deletion. */
 export interface Done {
   readonly done: Representation
 }

@@ -6,7 +6,7 @@ import { type Retrying, whenUnlocked } from './unlocked.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** The longest wait of a start for a lock: another process may migrate the same file, and a forgotten one may use it. */
+/** The longest wait of a start for a lock. Another process may be migrating the file, or somebody forgot one that uses it. */
 const START_MAX_MS = 60_000
 /** A stop signal is heard during the pauses. */
 const START_PAUSE_MS = 5

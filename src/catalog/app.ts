@@ -7,6 +7,8 @@ import { routing } from '../server/routing.ts'
 import { creationOf } from './bulk/creation.ts'
 import { CATEGORY_LINES, PRODUCT_LINES, REVIEW_LINES, USER_LINES } from './bulk/resources.ts'
 import { addCategories } from './categories/routes.ts'
+import type { Feed } from './events/feed.ts'
+import { addEvents } from './events/routes.ts'
 import type { Budgets } from './http/budgets.ts'
 import type { Access } from './http/guard.ts'
 import { IDEMPOTENCY_REPLAYED } from './http/idempotency/header.ts'
@@ -36,12 +38,21 @@ export interface CatalogOptions {
   readonly hashPassword: PasswordHasher
   /** Web origins whose pages may call the service; if empty, none may. */
   readonly corsOrigins: readonly string[]
+  /** `null` without `/events`. */
+  readonly feed: Feed | null
   /** `null` if anyone may do anything. */
   readonly access: Access | null
 }
 
 /** The store catalog service. It opens no port. */
-export function createCatalog({ repositories, budgets, hashPassword, corsOrigins, access }: CatalogOptions): ServedApp {
+export function createCatalog({
+  repositories,
+  budgets,
+  hashPassword,
+  corsOrigins,
+  feed,
+  access,
+}: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
   const { categories, products, reviews, users, loader, idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
@@ -50,6 +61,7 @@ export function createCatalog({ repositories, budgets, hashPassword, corsOrigins
   addProducts(catalog, products, creationOf(PRODUCT_LINES, means))
   addReviews(catalog, reviews, creationOf(REVIEW_LINES, means))
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
+  if (feed) addEvents(catalog, feed)
   addInterfaceDescriptions(catalog)
   addSlashRedirects(app)
   finishApp(app, repositories.probe)

@@ -9,7 +9,7 @@ import { serveInWorkers } from '../server/workers.ts'
 import { TRACING_NOTE, tracingSettings } from '../tracing/settings.ts'
 import { exportCommand, importCommand } from './bulk/commands.ts'
 import { categories, products, reviews, users } from './bulk/seed/settings.ts'
-import { cacheBytes, corsOrigins, idempotencyBytes, publicReads, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, eventsKept, idempotencyBytes, publicReads, servePort } from './settings.ts'
 
 const serve: Command = {
   name: 'serve',
@@ -26,6 +26,7 @@ const serve: Command = {
     corsOrigins,
     cacheBytes,
     idempotencyBytes,
+    eventsKept,
     ...serverSettings,
     ...adminSettings,
     ...tracingSettings,

@@ -44,13 +44,16 @@ interface RepositoryLimits {
   readonly cacheBytes: number
   /** For the answers to requests with an `Idempotency-Key`. */
   readonly idempotencyBytes: number
+  /** For the change log. Followers need it, caches do not. */
+  readonly eventsKept: number
 }
 
 export function repositoriesOf(
   database: StoreDatabase,
-  { cacheBytes, idempotencyBytes }: RepositoryLimits,
+  { cacheBytes, idempotencyBytes, eventsKept }: RepositoryLimits,
 ): Repositories {
   const changes = database.engine === 'sqlite' ? database : database.changes
+  database.history.keep(eventsKept)
   const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null

@@ -16,12 +16,14 @@ import type { ServingProcess } from '../server/worker.ts'
 import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
 import { createCatalog } from './app.ts'
+import { Feed } from './events/feed.ts'
+import { removeOldEvents } from './events/kept.ts'
 import { createBudgets } from './http/budgets.ts'
 import type { Access } from './http/guard.ts'
 import { catalogFamilies } from './metrics.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { repositoriesOf } from './repositories.ts'
-import { cacheBytes, corsOrigins, idempotencyBytes, readAccess, servePort } from './settings.ts'
+import { cacheBytes, corsOrigins, eventsKept, idempotencyBytes, readAccess, servePort } from './settings.ts'
 import { logCache } from './storage/cache/log.ts'
 import { expireKeys } from './storage/idempotency/expiry.ts'
 import { PasswordHashing } from './users/password.ts'
@@ -40,7 +42,11 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     database: { ...ofDatabase, connections: share(ofDatabase.connections) },
     access: readAccess(line),
     corsOrigins: line.value(corsOrigins),
-    limits: { cacheBytes: share(line.value(cacheBytes)), idempotencyBytes: line.value(idempotencyBytes) },
+    limits: {
+      cacheBytes: share(line.value(cacheBytes)),
+      idempotencyBytes: line.value(idempotencyBytes),
+      eventsKept: line.value(eventsKept),
+    },
     server: { ...ofServer, connectionsMax: share(ofServer.connectionsMax), sharesPort: worker !== null },
     admin: readAdminSettings(line),
     tracing: readTracingSettings(line),
@@ -53,16 +59,19 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const repositories = repositoriesOf(database, settings.limits)
   const budgets = createBudgets()
   const hashing = new PasswordHashing()
+  const feed = settings.limits.eventsKept > 0 ? new Feed(database.history) : null
   const access = settings.access && { ...settings.access, keys: new KeyRing(keysOf(database)) }
   const catalog = createCatalog({
     repositories,
     budgets,
     hashPassword: hashing.hash,
     corsOrigins: settings.corsOrigins,
+    feed,
     access,
   })
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)
+  await using ___ = feed && removeOldEvents(feed, database.history)
   using admin = await openAdmin(settings.admin, serving)
   await using server = listen({
     app: catalog,
@@ -87,6 +96,8 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const hints = [...(isEmpty ? [IS_EMPTY] : []), ...(hasNoKey ? [HAS_NO_KEY] : [])]
   ready(hints.length > 0 ? hints.join('\n') : null)
   await stopped
+  // Otherwise the server would wait for them.
+  await feed?.stop()
 }
 
 function whoMay(access: Access | null): string {

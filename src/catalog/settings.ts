@@ -23,6 +23,14 @@ export const idempotencyBytes: Setting<number> = count(
   'space in the database for the answers to requests with an Idempotency-Key, which it keeps for a day, in bytes',
 )
 
+/** How far followers of `/events` can go back; see `events/`. */
+export const eventsKept: Setting<number> = count(
+  'EVENTS_KEPT',
+  1_000_000,
+  [0, 1_000_000_000],
+  'number of events that /events can go back; 0 switches it off',
+)
+
 export const publicReads: Setting<boolean> = onOff(
   'PUBLIC_READS',
   'off',

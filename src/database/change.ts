@@ -12,6 +12,17 @@ interface ChangedRow {
   readonly id: number
   readonly before: References | null
   readonly after: References | null
+  /** Some of its values after the change, or before it was deleted. Only logged for followers. */
+  readonly values?: Readonly<Record<string, string | number | null>>
+  /** The rows that were deleted with it, if they have an event. Only logged for followers. */
+  readonly gone?: GoneRows
+}
+
+/** Rows that a foreign key has deleted. */
+export interface GoneRows {
+  readonly count: number
+  /** The ids of the other rows that they referenced, in ascending order; `null` if these are many. */
+  readonly of: readonly number[] | null
 }
 
 /** Many new rows of one table. Ids between the first and the last may belong to other rows. */
@@ -36,4 +47,58 @@ export interface ChangeSource {
    * the database cannot know.
    */
   current<Result>(look: () => Result): Awaitable<Result | null>
+}
+
+/** A transaction in the change log. */
+export interface LoggedTransaction {
+  /** Rises in the order in which followers get transactions. */
+  readonly position: number
+  /** Random, so that another transaction at this position, after the restore of a backup, is not mistaken for this one. */
+  readonly tag: number
+  /** By the writer's clock, in milliseconds since 1970. */
+  readonly time: number
+  readonly changes: readonly Change[]
+  /** Whether a follower may remember this position. One without changes is removed early. */
+  readonly isLasting: boolean
+}
+
+/** A piece of the change log. */
+export interface LoggedPiece {
+  /** In their order. */
+  readonly transactions: readonly LoggedTransaction[]
+  /** Whether nothing followed when it was read. */
+  readonly isEnd: boolean
+}
+
+/** The change log as followers read it: an order of transactions that never changes. */
+export interface ChangeHistory {
+  /** Whether changes are logged with all that followers need. */
+  readonly isFollowed: boolean
+  /**
+   * How many events the log keeps from now on, before and after a restart: `begin` and `removeOld` do the work. With 0, it is for
+   * caches alone.
+   */
+  keep(events: number): void
+  /** Removes what was logged for caches alone, and makes sure that the log is not empty. */
+  begin(): Promise<void>
+  /** The oldest transaction, which only marks the beginning: the events that are kept follow it. */
+  first(): Promise<LoggedTransaction>
+  /** The last transaction before which none will appear any more. */
+  last(): Promise<LoggedTransaction>
+  /** Reads on from a position, its own transaction included; nothing if the disk or another transaction must be waited for. */
+  read(from: number): Promise<LoggedPiece>
+  /** Removes the oldest transactions, unless their events are to be kept. */
+  removeOld(): Promise<void>
+}
+
+/** Random, for the `tag`; never 0, which stands for a transaction that was logged for caches alone. */
+export function newTag(): number {
+  return 1 + Math.floor(Math.random() * 2 ** 32)
+}
+
+/** The number of events that the changes of a transaction have. */
+export function eventCount(changes: readonly Change[]): number {
+  let count = changes.length
+  for (const change of changes) if ('gone' in change && change.gone) count += 1
+  return count
 }

@@ -1,7 +1,7 @@
 import { allows, type Scope } from '../../access/key.ts'
 import type { KeyRing } from '../../access/key-ring.ts'
 import { HttpError } from '../../server/errors.ts'
-import type { Fetch } from '../../server/requests.ts'
+import type { Fetch, RequestScope } from '../../server/requests.ts'
 
 /** The rules of access to the service. */
 export interface Access {
@@ -26,14 +26,15 @@ export function needOf(route: string, method: string, { publicReads }: Access): 
 /** Makes an operation refuse requests without the right key, before it reads any part of a request. */
 export function guarded({ scope: needed, isPublic }: Need, handle: Fetch): Fetch {
   return (request, scope) => {
-    if (scope.key === null) {
-      const sent = request.headers.get('Authorization')
-      if (sent !== null || !isPublic) throw unauthorized(sent)
-    } else if (!allows(scope.key.scope, needed)) {
-      throw forbidden(needed)
-    }
+    if (scope.key !== null || !isPublic || request.headers.get('Authorization') !== null) mustAllow(scope, needed)
     return handle(request, scope)
   }
+}
+
+/** Throws an `HttpError` unless the key of the request allows as much. */
+export function mustAllow({ request, key }: RequestScope, needed: Scope): void {
+  if (key === null) throw unauthorized(request.headers.get('Authorization'))
+  if (!allows(key.scope, needed)) throw forbidden(needed)
 }
 
 /** In the words of FastAPI's `HTTPBearer`. The header is that of RFC 6750, 3. */

@@ -40,6 +40,10 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly response: z.ZodType
   /** The resources that a 404 can name. */
   readonly absent: readonly ResourceName[]
+  /** Whether the specification does not have it: only `/openapi.strict.json` describes it. */
+  readonly isFurther?: boolean
+  /** What it does, if it streams events: then `response` is the lines of a poll. */
+  readonly streams?: string
   /** Answers a body in NDJSON, if the operation takes one. */
   readonly lines?: LinesContract
 }

@@ -12,6 +12,12 @@ export const PARAMETERS = {
     description: 'The `ETag`s that the client has, or `*`. If one of them is current, the answer is 304.',
     schema: TEXT,
   },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    description: 'The id of the last event that the client has. It wins over `since`.',
+    schema: TEXT,
+  },
   IfMatch: {
     name: 'If-Match',
     in: 'header',

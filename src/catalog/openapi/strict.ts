@@ -79,20 +79,22 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 }
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
-  const { method, path, query, body, response, absent, lines } = contract
+  const { method, path, query, body, response, absent, lines, streams } = contract
   const required = securityOf(contract, access)
   const isRead = method === 'get'
+  const isCached = isRead && streams === undefined
   const isChange = !isRead && method !== 'post'
-  const isList = response instanceof z.ZodArray
+  const isList = response instanceof z.ZodArray && isCached
   const hasBody = body instanceof z.ZodObject
   const missing = absent.map(resource => `${resource} not found`)
   return {
     ...identity(contract, required),
     description: isList
       ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
-      : ACTIONS[method] + (lines ? FROM_LINES : ''),
+      : (streams ?? ACTIONS[method] + (lines ? FROM_LINES : '')),
     parameters: [
-      ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
+      ...(streams ? [{ $ref: '#/components/parameters/LastEventId' }] : []),
+      ...(isCached ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
       ...(isChange ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
       ...(method === 'post' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
       ...(hasBody ? [{ $ref: '#/components/parameters/ContentEncoding' }] : []),
@@ -116,16 +118,18 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         description: 'Successful Response',
         headers: {
           ...SHARED_HEADERS,
-          ...(isRead ? READ_HEADERS : { Link: READ_HEADERS.Link }),
-          ...(method !== 'delete' && { ETag: READ_HEADERS.ETag }),
+          ...(isCached ? READ_HEADERS : { Link: READ_HEADERS.Link, ...(streams && { Vary: READ_HEADERS.Vary }) }),
+          ...(method !== 'delete' && !streams && { ETag: READ_HEADERS.ETag }),
           ...(method === 'post' && REPLAYED_HEADERS),
         },
-        content: {
-          'application/json': { schema: lines ? z.union([response, lines.response]) : response },
-          ...(isList && { [NDJSON_TYPE]: { schema: response } }),
-        },
+        content: streams
+          ? { 'text/event-stream': { schema: z.string() }, [NDJSON_TYPE]: { schema: response } }
+          : {
+              'application/json': { schema: lines ? z.union([response, lines.response]) : response },
+              ...(isList && { [NDJSON_TYPE]: { schema: response } }),
+            },
       },
-      ...(isRead && { 304: { $ref: '#/components/responses/NotModified' } }),
+      ...(isCached && { 304: { $ref: '#/components/responses/NotModified' } }),
       400: { $ref: '#/components/responses/BadRequest' },
       ...(required && { 401: { $ref: '#/components/responses/Unauthorized' } }),
       ...(required?.forbidden && { 403: { $ref: '#/components/responses/Forbidden' } }),

@@ -19,8 +19,10 @@ export const PRODUCTS: StoredResource<ProductRow> = {
     isWide: true,
     columns: REVIEW_COLUMNS,
     onDelete: 'cascade',
+    followedOnDelete: null,
     alsoShownBy: ['users'],
   },
+  followed: ['name', 'price'],
   lists: [
     { by: [], indexes: ['products_by_id'] },
     { by: ['category_id'], indexes: ['products_by_category'] },

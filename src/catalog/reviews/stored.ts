@@ -22,6 +22,7 @@ export const REVIEWS: StoredResource<ReviewRow> = {
   ],
   keptOnUpdate: [],
   array: null,
+  followed: ['rating'],
   lists: [
     { by: [], indexes: ['reviews_by_id'] },
     { by: ['product_id'], indexes: ['reviews_by_product'] },

@@ -24,7 +24,11 @@ beforeAll(async () => {
   await using database = await openSqlite(path, [catalogMigrations])
   using prepare = spyOn(database, 'prepare')
   using prepareScan = spyOn(database.scans, 'prepare')
-  const { categories, products, reviews, users } = repositoriesOf(database, { cacheBytes: 0, idempotencyBytes: 0 })
+  const { categories, products, reviews, users } = repositoriesOf(database, {
+    cacheBytes: 0,
+    idempotencyBytes: 0,
+    eventsKept: 0,
+  })
   await readLists(CATEGORIES, categories)
   await readLists(PRODUCTS, products)
   await readLists(REVIEWS, reviews)

@@ -30,6 +30,8 @@ export interface StoredResource<Row extends Values> {
   readonly keptOnUpdate: readonly (keyof Row & string)[]
   /** The last member of a response, an array of the rows that reference this one; `null` if there is none. */
   readonly array: NestedArray | null
+  /** Columns that the change log has for followers, besides the references. */
+  readonly followed: readonly (keyof Row & string)[]
   /** The lists of this resource, by the columns that select them. */
   readonly lists: readonly List<Row>[]
   /** The query parameters that filter its lists, by their names. */
@@ -83,6 +85,8 @@ export interface NestedArray {
   readonly columns: NestedColumns
   /** The foreign key's action on the rows when their owner is deleted. */
   readonly onDelete: 'cascade' | 'set null'
+  /** The column of its rows that the change log tells for followers when the rows are deleted with their owner; `null` for none. */
+  readonly followedOnDelete: string | null
   /** Other tables whose arrays also show these rows. */
   readonly alsoShownBy: readonly TableName[]
 }

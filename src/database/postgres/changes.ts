@@ -26,7 +26,10 @@ const LOGGED_MAX = 1_024
 /** Transactions whose rows stay in the log. */
 const KEPT_TRANSACTIONS = 8_192
 
-const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
+/** Rows that one write removes. */
+const REMOVED_AT_ONCE = 8_192
+
+export const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
 
 /** `xmin` has the lower 32 bits of a transaction's id. */
 const XID_VALUES = 4_294_967_296
@@ -39,13 +42,32 @@ export function stateOn(majorVersion: number): string {
   return stateSince(majorVersion >= 15 ? RECOVERY : RECOVERY_BEFORE_15)
 }
 
-/** SQL that logs changes of its transaction; `changes` is SQL for a JSON array. One without any accounts for the transaction. */
-export function insertChanges(changes: string): string {
-  return `INSERT INTO change_log (transaction_id, changes) SELECT ${CURRENT_TRANSACTION}, ${changes}`
+/** SQL for what a transaction logs. */
+interface LoggedSql {
+  /** A JSON array. One without any changes accounts for the transaction. */
+  readonly changes: string
+  /** The number of their events. */
+  readonly events: string
+  /** Whether the changes have all that followers need. */
+  readonly isFollowed: boolean
 }
 
+/** SQL that logs changes of its transaction, which must hold all its locks by then. */
+export function insertChanges({ changes, events, isFollowed }: LoggedSql): string {
+  const tag = isFollowed ? 'floor(1 + random() * 4294967296)' : '0'
+  return `INSERT INTO change_log (transaction_id, changes, events, tag)
+    SELECT ${CURRENT_TRANSACTION}, ${changes}, ${events}, ${tag}`
+}
+
+/** SQL that accounts for a transaction which changes no resource. */
+export const LOG_NO_CHANGES = insertChanges({ changes: "'[]'", events: '0', isFollowed: true })
+
+/** SQL that removes old rows of a log that nobody follows, a few at a time. */
 export const REMOVE_OLD_CHANGES = `
-  DELETE FROM change_log WHERE transaction_id < ${CURRENT_TRANSACTION} - ${KEPT_TRANSACTIONS}`
+  DELETE FROM change_log WHERE position IN (
+    SELECT position FROM change_log
+    WHERE position < (SELECT last_value FROM change_log_positions) - ${KEPT_TRANSACTIONS} ORDER BY position LIMIT ${REMOVED_AT_ONCE}
+  )`
 
 /** A row of the log with the state. If nothing is logged, the state alone. */
 interface LogRow {
@@ -126,7 +148,7 @@ export class Changes implements ChangeSource {
     const rows = await this.#ask<LogRow>(
       `SELECT ${this.state} AS state, logged.* FROM (SELECT) AS always LEFT JOIN (
         SELECT transaction_id::float8 AS transaction, xmin::text::float8 AS "insertedBy", changes FROM change_log
-        WHERE transaction_id >= $1::bigint ORDER BY transaction_id LIMIT ${LOGGED_MAX}
+        WHERE transaction_id >= $1::bigint AND transaction_id < pg_snapshot_xmax(pg_current_snapshot())::text::bigint ORDER BY transaction_id LIMIT ${LOGGED_MAX}
       ) AS logged ON TRUE`,
       this.#known.snapshot.first,
     )

@@ -10,6 +10,7 @@ import { Batch } from './batch.ts'
 import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
+import { PostgresHistory } from './history.ts'
 import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
 import { Readiness } from './readiness.ts'
 import { onPrimary } from './roles.ts'
@@ -69,6 +70,8 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly ready: Promise<void>
   /** Tells of changes, unless there are replicas or the server cannot tell. */
   readonly changes = new Changes((sql, ...parameters) => this.readPrimary(sql, ...parameters))
+  /** The change log, for followers. */
+  readonly history = new PostgresHistory(this)
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
@@ -191,6 +194,11 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Replaces all connections to the primary, because they may lead to different servers. */
   reconnect(): void {
     this.#usable().primary.reconnect()
+  }
+
+  /** Whether writes log their changes: for caches, unless there are replicas, or for followers. */
+  get logsChanges(): boolean {
+    return this.changes.areLogged || (this.history.isFollowed && this.#usable().knowsRole)
   }
 
   /** SQL for the server that a statement runs on: it differs after a restart, too. */

@@ -1,12 +1,14 @@
 import type { Database, Statement } from 'bun:sqlite'
-import type { Change } from '../change.ts'
+import { type Change, eventCount, newTag } from '../change.ts'
 import type { Commits } from './commits.ts'
 import { type Prepared, prepared } from './connection.ts'
 
-/** Number of commits in the log. A process that has missed more must clear its cache. */
+/** Number of commits that caches need. A process that has missed more must clear its cache. */
 const KEPT_COMMITS = 1_024
 /** Number of commits between two removals of old rows. */
 const REMOVAL_INTERVAL_COMMITS = 256
+/** Limit on the rows that one commit removes. */
+const REMOVED_AT_ONCE = 1_024
 
 const CREATE_TABLE = `
   CREATE TABLE IF NOT EXISTS change_log (
@@ -15,17 +17,40 @@ const CREATE_TABLE = `
     changes       TEXT NOT NULL
   ) STRICT`
 
-const INSERT = 'INSERT INTO change_log (commit_number, changes) VALUES (?, ?)'
+/**
+ * What followers need: when it was written; a random tag, 0 for a row that is for caches alone; and the number of all events up
+ * to this row.
+ */
+const FOLLOWED_COLUMNS = ['logged_at', 'tag', 'events']
+
+const INSERT = 'INSERT INTO change_log (commit_number, changes, logged_at, tag, events) VALUES (?, ?, ?, ?, ?)'
+
+/** A row without changes. The beginning of a log for followers has none either, but a space, and stays. */
+export const NO_CHANGES = '[]'
+export const BEGINNING = '[ ]'
+
+type LoggedValues = [number: number, changes: string, at: number, tag: number, events: number]
 
 interface LoggedCommit {
   readonly place: number
   readonly number: number
   readonly changes: string
+  readonly events: number
 }
 
 /** Creates the log's table in the migrating transaction. */
 export function createChangeLog(connection: Database): void {
   connection.run(CREATE_TABLE)
+  if (hasChangeLog(connection)) return
+  for (const column of FOLLOWED_COLUMNS) {
+    connection.run(`ALTER TABLE change_log ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`)
+  }
+}
+
+/** Whether the table is there, with all columns. */
+export function hasChangeLog(connection: Database): boolean {
+  const columns = connection.query<{ name: string }, []>("SELECT name FROM pragma_table_info('change_log')").all()
+  return FOLLOWED_COLUMNS.every(column => columns.some(({ name }) => name === column))
 }
 
 /**
@@ -36,18 +61,22 @@ export function createChangeLog(connection: Database): void {
  * The numbers start again when the last process closes the file; the row ids do not.
  */
 export class ChangeLog {
+  /** The number of events to keep for followers; `null` if this process does not know, so it removes none. */
+  kept: number | null = null
   readonly #commits: Commits
   readonly #select: Prepared<[place: number], LoggedCommit>
-  readonly #selectLast: Prepared<[], { place: number }>
-  readonly #insert: Prepared<[number: number, changes: string]>
+  readonly #selectLast: Prepared<[], { place: number; events: number }>
+  readonly #insert: Prepared<LoggedValues>
   readonly #remove: Prepared<[place: number]>
+  readonly #removeEmpty: Prepared<[from: number, until: number]>
   readonly #totalChanges: Statement<{ total: number }, []>
   /** The last commit whose changes are known, and its row in the log; at first none. */
   #number = -1
   #place = 0
+  #events = 0
   #isRead = false
-  /** The row of the transaction in progress. */
-  #appended: number | null = null
+  /** The row of the transaction in progress, and the number of all events up to it. */
+  #appended: { readonly place: number; readonly events: number } | null = null
   /** Number of rows that the connection has changed so far. */
   #rowsChanged = 0
 
@@ -55,11 +84,17 @@ export class ChangeLog {
     this.#commits = commits
     this.#select = prepared(
       connection,
-      `SELECT place, commit_number AS number, changes FROM change_log WHERE place > ? ORDER BY place LIMIT ${KEPT_COMMITS}`,
+      `SELECT place, commit_number AS number, changes, events FROM change_log
+      WHERE place > ? ORDER BY place LIMIT ${KEPT_COMMITS}`,
     )
-    this.#selectLast = prepared(connection, 'SELECT coalesce(max(place), 0) AS place FROM change_log')
+    this.#selectLast = prepared(connection, 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1')
     this.#insert = prepared(connection, INSERT)
-    this.#remove = prepared(connection, 'DELETE FROM change_log WHERE place <= ?')
+    const removal = (condition: string) =>
+      `DELETE FROM change_log WHERE place IN (
+        SELECT place FROM change_log WHERE ${condition} ORDER BY place LIMIT ${REMOVED_AT_ONCE}
+      )`
+    this.#remove = prepared(connection, removal('place <= ?'))
+    this.#removeEmpty = prepared(connection, removal(`place > ? AND place <= ? AND changes = '${NO_CHANGES}'`))
     this.#totalChanges = connection.prepare('SELECT total_changes() AS total')
   }
 
@@ -87,11 +122,14 @@ export class ChangeLog {
       if (!isWhole) break
       this.#number = commit.number
       this.#place = commit.place
+      this.#events = commit.events
       changes.push(...decoded(commit.changes))
     }
     if (!isWhole || this.#number < until) {
       this.#number = until
-      this.#place = this.#selectLast.get()?.place ?? 0
+      const { place, events } = this.#selectLast.get() ?? { place: 0, events: 0 }
+      this.#place = place
+      this.#events = events
       isWhole = false
     }
     this.#isRead = true
@@ -104,17 +142,29 @@ export class ChangeLog {
     this.#appended = null
     // Other parts do not report which rows they change. A transaction without changes has nothing to commit.
     if (rowsChanged === this.#rowsChanged && changes.length === 0) return
-    this.#appended = Number(this.#insert.run(this.#number + 1, JSON.stringify(changes)).lastInsertRowid)
-    const isFull = this.#appended % REMOVAL_INTERVAL_COMMITS === 0
-    const removed = isFull ? this.#remove.run(this.#appended - KEPT_COMMITS).changes : 0
+    const isEmpty = changes.length === 0
+    const events = isEmpty ? this.#events : this.#events + eventCount(changes)
+    const row = isEmpty ? NO_CHANGES : JSON.stringify(changes)
+    // A row without changes is no gap in the history, whoever writes it.
+    const tag = this.kept === 0 && !isEmpty ? 0 : newTag()
+    const place = Number(this.#insert.run(this.#number + 1, row, Date.now(), tag, events).lastInsertRowid)
+    this.#appended = { place, events }
+    const removed = place % REMOVAL_INTERVAL_COMMITS === 0 ? this.#removeOld(place - KEPT_COMMITS) : 0
     this.#rowsChanged = rowsChanged + 1 + removed
   }
 
   /** The same for a transaction on another connection, after the check that follows its start. */
   appendBeside(connection: Database, changes: readonly Change[]): void {
-    prepared<[number: number, changes: string], never>(connection, INSERT).run(
+    const { events } = prepared<[], { events: number }>(
+      connection,
+      'SELECT events FROM change_log ORDER BY place DESC LIMIT 1',
+    ).get() ?? { events: 0 }
+    prepared<LoggedValues, never>(connection, INSERT).run(
       this.#commits.number + 1,
       JSON.stringify(changes),
+      Date.now(),
+      newTag(),
+      events + eventCount(changes),
     )
   }
 
@@ -122,12 +172,20 @@ export class ChangeLog {
   committed(): void {
     if (this.#appended === null) return
     this.#number += 1
-    this.#place = this.#appended
+    this.#place = this.#appended.place
+    this.#events = this.#appended.events
     this.#commits.hasNew()
     this.#isRead = this.#commits.number === this.#number
+  }
+
+  /** Followers look after the rows that they need (`history.ts`). Returns the number of removed rows. */
+  #removeOld(until: number): number {
+    const { changes } =
+      this.kept === 0 ? this.#remove.run(until) : this.#removeEmpty.run(until - REMOVED_AT_ONCE, until)
+    return changes
   }
 }
 
 function decoded(changes: string): readonly Change[] {
-  return JSON.parse(changes)
+  return changes === NO_CHANGES ? [] : JSON.parse(changes)
 }

@@ -17,6 +17,7 @@ import {
 } from './connection.ts'
 import { isBusy } from './failure.ts'
 import { type CommitFigures, GroupCommit, WRITE_RETRY_MS, WRITE_WAIT_MAX_MS } from './group-commit.ts'
+import { SqliteHistory } from './history.ts'
 import { LogRecord } from './log-record.ts'
 import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
@@ -50,6 +51,8 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly engine = 'sqlite'
   /** The file is open from the beginning. */
   readonly ready = Promise.resolve()
+  /** The change log, for followers. */
+  readonly history: SqliteHistory
   readonly #path: string
   readonly #connection: Database
   readonly #begin: Statement
@@ -85,6 +88,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
+    this.history = new SqliteHistory(this, this.#log)
     this.#record = new LogRecord(path)
     this.#condition = new Condition(connection, path, () => this.#isLogLost())
     this.#exit = neverCloseReplaced(this.#condition)
@@ -142,6 +146,15 @@ export class SqliteDatabase implements AsyncDisposable {
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
       throw this.#condition.afterRead(error)
     }
+  }
+
+  /** Like a `look`, but returns `null` if it would show what may not be on the disk yet. */
+  durableSnapshot<Result>(read: () => Result): Result | null {
+    return this.snapshot(() => {
+      const { position } = this.#commits
+      const isOnDisk = this.#isOnDisk || (this.#commits.isAsSeen() && position !== null && this.#sync.covers(position))
+      return isOnDisk ? read() : null
+    }, 'look')
   }
 
   /** For long lists. Opened when it is first needed. */

@@ -84,9 +84,13 @@ export class LogSync {
   upTo(position: LogPosition | null): void {
     // Reads go on.
     if (this.#failure) return
-    if (position && (position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)))
-      return
+    if (position && this.covers(position)) return
     this.#now()
+  }
+
+  /** Whether the log up to this position is known to be on the disk. */
+  covers(position: LogPosition): boolean {
+    return position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)
   }
 
   #now(): void {

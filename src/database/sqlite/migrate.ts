@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { OperatorError } from '../../program/operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
-import { createChangeLog } from './change-log.ts'
+import { createChangeLog, hasChangeLog } from './change-log.ts'
 import { APPLICATION_ID, applicationId, atStart, failOnTakenLocks } from './connection.ts'
 import { unusable } from './failure.ts'
 import { whenUnlocked } from './unlocked.ts'
@@ -41,11 +41,10 @@ export function mustBeUsable(path: string, parts: readonly Migrations[], name: s
 }
 
 function isUpToDate(connection: Database, parts: readonly Migrations[], path: string): boolean {
-  const tables = connection
-    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE name IN ('migrations', 'change_log')")
-    .all()
+  const migrations = connection.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE name = 'migrations'")
   return (
-    tables.length === 2 &&
+    migrations.get() !== null &&
+    hasChangeLog(connection) &&
     applicationId(connection) === APPLICATION_ID &&
     missingMigrations(connection, parts, path).length === 0
   )

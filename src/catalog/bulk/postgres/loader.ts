@@ -10,6 +10,8 @@ import { storeNewIds } from '../new-ids.ts'
 /** Number of rows per statement. */
 const ROWS_AT_ONCE = 5_000
 
+const LOG = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
+
 /** Lock timeout in a server, equal to SQLite's. */
 const SERVING_LOCK_MS = 10_000
 
@@ -24,7 +26,9 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, k
         await query(LOCK_ALL)
         const loaded = new LoadedIds()
         const result = await work(loadIn(query, { isServing, loaded, keep }))
-        if (database.changes.areLogged) await query(insertChanges('$1::text::json'), JSON.stringify(loaded.changes))
+        const { changes } = loaded
+        // Other processes may have followers.
+        await query(LOG, JSON.stringify(changes), changes.length)
         return result
       }),
   }

@@ -11,7 +11,7 @@ const ERROR_TYPES = [
   ...['missing', 'value_error', 'json_invalid', 'model_attributes_type'],
   ...['string_type', 'string_unicode', 'string_too_short', 'string_too_long'],
   ...['int_type', 'int_from_float', 'int_parsing', 'int_parsing_size', 'float_type', 'finite_number'],
-  ...['greater_than', 'greater_than_equal', 'less_than_equal'],
+  ...['greater_than', 'greater_than_equal', 'less_than_equal', 'literal_error', 'too_long'],
 ]
 
 export const ValidationError = z
@@ -66,7 +66,7 @@ export const unreadableBody = {
   }),
 }
 
-/** The errors that Zod found with this schema in one part of a request, one per field, in the words of FastAPI with Pydantic 2. */
+/** The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the words of FastAPI with Pydantic 2. */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
   source: Source,
@@ -76,11 +76,17 @@ export function validationErrors(
   const fields = schema instanceof z.ZodObject ? schema.shape : {}
   const errors = new Map<string, ValidationError>()
   for (const found of issues) {
-    const field = String(found.path[0])
-    if (errors.has(field)) continue
-    errors.set(field, {
-      loc: [source, field],
-      ...faultOf(found, source, { input: input[field], isInteger: numbersOf(fields[field]) === 'integers' }),
+    const [name, item] = found.path
+    const field = String(name)
+    const place = typeof item === 'number' ? `${field} ${item}` : field
+    if (errors.has(place)) continue
+    const sent = input[field]
+    errors.set(place, {
+      loc: [source, field, ...(typeof item === 'number' ? [item] : [])],
+      ...faultOf(found, source, {
+        input: typeof item === 'number' && Array.isArray(sent) ? sent[item] : sent,
+        isInteger: numbersOf(fields[field]) === 'integers',
+      }),
     })
   }
   return [...errors.values()]
@@ -129,6 +135,7 @@ function faultOf(found: z.core.$ZodIssue, source: Source, { input, isInteger }: 
       if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
       return found.inclusive ? belowMinimum(Number(found.minimum)) : notAbove(Number(found.minimum))
     case 'too_big':
+      if (Array.isArray(input)) return tooMany(Number(found.maximum), input.length)
       if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
       return { type: 'less_than_equal', msg: `Input should be less than or equal to ${found.maximum}` }
     case 'invalid_type':
@@ -145,6 +152,13 @@ function faultOf(found: z.core.$ZodIssue, source: Source, { input, isInteger }: 
 /** Zod reports an integer that a double cannot represent exactly as too small or too big, like a limit of the field. */
 function isExact(found: z.core.$ZodIssue, input: number): boolean {
   return !('origin' in found && found.origin === 'int') || Number.isSafeInteger(input)
+}
+
+function tooMany(most: number, sent: number): Fault {
+  return {
+    type: 'too_long',
+    msg: `List should have at most ${most} ${plural('item', most)} after validation, not ${sent}`,
+  }
 }
 
 function belowMinimum(least: number): Fault {

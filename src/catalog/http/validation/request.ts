@@ -5,7 +5,7 @@ import { currentTimeline, timed } from '../../../tracing/timeline.ts'
 import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
 import { readJson } from './json.ts'
-import { numbersOf } from './numbers.ts'
+import { isList, numbersOf } from './numbers.ts'
 
 /** Limit on the body of a request for one resource. */
 export const BODY_MAX_BYTES = 1_048_576
@@ -76,9 +76,20 @@ function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path'
 }
 
 /** Parses the text of each parameter. Text that is not of the parameter's type stays text, and the schema rejects it. */
-type Parsers = ReadonlyMap<string, (text: string) => string | number>
+type Parsers = ReadonlyMap<string, (text: string) => ParsedValue>
 
-function parserOf(schema: z.core.$ZodType): (text: string) => string | number {
+/** A list parameter has an array of values. */
+type ParsedValue = string | number | readonly (string | number)[]
+
+function parserOf(schema: z.core.$ZodType): (text: string) => ParsedValue {
+  if (isList(schema)) {
+    const parse = parserOfOne(schema)
+    return text => text.split(',').map(parse)
+  }
+  return parserOfOne(schema)
+}
+
+function parserOfOne(schema: z.core.$ZodType): (text: string) => string | number {
   switch (numbersOf(schema)) {
     case 'integers':
       return spelledInteger
@@ -109,7 +120,7 @@ function pathFields(parameters: Readonly<Record<string, string>>, parsers: Parse
   return fields
 }
 
-/** If a parameter is given twice, the last one counts, as in FastAPI. */
+/** If a parameter is given twice, the last one counts, as in FastAPI; of a list, all. */
 function queryFields(url: string, parsers: Parsers): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   const start = url.indexOf('?')
@@ -136,7 +147,10 @@ function addPlainFields(fields: Record<string, unknown>, query: string, parsers:
 /** Ignores a parameter that the operation does not have. */
 function addField(fields: Record<string, unknown>, name: string, value: string, parsers: Parsers): void {
   const parse = parsers.get(name)
-  if (parse) fields[name] = parse(value)
+  if (!parse) return
+  const parsed = parse(value)
+  const former = fields[name]
+  fields[name] = Array.isArray(parsed) && Array.isArray(former) ? [...former, ...parsed] : parsed
 }
 
 function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Readonly<Record<string, unknown>>> {

@@ -54,7 +54,7 @@ export function creating<Row extends Values>(
   { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
 ): (row: Row, claim?: Claim) => Promise<Done | Missing> {
   const creation = (statement: (log: string) => string) =>
-    logged(database.changes, resource, 'create', 'numbered AS changed', statement)
+    logged(database, resource, 'create', 'numbered AS changed', statement)
   const insert = creation(log => insertion(resource, log, 'SKIP LOCKED'))
   const insertWaiting = creation(log => insertion(resource, log))
   // Takes two thirds of the CPU time.

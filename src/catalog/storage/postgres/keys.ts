@@ -1,4 +1,4 @@
-import { insertChanges } from '../../../database/postgres/changes.ts'
+import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import {
@@ -75,7 +75,7 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
   }, LOOKED_UP_AT_ONCE)
   /** Runs a statement that changes no cached row. Transactions that are not in the change log clear every cache. */
   const write = <Row>(statement: string, condition: string, ...parameters: string[]) => {
-    const log = database.changes.areLogged ? `, logged AS (${insertChanges("'[]'")} ${condition})` : ''
+    const log = database.changes.areLogged ? `, logged AS (${LOG_NO_CHANGES} ${condition})` : ''
     return database.write<Row>(`WITH done AS (${statement})${log} SELECT * FROM done`, ...parameters)
   }
   return {

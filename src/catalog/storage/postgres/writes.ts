@@ -1,13 +1,15 @@
+import { eventCount } from '../../../database/change.ts'
+import { insertChanges } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import type { Query } from '../../../database/postgres/pool.ts'
-import type { StoredResource, Values } from '../resource.ts'
+import { changeOf, GONE_IDS_MAX } from '../change.ts'
+import type { NestedArray, StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
-import { type ExpectedRevisions, isExpected, REVISION_BITS } from '../revision.ts'
-import { joins } from '../shape.ts'
-import type { Changed, Missing, ResourceTable } from '../store.ts'
+import { isExpected, REVISION_BITS } from '../revision.ts'
+import { type FlatRow, joins } from '../shape.ts'
+import type { ResourceTable } from '../store.ts'
 import { typed } from './creation.ts'
 import { logged } from './log.ts'
-import { firstItems, type Group, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
+import { columnSql, firstItems, type Group, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
 
 /** Updates and deletes one kind of resource. */
 export function postgresWrites<Row extends Values>(
@@ -19,7 +21,7 @@ export function postgresWrites<Row extends Values>(
   const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column))
   const referred = references.filter(({ column }) => updated.includes(column))
   const update = logged(
-    database.changes,
+    database,
     resource,
     { update: referred.length > 0 ? 'before' : 'changed' },
     referred.length > 0 ? 'changed CROSS JOIN before' : 'changed',
@@ -45,39 +47,59 @@ export function postgresWrites<Row extends Values>(
 /**
  * Deletes a resource and returns it with the items that were deleted with it. A statement sees the database as it was when
  * the statement began, before it waited for a lock. So the resource is locked first, then the items that are shown; until the
- * commit, nobody can add an item or change one of those. Another statement then reads them and deletes the resource.
+ * commit, nobody can add an item or change one of those. Another statement then reads them and deletes the resource. A last
+ * one logs the change, because only then the transaction holds the locks of all that was deleted.
  */
 function deleting<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
   rows: PostgresRows<Row>,
 ): ResourceTable<Row>['delete'] {
-  const { name, table, array } = resource
-  const deleteOne = logged(database.changes, resource, 'delete', 'changed', log =>
-    changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint RETURNING *`, log),
-  )
-  const lockOne = `SELECT revision::float8 AS revision FROM ${table} WHERE id = $1::bigint FOR UPDATE`
-  const lockItems =
-    array &&
-    `SELECT id FROM ${array.table} WHERE ${array.key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1} FOR UPDATE`
-
-  /** Resolves to `null` when it is locked. */
-  const lock = async (ask: Query, id: number, expected: ExpectedRevisions): Promise<Missing | Changed | null> => {
-    const [locked] = await ask<{ revision: number }>(lockOne, id)
-    if (!locked) return { missing: name }
-    if (!isExpected(expected, locked.revision)) return { changed: name }
-    if (lockItems) await ask(lockItems, id)
-    return null
-  }
+  const { name, table, columns, array, references, followed } = resource
+  const { isFollowed } = database.history
+  const deleteOne = changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint RETURNING *`, '')
+  const log = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed })
+  const told = [...new Set([...references.map(({ column }) => column), ...followed])]
+  const known = ['id', 'revision', ...told].map(column => columnSql(table, column, columns[column] ?? 'integer'))
+  const lockOne = `SELECT ${known.join(', ')} FROM ${table} WHERE id = $1::bigint FOR UPDATE`
+  const lockItems = array && itemLocks(array, isFollowed)
 
   return async (id, expected) => {
-    const deleted = await database.transaction(
-      async ask => (await lock(ask, id, expected)) ?? { rows: await ask<RawRow>(deleteOne(), id) },
-    )
+    const deleted = await database.transaction(async ask => {
+      const [before] = await ask<FlatRow>(lockOne, id)
+      if (!before) return { missing: name }
+      if (!isExpected(expected, before.revision)) return { changed: name }
+      const [items] = lockItems ? await ask<Partial<Items>>(lockItems, id) : []
+      const rows = await ask<RawRow>(deleteOne, id)
+      if (database.logsChanges) {
+        const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }
+        const changes = [changeOf(resource, { id, before, after: null, gone }, isFollowed)]
+        await ask(log, JSON.stringify(changes), eventCount(changes))
+      }
+      return { rows }
+    })
     if (!('rows' in deleted)) return deleted
     const group = groupOf(deleted.rows, rows)
     return group ? { done: rows.found(group) } : { missing: name }
   }
+}
+
+/** What followers are told of the items that are deleted with their owner. */
+interface Items {
+  readonly count: number
+  readonly of: readonly number[] | null
+}
+
+/** SQL that locks the items of the owner $1 which are shown; if followers are told of them, all, and sums them up. */
+function itemLocks({ table, key, followedOnDelete }: NestedArray, isFollowed: boolean): string {
+  const items = (column: string) => `SELECT ${column} FROM ${table} WHERE ${key} = $1::bigint ORDER BY id`
+  if (!isFollowed || followedOnDelete === null) return `${items('id')} LIMIT ${NESTED_MAX + 1} FOR UPDATE`
+  const owners = `count(DISTINCT ${followedOnDelete}) <= ${GONE_IDS_MAX}`
+  return `
+    WITH locked AS MATERIALIZED (${items(followedOnDelete)} FOR UPDATE)
+    SELECT count(*)::float8 AS count,
+      CASE WHEN ${owners} THEN json_agg(DISTINCT ${followedOnDelete} ORDER BY ${followedOnDelete}) END AS of
+    FROM locked`
 }
 
 /**

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { References } from '../../../database/change.ts'
+import type { GoneRows } from '../../../database/change.ts'
 import type { Parameter } from '../../../database/sqlite/connection.ts'
-import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
+import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
+import { changeOf, Gone } from '../change.ts'
 import { type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
-import type { Reference, StoredResource, Value, Values } from '../resource.ts'
+import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from '../shape.ts'
 import type { Changed, Done, Found, Missing, ResourceTable, Update } from '../store.ts'
@@ -55,6 +56,8 @@ export function sqliteTable<Row extends Values>(
     `UPDATE ${table} SET ${changed.map(column => `${column} = coalesce(?, ${column})`).join(', ')}, revision = ? WHERE id = ?`,
   )
   const remove = database.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`)
+
+  const goneWith = goneRows(database, resource.array)
 
   /** The values that a row shows of the rows it references; or the first of those rows that does not exist. */
   const shownParents = (values: Update<Row>): Missing | { readonly shown: Values } => {
@@ -114,7 +117,7 @@ export function sqliteTable<Row extends Values>(
         if ('missing' in owners) return owners
         const revision = newRevision()
         const id = Number(insert.run(...columns.map(column => row[column] ?? null), revision).lastInsertRowid)
-        changes.push({ table, id, before: null, after: referencesOf(resource, row) })
+        changes.push(changeOf(resource, { id, before: null, after: row }, database.history.isFollowed))
         const created = representNew({ ...owners.shown, ...row, id, revision })
         if (claim) keys.keep(claim, created.json, revision)
         return { done: created }
@@ -135,7 +138,7 @@ export function sqliteTable<Row extends Values>(
           revision,
         }
         for (const column of changed) after[column] = row[column] ?? after[column] ?? null
-        changes.push({ table, id, before: referencesOf(resource, before), after: referencesOf(resource, after) })
+        changes.push(changeOf(resource, { id, before, after }, database.history.isFollowed))
         return { done: represent(after) }
       }),
     delete: (id, expected) => {
@@ -147,7 +150,9 @@ export function sqliteTable<Row extends Values>(
         if (!before) return { missing: name }
         if (!isExpected(expected, before.revision)) return { changed: name }
         const found = represent(before)
-        changes.push({ table, id, before: referencesOf(resource, before), after: null })
+        const { isFollowed } = database.history
+        const gone = isFollowed ? goneWith(id) : null
+        changes.push(changeOf(resource, { id, before, after: null, gone }, isFollowed))
         remove.run(id)
         return { done: found }
       })
@@ -155,13 +160,18 @@ export function sqliteTable<Row extends Values>(
   }
 }
 
-function referencesOf<Row extends Values>({ references }: StoredResource<Row>, values: Values): References {
-  return Object.fromEntries(
-    references.map(({ column }) => {
-      const value = values[column]
-      return [column, typeof value === 'number' ? value : null]
-    }),
+/** Makes the function that reads what followers are told of the rows which are deleted with their owner. */
+function goneRows(source: SqliteTransaction, array: NestedArray | null): (ownerId: number) => GoneRows | null {
+  if (!array?.followedOnDelete) return () => null
+  const { table, index, key, followedOnDelete } = array
+  const select = source.prepare<[id: number], { id: number }>(
+    `SELECT ${followedOnDelete} AS id FROM ${table} INDEXED BY ${index} WHERE ${key} = ?`,
   )
+  return ownerId => {
+    const gone = new Gone()
+    for (const { id } of select.all(ownerId)) gone.add(id)
+    return gone.rows
+  }
 }
 
 /** Selects what a row shows, and all that it refers to. */
@@ -188,7 +198,8 @@ function deleteLong<Row extends Values>(
 ): Promise<Done | Missing | Changed> {
   const { name, table, array } = resource
   if (!array) throw new Error(`${table} have no array that could be long`)
-  const { table: rows, index, key, onDelete } = array
+  const { table: rows, index, key, onDelete, followedOnDelete } = array
+  const { isFollowed } = database.history
   const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
   const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
   return database.bulk('writing', async transaction => {
@@ -196,10 +207,15 @@ function deleteLong<Row extends Values>(
     if (!before) return { missing: name }
     if (!isExpected(expected, before.revision)) return { changed: name }
     const found = sqliteReader(transaction, resource).represent(before)
-    const detach = transaction.prepare<[id: number]>(detachment)
-    while (detach.run(id).changes > 0) await turn()
+    const gone = isFollowed && followedOnDelete ? new Gone() : null
+    const told = gone ? ` RETURNING ${followedOnDelete} AS id` : ' RETURNING id'
+    const detach = transaction.prepare<[id: number], { id: number }>(detachment + told)
+    for (let rows = detach.all(id); rows.length > 0; rows = detach.all(id)) {
+      for (const row of rows) gone?.add(row.id)
+      await turn()
+    }
     transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
-    transaction.log([{ table, id, before: referencesOf(resource, before), after: null }])
+    transaction.log([changeOf(resource, { id, before, after: null, gone: gone?.rows ?? null }, isFollowed)])
     return { done: found }
   })
 }

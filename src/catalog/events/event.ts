@@ -1,0 +1,102 @@
+import type { Change, LoggedTransaction } from '../../database/change.ts'
+import { idOf } from './place.ts'
+
+/** The resources by their tables. */
+const RESOURCES = { categories: 'category', products: 'product', users: 'user', reviews: 'review' } as const
+
+export type Resource = (typeof RESOURCES)[keyof typeof RESOURCES]
+
+/** An event of the feed. It is made of the log alone, so it is the same for all followers on all nodes. */
+export interface FeedEvent {
+  readonly id: string
+  readonly position: number
+  /** Its place among the events of its transaction. */
+  readonly index: number
+  readonly type: string
+  readonly resource: Resource
+  /** The products that it is about; `null` if it may be about any. */
+  readonly products: readonly number[] | null
+  /** A CloudEvent, in one line. */
+  readonly json: string
+}
+
+/** What an event says, without what the transaction adds. */
+interface Told {
+  readonly type: string
+  readonly resource: Resource
+  readonly subject: string
+  readonly products: readonly number[] | null
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** The events of a transaction, in their order. */
+export function eventsOf({ position, tag, time, changes }: LoggedTransaction): FeedEvent[] {
+  return changes.flatMap(told).map(({ type, resource, subject, products, data }, index) => {
+    const id = idOf({ position, tag, index })
+    return { id, position, index, type, resource, products, json: cloudEvent({ id, type, subject, time, data }) }
+  })
+}
+
+interface CloudEvent {
+  readonly id: string
+  readonly type: string
+  readonly subject?: string
+  /** In milliseconds since 1970. */
+  readonly time: number
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** JSON in the format of CloudEvents 1.0. */
+export function cloudEvent({ id, type, subject, time, data }: CloudEvent): string {
+  return JSON.stringify({
+    specversion: '1.0',
+    id,
+    source: '/',
+    type,
+    ...(subject !== undefined && { subject }),
+    time: new Date(time).toISOString(),
+    data,
+  })
+}
+
+function told(change: Change): Told[] {
+  const resource = resourceOf(change.table)
+  if (resource === null) return []
+  if ('count' in change) return [imported(resource, change)]
+  const { id, before, after, values, gone } = change
+  const verb = after === null ? 'deleted' : before === null ? 'created' : 'updated'
+  const type = `${resource}.${verb}`
+  const subject = `/${change.table}/${id}`
+  const row = { ...(after ?? before), ...values }
+  switch (resource) {
+    case 'category':
+      return [{ type, resource, subject, products: [], data: after ? { id, name: row.name } : { id } }]
+    case 'product': {
+      const { name, price, category_id } = row
+      return [{ type, resource, subject, products: [id], data: after ? { id, name, price, category_id } : { id } }]
+    }
+    case 'review': {
+      const { product_id, user_id, rating } = row
+      const from = verb === 'updated' ? { from_product_id: before?.product_id ?? null } : {}
+      const products = [before?.product_id, after?.product_id].filter(product => typeof product === 'number')
+      return [{ type, resource, subject, products, data: { id, product_id, user_id, rating, ...from } }]
+    }
+    case 'user': {
+      const event: Told = { type, resource, subject, products: [], data: { id } }
+      if (!gone) return [event]
+      const data = { user_id: id, count: gone.count, product_ids: gone.of }
+      return [{ type: 'reviews.deleted', resource: 'review', subject: '/reviews/', products: null, data }, event]
+    }
+  }
+}
+
+function imported(resource: Resource, change: Extract<Change, { count: number }>): Told {
+  const { table, count, firstId, lastId } = change
+  const products = resource === 'product' || resource === 'review' ? null : []
+  const data = { count, first_id: firstId, last_id: lastId }
+  return { type: `${table}.imported`, resource, subject: `/${table}/`, products, data }
+}
+
+function resourceOf(table: string): Resource | null {
+  return table in RESOURCES ? RESOURCES[table as keyof typeof RESOURCES] : null
+}

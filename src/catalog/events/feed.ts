@@ -1,0 +1,263 @@
+import { getLogger } from '@logtape/logtape'
+import { type Clock, pause, systemClock } from '../../clock.ts'
+import type { ChangeHistory, LoggedTransaction } from '../../database/change.ts'
+import { errorMessage } from '../../program/error-message.ts'
+import { eventsOf, type FeedEvent } from './event.ts'
+import { endOf, isAfter, type Place } from './place.ts'
+
+const log = getLogger(['stockroom', 'events'])
+
+/** The interval between looks at the log while anyone follows it. */
+const LOOK_INTERVAL_MS = 40
+
+/** The log is looked at for this long after the last follower has left, because polls come again. */
+const LINGER_MS = 10_000
+
+/** The newest events stay in memory, this many at least, for all followers. */
+const RECENT_EVENTS = 10_000
+/** Events that are dropped from memory at a time. */
+const DROPPED_AT_ONCE = 1_000
+
+/** Why a follower has to read everything again: its place is too old, or is not in this log. */
+export type ResetReason = 'expired' | 'unknown'
+
+/** The next events of a follower. */
+export interface Page {
+  readonly events: readonly FeedEvent[]
+  /** Where they end. */
+  readonly place: Place
+  /** The last place up to there that a follower may remember. */
+  readonly lasting: Place
+  /** Whether nothing followed. */
+  readonly isEnd: boolean
+}
+
+/** Is told when there are further events, or when the feed starts again somewhere else. */
+export interface Listener {
+  readonly advanced: () => void
+  readonly reset: (reason: ResetReason) => void
+}
+
+/**
+ * The events of the change log in one process. While anyone follows, it reads the log once for all of them, and keeps the newest
+ * events in memory. Older ones are read from the database, for one follower at a time.
+ */
+export class Feed {
+  readonly #history: ChangeHistory
+  readonly #clock: Clock
+  readonly #stopping = new AbortController()
+  readonly #listeners = new Set<Listener>()
+  /** Numbered from `#dropped` on. */
+  #recent: FeedEvent[] = []
+  #dropped = 0
+  /** Everything after it is in memory. */
+  #base: Place = { position: 0, tag: 0, index: 0 }
+  /** The last transaction that was read. */
+  #read: Pick<Place, 'position' | 'tag'> = this.#base
+  /** The place that a follower may remember now. */
+  #end: Place = this.#base
+  #usedAt = Number.NEGATIVE_INFINITY
+  /** Set while the log is looked at. */
+  #starting: Promise<void> | null = null
+  #running: Promise<void> = Promise.resolve()
+  #beginning: Promise<void> | null = null
+  #looking: Promise<void> = Promise.resolve()
+  #nextLook: Promise<void> | null = null
+  #pages: Promise<unknown> = Promise.resolve()
+
+  constructor(history: ChangeHistory, clock = systemClock) {
+    this.#history = history
+    this.#clock = clock
+  }
+
+  /** The place after the newest event, as far as this process knows. */
+  get end(): Place {
+    return this.#end
+  }
+
+  /** The number of the next event. */
+  get next(): number {
+    return this.#dropped + this.#recent.length
+  }
+
+  /** Aborted when the process stops. */
+  get stopping(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  /** Prepares the log, once. */
+  begin(): Promise<void> {
+    this.#beginning ??= this.#history.begin().catch(error => {
+      this.#beginning = null
+      throw error
+    })
+    return this.#beginning
+  }
+
+  /** Reads everything that was committed before this call. */
+  async current(): Promise<void> {
+    this.#usedAt = this.#clock.now()
+    await this.begin()
+    this.#starting ??= this.#start()
+    await this.#starting
+    await this.#look()
+  }
+
+  /** Calls the listener until the result is disposed of. Call it after `current`. */
+  listen(listener: Listener): Disposable {
+    this.#listeners.add(listener)
+    return { [Symbol.dispose]: () => this.#listeners.delete(listener) }
+  }
+
+  /** The place of an id that a client remembers, or why it is none. */
+  async find(place: Place): Promise<Place | ResetReason> {
+    if (place.position === this.#end.position && place.tag === this.#end.tag && place.index === this.#end.index) {
+      return place
+    }
+    const page = await this.after(place)
+    return typeof page === 'string' ? page : place
+  }
+
+  /** The place before the oldest event. */
+  async start(): Promise<Place> {
+    const first = await this.#history.first()
+    return endOf(first, eventsOf(first).length)
+  }
+
+  /** The number of the first event after a place; `null` if older events have to be read first. */
+  numberAfter(place: Place): number | null {
+    if (isAfter(this.#base, place)) return null
+    let [low, high] = [0, this.#recent.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const event = this.#recent[middle]
+      if (event && isAfter(event, place)) high = middle
+      else low = middle + 1
+    }
+    return this.#dropped + low
+  }
+
+  /** Recent events, by their numbers; `null` if some are not in memory any more. */
+  recent(from: number, until: number): readonly FeedEvent[] | null {
+    return from < this.#dropped ? null : this.#recent.slice(from - this.#dropped, until - this.#dropped)
+  }
+
+  /** Reads the events after a place from the database, or tells why it cannot. One follower after another. */
+  after(place: Place): Promise<Page | ResetReason> {
+    const page = this.#pages.then(() => this.#page(place))
+    this.#pages = page.catch(() => {})
+    return page
+  }
+
+  /** Ends all streams. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #page(place: Place): Promise<Page | ResetReason> {
+    const { transactions, isEnd } = await this.#history.read(place.position)
+    const [own, ...further] = transactions
+    // The disk must be waited for.
+    if (!own) return { events: [], place, lasting: place, isEnd: true }
+    const ownEvents = eventsOf(own)
+    if (own.position !== place.position || own.tag !== place.tag || place.index > Math.max(ownEvents.length - 1, 0)) {
+      return this.#reasonFor(place)
+    }
+    const events = ownEvents.filter(event => isAfter(event, place))
+    let reached = endOf(own, ownEvents.length)
+    let lasting = reached
+    for (const transaction of further) {
+      const more = eventsOf(transaction)
+      for (const event of more) events.push(event)
+      reached = endOf(transaction, more.length)
+      if (transaction.isLasting) lasting = reached
+    }
+    return { events, place: reached, lasting, isEnd }
+  }
+
+  async #reasonFor({ position }: Pick<Place, 'position'>): Promise<ResetReason> {
+    return position < (await this.#history.first()).position ? 'expired' : 'unknown'
+  }
+
+  async #start(): Promise<void> {
+    try {
+      await this.#restart()
+      this.#running = this.#run()
+    } catch (error) {
+      this.#starting = null
+      throw error
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted && this.#isUsed()) {
+      await pause(this.#clock, LOOK_INTERVAL_MS, this.#stopping.signal)
+      // While the database is away, streams stay open and silent.
+      await this.#look().catch(error =>
+        log.debug('the change log cannot be read: {reason}', { reason: errorMessage(error) }),
+      )
+    }
+    this.#starting = null
+  }
+
+  #isUsed(): boolean {
+    if (this.#listeners.size > 0) this.#usedAt = this.#clock.now()
+    return this.#clock.now() - this.#usedAt < LINGER_MS
+  }
+
+  /** Resolves after a look at the log that has begun after this call. All waiting callers share it. */
+  #look(): Promise<void> {
+    this.#nextLook ??= this.#lookNext()
+    return this.#nextLook
+  }
+
+  async #lookNext(): Promise<void> {
+    await this.#looking.catch(() => {})
+    this.#nextLook = null
+    this.#looking = this.#readOn()
+    return this.#looking
+  }
+
+  async #readOn(): Promise<void> {
+    const before = this.next
+    for (let isEnd = false; !isEnd; ) {
+      const piece = await this.#history.read(this.#read.position)
+      const [own, ...further] = piece.transactions
+      if (!own) return
+      if (own.position !== this.#read.position || own.tag !== this.#read.tag) {
+        const reason = await this.#reasonFor(this.#read)
+        await this.#restart()
+        for (const listener of [...this.#listeners]) listener.reset(reason)
+        return
+      }
+      for (const transaction of further) this.#add(transaction)
+      isEnd = piece.isEnd
+    }
+    if (this.next === before) return
+    for (const listener of [...this.#listeners]) listener.advanced()
+  }
+
+  #add(transaction: LoggedTransaction): void {
+    const events = eventsOf(transaction)
+    for (const event of events) this.#recent.push(event)
+    this.#read = transaction
+    if (transaction.isLasting) this.#end = endOf(transaction, events.length)
+    if (this.#recent.length < RECENT_EVENTS + DROPPED_AT_ONCE) return
+    const dropped = this.#recent.splice(0, this.#recent.length - RECENT_EVENTS)
+    this.#dropped += dropped.length
+    const last = dropped.at(-1)
+    // Its tag is not needed to compare places.
+    if (last) this.#base = { position: last.position, index: last.index, tag: 0 }
+  }
+
+  /** Goes on from the end of the log. */
+  async #restart(): Promise<void> {
+    const last = await this.#history.last()
+    this.#dropped = this.next
+    this.#recent = []
+    this.#end = endOf(last, eventsOf(last).length)
+    this.#base = this.#end
+    this.#read = last
+  }
+}

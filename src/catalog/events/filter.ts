@@ -1,0 +1,46 @@
+import type { FeedEvent, Resource } from './event.ts'
+
+const SINGULAR: readonly Resource[] = ['product', 'category', 'review', 'user']
+
+/** The types of all events, in the order of the documentation. */
+export const TYPES: readonly string[] = [
+  ...SINGULAR.slice(0, 3).flatMap(resource => ['created', 'updated', 'deleted'].map(verb => `${resource}.${verb}`)),
+  ...['user.created', 'user.updated', 'user.deleted', 'reviews.deleted'],
+  ...['products.imported', 'categories.imported', 'users.imported', 'reviews.imported', 'ready', 'reset'],
+]
+
+/** The words of the parameter `types`. */
+export const TYPE_WORDS: readonly string[] = [...TYPES, ...SINGULAR]
+
+/** Whether a word of `types` asks for events about users. */
+export function isOfUsers(word: string): boolean {
+  return word.startsWith('user')
+}
+
+/** Which events a follower gets. All parts look at what never changes. */
+export interface Filter {
+  /** The same for equal filters. */
+  readonly key: string
+  readonly passes: (event: FeedEvent) => boolean
+}
+
+interface Wanted {
+  /** Words of `types`; all if absent. */
+  readonly types: readonly string[] | undefined
+  /** All if absent. */
+  readonly products: readonly number[] | undefined
+  readonly includesUsers: boolean
+}
+
+export function filterOf({ types, products, includesUsers }: Wanted): Filter {
+  const words = types && new Set(types)
+  const ids = products && new Set(products)
+  return {
+    key: JSON.stringify([types, products, includesUsers]),
+    passes: event => {
+      if (!includesUsers && event.resource === 'user') return false
+      if (words && !words.has(event.type) && !words.has(event.resource)) return false
+      return !ids || event.products === null || event.products.some(id => ids.has(id))
+    },
+  }
+}

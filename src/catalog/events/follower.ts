@@ -1,0 +1,239 @@
+import { getLogger } from '@logtape/logtape'
+import { bearerToken } from '../../access/bearer.ts'
+import { digestOf } from '../../access/key.ts'
+import { type Clock, pause } from '../../clock.ts'
+import { errorMessage } from '../../program/error-message.ts'
+import { logFailure } from '../../server/errors.ts'
+import type { RequestScope } from '../../server/requests.ts'
+import type { Feed, Listener, ResetReason } from './feed.ts'
+import type { Filter } from './filter.ts'
+import { beginning, COMMENT, framesOf, placeFrame, readyAt, resetAt, resetFrame, type SharedFrames } from './frames.ts'
+import { idOf, isAfter, type Place, placeIn } from './place.ts'
+
+const log = getLogger(['stockroom', 'events'])
+
+/** After this much silence, a follower gets the place that it has reached, or a comment. */
+const SILENCE_MS = 14_000
+/** A client that reads nothing for this long is cut off. */
+const STALLED_MS = 60_000
+/** Time for a connection that is cut off to close, and for a client to read the rest of a stream that has ended. */
+const CUT_SECONDS = 1
+const REST_SECONDS = 60
+/** Events that a follower is sent at once. It gets further ones when it has read these. */
+const EVENTS_AT_ONCE = 200
+/** The pause before a page is read again that could not be read. */
+const RETRY_MS = 1_000
+
+type Controller = ReadableStreamDefaultController<Uint8Array>
+
+/** Where a follower begins. */
+export interface Start {
+  readonly place: Place
+  /** Whether it goes on after an id that the client has. */
+  readonly isResumed: boolean
+  /** Why it does not, although the client wants it to. */
+  readonly reset: ResetReason | null
+}
+
+/** What all followers of a process share. */
+export interface Following {
+  readonly feed: Feed
+  readonly frames: SharedFrames
+  readonly clock: Clock
+  /** Call it with each follower that has ended. */
+  readonly ended: (follower: Follower) => void
+}
+
+/**
+ * Sends events to one client, from the first pull until either side ends it. While it keeps up, it is sent what all others are
+ * sent; if it is behind, it reads pages from the database.
+ */
+export class Follower implements Listener {
+  /** The digest of its key, if it has one. */
+  readonly keyDigest: string | null
+  readonly #scope: RequestScope
+  readonly #following: Following
+  readonly #filter: Filter
+  readonly #start: Start
+  readonly #open: DisposableStack
+  #controller: Controller | null = null
+  /** Set while the client has read everything and waits. */
+  #sent: (() => void) | null = null
+  #sentAt: number
+  /** The number of the next event; `null` while it is behind. */
+  #next: number | null
+  /** The place that it has reached, as far as it is known: at least when it is behind. */
+  #place: Place
+  /** The last id that it was sent. */
+  #lastId: string
+  #reset: ResetReason | null = null
+  #isAtWork = false
+  #isEnded = false
+
+  /** Call it right after `Feed.current`, so that it misses nothing. It disposes of `open` at its end. */
+  constructor(scope: RequestScope, following: Following, filter: Filter, start: Start, open: DisposableStack) {
+    const token = bearerToken(scope.request.headers)
+    this.keyDigest = scope.key === null || token === null ? null : digestOf(token)
+    this.#scope = scope
+    this.#following = following
+    this.#filter = filter
+    this.#start = start
+    this.#place = start.place
+    this.#lastId = idOf(start.place)
+    this.#next = following.feed.numberAfter(start.place)
+    this.#sentAt = following.clock.now()
+    this.#open = open
+    open.use(following.feed.listen(this))
+    // The server closes idle connections.
+    scope.server.timeout(scope.request, 0)
+    scope.request.signal.addEventListener('abort', () => this.leave(), { once: true })
+  }
+
+  /** Called whenever the client has read everything so far. Resolves when something is sent. */
+  pull(controller: Controller): Promise<void> | undefined {
+    if (this.#isEnded) return
+    if (this.#controller === null) {
+      this.#controller = controller
+      const { place, isResumed, reset } = this.#start
+      controller.enqueue(beginning(reset ? resetAt(reset, place) : readyAt(place, isResumed)))
+      return
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#sent = resolve
+    this.advanced()
+    return promise
+  }
+
+  advanced(): void {
+    if (this.#sent === null || this.#isAtWork) return
+    try {
+      if (this.#reset !== null) this.#sendReset(this.#reset)
+      else if (!this.#sendRecent()) void this.#sendOlder()
+    } catch (error) {
+      logFailure(error, this.#scope.requestId)
+      this.#cut()
+    }
+  }
+
+  reset(reason: ResetReason): void {
+    this.#reset = reason
+    this.advanced()
+  }
+
+  /** Called now and then. */
+  checkTime(): void {
+    const silence = this.#following.clock.now() - this.#sentAt
+    if (this.#sent === null) {
+      if (silence < STALLED_MS) return
+      log.debug('a follower is cut off: it has stopped reading', { request_id: this.#scope.requestId })
+      this.#cut()
+    } else if (silence >= SILENCE_MS) {
+      const { feed } = this.#following
+      const place = this.#next === feed.next ? feed.end : this.#place
+      const hasMoved = idOf(place) !== this.#lastId && isAfter(place, placeIn(this.#lastId) ?? place)
+      this.#lastId = hasMoved ? idOf(place) : this.#lastId
+      this.#send(hasMoved ? placeFrame(place) : COMMENT)
+    }
+  }
+
+  /** Ends the stream as the server. */
+  end(): void {
+    if (!this.leave()) return
+    this.#controller?.close()
+    this.#scope.server.timeout(this.#scope.request, REST_SECONDS)
+  }
+
+  /** The client has left. Returns whether that is new. */
+  leave(): boolean {
+    if (this.#isEnded) return false
+    this.#isEnded = true
+    this.#open.dispose()
+    this.#sent?.()
+    this.#following.ended(this)
+    return true
+  }
+
+  /** Returns false if it is behind. */
+  #sendRecent(): boolean {
+    const { feed, frames } = this.#following
+    while (this.#next !== null && this.#next < feed.next) {
+      const until = Math.min(feed.next, this.#next + EVENTS_AT_ONCE)
+      const bytes = frames.of(this.#next, until, this.#filter)
+      if (bytes === null) {
+        this.#next = null
+        return false
+      }
+      this.#next = until
+      const last = feed.recent(until - 1, until)?.at(-1)
+      if (last) this.#place = placeIn(last.id) ?? this.#place
+      if (bytes.length === 0) continue
+      if (last) this.#lastId = last.id
+      this.#send(bytes)
+      return true
+    }
+    return this.#next !== null
+  }
+
+  /** Reads pages until one has something to send, or it is not behind any more. */
+  async #sendOlder(): Promise<void> {
+    this.#isAtWork = true
+    try {
+      while (this.#next === null && this.#reset === null && !this.#isEnded) {
+        const bytes = await this.#nextPage()
+        if (this.#isEnded) return
+        if (!bytes || bytes.length === 0) continue
+        this.#send(bytes)
+        return
+      }
+    } finally {
+      this.#isAtWork = false
+    }
+    this.advanced()
+  }
+
+  async #nextPage(): Promise<Uint8Array | null> {
+    const { feed, clock } = this.#following
+    try {
+      const page = await feed.after(this.#place)
+      if (typeof page === 'string') {
+        this.#reset = page
+        return null
+      }
+      this.#place = page.place
+      // The feed must have read as far, or it would send these events again.
+      if (feed.numberAfter(page.place) !== null) await feed.current()
+      this.#next = feed.numberAfter(page.place)
+      return framesOf(page.events, this.#filter)
+    } catch (error) {
+      log.debug('a follower has to wait: {reason}', { reason: errorMessage(error) })
+      await pause(clock, RETRY_MS, feed.stopping)
+      return null
+    }
+  }
+
+  #sendReset(reason: ResetReason): void {
+    const { feed } = this.#following
+    this.#reset = null
+    this.#next = feed.next
+    this.#place = feed.end
+    this.#lastId = idOf(feed.end)
+    this.#send(resetFrame(reason, feed.end))
+  }
+
+  #send(bytes: Uint8Array): void {
+    if (this.#isEnded) return
+    this.#sentAt = this.#following.clock.now()
+    const sent = this.#sent
+    this.#sent = null
+    this.#controller?.enqueue(bytes)
+    sent?.()
+  }
+
+  #cut(): void {
+    if (!this.leave()) return
+    // Otherwise the connection would stay open until the client reads again.
+    this.#scope.server.timeout(this.#scope.request, CUT_SECONDS)
+    // Without an argument: the runtime would print the error.
+    this.#controller?.error()
+  }
+}

@@ -1,0 +1,93 @@
+import type { KeyRing } from '../../access/key-ring.ts'
+import { type Clock, systemClock } from '../../clock.ts'
+import { addressKey } from '../../server/client-address.ts'
+import type { RequestScope } from '../../server/requests.ts'
+import type { Feed } from './feed.ts'
+import type { Filter } from './filter.ts'
+import { Follower, type Start } from './follower.ts'
+import { SharedFrames } from './frames.ts'
+
+/** The interval between looks at how long each follower has been silent. */
+const CHECK_INTERVAL_MS = 1_000
+/** The streams of revoked keys end within this time. */
+const KEYS_INTERVAL_MS = 4_000
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-cache',
+  // Otherwise nginx would hold events back until its buffer is full.
+  'X-Accel-Buffering': 'no',
+  Vary: 'Accept',
+}
+
+/** The streams of one process. */
+export class Followers {
+  readonly #feed: Feed
+  readonly #frames: SharedFrames
+  readonly #keys: Pick<KeyRing, 'findDigest'> | null
+  readonly #clock: Clock
+  readonly #all = new Set<Follower>()
+  #cancelCheck = () => {}
+  #keysCheckedAt = 0
+
+  constructor(feed: Feed, keys: Pick<KeyRing, 'findDigest'> | null, clock = systemClock) {
+    this.#feed = feed
+    this.#frames = new SharedFrames(feed)
+    this.#keys = keys
+    this.#clock = clock
+    feed.stopping.addEventListener('abort', () => {
+      for (const follower of [...this.#all]) follower.end()
+    })
+  }
+
+  /** Streams events. `start` finds the place, after everything that was committed before has been read. */
+  async stream(scope: RequestScope, filter: Filter, start: () => Promise<Start>): Promise<Response> {
+    // The response to HEAD is never read, so its stream would never end.
+    if (scope.isHead) return new Response(null, { headers: HEADERS })
+    using open = new DisposableStack()
+    open.use(scope.streams.open(addressKey(scope.clientAddress)))
+    const place = await start()
+    const following = {
+      feed: this.#feed,
+      frames: this.#frames,
+      clock: this.#clock,
+      ended: (follower: Follower) => this.#all.delete(follower),
+    }
+    const follower = new Follower(scope, following, filter, place, open.move())
+    if (this.#all.size === 0) this.#checkLater()
+    this.#all.add(follower)
+    if (scope.request.signal.aborted || this.#feed.stopping.aborted) follower.leave()
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull: controller => follower.pull(controller),
+        cancel: () => {
+          follower.leave()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    return new Response(body, { headers: HEADERS })
+  }
+
+  #checkLater(): void {
+    this.#cancelCheck()
+    this.#cancelCheck = this.#clock.after(CHECK_INTERVAL_MS, () => {
+      for (const follower of [...this.#all]) follower.checkTime()
+      if (this.#clock.now() - this.#keysCheckedAt > KEYS_INTERVAL_MS) {
+        this.#keysCheckedAt = this.#clock.now()
+        void this.#endRevoked()
+      }
+      if (this.#all.size > 0) this.#checkLater()
+    })
+  }
+
+  async #endRevoked(): Promise<void> {
+    const byKey = Map.groupBy(this.#all, ({ keyDigest }) => keyDigest)
+    for (const [digest, followers] of byKey) {
+      if (digest === null || !this.#keys) continue
+      // While the database is away, nobody can tell.
+      const key = await Promise.resolve(this.#keys.findDigest(digest)).catch(() => 'unknown')
+      if (key === null) for (const follower of followers) follower.end()
+    }
+  }
+}

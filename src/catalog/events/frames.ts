@@ -1,0 +1,78 @@
+import { cloudEvent, type FeedEvent } from './event.ts'
+import type { Feed, ResetReason } from './feed.ts'
+import type { Filter } from './filter.ts'
+import { idOf, type Place } from './place.ts'
+
+/** How long a client waits before it connects again. */
+const RETRY_MS = 1_000
+
+const ENCODER = new TextEncoder()
+
+/** Keeps a silent connection open. */
+export const COMMENT = ENCODER.encode(':\n\n')
+
+/** What a stream begins with. */
+export function beginning(state: ReturnType<typeof readyAt>): Uint8Array {
+  return ENCODER.encode(`retry: ${RETRY_MS}\n\n${frame(state)}`)
+}
+
+/** The frames of the events that pass. */
+export function framesOf(events: readonly FeedEvent[], { passes }: Filter): Uint8Array {
+  let text = ''
+  for (const event of events) if (passes(event)) text += frame(event)
+  return ENCODER.encode(text)
+}
+
+/** A browser repeats the place in `Last-Event-ID` when it reconnects. */
+export function placeFrame(place: Place): Uint8Array {
+  return ENCODER.encode(`id: ${idOf(place)}\n\n`)
+}
+
+export function resetFrame(reason: ResetReason, place: Place): Uint8Array {
+  return ENCODER.encode(frame(resetAt(reason, place)))
+}
+
+/** Tells a follower the place after which events follow. */
+export function readyAt(place: Place, isResumed: boolean) {
+  return state('ready', place, { resumed: isResumed })
+}
+
+/** Tells a follower to read everything again, and then to go on from a place. */
+export function resetAt(reason: ResetReason, place: Place) {
+  return state('reset', place, { reason })
+}
+
+function state(type: 'ready' | 'reset', place: Place, data: Readonly<Record<string, unknown>>) {
+  const id = idOf(place)
+  return { type, id, json: cloudEvent({ id, type, time: Date.now(), data }) }
+}
+
+/** A server-sent event (WHATWG HTML, 9.2.6). JSON has no line breaks. */
+function frame({ type, id, json }: Pick<FeedEvent, 'type' | 'id' | 'json'>): string {
+  return `event: ${type}\nid: ${id}\ndata: ${json}\n\n`
+}
+
+/** The frames of recent events, made once for all followers with the same filter. */
+export class SharedFrames {
+  readonly #feed: Feed
+  readonly #made = new Map<string, Uint8Array>()
+  #madeAt = -1
+
+  constructor(feed: Feed) {
+    this.#feed = feed
+  }
+
+  /** The frames from one event up to another; `null` if these are not in memory any more. */
+  of(from: number, until: number, filter: Filter): Uint8Array | null {
+    if (this.#madeAt !== this.#feed.next) this.#made.clear()
+    this.#madeAt = this.#feed.next
+    const key = `${from} ${until} ${filter.key}`
+    const made = this.#made.get(key)
+    if (made) return made
+    const events = this.#feed.recent(from, until)
+    if (!events) return null
+    const frames = framesOf(events, filter)
+    this.#made.set(key, frames)
+    return frames
+  }
+}

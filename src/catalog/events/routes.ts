@@ -1,0 +1,120 @@
+import { z } from '@hono/zod-openapi'
+import { allows } from '../../access/key.ts'
+import { systemClock } from '../../clock.ts'
+import type { RequestScope } from '../../server/requests.ts'
+import { mustAllow } from '../http/guard.ts'
+import { prefersLines } from '../http/lists/negotiation.ts'
+import { type Catalog, operation } from '../http/operation.ts'
+import { integerParameter, listOf, within } from '../http/validation/fields.ts'
+import type { Feed } from './feed.ts'
+import { filterOf, isOfUsers, TYPE_WORDS, TYPES } from './filter.ts'
+import type { Start } from './follower.ts'
+import { Followers } from './followers.ts'
+import { placeIn } from './place.ts'
+import { linesResponse, pollResponse } from './poll.ts'
+
+/** Words and ids that a filter may have. */
+const TYPES_MAX = 20
+const PRODUCTS_MAX = 100
+
+const EVENTS_DEFAULT = 100
+const EVENTS_MAX = 1_000
+const WAIT_MAX_SECONDS = 60
+
+/** Time for a poll beyond its wait. */
+const ANSWER_SECONDS = 30
+
+/** `since` for the oldest event that is kept. */
+const OLDEST = 'start'
+
+/** A CloudEvent. */
+const FeedEvent = z
+  .object({
+    specversion: z.literal('1.0'),
+    id: z.string().max(40),
+    source: z.literal('/'),
+    type: z.enum(TYPES),
+    subject: z.string().optional(),
+    time: z.iso.datetime(),
+    data: z.looseObject({}),
+  })
+  .openapi('Event')
+
+const EventsQuery = z.object({
+  since: z
+    .string()
+    .optional()
+    .describe('The id of the last event that the client has, or `start` for the oldest kept event'),
+  types: listOf(z.enum(TYPE_WORDS), TYPES_MAX)
+    .optional()
+    .describe('Only events of these types, or about these resources. `ready` and `reset` always come.'),
+  product_id: listOf(integerParameter(), PRODUCTS_MAX)
+    .optional()
+    .describe('Only events about these products and their reviews'),
+  wait: within(integerParameter(), 0, WAIT_MAX_SECONDS)
+    .default(0)
+    .describe('How many seconds a poll waits for the first event'),
+  limit: within(integerParameter(), 1, EVENTS_MAX).default(EVENTS_DEFAULT),
+})
+
+const ABOUT =
+  'Streams what changes, from now or after the event `since`; in NDJSON, answers with the next events, one per line.'
+
+/** `GET /events`: what has changed, as a stream or, in NDJSON, as the next lines. */
+export function addEvents(catalog: Catalog, feed: Feed): void {
+  const { access } = catalog
+  const followers = new Followers(feed, access?.keys ?? null)
+  operation(
+    catalog,
+    {
+      name: 'read_events',
+      method: 'get',
+      url: '/events',
+      tag: 'Events',
+      path: z.object({}),
+      query: EventsQuery,
+      body: z.undefined(),
+      response: z.array(FeedEvent),
+      absent: [],
+      isFurther: true,
+      streams: ABOUT,
+    },
+    async ({ query }, scope) => {
+      const includesUsers = access === null || (scope.key !== null && allows(scope.key.scope, 'admin'))
+      if (!includesUsers && query.types?.some(isOfUsers)) mustAllow(scope, 'admin')
+      const filter = filterOf({ types: query.types, products: query.product_id, includesUsers })
+      const since = scope.request.headers.get('Last-Event-ID') ?? query.since
+      if (!isPoll(scope)) return followers.stream(scope, filter, () => startOf(feed, since))
+      const { request, server } = scope
+      server.timeout(request, query.wait + ANSWER_SECONDS)
+      const start = await startOf(feed, since)
+      if (since === undefined) return linesResponse(request.url, [], start.place)
+      return pollResponse(feed, request.url, {
+        start,
+        filter,
+        limit: query.limit,
+        waitMs: scope.isHead ? 0 : query.wait * 1_000,
+        signal: request.signal,
+        clock: systemClock,
+      })
+    },
+  )
+}
+
+function isPoll({ request }: RequestScope): boolean {
+  const accept = request.headers.get('Accept')
+  return prefersLines(accept) && !/text\/event-stream/i.test(accept ?? '')
+}
+
+async function startOf(feed: Feed, since: string | undefined): Promise<Start> {
+  if (since === OLDEST) {
+    await feed.current()
+    return { place: await feed.start(), isResumed: false, reset: null }
+  }
+  const known = since === undefined ? null : placeIn(since)
+  const found = known ? await feed.find(known) : 'unknown'
+  // After that, so that the feed has read at least as far.
+  await feed.current()
+  if (typeof found === 'object') return { place: found, isResumed: true, reset: null }
+  return { place: feed.end, isResumed: false, reset: since === undefined ? null : found }
+}

@@ -1,0 +1,216 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Change, ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
+import { newTag } from '../change.ts'
+import { CURRENT_TRANSACTION, LOG_NO_CHANGES } from './changes.ts'
+import type { PostgresDatabase } from './database.ts'
+
+/** The size of a piece. */
+const PIECE_ROWS = 500
+const PIECE_EVENTS = 2_000
+
+/** The last rows, in which a transaction that has drawn its position may still be missing. No row of them is removed. */
+const RECENT_ROWS = 8_192
+
+/** How long a new reader waits for transactions that may be missing, and how often it looks. */
+const SETTLED_WITHIN_MS = 1_000
+const SETTLED_INTERVAL_MS = 20
+
+/** Rows that one statement removes. */
+const REMOVED_AT_ONCE = 5_000
+
+/** Old rows are looked for when this share of the kept events has been added. */
+const ADDED_SHARE = 0.03
+
+const COLUMNS = 'position::float8, tag::float8, logged_at::float8 AS time, events, changes'
+
+interface Row {
+  readonly position: number
+  readonly tag: number
+  readonly time: number
+  readonly events: number
+  readonly changes: readonly Change[]
+}
+
+/** Transactions that may still commit rows up to a position. */
+interface Gap {
+  readonly until: number
+  readonly running: ReadonlySet<string>
+}
+
+/**
+ * The change log for followers, in the order of positions. A transaction draws its position when it holds all its locks, just
+ * before it ends, so transactions that conflict have the order of their commits, but others become visible in any order. So a
+ * reader stops before a position that it does not see, until every transaction that was running when it first saw this gap has
+ * ended: then the position belongs to one that failed. Two snapshots would not do, because the id of a running transaction may
+ * be higher than the end of a snapshot; the locks that transactions hold on their own ids tell all of them.
+ */
+export class PostgresHistory implements ChangeHistory {
+  readonly #database: PostgresDatabase
+  #kept = 0
+  /** No row will appear any more up to this position. */
+  #settled = 0
+  #gap: Gap | null = null
+  /** Events that were added since old ones were last looked for, up to this position; at first all. */
+  #added = Number.POSITIVE_INFINITY
+  #addedUntil = 0
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database
+  }
+
+  get isFollowed(): boolean {
+    return this.#kept > 0
+  }
+
+  keep(events: number): void {
+    this.#kept = events
+  }
+
+  async begin(): Promise<void> {
+    const [unfollowed] = await this.#database.readPrimary<{ position: number | null }>(`
+      SELECT max(position)::float8 AS position
+      FROM (SELECT position, tag FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent WHERE tag = 0`)
+    if (unfollowed?.position) await this.#remove('position <= $1::bigint', unfollowed.position)
+    await this.#database.write(
+      `INSERT INTO change_log (transaction_id, changes, events, tag)
+      SELECT ${CURRENT_TRANSACTION}, '[]', 1, $1::bigint WHERE NOT EXISTS (SELECT 1 FROM change_log WHERE events > 0)`,
+      newTag(),
+    )
+  }
+
+  async first(): Promise<LoggedTransaction> {
+    return found(await this.#select('ORDER BY position LIMIT 1'))
+  }
+
+  async last(): Promise<LoggedTransaction> {
+    this.#gap = null
+    this.#settled = await this.#settledNow()
+    return found(
+      await this.#select('WHERE events > 0 AND position <= $1::bigint ORDER BY position DESC LIMIT 1', this.#settled),
+    )
+  }
+
+  async read(from: number): Promise<LoggedPiece> {
+    await this.#closeGap()
+    const rows = await this.#select(
+      `WHERE position >= $1::bigint AND events_before < ${PIECE_EVENTS} ORDER BY position`,
+      from,
+    )
+    const missing = rows.findIndex(({ position }, place) => {
+      const before = rows[place - 1]?.position ?? position - 1
+      return position > before + 1 && position - 1 > this.#settled
+    })
+    const last = rows.at(-1)?.position ?? from
+    if (missing === -1) {
+      if (from <= this.#settled) this.#settled = Math.max(this.#settled, last)
+      const events = rows.reduce((sum, row) => sum + row.events, 0)
+      return { transactions: rows.map(logged), isEnd: rows.length < PIECE_ROWS && events < PIECE_EVENTS }
+    }
+    if (!this.#gap) {
+      this.#gap = { until: last, running: await this.#running() }
+      if (this.#gap.running.size === 0) return this.read(from)
+    }
+    return { transactions: rows.slice(0, missing).map(logged), isEnd: true }
+  }
+
+  async removeOld(): Promise<void> {
+    const [added] = await this.#database.readPrimary<{ events: number; last: number | null }>(
+      `SELECT coalesce(sum(greatest(events, 1)), 0)::float8 AS events, max(position)::float8 AS last
+      FROM change_log WHERE position > $1::bigint`,
+      this.#addedUntil,
+    )
+    this.#added += added?.events ?? 0
+    this.#addedUntil = added?.last ?? this.#addedUntil
+    if (this.#added <= this.#kept * ADDED_SHARE) return
+    this.#added = 0
+    // The newest row up to which no event is to be kept becomes the first.
+    const [oldest] = await this.#database.readPrimary<{ position: number }>(
+      `SELECT position::float8 AS position FROM (
+        SELECT position, sum(events) OVER (ORDER BY position DESC) - events AS newer FROM change_log
+      ) AS counted WHERE newer >= $1::bigint ORDER BY position DESC LIMIT 1`,
+      this.#kept,
+    )
+    if (oldest) await this.#remove('position < $1::bigint', oldest.position)
+    await this.#remove('events = 0 AND position < $1::bigint', this.#addedUntil - RECENT_ROWS)
+  }
+
+  /** The removal is a transaction, too, which caches want to find in the log. */
+  async #remove(condition: string, position: number): Promise<void> {
+    for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+      const [done] = await this.#database.write<{ removed: number }>(
+        `WITH removed AS (
+          DELETE FROM change_log WHERE position IN (
+            SELECT position FROM change_log WHERE ${condition} ORDER BY position LIMIT ${REMOVED_AT_ONCE}
+          ) RETURNING position
+        ), logged AS (
+          ${LOG_NO_CHANGES} FROM removed HAVING count(*) > 0
+        )
+        SELECT count(*)::float8 AS removed FROM removed`,
+        position,
+      )
+      removed = done?.removed ?? 0
+    }
+  }
+
+  #select(condition: string, ...parameters: number[]): Promise<Row[]> {
+    // Only a piece is limited by its events.
+    const source = condition.includes('events_before')
+      ? `(SELECT *, sum(events) OVER (ORDER BY position) - events AS events_before FROM (
+          SELECT * FROM change_log WHERE position >= $1::bigint ORDER BY position LIMIT ${PIECE_ROWS}
+        ) AS some) AS piece`
+      : 'change_log'
+    return this.#database.readPrimary<Row>(`SELECT ${COLUMNS} FROM ${source} ${condition}`, ...parameters)
+  }
+
+  /** A position up to which no row will appear any more: the last one, unless a transaction takes long. */
+  async #settledNow(): Promise<number> {
+    const [recent] = await this.#database.readPrimary<{ first: number; last: number; count: number }>(`
+      SELECT min(position)::float8 AS first, max(position)::float8 AS last, count(*)::float8 AS count
+      FROM (SELECT position FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent`)
+    if (!recent || recent.count === recent.last - recent.first + 1) return recent?.last ?? 0
+    const before = await this.#running()
+    const until = performance.now() + SETTLED_WITHIN_MS
+    while (before.size > 0) {
+      if (!meet(before, await this.#running())) break
+      if (performance.now() > until) return this.#beforeFirstGap()
+      await wait(SETTLED_INTERVAL_MS)
+    }
+    return recent.last
+  }
+
+  async #beforeFirstGap(): Promise<number> {
+    const [last] = await this.#database.readPrimary<{ position: number }>(`
+      SELECT position::float8 AS position FROM (
+        SELECT position, lead(position) OVER (ORDER BY position) AS next
+        FROM (SELECT position FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent
+      ) AS followed WHERE next > position + 1 ORDER BY position LIMIT 1`)
+    return last?.position ?? 0
+  }
+
+  async #closeGap(): Promise<void> {
+    if (!this.#gap || meet(this.#gap.running, await this.#running())) return
+    this.#settled = Math.max(this.#settled, this.#gap.until)
+    this.#gap = null
+  }
+
+  /** The ids of all transactions that are writing to this database. */
+  async #running(): Promise<ReadonlySet<string>> {
+    const rows = await this.#database.readPrimary<{ id: string }>(`
+      SELECT transactionid::text AS id FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
+      WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND coalesce(datname = current_database(), true)`)
+    return new Set(rows.map(({ id }) => id))
+  }
+}
+
+function meet(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  return !some.isDisjointFrom(others)
+}
+
+function found([row]: readonly Row[]): LoggedTransaction {
+  if (!row) throw new Error('the change log is empty')
+  return logged(row)
+}
+
+function logged({ position, tag, time, events, changes }: Row): LoggedTransaction {
+  return { position, tag, time, changes, isLasting: events > 0 }
+}

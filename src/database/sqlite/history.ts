@@ -1,0 +1,133 @@
+import type { ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
+import { newTag } from '../change.ts'
+import { BEGINNING, type ChangeLog, NO_CHANGES } from './change-log.ts'
+import type { Prepared } from './connection.ts'
+import type { SqliteDatabase } from './database.ts'
+
+/** The size of a piece: limits on its rows and on their JSON, so that no read takes long. */
+const PIECE_ROWS = 500
+const PIECE_CHARACTERS = 262_144
+
+/** Reads that find the disk behind, before one waits for it. The process that must sync may have crashed. */
+const TRIES_BEFORE_SYNC = 8
+
+/** Rows that one transaction removes. */
+const REMOVED_AT_ONCE = 500
+
+/** Old rows are removed when the log has this share of events too many. */
+const TOLERATED_SHARE = 0.02
+
+/** Rows for caches alone are among the last ones, because a log of these is short. */
+const CACHE_ROWS_MAX = 4_096
+
+const COLUMNS = 'place, logged_at AS time, tag, events, changes'
+
+interface Row {
+  readonly place: number
+  readonly time: number
+  readonly tag: number
+  readonly events: number
+  readonly changes: string
+}
+
+/** The change log of a file, for followers. One row is one group of writes. */
+export class SqliteHistory implements ChangeHistory {
+  readonly #database: SqliteDatabase
+  readonly #log: ChangeLog
+  readonly #select: Prepared<[from: number], Row>
+  readonly #selectLast: Prepared<[], Row>
+  #triesWithoutSync = 0
+
+  constructor(database: SqliteDatabase, log: ChangeLog) {
+    this.#database = database
+    this.#log = log
+    this.#select = database.prepare(`SELECT ${COLUMNS} FROM change_log WHERE place >= ? ORDER BY place`)
+    this.#selectLast = database.prepare(
+      `SELECT ${COLUMNS} FROM change_log WHERE changes <> '${NO_CHANGES}' ORDER BY place DESC LIMIT 1`,
+    )
+  }
+
+  get isFollowed(): boolean {
+    return (this.#log.kept ?? 0) > 0
+  }
+
+  keep(events: number): void {
+    this.#log.kept = events
+  }
+
+  async begin(): Promise<void> {
+    const selectUnfollowed = this.#database.prepare<[], { place: number }>(`
+      SELECT place FROM (SELECT place, tag FROM change_log ORDER BY place DESC LIMIT ${CACHE_ROWS_MAX})
+      WHERE tag = 0 ORDER BY place DESC LIMIT 1`)
+    const unfollowed = this.#database.snapshot(() => selectUnfollowed.get())
+    if (unfollowed) await this.#removeUntil(unfollowed.place)
+    const select = this.#selectLast
+    if (this.#database.snapshot(() => select.get())) return
+    const insert = this.#database.prepare<[place: number, time: number, tag: number]>(`
+      INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
+      SELECT coalesce(max(place), 0) + ?, -1, '${BEGINNING}', ?, ?, coalesce(max(events), 0) + 1 FROM change_log`)
+    // Another process may have begun the log meanwhile; the later beginning then counts.
+    await this.#database.write(() => insert.run(1, Date.now(), newTag()))
+  }
+
+  async first(): Promise<LoggedTransaction> {
+    return logged(this.#database.snapshot(() => this.#select.get(0)))
+  }
+
+  async last(): Promise<LoggedTransaction> {
+    return logged(this.#database.snapshot(() => this.#selectLast.get()))
+  }
+
+  async read(from: number): Promise<LoggedPiece> {
+    const read = () => this.#piece(from)
+    const piece = this.#database.durableSnapshot(read)
+    this.#triesWithoutSync = piece ? 0 : this.#triesWithoutSync + 1
+    if (piece) return piece
+    if (this.#triesWithoutSync <= TRIES_BEFORE_SYNC) return { transactions: [], isEnd: true }
+    return this.#database.snapshot(read)
+  }
+
+  async removeOld(): Promise<void> {
+    const kept = this.#log.kept ?? 0
+    const [first, last] = [await this.first(), await this.last()]
+    const events = ({ position }: LoggedTransaction) =>
+      this.#database.snapshot(() => this.#select.get(position)?.events ?? 0)
+    const newest = events(last)
+    if (newest - events(first) <= kept * (1 + TOLERATED_SHARE)) return
+    // The last row up to which no event is to be kept becomes the first.
+    let [low, high] = [first.position, last.position]
+    while (low + 1 < high) {
+      const middle = Math.floor((low + high) / 2)
+      const row = this.#database.snapshot(() => this.#select.get(middle))
+      if (row && row.events <= newest - kept) low = middle
+      else high = middle
+    }
+    const found = this.#database.snapshot(() => this.#select.get(low))
+    await this.#removeUntil((found && found.events <= newest - kept ? found.place : low) - 1)
+  }
+
+  async #removeUntil(place: number): Promise<void> {
+    const remove = this.#database.prepare<[place: number]>(`
+      DELETE FROM change_log WHERE place IN (
+        SELECT place FROM change_log WHERE place <= ? ORDER BY place LIMIT ${REMOVED_AT_ONCE}
+      )`)
+    while ((await this.#database.write(() => remove.run(place).changes)) === REMOVED_AT_ONCE);
+  }
+
+  #piece(from: number): LoggedPiece {
+    const transactions: LoggedTransaction[] = []
+    let characters = 0
+    for (const row of this.#select.iterate(from)) {
+      if (transactions.length === PIECE_ROWS || characters > PIECE_CHARACTERS) return { transactions, isEnd: false }
+      transactions.push(logged(row))
+      characters += row.changes.length
+    }
+    return { transactions, isEnd: true }
+  }
+}
+
+function logged(row: Row | null): LoggedTransaction {
+  if (!row) throw new Error('the change log is empty')
+  const { place, time, tag, changes } = row
+  return { position: place, time, tag, changes: JSON.parse(changes), isLasting: changes !== NO_CHANGES }
+}

@@ -1,10 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
+import { bearer, revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { shelf } from '../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
-import { ENGINES, type Engine } from '../../../test/harness/engines.ts'
+import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../../test/harness/service.ts'
+import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
@@ -57,29 +59,260 @@ for (const engine of ENGINES) {
 
       const events = await here.count(15)
       const name = sample.product.name
-      expect(events.map(({ event, data }) => [event, data?.subject, data?.data])).toEqual(
-        [
-          ['category.created', '/categories/1', { id: 1, name: sample.category.name }],
-          ['product.created', '/products/1', { id: 1, name, price: sample.product.price, category_id: 1 }],
-          ['user.created', '/users/1', { id: 1 }],
-          ['review.created', '/reviews/1', { id: 1, product_id: 1, user_id: 1, rating: sample.review(1, 1).rating }],
-          ['product.created', '/products/2', { id: 2, name: 'A "quoted" näme 🎈', price: 1e-7, category_id: null }],
-          ['product.updated', '/products/1', { id: 1, name, price: 5, category_id: 1 }],
-          ['product.updated', '/products/1', { id: 1, name, price: 5, category_id: 1 }],
-          ['review.updated', '/reviews/1', { id: 1, product_id: 2, user_id: 1, rating: 2, from_product_id: 1 }],
-          ['reviews.imported', '/reviews/', { count: 2, first_id: 2, last_id: 3 }],
-          ['categories.imported', '/categories/', { count: 2, first_id: 9, last_id: 70 }],
-          ['category.deleted', '/categories/1', { id: 1 }],
-          ['review.deleted', '/reviews/2', { id: 2, product_id: 1, user_id: 1, rating: sample.review(1, 1).rating }],
-          ['reviews.deleted', '/reviews/', { user_id: 1, count: 2, product_ids: [2] }],
-          ['user.deleted', '/users/1', { id: 1 }],
-          ['product.deleted', '/products/2', { id: 2 }],
-        ].slice(0, 15) as unknown as typeof events,
-      )
+      expect(events.map(({ event, data }) => [event, data?.subject, data?.data])).toEqual([
+        ['category.created', '/categories/1', { id: 1, name: sample.category.name }],
+        ['product.created', '/products/1', { id: 1, name, price: sample.product.price, category_id: 1 }],
+        ['user.created', '/users/1', { id: 1 }],
+        ['review.created', '/reviews/1', { id: 1, product_id: 1, user_id: 1, rating: sample.review(1, 1).rating }],
+        ['product.created', '/products/2', { id: 2, name: 'A "quoted" näme 🎈', price: 1e-7, category_id: null }],
+        ['product.updated', '/products/1', { id: 1, name, price: 5, category_id: 1 }],
+        ['product.updated', '/products/1', { id: 1, name, price: 5, category_id: 1 }],
+        ['review.updated', '/reviews/1', { id: 1, product_id: 2, user_id: 1, rating: 2, from_product_id: 1 }],
+        ['reviews.imported', '/reviews/', { count: 2, first_id: 2, last_id: 3 }],
+        ['categories.imported', '/categories/', { count: 2, first_id: 9, last_id: 70 }],
+        ['category.deleted', '/categories/1', { id: 1 }],
+        ['review.deleted', '/reviews/2', { id: 2, product_id: 1, user_id: 1, rating: sample.review(1, 1).rating }],
+        ['reviews.deleted', '/reviews/', { user_id: 1, count: 2, product_ids: [2] }],
+        ['user.deleted', '/users/1', { id: 1 }],
+        ['product.deleted', '/products/2', { id: 2 }],
+      ])
       await there.count(15)
       expect(there.text.slice(there.text.indexOf('category.created'))).toBe(
         here.text.slice(here.text.indexOf('category.created')),
       )
     })
+
+    test('a follower resumes on another process and after a restart, and misses nothing', async () => {
+      await using shop = await open(engine)
+      await using first = await EventFollower.at(shop.one.address)
+      await shelf(shop.api)
+      await first.count(2)
+      const [, { id } = { id: null }] = first.events
+      await using second = await EventFollower.at(shop.other.address, '/events?since=start', {
+        'Last-Event-ID': id ?? '',
+      })
+      expect(second.frames[0]).toMatchObject({ event: 'ready', id, data: { data: { resumed: true } } })
+      await second.count(2)
+      expect(second.types).toEqual(['user.created', 'review.created'])
+      for (const service of [shop.one, shop.other]) await service.stop('SIGKILL')
+      await using again = await startService(shop.url, { flags: QUIET })
+      await using third = await EventFollower.at(again.address, `/events?since=${second.lastId}`)
+      await client(() => again.address).create('/categories/', sample.category)
+      await third.count(1)
+      expect(third.types).toEqual(['category.created'])
+      await using all = await EventFollower.at(again.address, '/events?since=start')
+      await all.count(5)
+      expect(all.frames[0]?.data?.data).toEqual({ resumed: false })
+      expect(all.events.map(event => event.id)).toEqual([...first.events, ...third.events].map(event => event.id))
+    })
+
+    test('filters select by type, resource and product', async () => {
+      await using shop = await open(engine)
+      await using products = await EventFollower.at(
+        shop.other.address,
+        '/events?types=product,review.deleted&types=reviews.deleted',
+      )
+      await using second = await EventFollower.at(shop.one.address, '/events?product_id=2')
+      const { api } = shop
+      await shelf(api)
+      await api.create('/products/', sample.product)
+      await api.patch('/reviews/1', sample.review(2, 1))
+      await api.put('/products/1', sample.product)
+      await api.send('/products/', { method: 'POST', body: JSON.stringify(sample.product), headers: NDJSON })
+      await api.delete('/users/1')
+      await api.delete('/products/2')
+      await products.count(6)
+      expect(products.types).toEqual([
+        'product.created',
+        'product.created',
+        'product.updated',
+        'products.imported',
+        'reviews.deleted',
+        'product.deleted',
+      ])
+      await second.count(5)
+      expect(second.types).toEqual([
+        'product.created',
+        'review.updated',
+        'products.imported',
+        'reviews.deleted',
+        'product.deleted',
+      ])
+    })
+
+    test('what a filter cannot be is told in the words of FastAPI', async () => {
+      await using shop = await open(engine)
+      const many = Array.from({ length: 101 }, (_, place) => place).join()
+      const { status, body } = await shop.api.get(`/events?types=product,colour&product_id=1,x,&wait=61&limit=0`)
+      expect(status).toBe(422)
+      const { detail } = body as { detail: { loc: unknown; type: string; msg: string }[] }
+      expect(detail.map(({ loc, type }) => [loc, type])).toEqual([
+        [['query', 'types', 1], 'literal_error'],
+        [['query', 'product_id', 1], 'int_parsing'],
+        [['query', 'product_id', 2], 'int_parsing'],
+        [['query', 'wait'], 'less_than_equal'],
+        [['query', 'limit'], 'greater_than_equal'],
+      ])
+      expect(detail[0]?.msg).toStartWith("Input should be 'product.created', 'product.updated', ")
+      expect(detail[0]?.msg).toEndWith("'reset', 'product', 'category', 'review' or 'user'")
+      expect((await shop.api.get(`/events?product_id=${many}`)).body).toEqual({
+        detail: [
+          {
+            type: 'too_long',
+            loc: ['query', 'product_id'],
+            msg: 'List should have at most 100 items after validation, not 101',
+          },
+        ],
+      })
+    })
+
+    test('a poll answers with the next events, waits for the first, and always leads on', async () => {
+      await using shop = await open(engine)
+      const { api } = shop
+      const lines = { Accept: 'application/x-ndjson' }
+      const poll = async (path: string) => {
+        const { headers, body, status } = await api.get(path, lines)
+        expect(status).toBe(200)
+        const events = String(body)
+          .split('\n')
+          .filter(line => line !== '')
+        const next = /^<(.*)>; rel="next"$/.exec(headers.get('Link') ?? '')?.[1] ?? ''
+        return { types: events.map(line => JSON.parse(line).type), next, contentType: headers.get('Content-Type') }
+      }
+      await api.create('/categories/', sample.category)
+      const now = await poll('/events?limit=2')
+      expect(now).toMatchObject({ types: [], contentType: 'application/x-ndjson' })
+      expect(now.next).toMatch(/^\/events\?since=[A-Za-z0-9._-]{1,40}&limit=2$/)
+      expect(await poll(now.next)).toMatchObject({ types: [], next: now.next })
+      await shelf(api)
+      const page = await poll(now.next)
+      expect(page.types).toEqual(['category.created', 'product.created'])
+      const rest = await poll(page.next)
+      expect(rest.types).toEqual(['user.created', 'review.created'])
+      expect((await poll('/events?since=start&types=review')).types).toEqual(['review.created'])
+      const left = await poll(`${page.next}&types=category`)
+      expect(left.types).toEqual([])
+      expect(left.next).not.toContain(page.next)
+      const began = performance.now()
+      const waiting = poll(`${rest.next}&wait=30`)
+      await Bun.sleep(200)
+      await client(() => shop.other.address).delete('/reviews/1')
+      expect((await waiting).types).toEqual(['review.deleted'])
+      expect(performance.now() - began).toBeLessThan(5_000)
+      expect((await poll(`${(await waiting).next}&wait=1`)).types).toEqual([])
+      expect((await poll('/events?since=of-another-database')).types).toEqual(['reset'])
+    })
+
+    test('old events are removed, and a follower that has missed some has to read everything again', async () => {
+      await using shop = await open(engine, ['--events-kept', '20'])
+      await using early = await EventFollower.at(shop.one.address)
+      for (let count = 0; count < 60; count += 1) await shop.api.create('/categories/', sample.category)
+      await early.count(60)
+      const kept = async () => {
+        const { body } = await shop.api.get('/events?since=start&limit=1000', { Accept: 'application/x-ndjson' })
+        return String(body).split('\n').length - 1
+      }
+      await until(async () => (await kept()) <= 22)
+      expect(await kept()).toBeGreaterThanOrEqual(20)
+      await using late = await EventFollower.at(shop.other.address, `/events?since=${early.events[0]?.id}`)
+      expect(late.frames[0]).toMatchObject({ event: 'reset', id: early.lastId, data: { data: { reason: 'expired' } } })
+      await using recent = await EventFollower.at(shop.other.address, `/events?since=${early.events[50]?.id}`)
+      await recent.count(9)
+      expect(recent.frames[0]).toMatchObject({ event: 'ready' })
+    })
+
+    test('without events to keep there is no feed', async () => {
+      await using database = await engine.freshDatabase()
+      const id = await (async () => {
+        await using service = await startService(database.url, { flags: QUIET })
+        await using follower = await EventFollower.at(service.address)
+        await client(() => service.address).create('/categories/', sample.category)
+        await follower.count(1)
+        return follower.lastId
+      })()
+      {
+        await using service = await startService(database.url, { flags: [...QUIET, '--events-kept', '0'] })
+        const api = client(() => service.address)
+        expect(await api.get('/events')).toMatchObject({ status: 404, body: { detail: 'Not Found' } })
+        await api.create('/categories/', sample.category)
+      }
+      await using service = await startService(database.url, { flags: QUIET })
+      await using follower = await EventFollower.at(service.address, `/events?since=${id}`)
+      expect(follower.frames[0]).toMatchObject({ event: 'reset', data: { data: { reason: 'expired' } } })
+    })
+
+    test('a key may follow what it may read, and a revoked one no longer', async () => {
+      await using shop = await startKeyedShop(engine, QUIET)
+      const path = `${shop.service.address}/events`
+      expect((await fetch(path)).status).toBe(401)
+      expect((await fetch(`${path}?types=user`, { headers: bearer(shop.keys.write) })).status).toBe(403)
+      expect((await fetch(`${path}?types=users.imported`, { headers: bearer(shop.keys.write) })).status).toBe(403)
+      await using reader = await EventFollower.at(shop.service.address, '/events', bearer(shop.keys.read))
+      await using owner = await EventFollower.at(shop.service.address, '/events?types=user', bearer(shop.keys.admin))
+      await shelf(shop.api.admin)
+      await shop.api.admin.delete('/users/1')
+      await reader.count(4)
+      await owner.count(2)
+      expect(reader.types).toEqual(['category.created', 'product.created', 'review.created', 'reviews.deleted'])
+      expect(owner.types).toEqual(['user.created', 'user.deleted'])
+      await revokeKey(shop.url, 'reader')
+      const began = performance.now()
+      await reader.ended()
+      expect(performance.now() - began).toBeLessThan(10_000)
+      expect(owner.isEnded).toBe(false)
+    })
+
+    test('followers of any worker get all events in the same order', async () => {
+      await using database = await engine.freshDatabase()
+      await using service = await startService(database.url, { flags: [...QUIET, '--workers', '2'] })
+      const api = client(() => service.address)
+      const followers = await Promise.all(Array.from({ length: 6 }, () => EventFollower.at(service.address)))
+      await Promise.all(Array.from({ length: 100 }, () => api.create('/categories/', sample.category)))
+      const ids = await Promise.all(followers.map(async follower => (await follower.count(100)).map(({ id }) => id)))
+      for (const seen of ids) expect(seen).toEqual(ids[0] ?? [])
+      expect(new Set(ids[0]).size).toBe(100)
+      const began = performance.now()
+      await service.stop()
+      expect(performance.now() - began).toBeLessThan(3_000)
+      for (const follower of followers) await follower.ended()
+    })
   })
 }
+
+test('after the restore of a backup, an id that is not in it is unknown, and an older one goes on', async () => {
+  await using database = await sqlite.freshDatabase()
+  const [backup, address] = [`${database.url.slice('sqlite:'.length)}.backup`, ['--database', database.url]]
+  const [before, after] = await (async () => {
+    await using service = await startService(database.url, { flags: QUIET })
+    const api = client(() => service.address)
+    await using follower = await EventFollower.at(service.address)
+    await api.create('/categories/', sample.category)
+    const [{ id: before } = { id: null }] = await follower.count(1)
+    expect((await run(['backup', ...address, backup])).status).toBe(0)
+    await api.create('/categories/', sample.category)
+    await follower.count(2)
+    return [before, follower.lastId]
+  })()
+  expect(await run(['restore', ...address, backup])).toMatchObject({ status: 0 })
+  await using service = await startService(database.url, { flags: QUIET })
+  const api = client(() => service.address)
+  await api.create('/products/', sample.product)
+  await using unknown = await EventFollower.at(service.address, `/events?since=${after}`)
+  expect(unknown.frames[0]).toMatchObject({ event: 'reset', data: { data: { reason: 'unknown' } } })
+  await using known = await EventFollower.at(service.address, `/events?since=${before}`)
+  await known.count(1)
+  expect(known.types).toEqual(['product.created'])
+})
+
+test('a follower of a loaded database reads it page by page, each event once and in order', async () => {
+  await using shop = await open(sqlite)
+  await Promise.all(Array.from({ length: 12_000 }, () => shop.api.create('/categories/', sample.category)))
+  await using late = await EventFollower.at(shop.other.address, '/events?since=start')
+  await using late2 = await EventFollower.at(shop.one.address, '/events?since=start')
+  const more = Promise.all(Array.from({ length: 500 }, () => shop.api.create('/categories/', sample.category)))
+  await late.count(12_500)
+  await late2.count(12_500)
+  await more
+  expect(late.events.map(({ data }) => data?.data.id)).toEqual(Array.from({ length: 12_500 }, (_, place) => place + 1))
+  expect(late2.events.map(({ id }) => id)).toEqual(late.events.map(({ id }) => id))
+})

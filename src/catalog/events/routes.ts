@@ -107,6 +107,8 @@ function isPoll({ request }: RequestScope): boolean {
 }
 
 async function startOf(feed: Feed, since: string | undefined): Promise<Start> {
+  // Before anything is looked up: it may remove what is not for followers.
+  await feed.begin()
   if (since === OLDEST) {
     await feed.current()
     return { place: await feed.start(), isResumed: false, reset: null }

@@ -14,7 +14,7 @@ for (const engine of ENGINES) {
   describe(`on ${engine.name}`, () => {
     test('each change is an event with the references before and after, and a bulk load is one for each table', async () => {
       await using database = await engine.freshDatabase()
-      await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
+      await using service = await startService(database.url, { flags: ['--access-log', 'off', '--events-kept', '0'] })
       const api = client(() => service.address)
       await shelf(api)
       await api.create('/products/', sample.product)

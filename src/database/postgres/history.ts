@@ -22,6 +22,14 @@ const REMOVED_AT_ONCE = 5_000
 const ADDED_SHARE = 0.03
 
 const COLUMNS = 'position::float8, tag::float8, logged_at::float8 AS time, events, changes'
+const SELECT = `SELECT ${COLUMNS} FROM change_log`
+
+/** The first rows from $1 on, up to the limit on their events. */
+const PIECE = `
+  SELECT ${COLUMNS} FROM (
+    SELECT *, sum(events) OVER (ORDER BY position) - events AS events_before
+    FROM (SELECT * FROM change_log WHERE position >= $1::bigint ORDER BY position LIMIT ${PIECE_ROWS}) AS first
+  ) AS piece WHERE events_before < ${PIECE_EVENTS} ORDER BY position`
 
 interface Row {
   readonly position: number
@@ -79,23 +87,19 @@ export class PostgresHistory implements ChangeHistory {
   }
 
   async first(): Promise<LoggedTransaction> {
-    return found(await this.#select('ORDER BY position LIMIT 1'))
+    return found(await this.#database.readPrimary<Row>(`${SELECT} ORDER BY position LIMIT 1`))
   }
 
   async last(): Promise<LoggedTransaction> {
     this.#gap = null
     this.#settled = await this.#settledNow()
-    return found(
-      await this.#select('WHERE events > 0 AND position <= $1::bigint ORDER BY position DESC LIMIT 1', this.#settled),
-    )
+    const last = `${SELECT} WHERE events > 0 AND position <= $1::bigint ORDER BY position DESC LIMIT 1`
+    return found(await this.#database.readPrimary<Row>(last, this.#settled))
   }
 
   async read(from: number): Promise<LoggedPiece> {
     await this.#closeGap()
-    const rows = await this.#select(
-      `WHERE position >= $1::bigint AND events_before < ${PIECE_EVENTS} ORDER BY position`,
-      from,
-    )
+    const rows = await this.#database.readPrimary<Row>(PIECE, from)
     const missing = rows.findIndex(({ position }, place) => {
       const before = rows[place - 1]?.position ?? position - 1
       return position > before + 1 && position - 1 > this.#settled
@@ -150,16 +154,6 @@ export class PostgresHistory implements ChangeHistory {
       )
       removed = done?.removed ?? 0
     }
-  }
-
-  #select(condition: string, ...parameters: number[]): Promise<Row[]> {
-    // Only a piece is limited by its events.
-    const source = condition.includes('events_before')
-      ? `(SELECT *, sum(events) OVER (ORDER BY position) - events AS events_before FROM (
-          SELECT * FROM change_log WHERE position >= $1::bigint ORDER BY position LIMIT ${PIECE_ROWS}
-        ) AS some) AS piece`
-      : 'change_log'
-    return this.#database.readPrimary<Row>(`SELECT ${COLUMNS} FROM ${source} ${condition}`, ...parameters)
   }
 
   /** A position up to which no row will appear any more: the last one, unless a transaction takes long. */

@@ -85,8 +85,8 @@ export interface ChangeHistory {
   first(): Promise<LoggedTransaction>
   /** The last transaction before which none will appear any more. */
   last(): Promise<LoggedTransaction>
-  /** Reads on from a position, its own transaction included; nothing if the disk or another transaction must be waited for. */
-  read(from: number): Promise<LoggedPiece>
+  /** Reads on from a position, its own transaction included. `null` if the disk must be waited for. */
+  read(from: number): Promise<LoggedPiece | null>
   /** Removes the oldest transactions, unless their events are to be kept. */
   removeOld(): Promise<void>
 }

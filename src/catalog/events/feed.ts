@@ -10,6 +10,9 @@ const log = getLogger(['stockroom', 'events'])
 /** The interval between looks at the log while anyone follows it. */
 const LOOK_INTERVAL_MS = 40
 
+/** The pause before a page is read again that may not be on the disk yet. */
+const DISK_PAUSE_MS = 5
+
 /** The log is looked at for this long after the last follower has left, because polls come again. */
 const LINGER_MS = 10_000
 
@@ -156,14 +159,12 @@ export class Feed {
   }
 
   async #page(place: Place): Promise<Page | ResetReason> {
-    const { transactions, isEnd } = await this.#history.read(place.position)
+    let piece = await this.#history.read(place.position)
+    for (; !piece; piece = await this.#history.read(place.position)) await pause(this.#clock, DISK_PAUSE_MS)
+    const { transactions, isEnd } = piece
     const [own, ...further] = transactions
-    // The disk must be waited for.
-    if (!own) return { events: [], place, lasting: place, isEnd: true }
-    const ownEvents = eventsOf(own)
-    if (own.position !== place.position || own.tag !== place.tag || place.index > Math.max(ownEvents.length - 1, 0)) {
-      return this.#reasonFor(place)
-    }
+    const ownEvents = own ? eventsOf(own) : []
+    if (!own || !isSame(own, place) || place.index > Math.max(ownEvents.length - 1, 0)) return this.#reasonFor(place)
     const events = ownEvents.filter(event => isAfter(event, place))
     let reached = endOf(own, ownEvents.length)
     let lasting = reached
@@ -223,9 +224,9 @@ export class Feed {
     const before = this.next
     for (let isEnd = false; !isEnd; ) {
       const piece = await this.#history.read(this.#read.position)
+      if (!piece) break
       const [own, ...further] = piece.transactions
-      if (!own) return
-      if (own.position !== this.#read.position || own.tag !== this.#read.tag) {
+      if (!own || !isSame(own, this.#read)) {
         const reason = await this.#reasonFor(this.#read)
         await this.#restart()
         for (const listener of [...this.#listeners]) listener.reset(reason)
@@ -260,4 +261,9 @@ export class Feed {
     this.#base = this.#end
     this.#read = last
   }
+}
+
+/** Whether the transaction at a place is still the one that was there. */
+function isSame(transaction: LoggedTransaction, { position, tag }: Pick<Place, 'position' | 'tag'>): boolean {
+  return transaction.position === position && transaction.tag === tag
 }

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Change, ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { newTag } from '../change.ts'
 import { CURRENT_TRANSACTION, LOG_NO_CHANGES } from './changes.ts'
-import type { PostgresDatabase } from './database.ts'
+import type { Query } from './pool.ts'
 
 /** The size of a piece. */
 const PIECE_ROWS = 500
@@ -39,6 +39,12 @@ interface Row {
   readonly changes: readonly Change[]
 }
 
+/** What it needs of a database. */
+interface Source {
+  readonly readPrimary: Query
+  readonly write: Query
+}
+
 /** Transactions that may still commit rows up to a position. */
 interface Gap {
   readonly until: number
@@ -53,7 +59,7 @@ interface Gap {
  * be higher than the end of a snapshot; the locks that transactions hold on their own ids tell all of them.
  */
 export class PostgresHistory implements ChangeHistory {
-  readonly #database: PostgresDatabase
+  readonly #database: Source
   #kept = 0
   /** No row will appear any more up to this position. */
   #settled = 0
@@ -62,7 +68,7 @@ export class PostgresHistory implements ChangeHistory {
   #added = Number.POSITIVE_INFINITY
   #addedUntil = 0
 
-  constructor(database: PostgresDatabase) {
+  constructor(database: Source) {
     this.#database = database
   }
 

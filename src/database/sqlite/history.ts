@@ -1,8 +1,7 @@
 import type { ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { newTag } from '../change.ts'
 import { BEGINNING, type ChangeLog, NO_CHANGES } from './change-log.ts'
-import type { Prepared } from './connection.ts'
-import type { SqliteDatabase } from './database.ts'
+import type { Parameter, Prepared } from './connection.ts'
 
 /** The size of a piece: limits on its rows and on their JSON, so that no read takes long. */
 const PIECE_ROWS = 500
@@ -30,15 +29,24 @@ interface Row {
   readonly changes: string
 }
 
+/** What it needs of a database. */
+interface Source {
+  prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
+  snapshot<Result>(read: () => Result): Result
+  /** `null` if it would show what may not be on the disk yet. */
+  durableSnapshot<Result>(read: () => Result): Result | null
+  write<Result>(work: () => Result): Promise<Result>
+}
+
 /** The change log of a file, for followers. One row is one group of writes. */
 export class SqliteHistory implements ChangeHistory {
-  readonly #database: SqliteDatabase
+  readonly #database: Source
   readonly #log: ChangeLog
   readonly #select: Prepared<[from: number], Row>
   readonly #selectLast: Prepared<[], Row>
   #triesWithoutSync = 0
 
-  constructor(database: SqliteDatabase, log: ChangeLog) {
+  constructor(database: Source, log: ChangeLog) {
     this.#database = database
     this.#log = log
     this.#select = database.prepare(`SELECT ${COLUMNS} FROM change_log WHERE place >= ? ORDER BY place`)
@@ -59,15 +67,16 @@ export class SqliteHistory implements ChangeHistory {
     const selectUnfollowed = this.#database.prepare<[], { place: number }>(`
       SELECT place FROM (SELECT place, tag FROM change_log ORDER BY place DESC LIMIT ${CACHE_ROWS_MAX})
       WHERE tag = 0 ORDER BY place DESC LIMIT 1`)
-    const unfollowed = this.#database.snapshot(() => selectUnfollowed.get())
-    if (unfollowed) await this.#removeUntil(unfollowed.place)
-    const select = this.#selectLast
-    if (this.#database.snapshot(() => select.get())) return
-    const insert = this.#database.prepare<[place: number, time: number, tag: number]>(`
-      INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
-      SELECT coalesce(max(place), 0) + ?, -1, '${BEGINNING}', ?, ?, coalesce(max(events), 0) + 1 FROM change_log`)
-    // Another process may have begun the log meanwhile; the later beginning then counts.
-    await this.#database.write(() => insert.run(1, Date.now(), newTag()))
+    const unfollowed = this.#database.snapshot(() => selectUnfollowed.get())?.place ?? 0
+    const last = this.#database.snapshot(() => this.#selectLast.get())
+    if (!last || last.place <= unfollowed) {
+      const insert = this.#database.prepare<[time: number, tag: number]>(`
+        INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
+        SELECT coalesce(max(place), 0) + 1, -1, '${BEGINNING}', ?, ?, coalesce(max(events), 0) + 1 FROM change_log`)
+      // Another process may have begun the log meanwhile; the later beginning then counts.
+      await this.#database.write(() => insert.run(Date.now(), newTag()))
+    }
+    if (unfollowed > 0) await this.#removeUntil(unfollowed)
   }
 
   async first(): Promise<LoggedTransaction> {
@@ -78,13 +87,11 @@ export class SqliteHistory implements ChangeHistory {
     return logged(this.#database.snapshot(() => this.#selectLast.get()))
   }
 
-  async read(from: number): Promise<LoggedPiece> {
+  async read(from: number): Promise<LoggedPiece | null> {
     const read = () => this.#piece(from)
     const piece = this.#database.durableSnapshot(read)
     this.#triesWithoutSync = piece ? 0 : this.#triesWithoutSync + 1
-    if (piece) return piece
-    if (this.#triesWithoutSync <= TRIES_BEFORE_SYNC) return { transactions: [], isEnd: true }
-    return this.#database.snapshot(read)
+    return piece || this.#triesWithoutSync <= TRIES_BEFORE_SYNC ? piece : this.#database.snapshot(read)
   }
 
   async removeOld(): Promise<void> {

@@ -8,6 +8,7 @@ import { pauseBackends } from '../harness/postgres/backends.ts'
 import { Cluster } from '../harness/postgres/cluster.ts'
 import { PipelinedConnection } from './connections.ts'
 import { ednHistory } from './edn.ts'
+import { feedViolations } from './feed.ts'
 import { Process } from './process.ts'
 import { followerViolations, listViolations, registerViolations } from './violations.ts'
 import { type Observations, Workload } from './workload.ts'
@@ -167,6 +168,7 @@ async function observe(
   expect(registerViolations(observed.registers)).toEqual([])
   expect(listViolations(observed.lists)).toEqual([])
   expect(observed.followed.flatMap(followerViolations)).toEqual([])
+  expect(feedViolations(observed.feed, observed)).toEqual([])
   expect(observed.registers.reads.length).toBeGreaterThan(operationsMin)
   expect(observed.lists.appends.length).toBeGreaterThan(operationsMin)
   return observed

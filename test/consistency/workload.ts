@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sample } from '../harness/samples.ts'
 import { type Ask, onKeptConnection, onNewConnections, PipelinedConnection, type Reply } from './connections.ts'
+import { type FeedFollower, followFeed } from './feed.ts'
 import type { Follower, Lists, Registers } from './history.ts'
 import { ALL_REVIEWS, allReviewsSources, listKey, listSources, type Source, sourcesOfRegister } from './sources.ts'
 
@@ -10,6 +11,7 @@ const APPENDERS = 4
 const LIST_READERS = 4
 const CREATORS = 4
 const FOLLOWERS_OF_A_LIST = 2
+const FOLLOWERS_OF_THE_FEED = 2
 
 /** A product shows its first 100 reviews; a list that is read there must not reach that. */
 const LIST_ITEMS_MAX = 80
@@ -32,6 +34,7 @@ export interface Observations {
   readonly registers: Registers
   readonly lists: Lists
   readonly followed: readonly { readonly followers: readonly Follower[]; readonly acknowledgedIds: readonly number[] }[]
+  readonly feed: readonly FeedFollower[]
   /** Requests that had no answer with status 200. */
   readonly failures: readonly string[]
 }
@@ -72,6 +75,7 @@ export class Workload {
   readonly #lists: Lists = { appends: [], reads: [] }
   readonly #failures: string[] = []
   readonly #followers = new Map<string, Follower[]>()
+  readonly #feedFollowers: FeedFollower[] = []
   readonly #productIds: number[] = []
   readonly #reviewIds: number[] = []
   readonly #pipelines: readonly PipelinedConnection[]
@@ -109,6 +113,7 @@ export class Workload {
       ...['/products/', '/reviews/', `/products/${category.id}/products`].flatMap(path =>
         times(FOLLOWERS_OF_A_LIST, () => this.#follow(path)),
       ),
+      ...times(FOLLOWERS_OF_THE_FEED, () => this.#followFeed()),
     ]
     await Promise.all([Bun.sleep(durationMs), disturb()])
     this.#isWriting = false
@@ -126,6 +131,7 @@ export class Workload {
         { followers: followersOf('/reviews/'), acknowledgedIds: this.#reviewIds },
         { followers: followersOf(`/products/${category.id}/products`), acknowledgedIds: category.ids },
       ],
+      feed: this.#feedFollowers,
       failures: this.#failures,
     }
   }
@@ -258,6 +264,16 @@ export class Workload {
       follower.ids.push(...page.map(({ id }) => id))
       if (isLast && page.length === 0) return
     }
+  }
+
+  #followFeed(): Promise<void> {
+    this.#clients += 1
+    const follower: FeedFollower = { source: `client ${this.#clients}, following the feed`, frames: [] }
+    this.#feedFollowers.push(follower)
+    return followFeed(follower, {
+      anyAddress: () => this.#addresses[this.#anyPlace()]?.() ?? '',
+      isGoingOn: () => this.#isReading,
+    })
   }
 
   async #read<Value>(

@@ -62,11 +62,13 @@ export function insertChanges({ changes, events, isFollowed }: LoggedSql): strin
 /** SQL that accounts for a transaction which changes no resource. */
 export const LOG_NO_CHANGES = insertChanges({ changes: "'[]'", events: '0', isFollowed: true })
 
-/** SQL that removes old rows of a log that nobody follows, a few at a time. */
+/** SQL that removes old rows of a log that nobody follows. Those of a restored dump may name transactions of the future. */
 export const REMOVE_OLD_CHANGES = `
   DELETE FROM change_log WHERE position IN (
     SELECT position FROM change_log
-    WHERE position < (SELECT last_value FROM change_log_positions) - ${KEPT_TRANSACTIONS} ORDER BY position LIMIT ${REMOVED_AT_ONCE}
+    WHERE transaction_id < ${CURRENT_TRANSACTION} - ${KEPT_TRANSACTIONS}
+      OR position < (SELECT last_value FROM change_log_positions) - ${KEPT_TRANSACTIONS}
+    ORDER BY position LIMIT ${REMOVED_AT_ONCE}
   )`
 
 /** A row of the log with the state. If nothing is logged, the state alone. */

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { ChangeHistory, LoggedTransaction } from '../../database/change.ts'
@@ -20,6 +21,9 @@ const LINGER_MS = 10_000
 const RECENT_EVENTS = 10_000
 /** Events that are dropped from memory at a time. */
 const DROPPED_AT_ONCE = 1_000
+
+/** Followers that are told of new events in one turn of the event loop. */
+const TOLD_AT_ONCE = 500
 
 /** Why a follower has to read everything again: its place is too old, or is not in this log. */
 export type ResetReason = 'expired' | 'unknown'
@@ -229,14 +233,23 @@ export class Feed {
       if (!own || !isSame(own, this.#read)) {
         const reason = await this.#reasonFor(this.#read)
         await this.#restart()
-        for (const listener of [...this.#listeners]) listener.reset(reason)
+        await this.#tell(listener => listener.reset(reason))
         return
       }
       for (const transaction of further) this.#add(transaction)
       isEnd = piece.isEnd
     }
     if (this.next === before) return
-    for (const listener of [...this.#listeners]) listener.advanced()
+    await this.#tell(listener => listener.advanced())
+  }
+
+  async #tell(about: (listener: Listener) => void): Promise<void> {
+    let told = 0
+    for (const listener of [...this.#listeners]) {
+      about(listener)
+      told += 1
+      if (told % TOLD_AT_ONCE === 0) await turn()
+    }
   }
 
   #add(transaction: LoggedTransaction): void {

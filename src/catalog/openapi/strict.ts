@@ -65,7 +65,9 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
     },
     servers: [{ url: '/', description: 'The server of this description' }],
     security: [],
-    tags: [...new Set(contracts.map(({ tag }) => tag))].map(name => ({ name, description: `${name} of the shop` })),
+    tags: [...new Set(contracts.map(({ tag }) => tag))]
+      .toSorted()
+      .map(name => ({ name, description: `${name} of the shop` })),
     paths,
     components: {
       schemas: Object.fromEntries(schemas),

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Change, ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { newTag } from '../change.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
 import { CURRENT_TRANSACTION, LOG_NO_CHANGES } from './changes.ts'
 import type { Query } from './pool.ts'
 
@@ -43,6 +44,8 @@ interface Row {
 interface Source {
   readonly readPrimary: Query
   readonly write: Query
+  /** Whether writes are in the log. */
+  readonly logsChanges: boolean
 }
 
 /** Transactions that may still commit rows up to a position. */
@@ -81,6 +84,7 @@ export class PostgresHistory implements ChangeHistory {
   }
 
   async begin(): Promise<void> {
+    if (!this.#database.logsChanges) throw new DatabaseUnavailableError('only PostgreSQL itself has a change feed')
     const [unfollowed] = await this.#database.readPrimary<{ position: number | null }>(`
       SELECT max(position)::float8 AS position
       FROM (SELECT position, tag FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent WHERE tag = 0`)

@@ -86,7 +86,7 @@ for (const engine of ENGINES) {
       await using shop = await open(engine)
       await using first = await EventFollower.at(shop.one.address)
       await shelf(shop.api)
-      await first.count(2)
+      await first.count(4)
       const [, { id } = { id: null }] = first.events
       await using second = await EventFollower.at(shop.other.address, '/events?since=start', {
         'Last-Event-ID': id ?? '',

@@ -13,6 +13,7 @@ import { IDEMPOTENCY_REPLAYED } from './http/idempotency/header.ts'
 import type { Catalog } from './http/operation.ts'
 import { addSlashRedirects } from './http/slash-redirects.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
+import { addRatings } from './products/ratings.ts'
 import { addProducts } from './products/routes.ts'
 import type { Repositories } from './repositories.ts'
 import { addReviews } from './reviews/routes.ts'
@@ -43,13 +44,14 @@ export interface CatalogOptions {
 /** The store catalog service. It opens no port. */
 export function createCatalog({ repositories, budgets, hashPassword, corsOrigins, access }: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
-  const { categories, products, reviews, users, loader, idempotency } = repositories
+  const { categories, products, reviews, users, ratings, loader, idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
   const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
   addCategories(catalog, categories, creationOf(CATEGORY_LINES, means))
   addProducts(catalog, products, creationOf(PRODUCT_LINES, means))
   addReviews(catalog, reviews, creationOf(REVIEW_LINES, means))
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
+  addRatings(catalog, ratings)
   addInterfaceDescriptions(catalog)
   addSlashRedirects(app)
   finishApp(app, repositories.probe)

@@ -12,11 +12,14 @@ import { type CacheContents, type CacheFigures, RepresentationCache } from './st
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
+import { postgresRatings } from './storage/postgres/ratings.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
+import type { Ratings } from './storage/rating.ts'
 import type { StoredResource, Values } from './storage/resource.ts'
 import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
+import { sqliteRatings } from './storage/sqlite/ratings.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
 import type { Lists, ResourceStore } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
@@ -27,6 +30,7 @@ export interface Repositories {
   readonly products: ResourceStore<ProductRow>
   readonly reviews: ResourceStore<ReviewRow>
   readonly users: ResourceStore<UserRow>
+  readonly ratings: Ratings
   /** Creates many at once. */
   readonly loader: Loader
   readonly idempotency: Idempotency
@@ -55,7 +59,7 @@ export function repositoriesOf(
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
   const space = new AnswerSpace(idempotencyBytes)
-  const { keys, storedTable } =
+  const { keys, ratings, storedTable } =
     database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const table = storedTable(resource)
@@ -70,6 +74,7 @@ export function repositoriesOf(
     products,
     reviews,
     users,
+    ratings,
     loader: loaderOf(database, { isServing: true, space }),
     idempotency: new Idempotency(keys, space),
     keys,
@@ -87,6 +92,7 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
   const keys = sqliteKeys(database, space)
   return {
     keys: sqliteKeyStore(database, keys),
+    ratings: sqliteRatings(database),
     storedTable: <Row extends Values>(resource: StoredResource<Row>) => sqliteTable(database, resource, keys),
   }
 }
@@ -95,6 +101,7 @@ function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   const keep = postgresKeys(space)
   return {
     keys: postgresKeyStore(database),
+    ratings: postgresRatings(database),
     storedTable: <Row extends Values>(resource: StoredResource<Row>) => postgresTable(database, resource, keep),
   }
 }

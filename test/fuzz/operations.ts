@@ -27,7 +27,7 @@ export async function fuzzOperations({ address, seed, requests, workers }: FuzzO
   const described = new Map<string, Described>()
   for (const operation of strict ?? []) {
     const same = specified?.find(({ operationId }) => operationId === operation.operationId)
-    if (same) described.set(operation.operationId, { strict: operation, specified: same })
+    described.set(operation.operationId, { strict: operation, specified: same ?? null })
   }
   const statuses = new Map<number, number>()
   const arbitrary = requestsTo(strict ?? [])

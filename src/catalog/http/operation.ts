@@ -31,6 +31,10 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   /** As in the specification, with `{name}` for a parameter and a final slash for a collection. */
   readonly url: string
   readonly tag: string
+  /** Whether the specification does not have it. Then only `/openapi.strict.json` describes it. */
+  readonly isFurther?: boolean
+  /** For `/openapi.strict.json`, unless the method says it all. */
+  readonly description?: string
   readonly path: Path
   readonly query: Query
   readonly body: Body

@@ -10,7 +10,8 @@ const SPECIFIED = ['skip', 'limit']
 
 /** `/openapi.json`: OpenAPI 3.1.0 with these operations, exactly as the specification has them. */
 export function interfaceDescription(contracts: readonly AnyContract[], access: Access | null): string {
-  const { openapi, info, paths, components } = openApi(contracts.map(contract => specifiedOperation(contract, access)))
+  const specified = contracts.filter(({ isFurther }) => !isFurther)
+  const { openapi, info, paths, components } = openApi(specified.map(contract => specifiedOperation(contract, access)))
   const description = {
     openapi,
     info,

@@ -47,7 +47,7 @@ const ACTIONS = {
   delete: 'Deletes it, and answers with it as it was just before.',
 } as const
 
-/** `/openapi.strict.json`: the operations of `/openapi.json` from the same contracts, with every rule, header and status. */
+/** `/openapi.strict.json`: the operations of `/openapi.json` from the same contracts, and further ones, with every rule, header and status. */
 export function strictDescription(contracts: readonly AnyContract[], access: Access | null): string {
   const { openapi, info, paths, components } = openApi(contracts.map(contract => strictOperation(contract, access)))
   const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
@@ -80,6 +80,7 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
   const { method, path, query, body, response, absent, lines } = contract
+  const action = contract.description ?? ACTIONS[method]
   const required = securityOf(contract, access)
   const isRead = method === 'get'
   const isChange = !isRead && method !== 'post'
@@ -90,7 +91,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
     ...identity(contract, required),
     description: isList
       ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
-      : ACTIONS[method] + (lines ? FROM_LINES : ''),
+      : action + (lines ? FROM_LINES : ''),
     parameters: [
       ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
       ...(isChange ? [{ $ref: '#/components/parameters/IfMatch' }] : []),

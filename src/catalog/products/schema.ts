@@ -20,5 +20,14 @@ export const Product = z
   .object({ id: id(), ...product, reviews: z.array(EmbeddedReview).max(NESTED_MAX).default([]) })
   .openapi('Product')
 
+export const Rating = z
+  .object({
+    average: z.number().min(1).max(5).nullable(),
+    count: z.int().min(0),
+    histogram: z.array(z.int().min(0)).length(5),
+    score: z.number().min(0).max(5),
+  })
+  .openapi('Rating')
+
 export type ProductCreate = z.output<typeof ProductCreate>
 export type Product = z.output<typeof Product>

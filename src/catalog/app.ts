@@ -49,9 +49,9 @@ export function createCatalog({ repositories, budgets, hashPassword, corsOrigins
   const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
   addCategories(catalog, categories, creationOf(CATEGORY_LINES, means))
   addProducts(catalog, products, creationOf(PRODUCT_LINES, means))
+  addRatings(catalog, ratings)
   addReviews(catalog, reviews, creationOf(REVIEW_LINES, means))
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
-  addRatings(catalog, ratings)
   addInterfaceDescriptions(catalog)
   addSlashRedirects(app)
   finishApp(app, repositories.probe)

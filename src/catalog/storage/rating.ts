@@ -27,18 +27,14 @@ export interface RatingRow {
   readonly five: number
 }
 
-/** SQL for rows like `RatingRow`, without the condition that chooses products. `sql` reads a count. */
-export function selectRatings(sql: (count: string) => string): string {
-  const counts = [
-    ['one_star', 'one'],
-    ['two_stars', 'two'],
-    ['three_stars', 'three'],
-    ['four_stars', 'four'],
-    ['five_stars', 'five'],
-  ].map(([column, name]) => `${sql(`coalesce(${column}, 0)`)} AS ${name}`)
-  return `SELECT ${sql('products.id')} AS id, ${counts.join(', ')}
-    FROM products LEFT JOIN product_ratings ON product_ratings.product_id = products.id`
-}
+/** The columns of `product_ratings`, by the names in a `RatingRow`. A product without a row has no reviews. */
+export const COUNT_COLUMNS = {
+  one: 'one_star',
+  two: 'two_stars',
+  three: 'three_stars',
+  four: 'four_stars',
+  five: 'five_stars',
+} satisfies Record<Exclude<keyof RatingRow, 'id'>, string>
 
 /**
  * Imagined reviews that count for the score, each of three stars. So one review of five stars does not beat fifty with a mean of

@@ -1,7 +1,11 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import { type Rating, type RatingRow, type Ratings, ratingOf, selectRatings } from '../rating.ts'
+import { COUNT_COLUMNS, type Rating, type RatingRow, type Ratings, ratingOf } from '../rating.ts'
 
-const SELECT = `${selectRatings(count => `(${count})::float8`)} WHERE products.id = ANY ($1::text::bigint[])`
+const COUNTS = Object.entries(COUNT_COLUMNS).map(([name, column]) => `coalesce(${column}, 0)::float8 AS ${name}`)
+
+const SELECT = `
+  SELECT id::float8 AS id, ${COUNTS.join(', ')}
+  FROM products LEFT JOIN product_ratings ON product_id = id WHERE id = ANY ($1::text::bigint[])`
 
 export function postgresRatings(database: PostgresDatabase): Ratings {
   const read = async (productIds: readonly number[]): Promise<Map<number, Rating>> => {

@@ -1,8 +1,12 @@
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
-import { type Rating, type RatingRow, type Ratings, ratingOf, selectRatings } from '../rating.ts'
+import { COUNT_COLUMNS, type Rating, type RatingRow, type Ratings, ratingOf } from '../rating.ts'
+
+const COUNTS = Object.entries(COUNT_COLUMNS).map(([name, column]) => `coalesce(${column}, 0) AS ${name}`)
 
 export function sqliteRatings(database: SqliteDatabase): Ratings {
-  const select = database.prepare<[id: number], RatingRow>(`${selectRatings(count => count)} WHERE products.id = ?`)
+  const select = database.prepare<[id: number], RatingRow>(
+    `SELECT id, ${COUNTS.join(', ')} FROM products LEFT JOIN product_ratings ON product_id = id WHERE id = ?`,
+  )
   return {
     read: productIds =>
       database.snapshot(() => {

@@ -1,13 +1,14 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { spawn } from 'bun'
 import { z } from 'zod'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { onEachEngine, withEachEngine } from '../../../test/harness/contract.ts'
 import { copied } from '../../../test/harness/copy/copied.ts'
-import { ENGINES } from '../../../test/harness/engines.ts'
+import { ENGINES, postgres } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { run, startService } from '../../../test/harness/service.ts'
+import { commandLine, run, startService, surroundingsOf } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { openDatabase } from '../../database/open.ts'
 import { database as databaseSetting } from '../../database/settings.ts'
@@ -213,6 +214,10 @@ withEachEngine('the ratings in a database', engine => {
     }
     const { kept, counted } = await countedIn(engine, database.url)
     expect(kept).toEqual(counted)
+    if (engine.name === 'PostgreSQL') {
+      const deadlocks = 'SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()'
+      expect(await engine.read(database.url, deadlocks)).toEqual([{ deadlocks: 0 }])
+    }
     for (const [writer, reader] of [nodes, nodes.toReversed()]) {
       if (!writer || !reader) continue
       const [product, user] = await productAndUser(writer)
@@ -223,6 +228,38 @@ withEachEngine('the ratings in a database', engine => {
       expect(await ratingOf(reader, product)).toEqual(NO_REVIEWS)
     }
   })
+})
+
+test('an import to PostgreSQL that goes on for long locks no ratings, so nothing waits for it and nothing deadlocks with it', async () => {
+  await using database = await postgres.freshDatabase()
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const [product, user] = await productAndUser(api)
+  const [, leaving] = await productAndUser(api)
+  const changed = await review(api, product, user, 1)
+  await review(api, product, leaving, 2)
+  const flags = ['--resource', 'reviews', '--format', 'ndjson', '--keep-good']
+  const child = spawn(commandLine(['import', '--database', database.url, ...flags, '-'], {}), {
+    ...surroundingsOf({}),
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  const errors = child.stderr.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]()
+  // The wrong line is named when those before it are stored.
+  child.stdin.write(`${line(product, user, 5).repeat(999)}{}\n`)
+  await child.stdin.flush()
+  expect((await errors.next()).value).toContain('1000')
+  expect((await api.patch(`/reviews/${changed}`, { ...sample.review(product, user), rating: 3 })).status).toBe(200)
+  expect((await api.delete(`/users/${leaving}`)).status).toBe(200)
+  expect(await histogramsOf(api, product)).toEqual([[0, 0, 1, 0, 0]])
+  child.stdin.write(line(product, leaving, 4) + line(product, user, 4))
+  child.stdin.end()
+  while (!(await errors.next()).done) {
+    // Until its end.
+  }
+  await child.exited
+  expect(await histogramsOf(api, product)).toEqual([[0, 0, 1, 1, 999]])
 })
 
 const NDJSON = { 'Content-Type': 'application/x-ndjson' }

@@ -1,11 +1,10 @@
 import { Database, SQLiteError } from 'bun:sqlite'
-import { expect, jest, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { expect, jest, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { damage } from '../../../test/harness/damage.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
-import { until } from '../../../test/harness/until.ts'
 import { BusyError } from '../../limits/busy-error.ts'
 import { errorResponse } from '../../server/errors.ts'
 import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
@@ -46,10 +45,10 @@ test('before a read resolves, the commit of another program that it shows is on 
   using other = new Database(shop.file)
   other.run('PRAGMA synchronous = OFF')
   for (let id = 1; id <= 3; id += 1) {
-    const syncs = shop.database.figures.syncSeconds.count
+    const before = syncsOf(shop.database)
     other.run("INSERT INTO items (name) VALUES ('of another program')")
     expect(await shop.database.beside.all('SELECT max(id) AS id FROM items', [])).toEqual([{ id }])
-    expect(shop.database.figures.syncSeconds.count).toBe(syncs + 1)
+    expect(syncsOf(shop.database)).toBe(before + 1)
   }
 })
 
@@ -107,7 +106,7 @@ test('a statement that runs for 30 s is rejected, and the next one runs in anoth
   const { beside } = shop.database
   using clock = fakeTimers()
   const slow = beside.all(COUNT, [VERY_SLOW]).catch(error => error)
-  await Bun.sleep(0)
+  while (threads.started.length === 0) await Promise.resolve()
   clock.advance(STATEMENT_MAX_MS)
   expectUnavailable(await slow, 'a statement took too long')
   expect(await beside.all(ONE, [])).toEqual([{ one: 1 }])
@@ -121,7 +120,7 @@ test('a thread that was killed is replaced, and its call is rejected', async () 
   for (let killed = 0; killed < 5; killed += 1) {
     const running = beside.all(COUNT, [SLOW]).catch(error => error)
     const next = beside.all(ONE, [])
-    await Promise.resolve()
+    while (threads.started.length === killed) await Promise.resolve()
     threads.started.at(-1)?.terminate()
     expectUnavailable(await running, 'the thread that reads the database ended')
     expect(await next).toEqual([{ one: 1 }])
@@ -181,14 +180,14 @@ test('nothing starts for a database that is not read beside, and an idle thread 
 test('an error of SQLite is the one of the main connection', async () => {
   await using shop = await openShop()
   const { beside } = shop.database
-  const wrong = 'SELECT id FROM nothing'
+  const wrong = 'SELECT id FROM other'
   const own = await beside.all(wrong, []).catch(error => error)
   const main = await shop.database.bulk('reading', async ({ prepare }) => prepare(wrong)).catch(error => error)
   expect(own).toBeInstanceOf(SQLiteError)
   for (const key of ['name', 'message', 'code', 'errno'] as const) expect(own[key]).toEqual(main[key])
   expectUnavailable(await beside.all("INSERT INTO items (name) VALUES ('')", []).catch(error => error), 'readonly')
-  expect(await beside.all('SELECT ? AS n, ? AS text, ? AS nothing', [1.5, 'ü', null])).toEqual([
-    { n: 1.5, text: 'ü', nothing: null },
+  expect(await beside.all('SELECT ? AS n, ? AS text, ? AS none', [1.5, 'ü', null])).toEqual([
+    { n: 1.5, text: 'ü', none: null },
   ])
 })
 
@@ -246,6 +245,10 @@ async function openShop(): Promise<Shop> {
   }
 }
 
+function syncsOf({ figures }: SqliteDatabase): number {
+  return figures.syncSeconds.counts.reduce((sum, count) => sum + count, 0)
+}
+
 interface Threads extends Disposable {
   readonly started: readonly Worker[]
   /** Further threads run this script in place of their own. */
@@ -253,20 +256,23 @@ interface Threads extends Disposable {
 }
 
 function watchThreads(script: string | null = null): Threads {
-  const RealWorker = Worker
   const started: Worker[] = []
   let used = script
-  const spy = spyOn(globalThis, 'Worker').mockImplementation(function (url: string | URL) {
-    const worker = new RealWorker(used === null ? url : URL.createObjectURL(new Blob([used])))
-    started.push(worker)
-    return worker
-  } as never)
+  const real = Worker
+  globalThis.Worker = class extends real {
+    constructor(url: string | URL) {
+      super(used === null ? url : URL.createObjectURL(new Blob([used])))
+      started.push(this)
+    }
+  }
   return {
     started,
-    use: script => {
-      used = script
+    use: next => {
+      used = next
     },
-    [Symbol.dispose]: () => spy.mockRestore(),
+    [Symbol.dispose]: () => {
+      globalThis.Worker = real
+    },
   }
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { spawn } from 'bun'
 import { damage } from '../../../test/harness/damage.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
 import { BusyError } from '../../limits/busy-error.ts'
 import { errorResponse } from '../../server/errors.ts'
 import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
@@ -17,6 +18,10 @@ const ROUNDS = 500
 const WAITING_MAX = 64
 const WAIT_MAX_MS = 5_000
 const STATEMENT_MAX_MS = 30_000
+
+const THREADS_MAX = 4
+/** Long enough for a thread to begin its statement. */
+const BEGIN_MS = 20
 
 const ONE = 'SELECT 1 AS one'
 const COUNT = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT count(*) AS n FROM n'
@@ -111,6 +116,32 @@ test('a statement that runs for 30 s is rejected, and the next one runs in anoth
   expectUnavailable(await slow, 'a statement took too long')
   expect(await beside.all(ONE, [])).toEqual([{ one: 1 }])
   expect(threads.started).toHaveLength(2)
+})
+
+test('while four threads run statements that took too long, no other one starts', async () => {
+  await using shop = await openShop()
+  using threads = watchThreads()
+  const { beside } = shop.database
+  {
+    using clock = fakeTimers()
+    for (let given = 0; given < THREADS_MAX; given += 1) {
+      await beside.all(ONE, [])
+      const slow = beside.all(COUNT, [5 * SLOW]).catch(error => error)
+      await Promise.resolve()
+      // A thread that has not begun its statement would end at once.
+      Bun.sleepSync(BEGIN_MS)
+      clock.advance(STATEMENT_MAX_MS)
+      expectUnavailable(await slow, 'a statement took too long')
+    }
+    expectUnavailable(await beside.all(ONE, []).catch(error => error), 'statements that took too long still run')
+  }
+  await until(() =>
+    beside.all(ONE, []).then(
+      () => true,
+      () => false,
+    ),
+  )
+  expect(threads.started).toHaveLength(THREADS_MAX + 1)
 })
 
 test('a thread that was killed is replaced, and its call is rejected', async () => {

@@ -20,11 +20,11 @@ const LETTERS: Readonly<Record<string, string>> = {
 const LETTER = /[ßæœøłđðþıς]/gu
 
 /**
- * Characters that may join the one before: marks, invisible ones, vowels and finals of Hangul, half-width voice marks, and a
- * vowel of Kirat Rai. All others fold the same wherever the text is cut before them.
+ * Characters that may join the one before: marks, invisible ones, vowels and finals of Hangul, half-width voice marks, and
+ * vowels of Kirat Rai. All others fold the same wherever the text is cut before them.
  */
 const CONTINUATION =
-  '\\p{M}\\u00ad\\u200b-\\u200d\\u2060\\ufeff\\u1160-\\u11ff\\u3131-\\u318e\\ud7b0-\\ud7ff\\uff9e-\\uffdc\\u{16d67}'
+  '\\p{M}\\u00ad\\u200b-\\u200d\\u2060\\ufeff\\u1160-\\u11ff\\u3131-\\u318e\\ud7b0-\\ud7ff\\uff9e-\\uffdc\\u{16d67}-\\u{16d6a}'
 const PIECE = new RegExp(`[^][${CONTINUATION}]*`, 'gu')
 /** Not the second half of a surrogate pair either. */
 const PIECE_START = new RegExp(`[^${CONTINUATION}\\udc00-\\udfff]`, 'gu')

@@ -1,6 +1,6 @@
 import { afterCodePoints, tracedBeginning } from './folding.ts'
 import { isFound, type Search, type Term } from './search.ts'
-import { chainsOf, TEXT_MAX_CODE_POINTS } from './words.ts'
+import { TEXT_MAX_CODE_POINTS, wordsOf } from './words.ts'
 
 /** Limits on an extract, and on what it shows before the first match, in code points. */
 const EXTRACT_MAX = 160
@@ -43,13 +43,11 @@ function marked(terms: readonly Term[], text: string): Marked {
   const { text: beginning, origins } = tracedBeginning(text, TEXT_MAX_CODE_POINTS)
   const matches: Range[] = []
   const starts: number[] = []
-  for (const { words, joined } of chainsOf(beginning)) {
-    for (const word of [...words, ...joined]) {
-      const start = origins?.[word.start]?.start ?? word.start
-      starts.push(start)
-      if (!terms.some(term => isFound(term, word.text))) continue
-      matches.push({ start, end: origins?.[word.end - 1]?.end ?? word.end })
-    }
+  for (const word of wordsOf(beginning)) {
+    const start = origins?.[word.start]?.start ?? word.start
+    starts.push(start)
+    if (!terms.some(term => isFound(term, word.text))) continue
+    matches.push({ start, end: origins?.[word.end - 1]?.end ?? word.end })
   }
   return { matches: merged(matches), starts }
 }

@@ -1,5 +1,5 @@
 import { folded, foldedBeginning } from './folding.ts'
-import { type Chain, chainsOf, TEXT_MAX_CODE_POINTS, type Word } from './words.ts'
+import { TEXT_MAX_CODE_POINTS, type Word, wordsOf } from './words.ts'
 
 /** Further words of a query do not count. */
 const QUERY_MAX_WORDS = 16
@@ -42,12 +42,11 @@ export function searchOf(q: string): Search | null {
   const text = folded(q)
   const units: Unit[] = []
   const words: Term[] = []
-  for (const chain of chainsOf(text)) {
-    const left = QUERY_MAX_WORDS - words.length
-    if (left === 0) break
-    const terms = termsOf(chain.words, text.length).slice(0, left)
-    // The joined form stays whole even if not all its words count, so that leaving words out only finds more.
-    const joined = termsOf(chain.joined, text.length).slice(0, QUERY_MAX_WORDS)
+  for (const chain of Map.groupBy(wordsOf(text), word => word.chain).values()) {
+    const terms = termsOf(chain, false, text.length).slice(0, QUERY_MAX_WORDS - words.length)
+    if (terms.length === 0) break
+    // The joined form stays whole even if not all words of the chain count, so that leaving words out only finds more.
+    const joined = termsOf(chain, true, text.length).slice(0, QUERY_MAX_WORDS)
     units.push(joined.length > 0 ? [terms, joined] : [terms])
     words.push(...terms)
   }
@@ -56,33 +55,27 @@ export function searchOf(q: string): Search | null {
 }
 
 /** A pair is never a prefix, because no word in the index is longer. */
-function termsOf(words: readonly Word[], end: number): Term[] {
-  return words.filter(isOfQuery).map(({ text, kind, end: wordEnd }) => ({
-    text,
-    isPrefix: kind === 'single character' || (kind === 'word' && wordEnd === end),
-  }))
+function termsOf(chain: readonly Word[], isJoined: boolean, textEnd: number): Term[] {
+  return chain
+    .filter(word => word.isJoined === isJoined && isOfQuery(word))
+    .map(({ text, kind, end }) => ({
+      text,
+      isPrefix: kind === 'single character' || (kind === 'word' && end === textEnd),
+    }))
 }
 
-/** The last character of a run is only in the index, where single characters look for it. */
+/** The last character of a run is only in the index, where a query of one character looks for it. */
 function isOfQuery({ kind }: Word): boolean {
   return kind !== 'last character'
 }
 
 export function indexedWords(name: string, text: string): IndexedWords {
-  const chains = chainsOf(folded(name))
-  const words = textsOf(chains.flatMap(chain => chain.words).filter(isOfQuery))
-  const ofName = new Set<string>()
-  addTexts(ofName, chains)
+  const words = wordsOf(folded(name))
+  const ofName = new Set(textsOf(words))
   const all = new Set(ofName)
-  addTexts(all, chainsOf(foldedBeginning(text, TEXT_MAX_CODE_POINTS)))
-  return { all: [...all], ofName: [...ofName], first: words.slice(0, 1), beginning: words.join(' ') }
-}
-
-function addTexts(texts: Set<string>, chains: readonly Chain[]): void {
-  for (const { words, joined } of chains) {
-    for (const { text } of words) texts.add(text)
-    for (const { text } of joined) texts.add(text)
-  }
+  for (const word of wordsOf(foldedBeginning(text, TEXT_MAX_CODE_POINTS))) all.add(word.text)
+  const inOrder = textsOf(words.filter(word => !word.isJoined && isOfQuery(word)))
+  return { all: [...all], ofName: [...ofName], first: inOrder.slice(0, 1), beginning: inOrder.join(' ') }
 }
 
 function textsOf(words: readonly { readonly text: string }[]): string[] {

@@ -7,11 +7,9 @@ export const WORD_MAX_CODE_POINTS = 64
 export const TEXT_MAX_CODE_POINTS = 10_000
 
 /** Hyphens and apostrophes. U+02BC is a letter in Unicode, but always separates here. */
-const JOINER_CHARACTERS = new Set("-\u2010\u2011'\u2019\u02bc")
 const JOINER = "\\-\\u2010\\u2011'\\u2019\\u02bc"
 /** The scripts that write no spaces. */
-const UNSPACED =
-  '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30fc\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
+const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30fc\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}'
 const LETTER = '[[\\p{L}\\p{N}\\p{M}]--\\u02bc]'
 const SPACED_LETTER = `[${LETTER}--[${UNSPACED}]]`
 
@@ -21,6 +19,7 @@ const CHAIN = new RegExp(`${LETTER}+(?:[${JOINER}]${LETTER}+)*`, 'gv')
 const HAS_JOINER = new RegExp(`[${JOINER}]`, 'v')
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'v')
 const JOINERS = new RegExp(`[${JOINER}]`, 'gv')
+const BETWEEN_JOINERS = new RegExp(`[^${JOINER}]+`, 'gv')
 /** A mark belongs to what it follows. */
 const SEGMENT = new RegExp(`[${UNSPACED}][${UNSPACED}\\p{M}]*|${SPACED_LETTER}+`, 'gv')
 const JOINED_SEGMENT = new RegExp(
@@ -37,83 +36,79 @@ export interface Word {
   /** The place in the folded text. */
   readonly start: number
   readonly end: number
+  /** Where its chain starts: a word, or several with one hyphen or apostrophe between each two. */
+  readonly chain: number
+  /** Whether it is a word of the chain without its hyphens and apostrophes. */
+  readonly isJoined: boolean
 }
 
-/** A word, or several with one hyphen or apostrophe between each two. */
-export interface Chain {
-  readonly words: readonly Word[]
-  /** The words of the same text without hyphens and apostrophes; none if they are no others. */
-  readonly joined: readonly Word[]
-}
-
-const NONE: readonly Word[] = []
-
-/** The words of a folded text, in order. */
-export function chainsOf(folded: string): Chain[] {
+/** The words of a folded text: those of each chain in order, then those of its joined form, if these are others. */
+export function wordsOf(folded: string): Word[] {
   const isAscii = IS_ASCII.test(folded)
   const hasUnspaced = !isAscii && HAS_UNSPACED.test(folded)
   const hasJoiner = HAS_JOINER.test(folded)
-  const chains: Chain[] = []
-  for (const found of findAll(folded, isAscii ? ASCII_CHAIN : CHAIN)) {
-    const isJoined = hasJoiner && HAS_JOINER.test(found.text)
-    if (isJoined || (hasUnspaced && HAS_UNSPACED.test(found.text))) chains.push(chainOf(found, isJoined))
-    else chains.push({ words: [wordOf(found, found.text)], joined: NONE })
-  }
-  return chains
-}
-
-interface Found {
-  readonly text: string
-  readonly start: number
-}
-
-/** Twice as fast as `matchAll`. For patterns whose matches begin with a character that is not between two of them. */
-function findAll(text: string, pattern: RegExp): Found[] {
-  const all: Found[] = []
-  let end = 0
-  for (const match of text.match(pattern) ?? []) {
-    const start = text.indexOf(match, end)
-    all.push({ text: match, start })
-    end = start + match.length
-  }
-  return all
-}
-
-function chainOf({ text, start }: Found, isJoined: boolean): Chain {
-  const segments = findAll(text, SEGMENT)
-  const joined = isJoined ? findAll(text, JOINED_SEGMENT) : segments
-  const isOther = joined.length < segments.length
-  return { words: wordsOf(segments, start), joined: isOther ? wordsOf(joined, start) : NONE }
-}
-
-function wordsOf(segments: readonly Found[], chainStart: number): Word[] {
   const words: Word[] = []
-  for (const { text, start } of segments) {
-    const segment = { text, start: chainStart + start }
-    if (HAS_UNSPACED.test(text)) addRun(words, segment)
-    else words.push(wordOf(segment, text.replace(JOINERS, '')))
-  }
+  forEachMatch(folded, isAscii ? ASCII_CHAIN : CHAIN, (text, start) => {
+    const isSeveral = hasJoiner && HAS_JOINER.test(text)
+    if (isSeveral || (hasUnspaced && HAS_UNSPACED.test(text))) addChain(words, text, start, isSeveral)
+    else addWord(words, text, start, start + text.length, start, false)
+  })
   return words
 }
 
-function wordOf({ text, start }: Found, letters: string): Word {
-  return { text: firstCodePoints(letters, WORD_MAX_CODE_POINTS), kind: 'word', start, end: start + text.length }
+/** Far faster than `matchAll`. Matches begin with a character of a kind that is never between two of them. */
+function forEachMatch(text: string, pattern: RegExp, tell: (match: string, start: number) => void): void {
+  let end = 0
+  for (const match of text.match(pattern) ?? []) {
+    const start = text.indexOf(match, end)
+    end = start + match.length
+    tell(match, start)
+  }
+}
+
+function addChain(words: Word[], text: string, chain: number, isSeveral: boolean): void {
+  if (!HAS_UNSPACED.test(text)) {
+    addSegments(words, text, BETWEEN_JOINERS, chain, false)
+    addWord(words, text.replace(JOINERS, ''), chain, chain + text.length, chain, true)
+    return
+  }
+  addSegments(words, text, SEGMENT, chain, false)
+  // A longer segment has a hyphen or apostrophe; without one, the joined form has the same words.
+  const isOther = isSeveral && text.match(JOINED_SEGMENT)?.length !== text.match(SEGMENT)?.length
+  if (isOther) addSegments(words, text, JOINED_SEGMENT, chain, true)
+}
+
+function addSegments(words: Word[], chainText: string, pattern: RegExp, chain: number, isJoined: boolean): void {
+  forEachMatch(chainText, pattern, (text, offset) => {
+    const start = chain + offset
+    if (HAS_UNSPACED.test(text)) addRun(words, text, start, chain, isJoined)
+    else addWord(words, isJoined ? text.replace(JOINERS, '') : text, start, start + text.length, chain, isJoined)
+  })
+}
+
+function addWord(words: Word[], letters: string, start: number, end: number, chain: number, isJoined: boolean): void {
+  words.push({ text: firstCodePoints(letters, WORD_MAX_CODE_POINTS), kind: 'word', start, end, chain, isJoined })
 }
 
 /** Adds the pairs of a run and its last character. */
-function addRun(words: Word[], { text: run, start }: Found): void {
-  let last: Found | null = null
+function addRun(words: Word[], run: string, start: number, chain: number, isJoined: boolean): void {
+  let last = -1
   let kind: WordKind = 'single character'
-  let end = start
-  for (const text of run) {
-    const begin = end
-    end += text.length
-    if (JOINER_CHARACTERS.has(text)) continue
-    if (last) {
-      kind = 'last character'
-      words.push({ text: last.text + text, kind: 'pair', start: last.start, end })
-    }
-    last = { text, start: begin }
+  let end = 0
+  const add = (kind: WordKind) => {
+    const text = run.slice(last, end)
+    const letters = isJoined ? text.replace(JOINERS, '') : text
+    words.push({ text: letters, kind, start: start + last, end: start + end, chain, isJoined })
   }
-  if (last) words.push({ text: last.text, kind, start: last.start, end })
+  for (const character of run) {
+    const characterStart = end
+    end += character.length
+    if (isJoined && HAS_JOINER.test(character)) continue
+    if (last !== -1) {
+      kind = 'last character'
+      add('pair')
+    }
+    last = characterStart
+  }
+  add(kind)
 }

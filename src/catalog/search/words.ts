@@ -20,10 +20,9 @@ const HAS_JOINER = new RegExp(`[${JOINER}]`, 'v')
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'v')
 const JOINERS = new RegExp(`[${JOINER}]`, 'gv')
 const BETWEEN_JOINERS = new RegExp(`[^${JOINER}]+`, 'gv')
-/** A mark belongs to what it follows. */
-const SEGMENT = new RegExp(`[${UNSPACED}][${UNSPACED}\\p{M}]*|${SPACED_LETTER}+`, 'gv')
+const SEGMENT = new RegExp(`[${UNSPACED}]+|${SPACED_LETTER}+`, 'gv')
 const JOINED_SEGMENT = new RegExp(
-  `[${UNSPACED}](?:[${JOINER}]?[${UNSPACED}\\p{M}])*|${SPACED_LETTER}(?:[${JOINER}]?${SPACED_LETTER})*`,
+  `[${UNSPACED}](?:[${JOINER}]?[${UNSPACED}])*|${SPACED_LETTER}(?:[${JOINER}]?${SPACED_LETTER})*`,
   'gv',
 )
 

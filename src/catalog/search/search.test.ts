@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { indexedWords, rankOf, type Search, searchOf, sortKey } from './search.ts'
+import { indexedWords, rankOf, type Search, searchOf, sortKey, type Unit } from './search.ts'
 
 const UNIT = fc.constantFrom(..."aB1é-'’ 花园かン゙ก\u200d\ufe0f½🌾 ")
 const TEXT = fc.string({ unit: UNIT, maxLength: 40 })
@@ -60,7 +60,8 @@ test('Only the first 16 words count, and the rest of a chain only in its joined 
   const fifteen = 'a b c d e f g h i j k l m n o'
   const search = searchFor(`${fifteen} p-q-r s`)
   expect([search.beginning, search.isOpen]).toEqual([`${fifteen} p`, false])
-  expect(search.units[15]).toEqual([[{ text: 'p', isPrefix: false }], [{ text: 'pqr', isPrefix: false }]])
+  const unit: Unit = [[{ text: 'p', isPrefix: false }], [{ text: 'pqr', isPrefix: false }]]
+  expect(search.units[15]).toEqual(unit)
   expect(search.units).toHaveLength(16)
   expect(searchFor(`${fifteen} p`).isOpen).toBe(true)
 })

@@ -1,7 +1,7 @@
 import { firstCodePoints } from './folding.ts'
 
 /** Limit on a word, because PostgreSQL takes index entries of 2.7 kB at most. */
-export const WORD_MAX_CODE_POINTS = 64
+const WORD_MAX_CODE_POINTS = 64
 
 /** Limit on the folded text whose words count, because PostgreSQL takes at most 1 MiB of words per row. */
 export const TEXT_MAX_CODE_POINTS = 10_000

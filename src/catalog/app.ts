@@ -12,6 +12,7 @@ import type { Access } from './http/guard.ts'
 import { IDEMPOTENCY_REPLAYED } from './http/idempotency/header.ts'
 import type { Catalog } from './http/operation.ts'
 import { addSlashRedirects } from './http/slash-redirects.ts'
+import { TOTAL_COUNT } from './http/streamed.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
 import { addRatings } from './products/ratings.ts'
 import { addProducts } from './products/routes.ts'
@@ -29,6 +30,8 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
   IDEMPOTENCY_REPLAYED,
+  TOTAL_COUNT,
+  'Preference-Applied',
 ]
 
 export interface CatalogOptions {

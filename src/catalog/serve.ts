@@ -63,6 +63,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   })
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)
+  await using ___ = repositories.searchIndex.inBackground()
   using admin = await openAdmin(settings.admin, serving)
   await using server = listen({
     app: catalog,

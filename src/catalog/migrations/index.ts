@@ -2,17 +2,21 @@ import type { Migrations } from '../../database/migrations.ts'
 // Imported as text, because the compiled program has no folder to read them from.
 import postgres from './postgres/catalog_0001.sql' with { type: 'text' }
 import postgresRatings from './postgres/catalog_0002_ratings.sql' with { type: 'text' }
+import postgresSearch from './postgres/catalog_0003_search.sql' with { type: 'text' }
 import sqlite from './sqlite/catalog_0001.sql' with { type: 'text' }
 import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text' }
+import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
   sqlite: [
     { name: 'catalog_0001', sql: sqlite },
     { name: 'catalog_0002_ratings', sql: sqliteRatings },
+    { name: 'catalog_0003_search', sql: sqliteSearch },
   ],
   postgres: [
     { name: 'catalog_0001', sql: postgres },
     { name: 'catalog_0002_ratings', sql: postgresRatings },
+    { name: 'catalog_0003_search', sql: postgresSearch },
   ],
 }

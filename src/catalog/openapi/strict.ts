@@ -7,6 +7,7 @@ import { STRICTER } from '../http/validation/stricter.ts'
 import { securityOf, securitySchemesOf } from './access.ts'
 import { identity, openApi } from './document.ts'
 import {
+  COUNTED_HEADERS,
   HEADERS,
   KEYED_HEADERS,
   KEYED_RESPONSES,
@@ -15,6 +16,7 @@ import {
   REPLAYED_HEADERS,
   RESPONSES,
   SHARED_HEADERS,
+  STRICT_HEADERS,
 } from './strict-components.ts'
 
 const ABOUT = [
@@ -53,7 +55,7 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
   const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
     name,
     // Requests may have other members, too.
-    /(Create|Update|Line)$/.test(name) ? schema : complete(schema),
+    /(Create|Update|Line)$/.test(name) ? schema : complete(schema, name.endsWith('Fields')),
   ])
   const description = {
     openapi,
@@ -79,12 +81,13 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 }
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
-  const { method, path, query, body, response, absent, lines } = contract
+  const { method, path, query, body, absent, lines, chosen } = contract
+  const response = chosen ? z.union([contract.response, chosen]) : contract.response
   const action = contract.description ?? ACTIONS[method]
   const required = securityOf(contract, access)
   const isRead = method === 'get'
   const isChange = !isRead && method !== 'post'
-  const isList = response instanceof z.ZodArray
+  const isList = contract.response instanceof z.ZodArray
   const hasBody = body instanceof z.ZodObject
   const missing = absent.map(resource => `${resource} not found`)
   return {
@@ -93,7 +96,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
       ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
       : action + (lines ? FROM_LINES : ''),
     parameters: [
-      ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
+      ...(isRead ? [{ $ref: '#/components/parameters/IfNoneMatch' }, { $ref: '#/components/parameters/Prefer' }] : []),
       ...(isChange ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
       ...(method === 'post' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
       ...(hasBody ? [{ $ref: '#/components/parameters/ContentEncoding' }] : []),
@@ -117,7 +120,8 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         description: 'Successful Response',
         headers: {
           ...SHARED_HEADERS,
-          ...(isRead ? READ_HEADERS : { Link: READ_HEADERS.Link }),
+          ...(isRead ? { ...READ_HEADERS, ...STRICT_HEADERS } : { Link: READ_HEADERS.Link }),
+          ...('count' in query.shape && COUNTED_HEADERS),
           ...(method !== 'delete' && { ETag: READ_HEADERS.ETag }),
           ...(method === 'post' && REPLAYED_HEADERS),
         },
@@ -172,10 +176,10 @@ function explained(parameters: z.ZodObject): z.ZodObject {
   return z.object(Object.fromEntries(all))
 }
 
-/** Responses have exactly these members. */
-function complete(schema: object): object {
+/** Responses have exactly these members, or only some of them. */
+function complete(schema: object, areSome: boolean): object {
   const properties = 'properties' in schema && schema.properties ? Object.keys(schema.properties) : []
-  return { ...schema, required: properties, additionalProperties: false }
+  return { ...schema, ...(!areSome && { required: properties }), additionalProperties: false }
 }
 
 /** Puts the rules that only this description states beside the others. If both bound a field, the field's own bound is stricter. */

@@ -29,5 +29,18 @@ export const Rating = z
   })
   .openapi('Rating')
 
+const Part = z.object({ text: z.string(), match: z.boolean() })
+
+const Highlights = z.object({ name: z.array(Part), description: z.array(Part) }).openapi('Highlights')
+
+/** A product with the members that a request chooses. */
+export const ProductFields = Product.partial()
+  .extend({
+    category_id: id().nullable().optional(),
+    rating: Rating.optional(),
+    highlights: Highlights.nullable().optional(),
+  })
+  .openapi('ProductFields')
+
 export type ProductCreate = z.output<typeof ProductCreate>
 export type Product = z.output<typeof Product>

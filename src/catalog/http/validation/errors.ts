@@ -12,6 +12,7 @@ const ERROR_TYPES = [
   ...['string_type', 'string_unicode', 'string_too_short', 'string_too_long'],
   ...['int_type', 'int_from_float', 'int_parsing', 'int_parsing_size', 'float_type', 'finite_number'],
   ...['greater_than', 'greater_than_equal', 'less_than_equal'],
+  ...['literal_error', 'float_parsing', 'too_long', 'extra_forbidden'],
 ]
 
 export const ValidationError = z
@@ -66,7 +67,25 @@ export const unreadableBody = {
   }),
 }
 
-/** The errors that Zod found with this schema in one part of a request, one per field, in the words of FastAPI with Pydantic 2. */
+/** The errors of parameters that Zod does not look at. */
+export const wrongParameter = {
+  value: (name: string, reason: string): ValidationError => ({
+    loc: ['query', name],
+    msg: `Value error, ${reason}`,
+    type: 'value_error',
+  }),
+  above: (name: string, most: number): ValidationError => ({ loc: ['query', name], ...aboveMaximum(most) }),
+  unknown: (name: string): ValidationError => ({
+    loc: ['query', name],
+    msg: 'Extra inputs are not permitted',
+    type: 'extra_forbidden',
+  }),
+}
+
+/**
+ * The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the words of FastAPI
+ * with Pydantic 2.
+ */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
   source: Source,
@@ -77,10 +96,15 @@ export function validationErrors(
   const errors = new Map<string, ValidationError>()
   for (const found of issues) {
     const field = String(found.path[0])
-    if (errors.has(field)) continue
-    errors.set(field, {
-      loc: [source, field],
-      ...faultOf(found, source, { input: input[field], isInteger: numbersOf(fields[field]) === 'integers' }),
+    const at = found.path[1]
+    const place = typeof at === 'number' ? [field, at] : [field]
+    const key = place.join()
+    if (errors.has(key)) continue
+    const value = input[field]
+    const sent = typeof at === 'number' && Array.isArray(value) ? value[at] : value
+    errors.set(key, {
+      loc: [source, ...place],
+      ...faultOf(found, source, { input: sent, isInteger: numbersOf(fields[field]) === 'integers' }),
     })
   }
   return [...errors.values()]
@@ -129,8 +153,9 @@ function faultOf(found: z.core.$ZodIssue, source: Source, { input, isInteger }: 
       if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
       return found.inclusive ? belowMinimum(Number(found.minimum)) : notAbove(Number(found.minimum))
     case 'too_big':
+      if (Array.isArray(input)) return tooMany(Number(found.maximum), input.length)
       if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
-      return { type: 'less_than_equal', msg: `Input should be less than or equal to ${found.maximum}` }
+      return aboveMaximum(Number(found.maximum))
     case 'invalid_type':
       if (source !== 'body' && typeof input === 'string') return isInteger ? NOT_DIGITS : NOT_NUMERIC
       if (found.expected === 'string') return NOT_A_STRING
@@ -149,6 +174,17 @@ function isExact(found: z.core.$ZodIssue, input: number): boolean {
 
 function belowMinimum(least: number): Fault {
   return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${least}` }
+}
+
+function aboveMaximum(most: number): Fault {
+  return { type: 'less_than_equal', msg: `Input should be less than or equal to ${most}` }
+}
+
+function tooMany(most: number, sent: number): Fault {
+  return {
+    type: 'too_long',
+    msg: `List should have at most ${most} ${plural('item', most)} after validation, not ${sent}`,
+  }
 }
 
 function notAbove(bound: number): Fault {

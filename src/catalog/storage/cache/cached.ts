@@ -3,8 +3,8 @@ import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
 import { keyOf } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
-import { nestedObjects } from '../shape.ts'
-import type { Found, IdPage, ListPage, Read, Reader, ResourceTable } from '../store.ts'
+import { nestedObjects, showsReferring } from '../shape.ts'
+import type { Counted, Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
 import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
 import { ChangeVersions } from './versions.ts'
 
@@ -62,6 +62,14 @@ interface Page {
   readonly bytes: number
 }
 
+/** The number of items in a list. */
+interface KnownCount extends Counted {
+  /** Number of commits so far when they were counted. */
+  readonly version: number
+  readonly dependencies: readonly ChangedPart[]
+  readonly bytes: number
+}
+
 /** Finds the entry of a resource if it is cached and current. */
 type Get = (id: number) => Entry | undefined
 
@@ -113,8 +121,12 @@ export class RepresentationCache {
     return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
   }
 
-  /** Reads one kind of resource from its table, by way of the cache. */
-  reader<Row extends Values>(resource: StoredResource<Row>, table: ResourceTable<Row>): Reader<Row> {
+  /** Reads one kind of resource, with all of its members or some, by way of the cache. */
+  reader<Row extends Values>(
+    resource: StoredResource<Row>,
+    lists: IdLists<Row>,
+    rows: Pick<RowReads<Row>, 'read'>,
+  ): Reader<Row> {
     const entries = this.#cache.partition<number, Entry>()
     const isGood = this.#goodness(resource)
     const get = (id: number): Entry | undefined => {
@@ -125,7 +137,7 @@ export class RepresentationCache {
       this.#misses += ids.length
       // A change during the read counts as a change after it.
       const version = this.#versions.latest
-      return whenThere(table.read(ids), read => {
+      return whenThere(rows.read(ids), read => {
         if (read.isCurrent) for (const found of read.found) this.#keep(entries, found, version)
         return read
       })
@@ -144,7 +156,8 @@ export class RepresentationCache {
           },
         )
       },
-      page: this.#pages(resource, table, { get, read }),
+      page: this.#pages(resource, lists, { get, read }),
+      count: this.#counts(resource, lists),
     }
   }
 
@@ -159,7 +172,7 @@ export class RepresentationCache {
   /** Reads pages, and caches their ids until these may have changed. */
   #pages<Row extends Values>(
     resource: StoredResource<Row>,
-    table: ResourceTable<Row>,
+    lists: IdLists<Row>,
     { get, read }: { readonly get: Get; readonly read: ReadAll },
   ): Reader<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
@@ -190,7 +203,7 @@ export class RepresentationCache {
         const version = this.#versions.latest
         // At the same time, so that cached resources of the page can be used.
         return whenBothThere(
-          table.page(query),
+          lists.page(query),
           this.#source.current(() => true),
           (page, isKnown) => {
             if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
@@ -214,10 +227,39 @@ export class RepresentationCache {
     }
   }
 
+  /** Counts lists, and caches the numbers until these may have changed. */
+  #counts<Row extends Values>(resource: StoredResource<Row>, lists: IdLists<Row>): Reader<Row>['count'] {
+    const counts = this.#cache.partition<string, KnownCount>()
+    const isGood = ({ version, dependencies }: KnownCount) =>
+      dependencies.every(dependency => this.#versionOf(dependency) <= version)
+    return (query, most) => {
+      const key = `${most} ${keyOf(query)}`
+      const count = () => {
+        const version = this.#versions.latest
+        return whenBothThere(
+          lists.count(query, most),
+          this.#source.current(() => true),
+          (counted, isKnown) => {
+            if (isKnown && counted.isCurrent) {
+              counts.set(key, { ...counted, version, dependencies: dependsOn(resource, query), bytes: PAGE_BYTES })
+            }
+            return counted.count
+          },
+        )
+      }
+      const known = counts.get(key)
+      if (!known) return count()
+      return whenThere(
+        this.#source.current(() => isGood(known)),
+        isCurrent => (isCurrent ? known.count : count()),
+      )
+    }
+  }
+
   /** Makes the check whether an entry is current: none of its parts has changed since it was read. */
   #goodness<Row extends Values>(resource: StoredResource<Row>): (entry: Entry) => boolean {
     const row = this.#versions.of(resource.table, 'row')
-    const referring = resource.array && this.#versions.of(resource.table, 'referring rows')
+    const referring = showsReferring(resource) ? this.#versions.of(resource.table, 'referring rows') : null
     const nested = nestedObjects(resource).map(({ table }) => this.#versions.of(table, 'row'))
     return ({ version, found: { id, nestedIds } }) => {
       // Usually nothing at all has changed since it was read.

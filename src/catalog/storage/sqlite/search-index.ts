@@ -42,7 +42,7 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
     'UPDATE index_form SET number = ?, is_built = ? WHERE id = 1',
   )
   const notes = database.prepare<[], Note>(
-    `SELECT number, part, id FROM index_notes ORDER BY number LIMIT ${SLICE_NOTES}`,
+    `SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ${SLICE_NOTES}`,
   )
   const forget = database.prepare<[until: number]>('DELETE FROM index_notes WHERE number <= ?')
   const takers = new Map(indexes.flatMap(index => takersOf(database, index)))

@@ -14,6 +14,7 @@ import type { Catalog } from './http/operation.ts'
 import { addSlashRedirects } from './http/slash-redirects.ts'
 import { TOTAL_COUNT } from './http/streamed.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
+import { addFacets } from './products/facets.ts'
 import { addRatings } from './products/ratings.ts'
 import { addProducts } from './products/routes.ts'
 import type { Repositories } from './repositories.ts'
@@ -51,6 +52,7 @@ export function createCatalog({ repositories, budgets, hashPassword, corsOrigins
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
   const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
   addCategories(catalog, categories, creationOf(CATEGORY_LINES, means))
+  addFacets(catalog, repositories.countFacets)
   addProducts(catalog, products, creationOf(PRODUCT_LINES, means))
   addRatings(catalog, ratings)
   addReviews(catalog, reviews, creationOf(REVIEW_LINES, means))

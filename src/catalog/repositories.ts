@@ -6,13 +6,16 @@ import { loaderOf } from './bulk/open.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import { compressedCharacters } from './http/compression.ts'
 import { Idempotency } from './http/idempotency/keyed-request.ts'
-import { PRODUCTS, type ProductRow } from './products/stored.ts'
+import { PRODUCT_INDEX, PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
+import { type CountFacets, facetCounting } from './storage/cache/facets.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import { CatchingUp } from './storage/index/catching-up.ts'
+import { FacetCounter } from './storage/index/facets.ts'
 import { type IndexReads, indexedLists } from './storage/index/lists.ts'
+import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
 import { postgresRatings } from './storage/postgres/ratings.ts'
 import { postgresIndexReads, postgresIndexSlices } from './storage/postgres/search-index.ts'
@@ -21,6 +24,7 @@ import { wholeList } from './storage/query.ts'
 import type { Ratings } from './storage/rating.ts'
 import type { IndexDescription, StoredResource, Values } from './storage/resource.ts'
 import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
+import { sqliteFacetReads } from './storage/sqlite/facets.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
 import { sqliteRatings } from './storage/sqlite/ratings.ts'
 import { sqliteIndexReads, sqliteIndexSlices } from './storage/sqlite/search-index.ts'
@@ -45,6 +49,7 @@ export interface Repositories {
   readonly isEmpty: () => Promise<boolean>
   /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
   readonly probe: () => Promise<void>
+  readonly countFacets: CountFacets<ProductRow>
   /** Keeps the index of search, filters and orders up to date. */
   readonly searchIndex: CatchingUp
   /** `null` without a cache. */
@@ -67,7 +72,7 @@ export function repositoriesOf(
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
   const space = new AnswerSpace(idempotencyBytes)
-  const { keys, ratings, storedTable, searchIndex } =
+  const { keys, ratings, storedTable, searchIndex, facetReads } =
     database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const table = storedTable(resource)
@@ -91,6 +96,7 @@ export function repositoriesOf(
       for (const { end } of lists) if ((await end(wholeList())).last) return false
       return true
     },
+    countFacets: facetCounting(new FacetCounter(facetReads, searchIndex), cache),
     searchIndex,
     probe: () => database.probe(),
     cacheFigures: () => cache?.figures ?? null,
@@ -120,6 +126,7 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
         indexOf(resource, index => sqliteIndexReads(database, resource, index), searchIndex),
       ),
     searchIndex,
+    facetReads: sqliteFacetReads(database, PRODUCTS, PRODUCT_INDEX),
   }
 }
 
@@ -137,5 +144,6 @@ function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
         indexOf(resource, index => postgresIndexReads(database, resource, index), searchIndex),
       ),
     searchIndex,
+    facetReads: postgresFacetReads(database, PRODUCTS, PRODUCT_INDEX),
   }
 }

@@ -114,6 +114,9 @@ function placesInQuery(parameters: readonly Parameter[], query: Pairs): string[]
     places.push('query limit')
   }
   if (places.length > 0) return places
+  const bands = query.filter(([name]) => name === 'price_bands').flatMap(([, value]) => value.split(',').map(Number))
+  const hasBands = described.some(({ name }) => name === 'price_bands')
+  if (hasBands && bands.some((bound, at) => bound <= (bands[at - 1] ?? 0))) return ['query price_bands']
   // None of the cursors here is one of a list.
   if (last('cursor') !== undefined) return ['query cursor']
   const sort = last('sort') ?? 'relevance'

@@ -46,8 +46,9 @@ onOneEngine('both interface descriptions', api => {
     const [specified, strict] = await Promise.all([api.get(SPECIFIED), api.get(STRICT)])
     expect(strict.headers.get('Content-Type')).toBe('application/json')
     const { paths, ...others } = Operations.parse(strict.body)
-    const { '/ratings/products/{product_id}': rating, ...shared } = paths
+    const { '/ratings/products/{product_id}': rating, '/facets/products': facets, ...shared } = paths
     expect(rating).toEqual({ get: { operationId: 'read_rating_ratings_products__product_id__get' } })
+    expect(facets).toEqual({ get: { operationId: 'read_product_facets_facets_products_get' } })
     expect({ paths: shared, ...others }).toEqual(Operations.parse(specified.body))
   })
 

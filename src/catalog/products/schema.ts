@@ -42,5 +42,23 @@ export const ProductFields = Product.partial()
   })
   .openapi('ProductFields')
 
+/** Only the facets that were asked for are there. */
+export const Facets = z
+  .object({
+    count: z.int().min(0),
+    category_id: z
+      .array(z.object({ value: z.int().min(0), name: z.string().nullable(), count: z.int().min(0) }))
+      .optional(),
+    price: z
+      .object({
+        min: z.number().nullable(),
+        max: z.number().nullable(),
+        bands: z.array(z.object({ min: z.number().nullable(), max: z.number().nullable(), count: z.int().min(0) })),
+      })
+      .optional(),
+    rating: z.array(z.object({ min: z.int(), count: z.int().min(0) })).optional(),
+  })
+  .openapi('Facets')
+
 export type ProductCreate = z.output<typeof ProductCreate>
 export type Product = z.output<typeof Product>

@@ -1,8 +1,18 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
-import type { StoredResource } from '../storage/resource.ts'
+import type { IndexDescription, StoredResource } from '../storage/resource.ts'
 import type { ProductCreate } from './schema.ts'
 
 export type ProductRow = Readonly<ProductCreate & { category_id: number | null }>
+
+export const PRODUCT_INDEX: IndexDescription = {
+  table: 'products',
+  facts: 'product_facts',
+  words: 'product_words',
+  name: 'name',
+  text: 'description',
+  copied: { category_id: 'integer', price: 'number' },
+  ratings: 'product_ratings',
+}
 
 export const PRODUCTS: StoredResource<ProductRow> = {
   name: 'Product',
@@ -82,13 +92,5 @@ export const PRODUCTS: StoredResource<ProductRow> = {
     rating: { by: ['score'], source: 'index' },
     reviews: { by: ['review_count'], source: 'index' },
   },
-  index: {
-    table: 'products',
-    facts: 'product_facts',
-    words: 'product_words',
-    name: 'name',
-    text: 'description',
-    copied: { category_id: 'integer', price: 'number' },
-    ratings: 'product_ratings',
-  },
+  index: PRODUCT_INDEX,
 }

@@ -34,8 +34,8 @@ const COUNT_MAX = 1_000_000_000
 /** Chooses only by their place the items that are returned, not which items are in the list. */
 const PAGE_PARAMETERS: ReadonlySet<string> = new Set(['skip', 'limit', 'after_id', 'fields'])
 
-/** How much a list can be asked for. */
-export type ListKind = 'selectable' | 'in pages' | 'whole'
+/** What can be said about a list: all that a page can have, only which part of it, from where on, or only what it has. */
+export type ListKind = 'selectable' | 'in pages' | 'whole' | 'filtered'
 
 /** A request for a list. */
 export interface Selection<Row extends Values> {
@@ -69,12 +69,14 @@ export class ListParameters<Row extends Values> {
     const ordered = Object.entries(orders).filter(([, { within }]) => !within || owners.includes(within))
     const words = ['id', ...ordered.map(([word]) => word)].flatMap(word => [word, `-${word}`])
     this.#sorts = [...words, ...(index && isOfAll ? ['relevance'] : [])]
-    const page = kind === 'whole' ? CursorQuery : PageQuery
-    this.shape = z.object({
-      ...page.shape,
-      ...(kind === 'selectable' && this.#further(isOfAll)),
-      ...fieldsParameter(resource),
-    })
+    this.shape =
+      kind === 'filtered'
+        ? z.object(this.#filterShape(isOfAll))
+        : z.object({
+            ...(kind === 'whole' ? CursorQuery : PageQuery).shape,
+            ...(kind === 'selectable' && { ...this.#filterShape(isOfAll), ...this.#orderShape() }),
+            ...fieldsParameter(resource),
+          })
     this.rules = kind === 'selectable' ? { bounds, misfits: (...request) => this.#misfits(...request) } : null
   }
 
@@ -110,7 +112,7 @@ export class ListParameters<Row extends Values> {
     }
   }
 
-  #further(isOfAll: boolean): Readonly<Record<string, z.ZodType>> {
+  #filterShape(isOfAll: boolean): Readonly<Record<string, z.ZodType>> {
     const { index } = this.#resource
     return {
       ...(index && isOfAll && { q: anyText(SEARCH_MAX_CHARACTERS).optional().describe('The words to search for') }),
@@ -120,6 +122,11 @@ export class ListParameters<Row extends Values> {
           parameterOf(this.#resource, filter).optional().describe(filter.description),
         ]),
       ),
+    }
+  }
+
+  #orderShape(): Readonly<Record<string, z.ZodType>> {
+    return {
       sort: z.enum(this.#sorts).optional(),
       cursor: z.string().optional().describe('Where the page begins, from a `Link` header'),
       count: boundedInteger({ minimum: 1, maximum: COUNT_MAX })

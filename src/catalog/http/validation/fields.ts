@@ -46,6 +46,11 @@ export function numberParameter({ minimum, maximum }: NumberBounds = {}) {
   return bounded(z.number(), minimum, maximum)
 }
 
+/** A positive number in a query. */
+export function positiveParameter() {
+  return z.number().gt(0)
+}
+
 /** An integer in a query, with its bounds. */
 export function boundedInteger({ minimum, maximum }: NumberBounds) {
   return bounded(z.int(), minimum, maximum)

@@ -4,7 +4,7 @@ import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache
 import { keyOf } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { nestedObjects, showsReferring } from '../shape.ts'
-import type { Counted, Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
+import type { Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
 import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
 import { ChangeVersions } from './versions.ts'
 
@@ -62,11 +62,16 @@ interface Page {
   readonly bytes: number
 }
 
-/** The number of items in a list. */
-interface KnownCount extends Counted {
-  /** Number of commits so far when they were counted. */
-  readonly version: number
+/** Which value it is, and everything that it depends on. */
+interface ValueKey {
+  readonly key: string
   readonly dependencies: readonly ChangedPart[]
+}
+
+interface ReadValue<Value> {
+  readonly value: Value
+  /** Whether it shows every change that listeners were told of before it was read. */
+  readonly isCurrent: boolean
   readonly bytes: number
 }
 
@@ -229,29 +234,33 @@ export class RepresentationCache {
 
   /** Counts lists, and caches the numbers until these may have changed. */
   #counts<Row extends Values>(resource: StoredResource<Row>, lists: IdLists<Row>): Reader<Row>['count'] {
-    const counts = this.#cache.partition<string, KnownCount>()
-    const isGood = ({ version, dependencies }: KnownCount) =>
-      dependencies.every(dependency => this.#versionOf(dependency) <= version)
-    return (query, most) => {
-      const key = `${most} ${keyOf(query)}`
-      const count = () => {
+    const kept = this.values<number>()
+    return (query, most) =>
+      kept({ key: `${most} ${keyOf(query)}`, dependencies: dependsOn(resource, query) }, () =>
+        whenThere(lists.count(query, most), ({ count, isCurrent }) => ({ value: count, isCurrent, bytes: PAGE_BYTES })),
+      )
+  }
+
+  /** Makes a function that reads values of one kind, and caches each until one of the parts changes that it depends on. */
+  values<Value>(): (of: ValueKey, read: () => Awaitable<ReadValue<Value>>) => Awaitable<Value> {
+    const values = this.#cache.partition<string, ReadValue<Value> & { readonly version: number }>()
+    return ({ key, dependencies }, read) => {
+      const readAgain = () => {
         const version = this.#versions.latest
         return whenBothThere(
-          lists.count(query, most),
+          read(),
           this.#source.current(() => true),
-          (counted, isKnown) => {
-            if (isKnown && counted.isCurrent) {
-              counts.set(key, { ...counted, version, dependencies: dependsOn(resource, query), bytes: PAGE_BYTES })
-            }
-            return counted.count
+          (found, isKnown) => {
+            if (isKnown && found.isCurrent) values.set(key, { ...found, version })
+            return found.value
           },
         )
       }
-      const known = counts.get(key)
-      if (!known) return count()
+      const known = values.get(key)
+      if (!known) return readAgain()
       return whenThere(
-        this.#source.current(() => isGood(known)),
-        isCurrent => (isCurrent ? known.count : count()),
+        this.#source.current(() => dependencies.every(part => this.#versionOf(part) <= known.version)),
+        isCurrent => (isCurrent ? known.value : readAgain()),
       )
     }
   }

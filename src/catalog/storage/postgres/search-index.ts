@@ -110,22 +110,11 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
 export function postgresIndexReads<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  { facts }: IndexDescription,
+  index: IndexDescription,
 ): IndexReads<Row> {
-  /** SQL from `FROM` on, and the parameters in it. */
-  const selection = (query: ListQuery<Row>, rank: Rank | null) => {
-    const { search } = query
-    const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
-    const conditions = [where]
-    const parameter = (value: Parameter) => `$${parameters.push(value)}`
-    const match = search && (rank === null ? matchOf(search, TSQUERY) : matchOfRank(search, rank, TSQUERY))
-    if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
-    if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
-    return { from: `FROM ${facts} AS owner WHERE ${conditions.join(' AND ')}`, orderBy, parameters, parameter }
-  }
   return {
     select: async (query, rank) => {
-      const { from, orderBy, parameters, parameter } = selection(query, rank)
+      const { from, orderBy, parameters, parameter } = indexSelection(resource, index, query, rank)
       const columns = [...query.order.by, 'id'].map(column => `owner.${column}`)
       const rows = `SELECT ${columns} ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
       const [page] = await database.readPlanned<{ places: string | null; state: string | null }>(
@@ -137,7 +126,7 @@ export function postgresIndexReads<Row extends Values>(
       return { places, isCurrent: database.changes.observe(page?.state ?? null) }
     },
     count: async (query, rank, most) => {
-      const { from, parameters, parameter } = selection({ ...query, order: BY_ID }, rank)
+      const { from, parameters, parameter } = indexSelection(resource, index, { ...query, order: BY_ID }, rank)
       const [row] = await database.readPlanned<{ number: number; state: string | null }>(
         `SELECT count(*)::float8 AS number, ${database.changes.state} AS state
         FROM (SELECT ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
@@ -146,6 +135,24 @@ export function postgresIndexReads<Row extends Values>(
       return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
     },
   }
+}
+
+/** SQL from `FROM` on, and the parameters in it. */
+export function indexSelection<Row extends Values>(
+  resource: StoredResource<Row>,
+  index: IndexDescription,
+  query: ListQuery<Row>,
+  rank: Rank | null,
+) {
+  const { facts } = index
+  const { search } = query
+  const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
+  const conditions = [where]
+  const parameter = (value: Parameter) => `$${parameters.push(value)}`
+  const match = search && (rank === null ? matchOf(search, TSQUERY) : matchOfRank(search, rank, TSQUERY))
+  if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
+  if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
+  return { from: `FROM ${facts} AS owner WHERE ${conditions.join(' AND ')}`, orderBy, parameters, parameter }
 }
 
 /** A condition on how a name begins. */

@@ -124,28 +124,11 @@ function takersOf(database: SqliteDatabase, index: IndexDescription): [part: str
 export function sqliteIndexReads<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
-  { facts, words }: IndexDescription,
+  index: IndexDescription,
 ): IndexReads<Row> {
-  /** SQL from `FROM` on, and the parameters in it. */
-  const selection = (query: ListQuery<Row>, rank: Rank | null) => {
-    const match = query.search && matchIn(query.search, rank)
-    // The words are read in the order of ids, so a page of this order reads no more of them than it has to pass over.
-    const id = match ? { id: 'hit.rowid' } : {}
-    const list = listSql(resource, query, { ...SQLITE_PARAMETERS, ...id })
-    const beginning = match?.beginning ? beginningSql(match.beginning) : null
-    const from = match
-      ? `FROM ${words}(?) AS hit CROSS JOIN ${facts} AS owner ON owner.id = hit.rowid`
-      : `FROM ${facts} AS owner`
-    return {
-      list,
-      sql: `${from} WHERE ${list.where}${beginning ? ` AND ${beginning.sql}` : ''}`,
-      parameters: [...(match ? [match.words] : []), ...list.parameters, ...(beginning?.parameters ?? [])],
-      isOfWordsAlone: match !== null && beginning === null && query.where.length === 0 && query.from.after === null,
-    }
-  }
   return {
     select: async (query, rank) => {
-      const { list, sql, parameters } = selection(query, rank)
+      const { list, sql, parameters } = indexSelection(resource, index, query, rank)
       const rows = await database.beside.all<PlacedRow>(
         `SELECT owner.id${placeColumns(resource, query.order, column)} ${sql} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
         [...parameters, query.limit + 1, query.from.skip],
@@ -153,14 +136,38 @@ export function sqliteIndexReads<Row extends Values>(
       return { places: rows.map(row => placeOf(query.order, row)), isCurrent: true }
     },
     count: async (query, rank, most) => {
-      const { sql, parameters, isOfWordsAlone } = selection(query, rank)
-      const from = isOfWordsAlone ? `FROM ${words}(?)` : sql
+      const { sql, parameters, isOfWordsAlone } = indexSelection(resource, index, query, rank)
+      const from = isOfWordsAlone ? `FROM ${index.words}(?)` : sql
       const [row] = await database.beside.all<{ number: number }>(
         `SELECT count(*) AS number FROM (SELECT 1 ${from} LIMIT ?)`,
         [...parameters, most],
       )
       return { count: row?.number ?? 0, isCurrent: true }
     },
+  }
+}
+
+/** SQL from `FROM` on, and the parameters in it. */
+export function indexSelection<Row extends Values>(
+  resource: StoredResource<Row>,
+  index: IndexDescription,
+  query: ListQuery<Row>,
+  rank: Rank | null,
+) {
+  const { facts, words } = index
+  const match = query.search && matchIn(query.search, rank)
+  // The words are read in the order of ids, so a page of this order reads no more of them than it has to pass over.
+  const id = match ? { id: 'hit.rowid' } : {}
+  const list = listSql(resource, query, { ...SQLITE_PARAMETERS, ...id })
+  const beginning = match?.beginning ? beginningSql(match.beginning) : null
+  const from = match
+    ? `FROM ${words}(?) AS hit CROSS JOIN ${facts} AS owner ON owner.id = hit.rowid`
+    : `FROM ${facts} AS owner`
+  return {
+    list,
+    sql: `${from} WHERE ${list.where}${beginning ? ` AND ${beginning.sql}` : ''}`,
+    parameters: [...(match ? [match.words] : []), ...list.parameters, ...(beginning?.parameters ?? [])],
+    isOfWordsAlone: match !== null && beginning === null && query.where.length === 0 && query.from.after === null,
   }
 }
 

@@ -103,10 +103,9 @@ async function measureEngine(all: Run, engine: Engine, filled: DatabaseServer['f
 async function measureRequests(all: Run, engine: Engine, database: SeededDatabase): Promise<void> {
   const { options, files, folder, show, interrupted } = all
   const groups = chosen(requestGroups(files), options.groups)
-  const searched: Searched[] = []
-  const measured = async (name: string, server: RunningServer) => {
+  const measured = async (name: string, server: RunningServer): Promise<Searched> => {
     console.error(`${engine}: requests to ${name}`)
-    searched.push({ server: name, figures: await measureGroups(server, groups, options.rounds, interrupted) })
+    return { server: name, figures: await measureGroups(server, groups, options.rounds, interrupted) }
   }
 
   await using copy = await database.copy(true)
@@ -138,18 +137,18 @@ async function measureRequests(all: Run, engine: Engine, database: SeededDatabas
     }
   }
 
-  if (isSearchable && options.parts.includes('requests')) await measured(WORKING_TREE.name, running)
+  const own = isSearchable && options.parts.includes('requests') ? await measured(WORKING_TREE.name, running) : null
   // One server runs at a time.
   await stack.disposeAsync()
+  const theirs: Searched[] = []
   for (const other of filledPeer ? peers : []) {
     await using its = await filledPeer?.copy(true)
     if (!its) continue
     await using server = await startServer(other.on(its.address), interrupted)
-    await measured(other.name, server)
+    theirs.push(await measured(other.name, server))
   }
 
-  if (searched.length === 0) return
-  await show(`${engine} requests`, requestsTable(engine, searched, files.products))
-  const [first] = searched
-  if (first) await show(`${engine} pauses`, pausesTable(engine, first))
+  if (!own && theirs.length === 0) return
+  await show(`${engine} requests`, requestsTable(engine, groups, own, theirs, files.products))
+  await show(`${engine} pauses`, pausesTable(engine, groups, own, theirs))
 }

@@ -3,7 +3,7 @@ import type { Table } from '../table.ts'
 import { type Durations, shown } from './durations.ts'
 import type { FeedFigures } from './feed/measurement.ts'
 import type { GroupFigures } from './measurement.ts'
-import type { Bound, Engine } from './requests.ts'
+import type { Bound, Engine, RequestGroup } from './requests.ts'
 import type { WriterFigures, WriterTurn } from './writers.ts'
 
 /** The most that the main thread may pause, on SQLite. */
@@ -22,52 +22,80 @@ export interface Searched {
   readonly figures: readonly GroupFigures[]
 }
 
-/** The service's figures beside what is required; of peers, the median and the worst. */
-export function requestsTable(engine: Engine, [service, ...peers]: readonly Searched[], products: number): Table {
-  const figures = service?.figures ?? []
+/** The service's figures beside what is required, and those of peers. Without a service, those of peers alone. */
+export function requestsTable(
+  engine: Engine,
+  groups: readonly RequestGroup[],
+  service: Searched | null,
+  peers: readonly Searched[],
+  products: number,
+): Table {
   return {
     title: `${engine}: first pages and facets over ${count(products)} products, in ms`,
     columns: [
-      ...['', 'requests', 'median', '95 %', '99 %', 'worst', 'required', 'kept', '503s'],
+      '',
+      ...(service ? ['requests', 'median', '95 %', '99 %', 'worst', 'required', 'kept', '503s'] : []),
       ...peers.flatMap(({ server }) => [`${server} median`, '95 %', 'worst']),
     ],
-    rows: figures.map(({ group, durations, refused }) => {
+    rows: groups.map(group => {
       const required = group.required[engine] ?? []
-      const of = (peer: Searched) => peer.figures.find(other => other.group.name === group.name)?.durations
+      const own = figuresOf(service, group)
       return [
         group.title,
-        count(durations.count),
-        ...[durations.median, durations.p95, durations.p99, durations.worst].map(shown),
-        required.map(bound).join(', '),
-        verdict(required.map(limit => measuredFor(durations, limit) <= limit.milliseconds)),
-        refused === 0 ? '' : count(refused),
+        ...(own
+          ? [
+              count(own.durations.count),
+              ...[own.durations.median, own.durations.p95, own.durations.p99, own.durations.worst].map(shown),
+              required.map(bound).join(', '),
+              verdict(required.map(limit => measuredFor(own.durations, limit) <= limit.milliseconds)),
+              own.refused === 0 ? '' : count(own.refused),
+            ]
+          : []),
         ...peers.flatMap(peer => {
-          const its = of(peer)
+          const its = figuresOf(peer, group)?.durations
           return its ? [its.median, its.p95, its.worst].map(shown) : ['', '', '']
         }),
       ]
     }),
     note:
-      'One request at a time over one connection, as its client sees it: the request, the engine and the answer, which the list ' +
-      'without parameters shows. A write before each round empties the cache.',
+      'One request at a time over one connection, as its client sees it: the request, the engine and the answer. The first row ' +
+      'shows what all of them take. A write before each round empties the cache.',
   }
 }
 
-export function pausesTable(engine: Engine, { figures }: Searched): Table {
+/** Of all servers, how long other requests waited. */
+export function pausesTable(
+  engine: Engine,
+  groups: readonly RequestGroup[],
+  service: Searched | null,
+  peers: readonly Searched[],
+): Table {
   const isBound = engine === 'SQLite'
   return {
     title: `${engine}: the longest round trip of /healthz meanwhile, in ms`,
-    columns: ['', 'longest', 'work of the main thread', 'required', 'kept'],
-    rows: figures.map(({ group, pause }) => [
-      group.title,
-      shown(pause.clock),
-      shown(pause.work),
-      isBound ? `≤ ${PAUSE_MAX_MS}` : '',
-      isBound ? verdict([Math.min(pause.clock, pause.work) <= PAUSE_MAX_MS]) : '',
-    ]),
+    columns: [
+      '',
+      ...(service ? ['longest', 'work', ...(isBound ? ['required', 'kept'] : [])] : []),
+      ...peers.flatMap(({ server }) => [`${server} longest`, 'work']),
+    ],
+    rows: groups.map(group => {
+      const own = figuresOf(service, group)
+      return [
+        group.title,
+        ...(own ? [own.pause.clock, own.pause.work].map(shown) : []),
+        // A busy machine makes a round trip longer than the pause was; the work may include what came before the request.
+        ...(own && isBound
+          ? [`≤ ${PAUSE_MAX_MS}`, verdict([Math.min(own.pause.clock, own.pause.work) <= PAUSE_MAX_MS])]
+          : []),
+        ...peers.flatMap(peer => {
+          const its = figuresOf(peer, group)?.pause
+          return its ? [its.clock, its.work].map(shown) : ['', '']
+        }),
+      ]
+    }),
     note:
       'Work: the most processor time of the main thread during one round trip. It is what the round trip would take on a machine ' +
-      'with nothing else to do, or more.',
+      'with nothing else to do, or more. The pauses of creates count in the last two rows.',
   }
 }
 
@@ -131,6 +159,10 @@ export function feedTable(engine: Engine, figures: readonly FeedFigures[], chang
     }),
     note: 'Milliseconds from the acknowledgement of a change to its event at a follower. Events are counted at each follower.',
   }
+}
+
+function figuresOf(server: Searched | null, { name }: RequestGroup): GroupFigures | undefined {
+  return server?.figures.find(({ group }) => group.name === name)
 }
 
 function measuredFor({ p95, p99, worst }: Durations, { percent }: Bound): number {

@@ -9,6 +9,8 @@ interface Server {
   readonly processId: number
   /** Between the starts of two requests. */
   readonly periodMilliseconds?: number
+  /** Whether to post a message after the first answer. */
+  readonly isAnnounced?: boolean
 }
 
 /**
@@ -22,7 +24,7 @@ export interface Latency {
 
 /** Asks `/healthz` again and again, in a thread of its own, until a second message comes. */
 self.onmessage = async ({ data }: MessageEvent<Server>) => {
-  const { address, processId, periodMilliseconds = PERIOD_MS } = data
+  const { address, processId, periodMilliseconds = PERIOD_MS, isAnnounced = false } = data
   const latencies: Latency[] = []
   let isOver = false
   self.onmessage = () => {
@@ -34,6 +36,7 @@ self.onmessage = async ({ data }: MessageEvent<Server>) => {
     await response.text()
     const clock = performance.now() - begun.clock
     latencies.push({ clock, work: workOf(processId) - begun.work })
+    if (isAnnounced && latencies.length === 1) self.postMessage('begun')
     await Bun.sleep(Math.max(0, periodMilliseconds - clock))
   }
   self.postMessage(latencies)

@@ -160,9 +160,10 @@ async function write(about: Circumstances, contest: Contest, figures: KeptFigure
 }
 
 function searchText(tables: readonly KeptTable[]): string {
-  const [first] = tables
-  return `\`npm run bench -- search\` measured this beside what is required (${first?.circumstances}). All times include the
-request and its answer on a shared machine; nothing is warmed by a request that was sent before.
+  const machines = [...new Set(tables.map(({ circumstances }) => circumstances))]
+  return `\`npm run bench -- search\` measured this, beside what is required:
+
+${machines.map(machine => `- ${machine}`).join('\n')}
 
 ${tables.map(({ table }) => renderTable(table, 'markdown')).join('\n\n')}`
 }

@@ -39,7 +39,7 @@ export async function measureGroups(
       interrupted.throwIfAborted()
       taken.push(...(await measureRound(server.address, group, paths)))
     }
-    const pauses = watchPauses(server)
+    const pauses = await watchPauses(server)
     await measureRound(server.address, group, paths)
     const answered = taken.filter(milliseconds => milliseconds !== null)
     figures.push({

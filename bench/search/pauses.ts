@@ -5,17 +5,26 @@ import type { RunningServer } from '../server-process.ts'
 const PERIOD_MS = 1
 
 /** Checks a server's health again and again over a connection of its own, until the longest pause is asked for. */
-export function watchPauses({ address, processId }: RunningServer): { longest: () => Promise<Latency> } {
+export async function watchPauses({
+  address,
+  processId,
+}: RunningServer): Promise<{ readonly longest: () => Promise<Latency> }> {
   const probe = new Worker(new URL('../hostile/probe.ts', import.meta.url))
-  probe.postMessage({ address, processId, periodMilliseconds: PERIOD_MS })
+  const message = <Data>() =>
+    new Promise<Data>((resolve, reject) => {
+      probe.onmessage = ({ data }) => resolve(data)
+      probe.onerror = ({ message }) => reject(new Error(`the health check failed: ${message}`))
+    })
+  const begun = message<'begun'>()
+  probe.postMessage({ address, processId, periodMilliseconds: PERIOD_MS, isAnnounced: true })
+  await begun
   return {
     longest: async () => {
-      const latencies = await new Promise<Latency[]>(resolve => {
-        probe.onmessage = ({ data }) => resolve(data)
-        probe.postMessage('over')
-      })
+      const over = message<Latency[]>()
+      probe.postMessage('over')
+      const latencies = await over
       probe.terminate()
-      // The first one opens the connection.
+      // The first one opened the connection.
       return latencies.slice(1).reduce(
         (longest, { clock, work }) => ({
           clock: Math.max(longest.clock, clock),

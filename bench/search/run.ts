@@ -32,6 +32,9 @@ const PEERS = [
   peer('fastify-fts5 unranked', [NODE, PEER], { RANKED: 'off' }),
 ]
 
+/** One, because a rank of each match can take a second. */
+const PEER_ROUNDS = 1
+
 /** What all parts of a run share. */
 interface Run {
   readonly options: SearchOptions
@@ -67,7 +70,7 @@ async function run(options: SearchOptions, interrupted: AbortSignal): Promise<vo
       await measureEngine(all, engine, (name, fill) => filledDatabase(folder, name, fill))
     } else {
       await using server = await startDatabase(options.directory)
-      await measureEngine(all, `PostgreSQL`, server.filled)
+      await measureEngine(all, engine, server.filled)
     }
   }
 }
@@ -103,9 +106,9 @@ async function measureEngine(all: Run, engine: Engine, filled: DatabaseServer['f
 async function measureRequests(all: Run, engine: Engine, database: SeededDatabase): Promise<void> {
   const { options, files, folder, show, interrupted } = all
   const groups = chosen(requestGroups(files), options.groups)
-  const measured = async (name: string, server: RunningServer): Promise<Searched> => {
+  const measured = async (name: string, server: RunningServer, rounds: number): Promise<Searched> => {
     console.error(`${engine}: requests to ${name}`)
-    return { server: name, figures: await measureGroups(server, groups, options.rounds, interrupted) }
+    return { server: name, figures: await measureGroups(server, groups, rounds, interrupted) }
   }
 
   await using copy = await database.copy(true)
@@ -137,7 +140,10 @@ async function measureRequests(all: Run, engine: Engine, database: SeededDatabas
     }
   }
 
-  const own = isSearchable && options.parts.includes('requests') ? await measured(WORKING_TREE.name, running) : null
+  const own =
+    isSearchable && options.parts.includes('requests')
+      ? await measured(WORKING_TREE.name, running, options.rounds)
+      : null
   // One server runs at a time.
   await stack.disposeAsync()
   const theirs: Searched[] = []
@@ -145,7 +151,7 @@ async function measureRequests(all: Run, engine: Engine, database: SeededDatabas
     await using its = await filledPeer?.copy(true)
     if (!its) continue
     await using server = await startServer(other.on(its.address), interrupted)
-    theirs.push(await measured(other.name, server))
+    theirs.push(await measured(other.name, server, PEER_ROUNDS))
   }
 
   if (!own && theirs.length === 0) return

@@ -153,11 +153,13 @@ export function feedTable(engine: Engine, figures: readonly FeedFigures[], chang
         count(missing),
         count(Math.round(figure.burstPerSecond)),
         figure.processorMicroseconds?.toFixed(1) ?? '',
-        figure.kibibytesPerFollower.toFixed(1),
+        figure.kibibytesPerFollower?.toFixed(1) ?? '',
         shown(figure.pause),
       ]
     }),
-    note: 'Milliseconds from the acknowledgement of a change to its event at a follower. Events are counted at each follower.',
+    note:
+      'Milliseconds from the acknowledgement of a change to its event at a follower. Events are counted at each ' +
+      'follower. The CPU time is that of the process of the followers; on the same process, with the changes.',
   }
 }
 

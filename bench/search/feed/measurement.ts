@@ -20,6 +20,9 @@ const BURST_CHANGES_MAX = 2_000
 /** How long no event may come before the rest counts as missing. */
 const PATIENCE_MS = 5_000
 
+/** The memory of fewer is lost in that of the rest. */
+const FOLLOWERS_TO_WEIGH = 1_000
+
 /** Of the products whose changes are followed. */
 const PRODUCTS = 100
 
@@ -40,7 +43,8 @@ export interface FeedFigures {
   readonly burstPerSecond: number
   /** CPU time of the process of the followers for one event to one follower, in the burst. */
   readonly processorMicroseconds: number | null
-  readonly kibibytesPerFollower: number
+  /** Null if there are too few to tell. */
+  readonly kibibytesPerFollower: number | null
   /** The longest round trip of a health check on the process of the followers, at the steady rate. */
   readonly pause: number
 }
@@ -97,7 +101,7 @@ async function measureFollowers(
   await using crowd = await startCrowd(followed.address, followers, folder, interrupted)
   const acknowledged = new Map<number, number>()
 
-  const pauses = watchPauses(followed)
+  const pauses = await watchPauses(followed)
   const steady = Math.round(changesPerSecond * seconds)
   const begun = performance.now()
   for (let change = 0; change < steady; change++) {
@@ -137,7 +141,7 @@ async function measureFollowers(
     missing: (steady + burst) * followers - all,
     burstPerSecond: ((all - received) / (last - burstBegun)) * 1000,
     processorMicroseconds: used && (used * 1e6) / (all - received),
-    kibibytesPerFollower: (memory - idle) / followers,
+    kibibytesPerFollower: followers < FOLLOWERS_TO_WEIGH ? null : (memory - idle) / followers,
     pause,
   }
 }

@@ -169,12 +169,17 @@ function page(query: ListQuery, filters: Filters): ProductRow[] {
   const columns = `products.id, products.name, products.description, products.price, products.category_id, products.stars,
     products.reviews AS review_count, products.score`
   const cursor = query.cursor === undefined ? { skipped: query.skip } : decoded(query.cursor)
-  if (ranked && 'skipped' in cursor) {
-    const condition = conditionOf(filters, ['q'])
-    const sql = `SELECT ${columns} FROM products_search JOIN products ON products.id = products_search.rowid
-      WHERE products_search MATCH ? AND ${condition.sql} ORDER BY rank LIMIT ? OFFSET ?`
-    const parameters = [matchOf(filters.q ?? ''), ...condition.parameters, query.limit + 1, cursor.skipped]
-    return prepared(sql).all(...parameters) as ProductRow[]
+  const match = matchOf(filters.q ?? '')
+  if (match !== '' && key === 'id') {
+    // FTS5 yields matches in the order of ids by itself, in both directions, so a page needs no more than its own.
+    const { sql, parameters } = conditionOf(filters, ['q'])
+    const after = 'skipped' in cursor ? '' : `AND products_search.rowid ${descending ? '<' : '>'} ?`
+    const [place, skipped] = 'skipped' in cursor ? [[], cursor.skipped] : [[cursor.id], 0]
+    const order = ranked ? 'rank' : `products_search.rowid ${descending ? 'DESC' : 'ASC'}`
+    return prepared(
+      `SELECT ${columns} FROM products_search JOIN products ON products.id = products_search.rowid
+       WHERE products_search MATCH ? AND ${sql} ${after} ORDER BY ${order} LIMIT ? OFFSET ?`,
+    ).all(match, ...parameters, ...place, query.limit + 1, skipped) as ProductRow[]
   }
   const condition = conditionOf(filters)
   const direction = descending ? 'DESC' : 'ASC'

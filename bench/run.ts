@@ -16,7 +16,8 @@ if (part !== 'search' && words.some(word => word.startsWith('--against'))) {
   if (chosen.length === 0) {
     console.error(`Usage: npm run bench -- [${[...PARTS, ...ON_REQUEST].join(' | ')} [OPTION ...]]
        npm run bench -- --quick [OPTION ...]
-       npm run bench -- [${PARTS.join('] [')}] --against REVISION [OPTION ...]`)
+       npm run bench -- [${PARTS.join('] [')}] --against REVISION [OPTION ...]
+       npm run bench -- search --against REVISION [OPTION ...]`)
     process.exitCode = 2
   }
   for (const name of chosen) {

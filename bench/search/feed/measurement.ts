@@ -20,6 +20,9 @@ const BURST_CHANGES_MAX = 2_000
 /** How long no event may come before the rest counts as missing. */
 const PATIENCE_MS = 5_000
 
+/** Besides the number of the command line. */
+const FOLLOWER_STEPS = [100, 1_000]
+
 /** The memory of fewer is lost in that of the rest. */
 const FOLLOWERS_TO_WEIGH = 1_000
 
@@ -70,8 +73,9 @@ export async function measureFeed(
   if (!(await hasFeed(writer.address))) return null
   const other = await start()
   const figures: FeedFigures[] = []
-  // A few first: what an event takes when nothing is busy.
-  for (const followers of new Set([Math.min(100, pressure.followers), pressure.followers])) {
+  // Few at first: what an event takes when nothing is busy.
+  const steps = [...FOLLOWER_STEPS, pressure.followers].filter(step => step <= pressure.followers)
+  for (const followers of new Set(steps)) {
     for (const followed of [writer, other]) {
       console.error(`  ${followers} followers on ${followed === writer ? 'the same process' : 'another process'}`)
       figures.push(await measureFollowers(writer, followed, folder, { ...pressure, followers }, interrupted))

@@ -47,7 +47,9 @@ export function requestsTable(
               count(own.durations.count),
               ...[own.durations.median, own.durations.p95, own.durations.p99, own.durations.worst].map(shown),
               required.map(bound).join(', '),
-              verdict(required.map(limit => measuredFor(own.durations, limit) <= limit.milliseconds)),
+              verdict(
+                required.map(limit => own.refused === 0 && measuredFor(own.durations, limit) <= limit.milliseconds),
+              ),
               own.refused === 0 ? '' : count(own.refused),
             ]
           : []),
@@ -95,7 +97,7 @@ export function pausesTable(
     }),
     note:
       'Work: the most processor time of the main thread during one round trip. It is what the round trip would take on a machine ' +
-      'with nothing else to do, or more. The pauses of creates count in the last two rows.',
+      'with nothing else to do, or more. In rows with creates, those count as well.',
   }
 }
 

@@ -13,14 +13,16 @@ const INTERRUPTED_STATUS = 130
 export async function runBench<Options>(
   read: () => Options | null,
   run: (options: Options, interrupted: AbortSignal) => Promise<void>,
+  needsLoadGenerator: (options: Options) => boolean = () => true,
 ): Promise<number> {
   const interruption = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => interruption.abort())
   try {
     const options = read()
     if (options === null) return 0
-    if (!hasLoadGenerator())
+    if (needsLoadGenerator(options) && !hasLoadGenerator()) {
       throw new UsageError('wrk is not installed; install it, for example with: apt-get install wrk')
+    }
     await run(options, interruption.signal)
     return 0
   } catch (error) {

@@ -1,22 +1,23 @@
 /**
  * `npm run bench` runs every bench; `npm run bench -- PART [OPTION ...]` runs one, `--quick` alone the catalog.
- * `--against REVISION` compares this version with that one instead.
+ * `--against REVISION` compares this version with that one instead; `search` does so by itself.
  */
 const PARTS = ['catalog', 'growth', 'postgres', 'markdown', 'chat', 'hostile']
 
-/** Writes docs/performance.md; only when it is asked for. */
-const REPORT = 'report'
+/** Take long, or write docs/performance.md; only when they are asked for. */
+const ON_REQUEST = ['search', 'report']
 
 const words = process.argv.slice(2)
 const [part, ...options] = words[0] === '--quick' ? ['catalog', ...words] : words
-if (words.some(word => word.startsWith('--against'))) {
+if (part !== 'search' && words.some(word => word.startsWith('--against'))) {
   process.exitCode = run('versions', words)
 } else {
-  const chosen = part === undefined ? PARTS : [...PARTS, REPORT].filter(name => name === part)
+  const chosen = part === undefined ? PARTS : [...PARTS, ...ON_REQUEST].filter(name => name === part)
   if (chosen.length === 0) {
-    console.error(`Usage: npm run bench -- [${[...PARTS, REPORT].join(' | ')} [OPTION ...]]
+    console.error(`Usage: npm run bench -- [${[...PARTS, ...ON_REQUEST].join(' | ')} [OPTION ...]]
        npm run bench -- --quick [OPTION ...]
-       npm run bench -- [${PARTS.join('] [')}] --against REVISION [OPTION ...]`)
+       npm run bench -- [${PARTS.join('] [')}] --against REVISION [OPTION ...]
+       npm run bench -- search --against REVISION [OPTION ...]`)
     process.exitCode = 2
   }
   for (const name of chosen) {

@@ -19,6 +19,10 @@ declare module '*.client.js' {
   const text: string
   export default text
 }
+declare module '*.worker.js' {
+  const text: string
+  export default text
+}
 declare module '*.svg' {
   const text: string
   export default text

@@ -9,7 +9,11 @@ import { type Rows, seed } from './seed.ts'
 export function seededDatabases(version: Version, directory: string, interrupted: AbortSignal): Bench['seeded'] {
   const databases = new Map<Rows, Promise<SeededDatabase>>()
   return rows => {
-    const database = databases.get(rows) ?? seedDatabase(version, directory, rows, interrupted)
+    const database =
+      databases.get(rows) ??
+      filledDatabase(directory, `${version.name}-${rows.products}`, address =>
+        seed(version, address, rows, interrupted),
+      )
     databases.set(rows, database)
     // The next to ask tries again.
     database.catch(() => databases.delete(rows))
@@ -17,15 +21,14 @@ export function seededDatabases(version: Version, directory: string, interrupted
   }
 }
 
-async function seedDatabase(
-  version: Version,
+/** A new SQLite database in the folder that `fill` has filled. */
+export async function filledDatabase(
   directory: string,
-  rows: Rows,
-  interrupted: AbortSignal,
+  name: string,
+  fill: (address: string) => Promise<void>,
 ): Promise<SeededDatabase> {
-  const name = `${version.name}-${rows.products}`
   const file = join(directory, `${name}.db`)
-  await seed(version, `sqlite:${file}`, rows, interrupted)
+  await fill(`sqlite:${file}`)
 
   using database = new Database(file, { readwrite: true, strict: true })
   // Move the write-ahead log into the file, so that a copy of the file is a copy of the database.

@@ -7,6 +7,10 @@ declare const self: Worker
 interface Server {
   readonly address: string
   readonly processId: number
+  /** Between the starts of two requests. */
+  readonly periodMilliseconds?: number
+  /** Whether to post a message after the first answer. */
+  readonly isAnnounced?: boolean
 }
 
 /**
@@ -19,7 +23,8 @@ export interface Latency {
 }
 
 /** Asks `/healthz` again and again, in a thread of its own, until a second message comes. */
-self.onmessage = async ({ data: { address, processId } }: MessageEvent<Server>) => {
+self.onmessage = async ({ data }: MessageEvent<Server>) => {
+  const { address, processId, periodMilliseconds = PERIOD_MS, isAnnounced = false } = data
   const latencies: Latency[] = []
   let isOver = false
   self.onmessage = () => {
@@ -31,7 +36,8 @@ self.onmessage = async ({ data: { address, processId } }: MessageEvent<Server>) 
     await response.text()
     const clock = performance.now() - begun.clock
     latencies.push({ clock, work: workOf(processId) - begun.work })
-    await Bun.sleep(Math.max(0, PERIOD_MS - clock))
+    if (isAnnounced && latencies.length === 1) self.postMessage('begun')
+    await Bun.sleep(Math.max(0, periodMilliseconds - clock))
   }
   self.postMessage(latencies)
 }

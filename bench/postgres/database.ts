@@ -26,6 +26,8 @@ export interface DatabaseServer extends AsyncDisposable {
   readonly directory: string
   /** Databases that this version of Stockroom has seeded, each when it is first asked for. */
   readonly seeded: (version: Version, interrupted: AbortSignal) => Bench['seeded']
+  /** A new database that `fill` has filled. */
+  readonly filled: (name: string, fill: (address: string) => Promise<void>) => Promise<SeededDatabase>
 }
 
 export async function startDatabase(directory: string | undefined): Promise<DatabaseServer> {
@@ -41,24 +43,27 @@ export async function startDatabase(directory: string | undefined): Promise<Data
     seeded: (version, interrupted) => {
       const databases = new Map<Rows, Promise<SeededDatabase>>()
       return rows => {
-        const database = databases.get(rows) ?? seededOn(server, version, rows, interrupted)
+        const database =
+          databases.get(rows) ??
+          filledOn(server, `seeded_${version.name}_${rows.products}`, address =>
+            seed(version, address, rows, interrupted),
+          )
         databases.set(rows, database)
         return database
       }
     },
+    filled: (name, fill) => filledOn(server, name, fill),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 
-async function seededOn(
+async function filledOn(
   server: PostgresServer,
-  version: Version,
-  rows: Rows,
-  interrupted: AbortSignal,
+  template: string,
+  fill: (address: string) => Promise<void>,
 ): Promise<SeededDatabase> {
-  const template = `seeded_${version.name}_${rows.products}`
   await execute(server.url(), `CREATE DATABASE ${template}`)
-  await seed(version, server.url(template), rows, interrupted)
+  await fill(server.url(template))
   await execute(server.url(template), 'VACUUM (FREEZE, ANALYZE)')
   const processId = Number(readFileSync(join(server.data, 'postmaster.pid'), 'utf8').split('\n')[0])
   let copies = 0

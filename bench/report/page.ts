@@ -85,8 +85,6 @@ function chapterText({ title, text, pictures }: Chapter): string {
   const images = pictures.map(({ name, title: alternative }) => `![${alternative}](performance/${name})`)
   return `## ${title}
 
-${text}
-
-${images.join('\n\n')}
+${[text, ...images].join('\n\n')}
 `
 }

@@ -7,18 +7,17 @@ import { measure, measureRound } from '../catalog/measurement.ts'
 import { overviewTable } from '../catalog/overview.ts'
 import { BENCH, type Contestant } from '../catalog/servers.ts'
 import { WORKLOADS, type Workload } from '../catalog/workloads.ts'
-import { execute, runBench, temporaryFolder } from '../command.ts'
+import { runBench, temporaryFolder } from '../command.ts'
 import type { Measurement, Round } from '../comparison.ts'
 import { machineLine } from '../machine.ts'
+import { measuredVersion, PAGE, PICTURES } from '../measured-version.ts'
 import { chosen, type ReportOptions, readReportOptions } from '../options.ts'
-import { WORKING_TREE } from '../stockroom.ts'
+import { type KeptTable, keptTables } from '../search/kept-tables.ts'
+import { renderTable } from '../table.ts'
 import { drawn } from './chart.ts'
 import { GROWTHS, type Growth, measureConnections, measureCores, measureData, pictureOf } from './growth.ts'
 import { type KeptFigures, keptFigures } from './kept-figures.ts'
 import { type Chapter, type Circumstances, page } from './page.ts'
-
-const PAGE = join(WORKING_TREE.root, 'docs', 'performance.md')
-const PICTURES = join(WORKING_TREE.root, 'docs', 'performance')
 
 /** Of one part of the report, before it ends. */
 const FAILURES_MAX = 5
@@ -90,14 +89,6 @@ async function run(options: ReportOptions, interrupted: AbortSignal): Promise<vo
   }
 }
 
-/** The commit, and whether anything has changed since, besides what a report writes. */
-async function measuredVersion(interrupted: AbortSignal): Promise<string> {
-  const git = (...words: string[]) => execute(['git', ...words], WORKING_TREE.root, interrupted)
-  const commit = (await git('rev-parse', '--short', 'HEAD')).trim()
-  const changed = await git('status', '--porcelain', '--', '.', ...[PAGE, PICTURES].map(path => `:(exclude)${path}`))
-  return changed === '' ? commit : `${commit}-dirty`
-}
-
 /** Goes on after a failure, without what is measured already: something else may have stalled the machine. */
 async function persistently<Result>(work: () => Promise<Result>, interrupted: AbortSignal): Promise<Result> {
   for (let failures = 1; failures < FAILURES_MAX; failures++) {
@@ -158,9 +149,21 @@ async function write(about: Circumstances, contest: Contest, figures: KeptFigure
     }
     if (pictures.length > 0) chapters.push({ title, text, pictures })
   }
+  const tables = Object.values(await keptTables(about.version))
+  if (tables.length > 0)
+    chapters.push({ title: 'Search, filters and the feed', text: searchText(tables), pictures: [] })
   await Bun.write(
     PAGE,
     page(about, overviewTable(WORKLOADS, contest.others, keptRounds(contest, figures, about.rounds)), chapters),
   )
   console.error(`wrote ${PAGE}`)
+}
+
+function searchText(tables: readonly KeptTable[]): string {
+  const machines = [...new Set(tables.map(({ circumstances }) => circumstances))]
+  return `\`npm run bench -- search\` measured this, beside what is required:
+
+${machines.map(machine => `- ${machine}`).join('\n')}
+
+${tables.map(({ table }) => renderTable(table, 'markdown')).join('\n\n')}`
 }

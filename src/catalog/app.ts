@@ -14,7 +14,10 @@ import type { Access } from './http/guard.ts'
 import { IDEMPOTENCY_REPLAYED } from './http/idempotency/header.ts'
 import type { Catalog } from './http/operation.ts'
 import { addSlashRedirects } from './http/slash-redirects.ts'
+import { TOTAL_COUNT } from './http/streamed.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
+import { addFacets } from './products/facets.ts'
+import { addRatings } from './products/ratings.ts'
 import { addProducts } from './products/routes.ts'
 import type { Repositories } from './repositories.ts'
 import { addReviews } from './reviews/routes.ts'
@@ -30,6 +33,8 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
   IDEMPOTENCY_REPLAYED,
+  TOTAL_COUNT,
+  'Preference-Applied',
 ]
 
 export interface CatalogOptions {
@@ -54,11 +59,13 @@ export function createCatalog({
   access,
 }: CatalogOptions): ServedApp {
   const app: App = new Hono(routing())
-  const { categories, products, reviews, users, loader, idempotency } = repositories
+  const { categories, products, reviews, users, ratings, loader, idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
   const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
   addCategories(catalog, categories, creationOf(CATEGORY_LINES, means))
+  addFacets(catalog, repositories.countFacets)
   addProducts(catalog, products, creationOf(PRODUCT_LINES, means))
+  addRatings(catalog, ratings)
   addReviews(catalog, reviews, creationOf(REVIEW_LINES, means))
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
   if (feed) addEvents(catalog, feed)

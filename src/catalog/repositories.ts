@@ -6,20 +6,33 @@ import { loaderOf } from './bulk/open.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import { compressedCharacters } from './http/compression.ts'
 import { Idempotency } from './http/idempotency/keyed-request.ts'
-import { PRODUCTS, type ProductRow } from './products/stored.ts'
+import { PRODUCT_INDEX, PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
+import { type CountFacets, facetCounting } from './storage/cache/facets.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
+import { CatchingUp } from './storage/index/catching-up.ts'
+import { FacetCounter } from './storage/index/facets.ts'
+import { type IndexReads, indexedLists } from './storage/index/lists.ts'
+import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
+import { postgresRatings } from './storage/postgres/ratings.ts'
+import { postgresIndexReads, postgresIndexSlices } from './storage/postgres/search-index.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
-import type { StoredResource, Values } from './storage/resource.ts'
+import type { Ratings } from './storage/rating.ts'
+import type { IndexDescription, StoredResource, Values } from './storage/resource.ts'
 import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
+import { sqliteFacetReads } from './storage/sqlite/facets.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
+import { sqliteRatings } from './storage/sqlite/ratings.ts'
+import { sqliteIndexReads, sqliteIndexSlices } from './storage/sqlite/search-index.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
-import type { Lists, ResourceStore } from './storage/store.ts'
+import type { IdLists, Lists, ResourceStore } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
+
+const INDEXES = [CATEGORIES, PRODUCTS, USERS].flatMap(({ index }) => index ?? [])
 
 /** The storage of the catalog's resources, for either engine. */
 export interface Repositories {
@@ -27,6 +40,7 @@ export interface Repositories {
   readonly products: ResourceStore<ProductRow>
   readonly reviews: ResourceStore<ReviewRow>
   readonly users: ResourceStore<UserRow>
+  readonly ratings: Ratings
   /** Creates many at once. */
   readonly loader: Loader
   readonly idempotency: Idempotency
@@ -35,6 +49,9 @@ export interface Repositories {
   readonly isEmpty: () => Promise<boolean>
   /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
   readonly probe: () => Promise<void>
+  readonly countFacets: CountFacets<ProductRow>
+  /** Keeps the index of search, filters and orders up to date. */
+  readonly searchIndex: CatchingUp
   /** `null` without a cache. */
   readonly cacheFigures: () => (CacheFigures & CacheContents) | null
 }
@@ -58,11 +75,11 @@ export function repositoriesOf(
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
   const space = new AnswerSpace(idempotencyBytes)
-  const { keys, storedTable } =
+  const { keys, ratings, storedTable, searchIndex, facetReads } =
     database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const table = storedTable(resource)
-    return resourceStore(resource, table, cache?.reader(resource, table) ?? directReader(table), parents)
+    return resourceStore(resource, table, cache ? (...of) => cache.reader(...of) : directReader, parents)
   }
   const categories = storeOf(CATEGORIES)
   const products = storeOf(PRODUCTS, { Category: categories.exists })
@@ -73,6 +90,7 @@ export function repositoriesOf(
     products,
     reviews,
     users,
+    ratings,
     loader: loaderOf(database, { isServing: true, space }),
     idempotency: new Idempotency(keys, space),
     keys,
@@ -81,23 +99,54 @@ export function repositoriesOf(
       for (const { end } of lists) if ((await end(wholeList())).last) return false
       return true
     },
+    countFacets: facetCounting(new FacetCounter(facetReads, searchIndex), cache),
+    searchIndex,
     probe: () => database.probe(),
     cacheFigures: () => cache?.figures ?? null,
   }
 }
 
+/** The lists of a resource that only its index knows; `null` if it has none. */
+function indexOf<Row extends Values>(
+  { index }: StoredResource<Row>,
+  readsOf: (index: IndexDescription) => IndexReads<Row>,
+  searchIndex: CatchingUp,
+): IdLists<Row> | null {
+  return index && indexedLists(readsOf(index), searchIndex)
+}
+
 function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
   const keys = sqliteKeys(database, space)
+  const searchIndex = new CatchingUp(sqliteIndexSlices(database, INDEXES))
   return {
     keys: sqliteKeyStore(database, keys),
-    storedTable: <Row extends Values>(resource: StoredResource<Row>) => sqliteTable(database, resource, keys),
+    ratings: sqliteRatings(database),
+    storedTable: <Row extends Values>(resource: StoredResource<Row>) =>
+      sqliteTable(
+        database,
+        resource,
+        keys,
+        indexOf(resource, index => sqliteIndexReads(database, resource, index), searchIndex),
+      ),
+    searchIndex,
+    facetReads: sqliteFacetReads(database, PRODUCTS, PRODUCT_INDEX),
   }
 }
 
 function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   const keep = postgresKeys(space)
+  const searchIndex = new CatchingUp(postgresIndexSlices(database, INDEXES))
   return {
     keys: postgresKeyStore(database),
-    storedTable: <Row extends Values>(resource: StoredResource<Row>) => postgresTable(database, resource, keep),
+    ratings: postgresRatings(database),
+    storedTable: <Row extends Values>(resource: StoredResource<Row>) =>
+      postgresTable(
+        database,
+        resource,
+        keep,
+        indexOf(resource, index => postgresIndexReads(database, resource, index), searchIndex),
+      ),
+    searchIndex,
+    facetReads: postgresFacetReads(database, PRODUCTS, PRODUCT_INDEX),
   }
 }

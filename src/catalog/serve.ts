@@ -72,6 +72,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)
   await using ___ = feed && removeOldEvents(feed, database.history)
+  await using ____ = repositories.searchIndex.inBackground()
   using admin = await openAdmin(settings.admin, serving)
   await using server = listen({
     app: catalog,

@@ -1,4 +1,4 @@
-import { type Operation, problem, type Schema, wrongMembers } from './description.ts'
+import { type Operation, type Parameter, problem, type Schema, wrongMembers } from './description.ts'
 import type { Pool } from './pool.ts'
 import { BODY_MAX_BYTES, JSON_TYPE, NDJSON_TYPE, type Planned } from './requests.ts'
 
@@ -72,10 +72,7 @@ function expected({ planned: { operation, query, body }, values, fields, bytes }
   for (const [index, { name, schema }] of parameters.filter(parameter => parameter.in === 'path').entries()) {
     if (!isParameter(schema, values[index] ?? '')) places.add(`path ${name}`)
   }
-  for (const { name, schema } of parameters.filter(parameter => parameter.in === 'query')) {
-    const value = query.findLast(pair => pair[0] === name)?.[1]
-    if (value !== undefined && !isParameter(schema, value)) places.add(`query ${name}`)
-  }
+  for (const place of placesInQuery(parameters, query)) places.add(place)
   if (hasBody) {
     const schema = operation.requestBody?.content[JSON_TYPE]?.schema ?? {}
     for (const place of placesIn(schema, bytes ?? Buffer.alloc(0), body?.type ?? null)) places.add(place)
@@ -87,6 +84,45 @@ function expected({ planned: { operation, query, body }, values, fields, bytes }
   const expected = fields.find(([name]) => name === 'If-Match')?.[1]
   if (known !== undefined) return { statuses: [200, 304], places }
   return { statuses: expected === undefined || expected === '*' ? [200] : [200, 412], places }
+}
+
+type Pairs = Planned['query']
+
+/** Parameters that say which part of a list is returned, not which list. */
+const OF_PAGES = new Set(['skip', 'limit', 'after_id', 'fields'])
+
+/** The limit of a page if a request has other parameters. */
+const SELECTION_MAX = 1_000
+
+/** The places at which a query is wrong. */
+function placesInQuery(parameters: readonly Parameter[], query: Pairs): string[] {
+  const described = parameters.filter(parameter => parameter.in === 'query')
+  const last = (name: string) =>
+    described.some(parameter => parameter.name === name) ? query.findLast(pair => pair[0] === name)?.[1] : undefined
+  const places = described.flatMap(({ name, schema }) => {
+    const values = query.filter(pair => pair[0] === name).map(([, value]) => value)
+    if (schema.type !== 'array')
+      return values.slice(-1).some(value => !isParameter(schema, value)) ? [`query ${name}`] : []
+    const items = values.join(',').split(',')
+    if (values.length === 0) return []
+    if (items.length > (schema.maxItems ?? 0)) return [`query ${name}`]
+    return items.flatMap((item, at) => (isParameter(schema.items ?? {}, item) ? [] : [`query ${name} ${at}`]))
+  })
+  const isSelection = described.some(({ name }) => !OF_PAGES.has(name) && query.some(pair => pair[0] === name))
+  const limit = last('limit')
+  if (isSelection && limit !== undefined && /^\+?[0-9]+$/.test(limit) && Number(limit) > SELECTION_MAX) {
+    places.push('query limit')
+  }
+  if (places.length > 0) return places
+  const bands = query.filter(([name]) => name === 'price_bands').flatMap(([, value]) => value.split(',').map(Number))
+  const hasBands = described.some(({ name }) => name === 'price_bands')
+  if (hasBands && bands.some((bound, at) => bound <= (bands[at - 1] ?? 0))) return ['query price_bands']
+  // None of the cursors here is one of a list.
+  if (last('cursor') !== undefined) return ['query cursor']
+  const sort = last('sort') ?? 'relevance'
+  const isByRelevance = sort === 'relevance' && /[\p{L}\p{N}\p{M}]/u.test(last('q') ?? '')
+  const isById = sort === 'id' || (sort === 'relevance' && !isByRelevance)
+  return last('after_id') !== undefined && !isById ? ['query after_id'] : []
 }
 
 /** Whether a header field breaks the rule of its parameter. */

@@ -29,7 +29,7 @@ export async function fuzzOperations({ address, seed, requests, workers }: FuzzO
   const answered = (strict ?? []).filter(({ responses }) => !responses[200]?.content?.['text/event-stream'])
   for (const operation of answered) {
     const same = specified?.find(({ operationId }) => operationId === operation.operationId)
-    if (same) described.set(operation.operationId, { strict: operation, specified: same })
+    described.set(operation.operationId, { strict: operation, specified: same ?? null })
   }
   const statuses = new Map<number, number>()
   const arbitrary = requestsTo(answered)

@@ -156,12 +156,13 @@ function isSegment(text: string): boolean {
 
 function queryPairs(parameters: readonly Parameter[]): Arbitrary<[string, string][]> {
   const names = [...parameters.map(({ name }) => name), 'x', 'Skip', '']
-  const words = parameters.flatMap(({ schema }) => schema.enum?.map(String) ?? [])
+  const words = parameters.flatMap(({ schema }) => (schema.enum ?? schema.items?.enum)?.map(String) ?? [])
   const value = fc.oneof(
     { weight: 10, arbitrary: integerText.filter(text => !text.startsWith('-')) },
     { weight: 1, arbitrary: integerText },
     { weight: 1, arbitrary: fc.constantFrom('', ...NOT_INTEGERS) },
     ...(words.length > 0 ? [{ weight: 5, arbitrary: fc.constantFrom(...words) }] : []),
+    { weight: 2, arbitrary: fc.constantFrom('1,2', '3,,x', '2.5', '+1e2', '-0', '1e999', 'a b-c', "O'Neil ") },
   )
   return fc.array(fc.tuple(fc.constantFrom(...names), value), { maxLength: 3, size: 'max' })
 }

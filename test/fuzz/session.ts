@@ -59,7 +59,7 @@ export class Session implements Disposable {
     const { operation } = request.planned
     const response = await this.#answered(request)
     const described = this.#described.get(operation.operationId)
-    if (!described) throw new Error(`${operation.operationId} is not in both descriptions`)
+    if (!described) throw new Error(`${operation.operationId} is not described`)
     const value = checkAnswer(request, response, described)
     if (field(response, 'idempotency-replayed') !== undefined) throw new Error('the first answer says that it is not')
     if (response.status === 200 && /^Idempotency-Key:/m.test(request.bytes.toString('latin1'))) {

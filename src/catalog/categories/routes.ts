@@ -1,7 +1,7 @@
 import type { Catalog, LinesContract } from '../http/operation.ts'
 import { resourceOperations } from '../http/resource-operations.ts'
 import type { ResourceStore } from '../storage/store.ts'
-import { Category, CategoryCreate } from './schema.ts'
+import { Category, CategoryCreate, CategoryFields } from './schema.ts'
 import { CATEGORIES, type CategoryRow } from './stored.ts'
 
 export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow>, lines: LinesContract): void {
@@ -10,11 +10,12 @@ export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow
     store,
     tag: 'Categories',
     shape: Category,
+    chosen: CategoryFields,
     // The list of a category's products has no `skip`, so the rest begins after the last id shown.
     restOf: (id, { lastId }) => `/products/${id}/products?after_id=${lastId}`,
   })
 
-  list('read_categories', '/categories/')
+  list('read_categories', '/categories/', 'selectable')
   create('create_category', '/categories/', { body: CategoryCreate, lines }, ({ body }) => body)
   find('read_category', '/categories/{category_id}')
   update('update_category', '/categories/{category_id}', { method: 'put', body: CategoryCreate }, ({ body }) => body)

@@ -8,7 +8,10 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
   name: 'Category',
   table: 'categories',
   columns: { name: 'text', description: 'text' },
+  isIdShown: true,
   members: ['name', 'description'],
+  furtherMembers: [],
+  areFurtherShown: false,
   references: [],
   keptOnUpdate: [],
   array: {
@@ -24,6 +27,24 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
   },
   followed: ['name'],
   lists: [{ by: [], indexes: ['categories_by_id'] }],
-  filters: {},
-  orders: {},
+  filters: {
+    id: {
+      column: 'id',
+      source: 'rows',
+      is: 'in',
+      valuesMax: 100,
+      description: 'Only categories with one of these ids',
+      isOfAll: true,
+    },
+  },
+  orders: { name: { by: ['sort_name'], source: 'index' } },
+  index: {
+    table: 'categories',
+    facts: 'category_facts',
+    words: 'category_words',
+    name: 'name',
+    text: 'description',
+    copied: {},
+    ratings: null,
+  },
 }

@@ -9,7 +9,8 @@ import { IDEMPOTENCY_KEY } from './idempotency/header.ts'
 import type { Idempotency } from './idempotency/keyed-request.ts'
 import { creationResponse, invalid } from './responses.ts'
 import { isNdjson } from './validation/ndjson-type.ts'
-import { type Input, type Read, requestReader } from './validation/request.ts'
+import { prefersStrict, STRICT_HANDLING } from './validation/preference.ts'
+import { type Input, type QueryRules, type Read, requestReader } from './validation/request.ts'
 
 /** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
 export interface Catalog {
@@ -31,17 +32,22 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   /** As in the specification, with `{name}` for a parameter and a final slash for a collection. */
   readonly url: string
   readonly tag: string
+  /** Whether the specification does not have it. Then only `/openapi.strict.json` describes it. */
+  readonly isFurther?: boolean
+  /** For `/openapi.strict.json`, unless the method says it all. */
+  readonly description?: string
   readonly path: Path
   readonly query: Query
+  readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>>
   readonly body: Body
   /** The body's shape in `/openapi.json`, if the specification uses another one for it. */
   readonly specifiedBody?: z.ZodObject
   /** The body of a 200. */
   readonly response: z.ZodType
+  /** The same with the members that a request chooses, if it can. */
+  readonly chosen?: z.ZodType
   /** The resources that a 404 can name. */
   readonly absent: readonly ResourceName[]
-  /** Whether the specification does not have it: only `/openapi.strict.json` describes it. */
-  readonly isFurther?: boolean
   /** What it does, if it streams events: then `response` is the lines of a poll. */
   readonly streams?: string
   /** Answers a body in NDJSON, if the operation takes one. */
@@ -74,7 +80,11 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     const answer = (input: Read<Input<Path, Query, Body>>) =>
       'errors' in input ? invalid(input.errors) : handler(input.value, scope)
     const { parameters } = scope.matched
-    if (!hasBody) return whenThere(read(request, parameters, null), answer)
+    if (!hasBody) {
+      const isStrict = method === 'GET' && prefersStrict(request.headers)
+      const answered = whenThere(read(request, parameters, null, { isStrict }), answer)
+      return isStrict ? whenThere(answered, saysStrict) : answered
+    }
     return budgets.bodies.answering(request, body =>
       whenThere(
         read(request, parameters, () => body.bytes()),
@@ -87,7 +97,7 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
     if (begun instanceof Response) return begun
     return budgets.bodies.answering(request, async body => {
-      const input = await read(request, scope.matched.parameters, () => body.bytes(), begun.update)
+      const input = await read(request, scope.matched.parameters, () => body.bytes(), { bodyRead: begun.update })
       if ('errors' in input) return invalid(input.errors)
       const kept = await begun.kept()
       if (kept) return begun.replay(kept)
@@ -105,4 +115,10 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
   const route = url.replaceAll(/\{(\w+)\}/g, ':$1')
   operations.set(route, { ...operations.get(route), [method]: handle })
   app.on(method, route, context => handle(context.req.raw, context.env))
+}
+
+/** The response to a read whose client asked for strict handling (RFC 7240, 3). */
+function saysStrict(response: Response): Response {
+  if (response.status === 200) response.headers.set('Preference-Applied', STRICT_HANDLING)
+  return response
 }

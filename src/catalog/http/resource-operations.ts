@@ -4,7 +4,8 @@ import type { Cut } from '../storage/representation.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import type { ResourceStore, Update } from '../storage/store.ts'
 import { expectedRevisions } from './entity-tag.ts'
-import { CursorQuery, listParameters, listQuery, WHOLE_LIST } from './lists/page.ts'
+import { fieldsParameter, withChosen } from './lists/chosen.ts'
+import { type ListKind, ListParameters } from './lists/page.ts'
 import { listResponse } from './lists/response.ts'
 import { type Catalog, type LinesContract, operation } from './operation.ts'
 import { foundResponse, writtenResponse } from './responses.ts'
@@ -17,6 +18,8 @@ interface Kind<Row extends Values> {
   readonly tag: string
   /** The body of a response. */
   readonly shape: z.ZodObject
+  /** The same with the members that a request chooses. */
+  readonly chosen: z.ZodObject
   /** The path to the items that a response leaves out of its array. */
   readonly restOf?: (id: number, cut: Cut) => string
 }
@@ -37,7 +40,7 @@ interface Sent<Body> {
  */
 export function resourceOperations<Row extends Values>(
   catalog: Catalog,
-  { resource, store, tag, shape, restOf }: Kind<Row>,
+  { resource, store, tag, shape, chosen, restOf }: Kind<Row>,
 ) {
   const restAfter = (id: number) => restOf && ((cut: Cut) => restOf(id, cut))
   /** The resources that ids in the path or the body refer to. */
@@ -47,20 +50,22 @@ export function resourceOperations<Row extends Values>(
       .map(({ resource }) => resource)
 
   return {
-    /** `isWhole`: the list has no pages. */
-    list(name: string, url: string, { isWhole = false } = {}): void {
+    list(name: string, url: string, kind: ListKind): void {
       const path = idsIn(url)
+      const parameters = new ListParameters(resource, kind, Object.keys(path.shape))
       operation(
         catalog,
         {
-          ...{ name, method: 'get', url, tag, path, body: NO_BODY },
-          query: isWhole ? CursorQuery : listParameters(resource),
+          ...{ name, method: 'get', url, tag, path, query: parameters.shape, body: NO_BODY },
+          ...(parameters.rules && { queryRules: parameters.rules }),
           response: z.array(shape),
+          chosen: z.array(chosen),
           absent: referred(path),
         },
         ({ path, query }, scope) => {
-          const parameters = { ...WHOLE_LIST, ...query }
-          return listResponse(store, listQuery(resource, parameters, path), parameters, scope)
+          const selection = parameters.selection(path, query)
+          const { shown, show } = withChosen(store, query, selection.query.search)
+          return listResponse(shown, selection, scope, show)
         },
       )
     },
@@ -96,13 +101,14 @@ export function resourceOperations<Row extends Values>(
       operation(
         catalog,
         {
-          ...{ name, method: 'get', url, tag, path, query: NO_QUERY, body: NO_BODY },
+          ...{ name, method: 'get', url, tag, path, query: z.object(fieldsParameter(resource)), body: NO_BODY },
           response: shape,
+          chosen,
           absent: [resource.name],
         },
-        ({ path }, scope) => {
+        ({ path, query }, scope) => {
           const id = idOf(path)
-          return foundResponse(scope, resource.name, store.find(id), restAfter(id))
+          return foundResponse(scope, resource.name, withChosen(store, query).shown.find(id), restAfter(id))
         },
       )
     },

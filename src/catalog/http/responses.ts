@@ -7,7 +7,7 @@ import type { Changed, Done, Missing } from '../storage/store.ts'
 import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
 import { derivedFrom } from './derived.ts'
 import { entityTag, matches, versionOf } from './entity-tag.ts'
-import { streamedResponse } from './streamed.ts'
+import { streamedResponse, TOTAL_COUNT } from './streamed.ts'
 import type { ValidationError } from './validation/errors.ts'
 
 /** Longer responses are streamed, so that their memory counts while a slow client reads. */
@@ -24,6 +24,8 @@ interface JsonBody {
   readonly revision?: number
   /** Lists come as JSON or NDJSON, as the client accepts. */
   readonly isList?: boolean
+  /** The number of items in the whole list, for `X-Total-Count`, if the client asked for it. */
+  readonly total?: number | null
 }
 
 /**
@@ -32,7 +34,7 @@ interface JsonBody {
  */
 export function jsonResponse(
   { request }: RequestScope,
-  { json, link, source, revision, isList = false }: JsonBody,
+  { json, link, source, revision, isList = false, total = null }: JsonBody,
 ): Response {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' }
   if (link !== undefined) headers.Link = link
@@ -50,7 +52,9 @@ export function jsonResponse(
     headers.Vary = isList ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
     coding = preferredCoding(request.headers.get('Accept-Encoding'))
   }
-  headers.ETag = entityTag(derived.version, coding)
+  const version = total === null ? derived.version : `${derived.version}-${total}`
+  if (total !== null) headers[TOTAL_COUNT] = String(total)
+  headers.ETag = entityTag(version, coding)
   const known = request.headers.get('If-None-Match')
   if (known !== null && matches(known, headers.ETag)) return new Response(null, { status: 304, headers })
   if (coding === 'identity') return new Response(json, { headers })

@@ -6,6 +6,9 @@ import type { Streaming } from '../../server/streaming.ts'
 import { CHUNK_WEIGHT_MAX } from '../storage/weights.ts'
 import { entityTag, matches } from './entity-tag.ts'
 
+/** The header with the number of items in a list. */
+export const TOTAL_COUNT = 'X-Total-Count'
+
 /** A client that reads nothing for this long is cut off. */
 const READER_IDLE_SECONDS = 60
 
@@ -23,6 +26,8 @@ interface StreamedResponseOptions {
   readonly isShort?: boolean
   /** Lists come as JSON or NDJSON, as the client accepts. */
   readonly isList?: boolean
+  /** The number of items in the whole list, if the client asked for it. */
+  readonly total?: number | null
 }
 
 /**
@@ -33,7 +38,14 @@ interface StreamedResponseOptions {
 export function streamedResponse(
   texts: AsyncIterable<string>,
   { request, requestId, server, streaming }: RequestScope,
-  { link, version, contentType = 'application/json', isShort = false, isList = false }: StreamedResponseOptions,
+  {
+    link,
+    version,
+    contentType = 'application/json',
+    isShort = false,
+    isList = false,
+    total = null,
+  }: StreamedResponseOptions,
 ): Response {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && streaming.pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
@@ -45,6 +57,7 @@ export function streamedResponse(
   const headers = {
     'Content-Type': contentType,
     ...(link !== undefined && { Link: link }),
+    ...(total !== null && { [TOTAL_COUNT]: String(total) }),
     ...(version !== undefined && { ETag: entityTag(version, coding) }),
     ...(varies.length > 0 && { Vary: varies.join(', ') }),
   }

@@ -1,15 +1,25 @@
 import type { Migrations } from '../../database/migrations.ts'
 // Imported as text, because the compiled program has no folder to read them from.
 import postgres from './postgres/catalog_0001.sql' with { type: 'text' }
-import postgresEvents from './postgres/catalog_0002_events.sql' with { type: 'text' }
+import postgresRatings from './postgres/catalog_0002_ratings.sql' with { type: 'text' }
+import postgresSearch from './postgres/catalog_0003_search.sql' with { type: 'text' }
+import postgresEvents from './postgres/catalog_0004_events.sql' with { type: 'text' }
 import sqlite from './sqlite/catalog_0001.sql' with { type: 'text' }
+import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text' }
+import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
-  sqlite: [{ name: 'catalog_0001', sql: sqlite }],
+  sqlite: [
+    { name: 'catalog_0001', sql: sqlite },
+    { name: 'catalog_0002_ratings', sql: sqliteRatings },
+    { name: 'catalog_0003_search', sql: sqliteSearch },
+  ],
   postgres: [
     { name: 'catalog_0001', sql: postgres },
+    { name: 'catalog_0002_ratings', sql: postgresRatings },
+    { name: 'catalog_0003_search', sql: postgresSearch },
     // On SQLite, the log is part of every file: see `database/sqlite/change-log.ts`.
-    { name: 'catalog_0002_events', sql: postgresEvents },
+    { name: 'catalog_0004_events', sql: postgresEvents },
   ],
 }

@@ -37,6 +37,19 @@ onOneEngine('the /docs page', api => {
     expect(shown).toHaveLength(25)
   })
 
+  test('/docs has a switch to the complete description, and back', async () => {
+    await using tab = await browser.openTab()
+    await openDocs(tab.page, api)
+    await tab.page.getByRole('link', { name: /^Complete/ }).click()
+    await tab.page.locator('.opblock').nth(25).waitFor()
+    expect(await tab.page.locator('.opblock').count()).toBeGreaterThan(25)
+    expect(await tab.page.locator('nav [aria-current]').textContent()).toStartWith('Complete')
+    expect(tab.complaints()).toEqual([])
+    await tab.page.getByRole('link', { name: /^Specified/ }).click()
+    await tab.page.locator('.opblock').nth(24).waitFor()
+    expect(await tab.page.locator('.opblock').count()).toBe(25)
+  })
+
   test('/docs requests nothing from another origin, and runs without errors, warnings or violations of its security policy', async () => {
     await using tab = await browser.openTab()
     await openDocs(tab.page, api)

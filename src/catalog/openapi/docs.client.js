@@ -1,6 +1,6 @@
-// Draws the interface description.
+// Draws the interface description that the page names.
 SwaggerUIBundle({
-  url: '/openapi.json',
+  url: document.querySelector('#docs').dataset.description,
   dom_id: '#docs',
   deepLinking: true,
   displayOperationId: true,

@@ -8,7 +8,7 @@ const PAGE_HEADERS = {
   'Referrer-Policy': 'same-origin',
 }
 
-const ASSETS = ['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/narrow.css', '/docs/start.js'] as const
+const ASSETS = ['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/page.css', '/docs/start.js'] as const
 
 /** Serves both interface descriptions and the interactive page. Call it when all operations were added. */
 export function addInterfaceDescriptions({ app, contracts, access }: Catalog): void {
@@ -25,7 +25,9 @@ export function addInterfaceDescriptions({ app, contracts, access }: Catalog): v
     strict ??= import('./strict.ts').then(({ strictDescription }) => strictDescription(contracts, access))
     return context.body(await strict, 200, json)
   })
-  app.get('/docs', async context => context.html((await docs()).PAGE, 200, PAGE_HEADERS))
+  app.get('/docs', async context =>
+    context.html((await docs()).page(context.req.query('description')), 200, PAGE_HEADERS),
+  )
   app.get('/redoc', context => context.redirect('/docs', 307))
   for (const path of ASSETS) app.get(path, async context => (await docs()).ASSETS[path](context.req.raw))
 }

@@ -18,6 +18,13 @@ export const PARAMETERS = {
     description: 'The id of the last event that the client has. It wins over `since`.',
     schema: TEXT,
   },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description:
+      'With `handling=strict`, each parameter of the query that the operation does not have is an error (RFC 7240).',
+    schema: TEXT,
+  },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
@@ -76,6 +83,11 @@ export const HEADERS = {
     description: 'Leads to the next page of a list that was cut, or to the rest of an array that was cut (RFC 8288)',
     schema: { type: 'string', pattern: '^</[^>]*>; rel="(next|more)"$' },
   },
+  TotalCount: {
+    description: 'The number of items in the whole list, or `count` if there are more',
+    schema: { type: 'string', pattern: '^[0-9]{1,10}$' },
+  },
+  PreferenceApplied: { description: 'Present if the client preferred it', schema: { const: 'handling=strict' } },
   RetryAfter: {
     description: 'Seconds. Absent if the database is damaged, because trying again does not help.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
@@ -122,11 +134,20 @@ export const READ_HEADERS = {
   Link: { $ref: '#/components/headers/Link' },
 }
 
+/** Answers to lists may have these. */
+export const COUNTED_HEADERS = { 'X-Total-Count': { $ref: '#/components/headers/TotalCount' } }
+
+/** Answers to reads that ask for strict handling have these. */
+export const STRICT_HEADERS = { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } }
+
 /** Answers to requests that create something may have these. */
 export const REPLAYED_HEADERS = { [IDEMPOTENCY_REPLAYED]: { $ref: '#/components/headers/IdempotencyReplayed' } }
 
 export const RESPONSES = {
-  NotModified: { description: 'The client has the current answer', headers: { ...SHARED_HEADERS, ...READ_HEADERS } },
+  NotModified: {
+    description: 'The client has the current answer',
+    headers: { ...SHARED_HEADERS, ...READ_HEADERS, ...COUNTED_HEADERS },
+  },
   BadRequest: failure('`Host` or `If-Match` is malformed, or there are several of `Host`'),
   InProgress: failure('A request with the same `Idempotency-Key` is in progress', {
     'Retry-After': { $ref: '#/components/headers/RetryAfter' },

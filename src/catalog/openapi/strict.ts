@@ -7,6 +7,7 @@ import { STRICTER } from '../http/validation/stricter.ts'
 import { securityOf, securitySchemesOf } from './access.ts'
 import { identity, openApi } from './document.ts'
 import {
+  COUNTED_HEADERS,
   HEADERS,
   KEYED_HEADERS,
   KEYED_RESPONSES,
@@ -15,6 +16,7 @@ import {
   REPLAYED_HEADERS,
   RESPONSES,
   SHARED_HEADERS,
+  STRICT_HEADERS,
 } from './strict-components.ts'
 
 const ABOUT = [
@@ -47,13 +49,13 @@ const ACTIONS = {
   delete: 'Deletes it, and answers with it as it was just before.',
 } as const
 
-/** `/openapi.strict.json`: the operations of `/openapi.json` from the same contracts, with every rule, header and status. */
+/** `/openapi.strict.json`: the operations of `/openapi.json` from the same contracts, and further ones, with every rule, header and status. */
 export function strictDescription(contracts: readonly AnyContract[], access: Access | null): string {
   const { openapi, info, paths, components } = openApi(contracts.map(contract => strictOperation(contract, access)))
   const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
     name,
     // Requests may have other members, too.
-    /(Create|Update|Line)$/.test(name) ? schema : complete(schema),
+    /(Create|Update|Line)$/.test(name) ? schema : complete(schema, /(Fields|Facets)$/.test(name)),
   ])
   const description = {
     openapi,
@@ -81,22 +83,25 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
 }
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
-  const { method, path, query, body, response, absent, lines, streams } = contract
+  const { method, path, query, body, absent, lines, chosen, streams } = contract
+  const response = chosen ? z.union([contract.response, chosen]) : contract.response
+  const action = contract.description ?? ACTIONS[method]
   const required = securityOf(contract, access)
   const isRead = method === 'get'
   const isCached = isRead && streams === undefined
   const isChange = !isRead && method !== 'post'
-  const isList = response instanceof z.ZodArray && isCached
+  const isList = contract.response instanceof z.ZodArray && isCached
   const hasBody = body instanceof z.ZodObject
   const missing = absent.map(resource => `${resource} not found`)
   return {
     ...identity(contract, required),
     description: isList
       ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
-      : (streams ?? ACTIONS[method] + (lines ? FROM_LINES : '')),
+      : (streams ?? action + (lines ? FROM_LINES : '')),
     parameters: [
       ...(streams ? [{ $ref: '#/components/parameters/LastEventId' }] : []),
       ...(isCached ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
+      ...(isRead ? [{ $ref: '#/components/parameters/Prefer' }] : []),
       ...(isChange ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
       ...(method === 'post' ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
       ...(hasBody ? [{ $ref: '#/components/parameters/ContentEncoding' }] : []),
@@ -121,6 +126,8 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         headers: {
           ...SHARED_HEADERS,
           ...(isCached ? READ_HEADERS : { Link: READ_HEADERS.Link, ...(streams && { Vary: READ_HEADERS.Vary }) }),
+          ...(isRead && STRICT_HEADERS),
+          ...('count' in query.shape && COUNTED_HEADERS),
           ...(method !== 'delete' && !streams && { ETag: READ_HEADERS.ETag }),
           ...(method === 'post' && REPLAYED_HEADERS),
         },
@@ -177,10 +184,10 @@ function explained(parameters: z.ZodObject): z.ZodObject {
   return z.object(Object.fromEntries(all))
 }
 
-/** Responses have exactly these members. */
-function complete(schema: object): object {
+/** Responses have exactly these members, or only some of them. */
+function complete(schema: object, areSome: boolean): object {
   const properties = 'properties' in schema && schema.properties ? Object.keys(schema.properties) : []
-  return { ...schema, required: properties, additionalProperties: false }
+  return { ...schema, ...(!areSome && { required: properties }), additionalProperties: false }
 }
 
 /** Puts the rules that only this description states beside the others. If both bound a field, the field's own bound is stricter. */

@@ -20,5 +20,45 @@ export const Product = z
   .object({ id: id(), ...product, reviews: z.array(EmbeddedReview).max(NESTED_MAX).default([]) })
   .openapi('Product')
 
+export const Rating = z
+  .object({
+    average: z.number().min(1).max(5).nullable(),
+    count: z.int().min(0),
+    histogram: z.array(z.int().min(0)).length(5),
+    score: z.number().min(0).max(5),
+  })
+  .openapi('Rating')
+
+const Part = z.object({ text: z.string(), match: z.boolean() })
+
+const Highlights = z.object({ name: z.array(Part), description: z.array(Part) }).openapi('Highlights')
+
+/** A product with the members that a request chooses. */
+export const ProductFields = Product.partial()
+  .extend({
+    category_id: id().nullable().optional(),
+    rating: Rating.optional(),
+    highlights: Highlights.nullable().optional(),
+  })
+  .openapi('ProductFields')
+
+/** Only the facets that were asked for are there. */
+export const Facets = z
+  .object({
+    count: z.int().min(0),
+    category_id: z
+      .array(z.object({ value: z.int().min(0), name: z.string().nullable(), count: z.int().min(0) }))
+      .optional(),
+    price: z
+      .object({
+        min: z.number().nullable(),
+        max: z.number().nullable(),
+        bands: z.array(z.object({ min: z.number().nullable(), max: z.number().nullable(), count: z.int().min(0) })),
+      })
+      .optional(),
+    rating: z.array(z.object({ min: z.int(), count: z.int().min(0) })).optional(),
+  })
+  .openapi('Facets')
+
 export type ProductCreate = z.output<typeof ProductCreate>
 export type Product = z.output<typeof Product>

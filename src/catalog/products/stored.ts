@@ -1,14 +1,27 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
-import type { StoredResource } from '../storage/resource.ts'
+import type { IndexDescription, StoredResource } from '../storage/resource.ts'
 import type { ProductCreate } from './schema.ts'
 
 export type ProductRow = Readonly<ProductCreate & { category_id: number | null }>
+
+export const PRODUCT_INDEX: IndexDescription = {
+  table: 'products',
+  facts: 'product_facts',
+  words: 'product_words',
+  name: 'name',
+  text: 'description',
+  copied: { category_id: 'integer', price: 'number' },
+  ratings: 'product_ratings',
+}
 
 export const PRODUCTS: StoredResource<ProductRow> = {
   name: 'Product',
   table: 'products',
   columns: { category_id: 'integer', name: 'text', description: 'long text', price: 'number' },
+  isIdShown: true,
   members: ['name', 'description', 'price'],
+  furtherMembers: ['category_id', { name: 'rating', counts: 'product_ratings' }, { name: 'highlights', text: null }],
+  areFurtherShown: false,
   references: [{ column: 'category_id', table: 'categories', resource: 'Category' }],
   keptOnUpdate: ['category_id'],
   array: {
@@ -27,6 +40,59 @@ export const PRODUCTS: StoredResource<ProductRow> = {
     { by: [], indexes: ['products_by_id'] },
     { by: ['category_id'], indexes: ['products_by_category'] },
   ],
-  filters: {},
-  orders: {},
+  filters: {
+    id: {
+      column: 'id',
+      source: 'rows',
+      is: 'in',
+      valuesMax: 100,
+      description: 'Only products with one of these ids',
+      isOfAll: true,
+    },
+    category_id: {
+      column: 'category_id',
+      source: 'rows',
+      is: 'in',
+      valuesMax: 50,
+      isZeroNull: true,
+      isOfAll: true,
+      description: 'Only products in one of these categories; 0 stands for products without one',
+    },
+    min_price: {
+      column: 'price',
+      source: 'index',
+      is: '>=',
+      minimum: 0,
+      description: 'Only products that cost at least this',
+    },
+    max_price: {
+      column: 'price',
+      source: 'index',
+      is: '<=',
+      minimum: 0,
+      description: 'Only products that cost at most this',
+    },
+    below_price: {
+      column: 'price',
+      source: 'index',
+      is: '<',
+      minimum: 0,
+      description: 'Only products that cost less than this',
+    },
+    min_rating: {
+      column: 'average',
+      source: 'index',
+      is: '>=',
+      minimum: 1,
+      maximum: 5,
+      description: 'Only products with reviews whose average is at least this',
+    },
+  },
+  orders: {
+    name: { by: ['sort_name'], source: 'index' },
+    price: { by: ['price'], source: 'index' },
+    rating: { by: ['score'], source: 'index' },
+    reviews: { by: ['review_count'], source: 'index' },
+  },
+  index: PRODUCT_INDEX,
 }

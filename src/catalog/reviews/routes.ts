@@ -1,7 +1,7 @@
 import type { Catalog, LinesContract } from '../http/operation.ts'
 import { resourceOperations } from '../http/resource-operations.ts'
 import type { ResourceStore } from '../storage/store.ts'
-import { Review, ReviewCreate } from './schema.ts'
+import { Review, ReviewCreate, ReviewFields } from './schema.ts'
 import { REVIEWS, type ReviewRow } from './stored.ts'
 
 export function addReviews(catalog: Catalog, store: ResourceStore<ReviewRow>, lines: LinesContract): void {
@@ -10,14 +10,15 @@ export function addReviews(catalog: Catalog, store: ResourceStore<ReviewRow>, li
     store,
     tag: 'Reviews',
     shape: Review,
+    chosen: ReviewFields,
   })
 
-  list('read_reviews', '/reviews/')
+  list('read_reviews', '/reviews/', 'selectable')
   create('create_review', '/reviews/', { body: ReviewCreate, lines }, ({ body }) => body)
 
-  list('read_reviews_by_product', '/reviews/products/{product_id}')
-  list('read_reviews_by_user', '/reviews/users/{user_id}')
-  list('read_reviews_by_product_and_user', '/reviews/products/{product_id}/users/{user_id}')
+  list('read_reviews_by_product', '/reviews/products/{product_id}', 'selectable')
+  list('read_reviews_by_user', '/reviews/users/{user_id}', 'selectable')
+  list('read_reviews_by_product_and_user', '/reviews/products/{product_id}/users/{user_id}', 'in pages')
 
   find('read_review', '/reviews/{review_id}')
   update('update_review', '/reviews/{review_id}', { method: 'patch', body: ReviewCreate }, ({ body }) => body)

@@ -8,6 +8,7 @@ export const REVIEWS: StoredResource<ReviewRow> = {
   name: 'Review',
   table: 'reviews',
   columns: { product_id: 'integer', user_id: 'integer', rating: 'small integer', comment: 'long text' },
+  isIdShown: true,
   members: [
     'product_id',
     'user_id',
@@ -16,6 +17,8 @@ export const REVIEWS: StoredResource<ReviewRow> = {
     { name: 'user', table: 'users', referredBy: 'user_id', columns: USER_COLUMNS },
     { name: 'product', table: 'products', referredBy: 'product_id', columns: PRODUCT_COLUMNS },
   ],
+  furtherMembers: [],
+  areFurtherShown: false,
   references: [
     { column: 'product_id', table: 'products', resource: 'Product' },
     { column: 'user_id', table: 'users', resource: 'User' },
@@ -29,6 +32,33 @@ export const REVIEWS: StoredResource<ReviewRow> = {
     { by: ['user_id'], indexes: ['reviews_by_user'] },
     { by: ['product_id', 'user_id'], indexes: ['reviews_by_product', 'reviews_by_user'] },
   ],
-  filters: {},
-  orders: {},
+  filters: {
+    product_id: {
+      column: 'product_id',
+      source: 'rows',
+      is: 'in',
+      valuesMax: 50,
+      isOfAll: true,
+      description: 'Only reviews of one of these products',
+    },
+    user_id: {
+      column: 'user_id',
+      source: 'rows',
+      is: 'in',
+      valuesMax: 50,
+      isOfAll: true,
+      description: 'Only reviews by one of these users',
+    },
+    rating: {
+      column: 'rating',
+      source: 'rows',
+      is: 'in',
+      valuesMax: 5,
+      minimum: 1,
+      maximum: 5,
+      description: 'Only reviews with one of these ratings',
+    },
+  },
+  orders: { rating: { by: ['rating'], source: 'rows', within: 'product_id' } },
+  index: null,
 }

@@ -1,9 +1,15 @@
-import type { Cursor, ListQuery, Order } from './query.ts'
+import { type Cursor, type ListQuery, type Order, typeOf } from './query.ts'
 import type { ColumnType, StoredResource, Value, Values } from './resource.ts'
 import type { ColumnSql } from './shape.ts'
 
-/** SQL for a parameter with the type of a column; `number` counts from 1. */
-type ParameterSql = (number: number, type: ColumnType) => string
+/** How an engine writes parameters; `number` counts from 1. */
+export interface ParameterSql {
+  readonly value: (number: number, type: ColumnType) => string
+  /** A condition on a column and a parameter that is a JSON array of integers. */
+  readonly isAmong: (column: string, number: number) => string
+  /** The id of a row, if it is not that of `owner`. */
+  readonly id?: string
+}
 
 /** The parts of a statement that selects rows of a list, each as `owner`. */
 export interface ListSql {
@@ -17,22 +23,29 @@ export interface ListSql {
 
 /** SQL for a query, the same on every engine but for parameters. Its conditions come in the order of the query. */
 export function listSql<Row extends Values>(
-  { columns }: StoredResource<Row>,
+  resource: StoredResource<Row>,
   { where, order, from, until }: ListQuery<Row>,
-  parameterSql: ParameterSql,
+  sql: ParameterSql,
 ): ListSql {
   const parameters: Value[] = []
-  const parameter = (value: Value, type: ColumnType) => parameterSql(parameters.push(value), type)
-  const place = [...order.by.map(column => `owner.${column}`), 'owner.id']
+  const parameter = (value: Value, type: ColumnType) => sql.value(parameters.push(value), type)
+  const place = [...order.by.map(column => `owner.${column}`), sql.id ?? 'owner.id']
   const compared = (comparison: string, cursor: Cursor) => {
     const values = cursor.map((value, at) => parameter(value, typeAt(at)))
     return `(${place.join(', ')}) ${comparison} (${values.join(', ')})`
   }
   const typeAt = (at: number) => {
     const column = order.by[at]
-    return column === undefined ? 'integer' : columns[column]
+    return column === undefined ? 'integer' : typeOf(resource, column)
   }
-  const conditions = where.map(({ column, is, value }) => `owner.${column} ${is} ${parameter(value, columns[column])}`)
+  const conditions = where.map(condition => {
+    const column = `owner.${condition.column}`
+    if (condition.is !== 'in')
+      return `${column} ${condition.is} ${parameter(condition.value, typeOf(resource, condition.column))}`
+    const ids = condition.value.filter(value => value !== null)
+    const isAmong = sql.isAmong(column, parameters.push(JSON.stringify(ids)))
+    return ids.length < condition.value.length ? `(${isAmong} OR ${column} IS NULL)` : isAmong
+  })
   if (from.after) conditions.push(compared(order.isDescending ? '<' : '>', from.after))
   if (until) conditions.push(compared(order.isDescending ? '>=' : '<=', until))
   const [direction, opposite] = order.isDescending ? ['DESC', 'ASC'] : ['ASC', 'DESC']
@@ -46,11 +59,11 @@ export function listSql<Row extends Values>(
 
 /** SQL for the columns from which `placeOf` takes a row's place, after others. */
 export function placeColumns<Row extends Values>(
-  { columns }: StoredResource<Row>,
+  resource: StoredResource<Row>,
   { by }: Order<Row>,
   sql: ColumnSql,
 ): string {
-  return by.map(column => `, ${sql('owner', column, columns[column])} AS "place.${column}"`).join('')
+  return by.map(column => `, ${sql('owner', column, typeOf(resource, column))} AS "place.${column}"`).join('')
 }
 
 /** A row with its id and the columns of `placeColumns`. */

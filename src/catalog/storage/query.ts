@@ -1,25 +1,40 @@
-import type { Comparison, Value, Values } from './resource.ts'
+import type { Search } from '../search/search.ts'
+import type { Column, ColumnType, Comparison, IndexColumn, Source, StoredResource, Value, Values } from './resource.ts'
 
 /** A request for a list. Every engine gets this one value, and the cache uses it as its key. */
 export interface ListQuery<Row extends Values> {
   /** All of these must hold. */
   readonly where: readonly Condition<Row>[]
+  /** The words that items must have, which only the index knows; `null` for all items. */
+  readonly search: Search | null
   readonly order: Order<Row>
+  /** Whether the rows themselves tell the list, or only the index. */
+  readonly source: Source
   readonly from: Start
   /** The last place; `null` if there is none. */
   readonly until: Cursor | null
   readonly limit: number
 }
 
-export interface Condition<Row extends Values> {
-  readonly column: keyof Row & string
-  readonly is: Comparison
-  readonly value: Value
-}
+export type Condition<Row extends Values> =
+  | { readonly column: Column<Row>; readonly is: Comparison; readonly value: Value }
+  /** `null` is equal to `null`. */
+  | { readonly column: Column<Row>; readonly is: 'in'; readonly value: readonly (number | null)[] }
 
-/** By these columns, then by the id, all in the same direction. So no two rows are equal, and an index serves both directions. */
+const INDEX_TYPES: Readonly<Record<string, ColumnType>> = {
+  sort_name: 'text',
+  score: 'number',
+  review_count: 'integer',
+  average: 'number',
+  rank: 'small integer',
+} satisfies Record<IndexColumn, ColumnType>
+
+/**
+ * By these columns, then by the id, all in the same direction. So no two rows are equal, and an index serves both directions. By
+ * the rank alone, the ids ascend although the ranks descend.
+ */
 export interface Order<Row extends Values> {
-  readonly by: readonly (keyof Row & string)[]
+  readonly by: readonly Column<Row>[]
   readonly isDescending: boolean
 }
 
@@ -36,9 +51,26 @@ export type Cursor = readonly Value[]
 
 export const BY_ID = { by: [], isDescending: false } as const
 
+/** The best match first. Only with a search. */
+export const BY_RELEVANCE = { by: ['rank'], isDescending: false } as const
+
 /** A list of all rows, from its beginning. */
 export function wholeList<Row extends Values>(): ListQuery<Row> {
-  return { where: [], order: BY_ID, from: { after: null, skip: 0 }, until: null, limit: Number.MAX_SAFE_INTEGER }
+  return {
+    where: [],
+    search: null,
+    order: BY_ID,
+    source: 'rows',
+    from: { after: null, skip: 0 },
+    until: null,
+    limit: Number.MAX_SAFE_INTEGER,
+  }
+}
+
+/** The type of a column of the rows, or of the index. */
+export function typeOf<Row extends Values>({ columns }: StoredResource<Row>, column: Column<Row>): ColumnType {
+  const own: Readonly<Record<string, ColumnType>> = columns
+  return own[column] ?? INDEX_TYPES[column] ?? 'integer'
 }
 
 /** Equal for equal queries only, because no member can be forgotten. */

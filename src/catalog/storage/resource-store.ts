@@ -1,21 +1,33 @@
 import { whenThere } from '../../awaitable.ts'
+import { projected } from './projection.ts'
 import type { ListQuery } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
-import type { Reader, ResourceStore, ResourceTable } from './store.ts'
+import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, Shown } from './store.ts'
 
 /** For each kind of resource, whether a row exists. */
 export type Parents = Readonly<Partial<Record<ResourceName, (id: number) => Promise<boolean>>>>
+
+/** Reads resources with all their members, or with some, in lists that an engine finds. */
+export type ReaderOf<Row extends Values> = (
+  resource: StoredResource<Row>,
+  lists: IdLists<Row>,
+  rows: RowReads<Row>,
+) => Reader<Row>
+
+/** Limit on the choices of members whose statements stay prepared. */
+const PROJECTIONS_MAX = 32
 
 /** The operations on one kind of resource, for any engine. `parents` are those that it references. */
 export function resourceStore<Row extends Values>(
   resource: StoredResource<Row>,
   table: ResourceTable<Row>,
-  reader: Reader<Row>,
+  readerOf: ReaderOf<Row>,
   parents: Parents = {},
 ): ResourceStore<Row> {
-  return {
-    ...table,
+  const shown = (rows: RowReads<Row>, reader: Reader<Row>): Shown<Row> => ({
     ...reader,
+    ...rows,
+    ids: table.page,
     end: async query => {
       const { from, limit } = query
       // Without a limit, this would pass over every row to find that none follows.
@@ -34,22 +46,43 @@ export function resourceStore<Row extends Values>(
       }
       return null
     },
+  })
+  const projections = new Map<string, Shown<Row>>()
+  return {
+    ...table,
+    ...shown({ read: table.read, scan: table.scan }, readerOf(resource, table, table)),
+    showing: names => {
+      const key = [...names].sort().join()
+      const known = projections.get(key)
+      if (known) return known
+      if (projections.size === PROJECTIONS_MAX) projections.clear()
+      const some = projected(resource, names)
+      const rows = table.showing(some)
+      const made = shown(rows, readerOf(some, table, rows))
+      projections.set(key, made)
+      return made
+    },
   }
 }
 
 /** Reads everything from the database. */
-export function directReader<Row extends Values>(table: ResourceTable<Row>): Reader<Row> {
+export function directReader<Row extends Values>(
+  _: StoredResource<Row>,
+  lists: IdLists<Row>,
+  rows: RowReads<Row>,
+): Reader<Row> {
   return {
-    find: id => whenThere(table.read([id]), ({ found }) => found[0] ?? null),
+    find: id => whenThere(rows.read([id]), ({ found }) => found[0] ?? null),
     page: (query: ListQuery<Row>) =>
-      whenThere(table.page(query), ({ ids, last, more }) => {
+      whenThere(lists.page(query), ({ ids, last, more }) => {
         if (ids.length === 0) return { items: [], last, more, isWhole: true }
-        return whenThere(table.read(ids), ({ found, count }) => ({
+        return whenThere(rows.read(ids), ({ found, count }) => ({
           items: found,
           last,
           more,
           isWhole: count === ids.length,
         }))
       }),
+    count: (query, most) => whenThere(lists.count(query, most), ({ count }) => count),
   }
 }

@@ -22,8 +22,13 @@ export interface StoredResource<Row extends Values> {
   readonly name: ResourceName
   readonly table: TableName
   readonly columns: { readonly [Column in keyof Row & string]: ColumnType }
+  /** Whether a response shows its `id`, as all do but those with chosen members. */
+  readonly isIdShown: boolean
   /** The members of a response between its `id` and its array, in order. */
   readonly members: readonly Member<Row>[]
+  /** Members after all others, which a client has to ask for by name. */
+  readonly furtherMembers: readonly Member<Row>[]
+  readonly areFurtherShown: boolean
   /** Columns with the id of another row, which must exist, or `null`. A 404 names the first one that is missing. */
   readonly references: readonly Reference<Row>[]
   /** Columns that an update does not change. */
@@ -34,29 +39,82 @@ export interface StoredResource<Row extends Values> {
   readonly followed: readonly (keyof Row & string)[]
   /** The lists of this resource, by the columns that select them. */
   readonly lists: readonly List<Row>[]
-  /** The query parameters that filter its lists, by their names. */
+  /** The query parameters that select rows of its lists, by their names. */
   readonly filters: Readonly<Record<string, Filter<Row>>>
-  /** The columns that its lists can be sorted by, by the words of the parameter `sort`. A minus before a word reverses the order. */
-  readonly orders: Readonly<Record<string, readonly (keyof Row & string)[]>>
+  /** The orders of its lists, by the words of the parameter `sort`. A minus before a word reverses the order. */
+  readonly orders: Readonly<Record<string, SortOrder<Row>>>
+  /** What the index has of it; `null` if nothing. */
+  readonly index: IndexDescription | null
 }
+
+/** What the index has of one kind of resource, and where. */
+export interface IndexDescription {
+  readonly table: TableName
+  /** A row for each item, with what lists are selected and ordered by. */
+  readonly facts: string
+  /** On SQLite, the words of each item. */
+  readonly words: string
+  /** The columns in which words are searched. */
+  readonly name: string
+  readonly text: string
+  /** Columns that the facts have unchanged. */
+  readonly copied: Readonly<Record<string, ColumnType>>
+  /** The table with the counts of an item's ratings, if it has any. */
+  readonly ratings: string | null
+}
+
+/** Whether the rows themselves tell a list, or only the index. */
+export type Source = 'rows' | 'index'
+
+/** A column by which rows are selected or ordered: one of their own, or one of the index. */
+export type Column<Row extends Values> = (keyof Row & string) | 'id' | IndexColumn
+
+/** What the index has of a row besides its own columns. */
+export type IndexColumn = 'sort_name' | 'score' | 'review_count' | 'average' | 'rank'
 
 /** How the rows of a list compare with a value. */
 export type Comparison = '=' | '<' | '<=' | '>='
 
-/** A query parameter, of the type of the column that it is compared with. */
-interface Filter<Row extends Values> {
-  readonly column: keyof Row & string
-  readonly is: Comparison
+/** A query parameter that a column is compared with. */
+export type Filter<Row extends Values> = {
+  readonly column: Column<Row>
+  readonly source: Source
+  readonly minimum?: number
+  readonly maximum?: number
   /** For `/openapi.strict.json`. */
   readonly description: string
+} & (
+  | { readonly is: Comparison }
+  | {
+      /** A list of integers. */
+      readonly is: 'in'
+      readonly valuesMax: number
+      /** Whether 0 stands for rows without a value. */
+      readonly isZeroNull?: true
+      /** Whether only the list of all rows has it. */
+      readonly isOfAll?: true
+    }
+)
+
+interface SortOrder<Row extends Values> {
+  readonly by: readonly Column<Row>[]
+  readonly source: Source
+  /** Only the list of the rows that reference a row by this column has it. */
+  readonly within?: keyof Row & string
 }
 
-/** A column, a member with a constant text, or an object with columns of the row that a column references. */
-type Member<Row extends Values> = (keyof Row & string) | ConstantMember | NestedObject<Row>
+/** A column, a constant, an object with columns of the row that a column references, or the rating of the rows that refer to it. */
+export type Member<Row extends Values> = (keyof Row & string) | ConstantMember | NestedObject<Row> | RatingMember
 
 interface ConstantMember {
   readonly name: string
-  readonly text: string
+  readonly text: string | null
+}
+
+interface RatingMember {
+  readonly name: 'rating'
+  /** The table of counts, one row for each owner. */
+  readonly counts: string
 }
 
 export interface NestedObject<Row extends Values = Values> {

@@ -1,6 +1,9 @@
+import { COUNT_COLUMNS, ratingOf } from './rating.ts'
 import type { Representation } from './representation.ts'
-import type { ColumnType, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
+import type { ColumnType, Member, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
+
+const COUNTS = Object.entries(COUNT_COLUMNS)
 
 /** A row as an engine reads it, with the members of a response. Those of nested objects have names like `user.name`. */
 export type FlatRow = { readonly id: number; readonly revision: number } & Readonly<Record<string, Value>>
@@ -15,10 +18,14 @@ export interface Item {
 export type ColumnSql = (source: string, column: string, type: ColumnType) => string
 
 /** SQL for the columns of a `FlatRow`, from the row's own table as `owner` and the tables that `joins` adds. */
-export function selectedColumns<Row extends Values>({ members, columns }: StoredResource<Row>, sql: ColumnSql): string {
-  const selected = members.flatMap(member => {
+export function selectedColumns<Row extends Values>(resource: StoredResource<Row>, sql: ColumnSql): string {
+  const { columns } = resource
+  const selected = shownMembers(resource).flatMap(member => {
     if (typeof member === 'string') return [`${sql('owner', member, columns[member])} AS ${member}`]
-    if ('text' in member) return [`'${member.text}' AS ${member.name}`]
+    if ('text' in member) return [`${member.text === null ? 'NULL' : `'${member.text}'`} AS ${member.name}`]
+    if ('counts' in member) {
+      return COUNTS.map(([name, column]) => `${sql(`"${member.name}"`, column, 'integer')} AS "${member.name}.${name}"`)
+    }
     return Object.entries(member.columns).map(
       ([column, type]) => `${sql(`"${member.name}"`, column, type)} AS "${member.name}.${column}"`,
     )
@@ -35,11 +42,28 @@ export function selectedItemColumns({ columns }: NestedArray, sql: ColumnSql, pr
   return [`${sql('item', 'id', 'integer')} AS "${prefix}id"`, ...selected].join(', ')
 }
 
-/** SQL that joins the rows of nested objects. */
+/** SQL that joins the rows of nested objects, and the counts of ratings. */
 export function joins<Row extends Values>(resource: StoredResource<Row>, join: 'JOIN' | 'CROSS JOIN'): string {
-  return nestedObjects(resource)
-    .map(({ name, table, referredBy }) => `${join} ${table} AS "${name}" ON "${name}".id = owner.${referredBy}`)
-    .join(' ')
+  const nested = nestedObjects(resource).map(
+    ({ name, table, referredBy }) => `${join} ${table} AS "${name}" ON "${name}".id = owner.${referredBy}`,
+  )
+  const ratings = shownMembers(resource).flatMap(member =>
+    typeof member === 'object' && 'counts' in member
+      ? [`LEFT JOIN ${member.counts} AS "${member.name}" ON "${member.name}".product_id = owner.id`]
+      : [],
+  )
+  return [...nested, ...ratings].join(' ')
+}
+
+/** Whether a response shows something of the rows that refer to it. */
+export function showsReferring<Row extends Values>(resource: StoredResource<Row>): boolean {
+  return (
+    resource.array !== null || shownMembers(resource).some(member => typeof member === 'object' && 'counts' in member)
+  )
+}
+
+function shownMembers<Row extends Values>({ members, furtherMembers, areFurtherShown }: StoredResource<Row>) {
+  return areFurtherShown ? [...members, ...furtherMembers] : members
 }
 
 export function nestedObjects<Row extends Values>({ members }: StoredResource<Row>): NestedObject<Row>[] {
@@ -82,26 +106,46 @@ function lightItems(items: readonly Item[]): readonly Item[] {
 function shapeOf<Row extends Values>(
   resource: StoredResource<Row>,
 ): (row: FlatRow, items: readonly Item[]) => Readonly<Record<string, unknown>> {
-  const { members, array } = resource
+  const { isIdShown, members, array } = resource
   // The names in a row are joined once, not for each row.
-  const shownMembers = members.map(member => {
-    if (typeof member === 'string' || 'text' in member) return member
-    const columns = Object.keys(member.columns).map(column => ({ column, from: `${member.name}.${column}` }))
-    return { name: member.name, referredBy: member.referredBy, columns }
-  })
+  const showMembers = members.map(showing)
+  const showFurther = shownMembers(resource).slice(members.length).map(showing)
   return (row, items) => {
-    const shown: Record<string, unknown> = { id: row.id }
-    for (const member of shownMembers) {
-      if (typeof member === 'string') shown[member] = row[member]
-      else if ('text' in member) shown[member.name] = member.text
-      else {
-        const nested: Record<string, unknown> = { id: row[member.referredBy] }
-        for (const { column, from } of member.columns) nested[column] = row[from]
-        shown[member.name] = nested
-      }
-    }
+    const shown: Record<string, unknown> = isIdShown ? { id: row.id } : {}
+    for (const show of showMembers) show(shown, row)
     if (array) shown[array.member] = items
+    for (const show of showFurther) show(shown, row)
     return shown
+  }
+}
+
+/** Makes the function that adds a member to a response. */
+function showing<Row extends Values>(member: Member<Row>): (shown: Record<string, unknown>, row: FlatRow) => void {
+  if (typeof member === 'string') {
+    return (shown, row) => {
+      shown[member] = row[member]
+    }
+  }
+  const { name } = member
+  if ('text' in member) {
+    const { text } = member
+    return shown => {
+      shown[name] = text
+    }
+  }
+  if ('counts' in member) {
+    return (shown, row) => {
+      const count = (stars: string) => Number(row[`${name}.${stars}`] ?? 0)
+      const [one, two, three, four, five] = [count('one'), count('two'), count('three'), count('four'), count('five')]
+      shown[name] = ratingOf({ one, two, three, four, five })
+    }
+  }
+  const { referredBy } = member
+  const columns = Object.keys(member.columns).map(column => ({ column, from: `${name}.${column}` }))
+  return (shown, row) => {
+    const nested: Record<string, unknown> = { id: row[referredBy] }
+    for (const { column, from } of columns) nested[column] = row[from]
+    shown[name] = nested
   }
 }
 

@@ -2,7 +2,7 @@ import type { Awaitable } from '../../awaitable.ts'
 import type { Claim } from './idempotency/keys.ts'
 import type { Cursor, ListQuery } from './query.ts'
 import type { Representation } from './representation.ts'
-import type { ResourceName, Values } from './resource.ts'
+import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { ExpectedRevisions } from './revision.ts'
 
 /** Nothing was written, because the resource or one that it would reference does not exist. This names the first. */
@@ -24,15 +24,21 @@ export interface Done {
 export type Update<Row extends Values> = { readonly [Column in keyof Row]?: Row[Column] | undefined }
 
 /** The storage of one kind of resource. A write is on the disk when it resolves. */
-export interface ResourceStore<Row extends Values> extends Lists<Row> {
-  /** `null` if it does not exist. */
-  find(id: number): Awaitable<Representation | null>
+export interface ResourceStore<Row extends Values> extends Shown<Row> {
+  /** The same resources with the chosen members only. `names` are words of `memberWords`. */
+  showing(names: ReadonlySet<string>): Shown<Row>
   exists(id: number): Promise<boolean>
   /** With a claim, rejects with a `KeyTakenError` if its key is taken. If a reference is absent, nothing is kept. */
   create(row: Row, claim?: Claim): Promise<Done | Missing>
   update(id: number, row: Update<Row>, expected: ExpectedRevisions): Promise<Done | Missing | Changed>
   /** Resolves to the deleted resource. */
   delete(id: number, expected: ExpectedRevisions): Promise<Done | Missing | Changed>
+}
+
+/** The resources of one kind, alone and in lists, as a client sees them. */
+export interface Shown<Row extends Values> extends Lists<Row> {
+  /** `null` if it does not exist. */
+  find(id: number): Awaitable<Representation | null>
 }
 
 /** The lists of one kind of resource. A short one is read as a page, a long one in pieces. */
@@ -43,6 +49,12 @@ export interface Lists<Row extends Values> {
    * read until.
    */
   scan(query: ListQuery<Row>): Awaitable<Scanned>
+  /** The ids of a list up to its limit, for one that is read by ids in pieces. */
+  ids(query: ListQuery<Row>): Awaitable<IdPage>
+  /** Reads the first of these, as many as are held in memory at once. */
+  read(ids: readonly number[]): Awaitable<Read>
+  /** The number of items in a list, or `most` if there are more. The limit of the query and where it begins do not matter. */
+  count(query: ListQuery<Row>, most: number): Awaitable<number>
   /** Finds the end of a list without reading its items. */
   end(query: ListQuery<Row>): Promise<ListEnd>
   /** For an empty list: a row that it refers to if that does not exist, else `null`. */
@@ -97,11 +109,30 @@ export interface IdPage extends ListEnd, Reading {
   readonly ids: readonly number[]
 }
 
+/** A number of items. */
+export interface Counted extends Reading {
+  readonly count: number
+}
+
+/** Reads rows as resources with all of their members, or with some. */
+export interface RowReads<Row extends Values> {
+  read(ids: readonly number[]): Awaitable<Read>
+  scan(query: ListQuery<Row>): Awaitable<Scanned>
+}
+
+/** Finds out which rows are in a list: from the rows themselves, or from the index. */
+export interface IdLists<Row extends Values> {
+  page(query: ListQuery<Row>): Awaitable<IdPage>
+  count(query: ListQuery<Row>, most: number): Awaitable<Counted>
+}
+
 /** One kind of resource on one engine. `resourceStore` builds on it. */
 export interface ResourceTable<Row extends Values>
-  extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete' | 'scan'> {
-  page(query: ListQuery<Row>): Awaitable<IdPage>
-  read(ids: readonly number[]): Awaitable<Read>
+  extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete'>,
+    RowReads<Row>,
+    IdLists<Row> {
+  /** Reads the same rows with other members. */
+  showing(resource: StoredResource<Row>): RowReads<Row>
   /** The last place of a list of any length; `null` if it is empty. */
   last(query: ListQuery<Row>): Promise<Cursor | null>
   /** Resolves when pieces may be read until a place that was found before. */
@@ -109,7 +140,4 @@ export interface ResourceTable<Row extends Values>
 }
 
 /** Reads resources and pages, with or without a cache. */
-export interface Reader<Row extends Values> {
-  find(id: number): Awaitable<Representation | null>
-  page(query: ListQuery<Row>): Awaitable<ListPage>
-}
+export interface Reader<Row extends Values> extends Pick<Shown<Row>, 'find' | 'page' | 'count'> {}

@@ -2,7 +2,7 @@ import type { Catalog, LinesContract } from '../http/operation.ts'
 import { resourceOperations } from '../http/resource-operations.ts'
 import type { ResourceStore } from '../storage/store.ts'
 import type { PasswordHasher } from './password.ts'
-import { PASSWORD_MASK, User, UserCreate, UserUpdate } from './schema.ts'
+import { PASSWORD_MASK, User, UserCreate, UserFields, UserUpdate } from './schema.ts'
 import { USERS, type UserRow } from './stored.ts'
 
 export function addUsers(
@@ -16,10 +16,11 @@ export function addUsers(
     store,
     tag: 'Users',
     shape: User,
+    chosen: UserFields,
     restOf: (id, { shownItems }) => `/reviews/users/${id}?skip=${shownItems}`,
   })
 
-  list('read_users', '/users/')
+  list('read_users', '/users/', 'selectable')
   create('create_user', '/users/', { body: UserCreate, lines }, async ({ body: { password, ...user }, signal }) => ({
     ...user,
     password_hash: await hashPassword(password, signal),

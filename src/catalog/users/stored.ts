@@ -21,6 +21,7 @@ export const USERS: StoredResource<UserRow> = {
     is_suspended: 'integer',
     is_verified: 'integer',
   },
+  isIdShown: true,
   members: [
     'name',
     'email',
@@ -34,6 +35,8 @@ export const USERS: StoredResource<UserRow> = {
     'is_suspended',
     'is_verified',
   ],
+  furtherMembers: [],
+  areFurtherShown: false,
   references: [],
   keptOnUpdate: [],
   array: {
@@ -49,6 +52,24 @@ export const USERS: StoredResource<UserRow> = {
   },
   followed: [],
   lists: [{ by: [], indexes: ['users_by_id'] }],
-  filters: {},
-  orders: {},
+  filters: {
+    id: {
+      column: 'id',
+      source: 'rows',
+      is: 'in',
+      valuesMax: 100,
+      description: 'Only users with one of these ids',
+      isOfAll: true,
+    },
+  },
+  orders: { name: { by: ['sort_name'], source: 'index' } },
+  index: {
+    table: 'users',
+    facts: 'user_facts',
+    words: 'user_words',
+    name: 'name',
+    text: 'email',
+    copied: {},
+    ratings: null,
+  },
 }

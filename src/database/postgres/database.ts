@@ -125,13 +125,30 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /** Like `read`, without replicas. Never shows what a standby has. */
-  async readPrimary<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+  readPrimary<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+    return this.#readOnPrimary(sql, (reading, query) => reading.query<Row>(query, ...parameters))
+  }
+
+  /**
+   * Like `readPrimary`, for a statement whose best plan depends on its parameters: it is planned for them, while others may be
+   * planned once for all.
+   */
+  readPlanned<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+    return this.#readOnPrimary(sql, (reading, query) =>
+      reading.transaction(async ask => {
+        await ask('SET LOCAL plan_cache_mode = force_custom_plan')
+        return ask<Row>(query, ...parameters)
+      }),
+    )
+  }
+
+  async #readOnPrimary<Row>(sql: string, read: (reading: Pool, sql: string) => Promise<Row[]>): Promise<Row[]> {
     const { reading, knowsRole } = this.#usable()
     const query = knowsRole ? onPrimary(sql) : sql
     const triedUntil = performance.now() + READ_RETRY_MAX_MS
     for (let tries = 1; ; tries += 1) {
       try {
-        return await reading.query<Row>(query, ...parameters)
+        return await read(reading, query)
       } catch (error) {
         const failure = failureOf(error)
         const isRetryable = READ_RETRIES.has(failure) && !(error instanceof TimeLimitError)

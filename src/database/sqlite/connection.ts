@@ -29,6 +29,13 @@ const CHECKPOINT_PAGES = 4_000
 /** The write-ahead log is truncated to this size after a checkpoint. */
 const LOG_MAX_BYTES = 67_108_864
 
+/** The settings of a read-only connection that may wait for locks. */
+export const READER_PRAGMAS = [
+  `busy_timeout = ${OPEN_BUSY_MS}`,
+  'query_only = ON',
+  `cache_size = -${PAGE_CACHE_KIB}`,
+] as const
+
 export type Parameter = string | number | null
 
 /** A prepared statement, with the types of its parameters and rows. */
@@ -131,10 +138,16 @@ export function prepared<Parameters extends Parameter[], Row>(
   connection: Database,
   sql: string,
 ): Prepared<Parameters, Row> {
-  // If the query planner has used the value of a bare parameter, SQLite replans the statement at each binding, which takes
-  // longer than most of our reads. The planner ignores a parameter behind a unary plus, which changes nothing else. No
-  // statement of ours has a question mark in a text.
-  return connection.prepare<Row, Parameter[]>(sql.replaceAll('?', '+?'))
+  return connection.prepare<Row, Parameter[]>(withPlus(sql))
+}
+
+/**
+ * Writes a unary plus before each parameter. If the query planner has used the value of a bare one, SQLite replans the statement
+ * at each binding, which takes longer than most of our reads. The planner ignores a parameter behind a plus, which changes
+ * nothing else. No statement of ours has a question mark in a text.
+ */
+export function withPlus(sql: string): string {
+  return sql.replaceAll('?', '+?')
 }
 
 /** The path of the write-ahead log, or of the file that connections share, as SQLite opened it. */

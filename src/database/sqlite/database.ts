@@ -21,6 +21,7 @@ import { SqliteHistory } from './history.ts'
 import { LogRecord } from './log-record.ts'
 import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
+import { ReadingThread } from './reading-thread.ts'
 import { Scans } from './scans.ts'
 import { whenUnlocked } from './unlocked.ts'
 
@@ -72,6 +73,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #userVersion: Statement<{ user_version: number }, []>
   readonly #changeListeners: ChangeListener[] = []
   #scans: Scans | null = null
+  #beside: ReadingThread | null = null
   #reading = false
   /** Whether all commits of the snapshot are known to be on the disk. */
   #isOnDisk = false
@@ -165,6 +167,12 @@ export class SqliteDatabase implements AsyncDisposable {
     } catch (error) {
       throw this.#condition.afterRead(error)
     }
+  }
+
+  /** For statements that may take longer than 10 ms. Its thread starts when it is first called. */
+  get beside(): ReadingThread {
+    this.#beside ??= new ReadingThread(this.#path, this.#condition, () => this.#syncCommits())
+    return this.#beside
   }
 
   /**
@@ -286,6 +294,7 @@ export class SqliteDatabase implements AsyncDisposable {
     await this.#writes.close()
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
+    await this.#beside?.[Symbol.asyncDispose]()
     if (this.#condition.findReplaced()) return
     this.#condition.closed()
     this.#exit[Symbol.dispose]()

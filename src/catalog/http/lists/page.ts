@@ -1,75 +1,212 @@
 import { z } from '@hono/zod-openapi'
-import { BY_ID, type Condition, type ListQuery, type Order } from '../../storage/query.ts'
-import type { ColumnType, StoredResource, Values } from '../../storage/resource.ts'
-import { cursor, integerParameter, numberParameter, pageNumber, text } from '../validation/fields.ts'
+import { type Search, searchOf } from '../../search/search.ts'
+import {
+  BY_ID,
+  BY_RELEVANCE,
+  type Condition,
+  type Cursor,
+  type ListQuery,
+  type Order,
+  typeOf,
+} from '../../storage/query.ts'
+import type { Filter, StoredResource, Values } from '../../storage/resource.ts'
+import { wrongParameter } from '../validation/errors.ts'
+import { anyText, boundedInteger, cursor, numberParameter, pageNumber, text, valueList } from '../validation/fields.ts'
+import type { Parameters, QueryRules } from '../validation/request.ts'
+import { fieldsParameter } from './chosen.ts'
+import { cursorOf, placeIn } from './cursor.ts'
 
 /** The query of a list that is read in pages. `after_id` is in the guide, but not in the interface description. */
 const PageQuery = z.object({ skip: pageNumber(0), limit: pageNumber(100), after_id: cursor() })
 
 /** The query of a list that is always complete, or complete from an id on. */
-export const CursorQuery = z.object({ after_id: cursor() })
+const CursorQuery = z.object({ after_id: cursor() })
 
 /** For lists whose length a request cannot limit, according to the specification. */
-export const WHOLE_LIST = { skip: 0, limit: Number.MAX_SAFE_INTEGER }
+const WHOLE_LIST = Number.MAX_SAFE_INTEGER
 
-export type PageQuery = z.output<typeof PageQuery>
+/** Limit on the items of a page that is selected by more than its place, because its cost has to be bounded. */
+const SELECTION_MAX = 1_000
 
-/** The parameters of a list, with those by which its resource can be filtered and sorted. */
-type ListParameters = PageQuery & Readonly<Record<string, string | number | undefined>>
+const SEARCH_MAX_CHARACTERS = 200
+const COUNT_MAX = 1_000_000_000
 
-/** The query of a list that is read in pages, with the filters and orders that its resource describes. */
-export function listParameters<Row extends Values>({ columns, filters, orders }: StoredResource<Row>) {
-  const byFilter = Object.entries(filters).map(([name, { column, description }]) => {
-    return [name, parameterOf(columns[column]).optional().describe(description)] as const
-  })
-  const words = Object.keys(orders).flatMap(word => [word, `-${word}`])
-  const sort = words.length > 0 ? { sort: z.enum(['id', '-id', ...words]).optional() } : {}
-  const further: Readonly<Record<string, z.ZodOptional<z.ZodType<string | number>>>> = {
-    ...Object.fromEntries(byFilter),
-    ...sort,
-  }
-  return z.object({ ...PageQuery.shape, ...further })
+/** Chooses only by their place the items that are returned, not which items are in the list. */
+const PAGE_PARAMETERS: ReadonlySet<string> = new Set(['skip', 'limit', 'after_id', 'fields'])
+
+/** What can be said about a list: all that a page can have, only which part of it, from where on, or only what it has. */
+export type ListKind = 'selectable' | 'in pages' | 'whole' | 'filtered'
+
+/** A request for a list. */
+export interface Selection<Row extends Values> {
+  readonly query: ListQuery<Row>
+  /** How far to count the items; `null` if the client did not ask. */
+  readonly count: number | null
+  /** Whether it is more than a part of the whole list in the order of ids. */
+  readonly isSelection: boolean
+  readonly skip: number
+  readonly limit: number
+  /** Whether it continues after an id that the client named. */
+  readonly isAfterId: boolean
+  /** Makes the cursor of a place in this list. */
+  readonly cursorAt: (place: Cursor) => string
 }
 
-/** Makes the query of a list from its parameters, over the rows that reference all of `owners`, which are ids by column. */
-export function listQuery<Row extends Values>(
-  { references, filters, orders }: StoredResource<Row>,
-  parameters: ListParameters,
-  owners: Readonly<Record<string, number>>,
-): ListQuery<Row> {
-  const { skip, limit, after_id: afterId, sort } = parameters
-  const where: Condition<Row>[] = []
-  for (const { column } of references) {
-    const owner = owners[column]
-    if (owner !== undefined) where.push({ column, is: '=', value: owner })
+/** What lists of one kind of resource, or of those that refer to a given row, can be asked for. */
+export class ListParameters<Row extends Values> {
+  readonly shape: z.ZodObject
+  readonly rules: QueryRules<Owners, Parameters> | null
+  readonly #resource: StoredResource<Row>
+  readonly #filters: readonly (readonly [name: string, filter: Filter<Row>])[]
+  readonly #sorts: readonly string[]
+
+  /** `owners` are the columns of the path. */
+  constructor(resource: StoredResource<Row>, kind: ListKind, owners: readonly string[]) {
+    const { filters, orders, index } = resource
+    this.#resource = resource
+    const isOfAll = owners.length === 0
+    this.#filters = Object.entries(filters).filter(([, filter]) => isOfAll || !('isOfAll' in filter))
+    const ordered = Object.entries(orders).filter(([, { within }]) => !within || owners.includes(within))
+    const words = ['id', ...ordered.map(([word]) => word)].flatMap(word => [word, `-${word}`])
+    this.#sorts = [...words, ...(index && isOfAll ? ['relevance'] : [])]
+    this.shape =
+      kind === 'filtered'
+        ? z.object(this.#filterShape(isOfAll))
+        : z.object({
+            ...(kind === 'whole' ? CursorQuery : PageQuery).shape,
+            ...(kind === 'selectable' && { ...this.#filterShape(isOfAll), ...this.#orderShape() }),
+            ...fieldsParameter(resource),
+          })
+    this.rules = kind === 'selectable' ? { bounds, misfits: (...request) => this.#misfits(...request) } : null
   }
-  for (const name in filters) {
-    const value = parameters[name]
-    const filter = filters[name]
-    if (filter && value !== undefined) where.push({ column: filter.column, is: filter.is, value })
+
+  /** The list that a request asks for, over the rows that reference all of `owners`. */
+  selection(owners: Owners, parameters: Parameters): Selection<Row> {
+    const { skip, limit, after_id: afterId, cursor, count } = parameters
+    const where: Condition<Row>[] = []
+    for (const { column } of this.#resource.references) {
+      const owner = owners[column]
+      if (owner !== undefined) where.push({ column, is: '=', value: owner })
+    }
+    let isIndexed = false
+    for (const [name, filter] of this.#filters) {
+      const condition = conditionOf(filter, parameters[name])
+      if (!condition) continue
+      where.push(condition)
+      isIndexed ||= filter.source === 'index'
+    }
+    const search = searchIn(parameters)
+    const { order, source } = this.#order(parameters, search)
+    const list = { where, search, order, source: isIndexed || search ? ('index' as const) : source }
+    const { table } = this.#resource
+    const place = typeof cursor === 'string' ? placeIn(cursor, table, list, at => this.#typeAt(order, at)) : null
+    const after = place ?? (typeof afterId === 'number' ? [afterId] : null)
+    const page = { skip: typeof skip === 'number' ? skip : 0, limit: typeof limit === 'number' ? limit : WHOLE_LIST }
+    return {
+      query: { ...list, from: { after, skip: page.skip }, until: null, limit: page.limit },
+      count: typeof count === 'number' ? count : null,
+      isSelection: isSelection(parameters),
+      ...page,
+      isAfterId: afterId !== undefined,
+      cursorAt: place => cursorOf(table, list, place),
+    }
   }
-  const order = orderOf(orders, sort)
-  const after = afterId !== undefined && order.by.length === 0 ? [afterId] : null
-  return { where, order, from: { after, skip }, until: null, limit }
+
+  #filterShape(isOfAll: boolean): Readonly<Record<string, z.ZodType>> {
+    const { index } = this.#resource
+    return {
+      ...(index && isOfAll && { q: anyText(SEARCH_MAX_CHARACTERS).optional().describe('The words to search for') }),
+      ...Object.fromEntries(
+        this.#filters.map(([name, filter]) => [
+          name,
+          parameterOf(this.#resource, filter).optional().describe(filter.description),
+        ]),
+      ),
+    }
+  }
+
+  #orderShape(): Readonly<Record<string, z.ZodType>> {
+    return {
+      sort: z.enum(this.#sorts).optional(),
+      cursor: z.string().optional().describe('Where the page begins, from a `Link` header'),
+      count: boundedInteger({ minimum: 1, maximum: COUNT_MAX })
+        .optional()
+        .describe('Asks for `X-Total-Count`: the number of items, or this if there are more'),
+    }
+  }
+
+  #order(parameters: Parameters, search: Search | null): Pick<ListQuery<Row>, 'order' | 'source'> {
+    const { sort } = parameters
+    if (typeof sort !== 'string' || sort === 'relevance') {
+      return search ? { order: BY_RELEVANCE, source: 'index' } : { order: BY_ID, source: 'rows' }
+    }
+    const isDescending = sort.startsWith('-')
+    const order = this.#resource.orders[isDescending ? sort.slice(1) : sort]
+    return { order: { by: order?.by ?? [], isDescending }, source: order?.source ?? 'rows' }
+  }
+
+  #typeAt({ by }: Order<Row>, at: number): 'text' | 'number' | null {
+    if (at > by.length) return null
+    const column = by[at]
+    const type = column === undefined ? 'integer' : typeOf(this.#resource, column)
+    return type === 'text' || type === 'long text' ? 'text' : 'number'
+  }
+
+  #misfits(owners: Owners, query: Parameters, sent: Parameters) {
+    const { cursor, after_id: afterId } = query
+    if (typeof cursor === 'string') {
+      if ('skip' in sent || 'after_id' in sent)
+        return [wrongParameter.value('cursor', 'cursor excludes skip and after_id')]
+      const { query: list } = this.selection(owners, query)
+      return list.from.after ? [] : [wrongParameter.value('cursor', 'not a cursor of this list')]
+    }
+    const { order } = this.#order(query, searchIn(query))
+    const isByAscendingId = order.by.length === 0 && !order.isDescending
+    if (afterId === undefined || isByAscendingId) return []
+    return [wrongParameter.value('after_id', 'after_id needs the order of ids')]
+  }
 }
 
-function orderOf<Row extends Values>(
-  orders: StoredResource<Row>['orders'],
-  sort: string | number | undefined,
-): Order<Row> {
-  if (typeof sort !== 'string') return BY_ID
-  const isDescending = sort.startsWith('-')
-  return { by: orders[isDescending ? sort.slice(1) : sort] ?? [], isDescending }
+/** The ids in a path, by column. */
+type Owners = Readonly<Record<string, number>>
+
+function searchIn({ q }: Parameters): Search | null {
+  return typeof q === 'string' ? searchOf(q) : null
 }
 
-/** The schema of a query parameter that is compared with a column of this type. */
-function parameterOf(type: ColumnType) {
-  switch (type) {
+function isSelection(parameters: Parameters): boolean {
+  for (const name in parameters) if (!PAGE_PARAMETERS.has(name) && parameters[name] !== undefined) return true
+  return false
+}
+
+function bounds(sent: Parameters) {
+  const { limit } = sent
+  const isTooLong = typeof limit === 'number' && limit > SELECTION_MAX && isSelection(sent)
+  return isTooLong ? [wrongParameter.above('limit', SELECTION_MAX)] : []
+}
+
+function conditionOf<Row extends Values>(filter: Filter<Row>, value: unknown): Condition<Row> | null {
+  const { column } = filter
+  if (filter.is !== 'in') {
+    return typeof value === 'number' || typeof value === 'string' ? { column, is: filter.is, value } : null
+  }
+  if (!Array.isArray(value)) return null
+  const among = z
+    .array(z.number())
+    .parse(value)
+    .map(id => (filter.isZeroNull && id === 0 ? null : id))
+  return { column, is: 'in', value: [...new Set(among)].sort((one, other) => (one ?? 0) - (other ?? 0)) }
+}
+
+/** The schema of a parameter that is compared with a column. */
+function parameterOf<Row extends Values>(resource: StoredResource<Row>, filter: Filter<Row>): z.ZodType {
+  if (filter.is === 'in') return valueList(boundedInteger(filter), filter.valuesMax)
+  switch (typeOf(resource, filter.column)) {
     case 'integer':
     case 'small integer':
-      return integerParameter()
+      return boundedInteger(filter)
     case 'number':
-      return numberParameter()
+      return numberParameter(filter)
     case 'text':
     case 'long text':
       return text()

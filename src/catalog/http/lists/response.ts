@@ -3,15 +3,16 @@ import type { RequestScope } from '../../../server/requests.ts'
 import type { ListQuery } from '../../storage/query.ts'
 import type { Representation } from '../../storage/representation.ts'
 import type { Values } from '../../storage/resource.ts'
-import type { ListEnd, ListPage, Lists, Scanned } from '../../storage/store.ts'
+import type { IdPage, ListEnd, ListPage, Lists, Scanned } from '../../storage/store.ts'
 import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import { derivedFrom } from '../derived.ts'
 import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
 import { streamedResponse } from '../streamed.ts'
 import { NDJSON_TYPE } from '../validation/ndjson-type.ts'
+import type { Show } from './chosen.ts'
 import { nextLink } from './link.ts'
 import { prefersLines } from './negotiation.ts'
-import type { PageQuery } from './page.ts'
+import type { Selection } from './page.ts'
 
 /** Number of items of the longest list that is sent in one piece. */
 const PAGE_ITEMS = 200
@@ -22,56 +23,86 @@ const PAGE_ITEMS = 200
  */
 export function listResponse<Row extends Values>(
   lists: Lists<Row>,
-  query: ListQuery<Row>,
-  parameters: PageQuery,
+  selection: Selection<Row>,
   scope: RequestScope,
+  show: Show = items => items,
 ): Awaitable<Response> {
+  const { query, count } = selection
   const linkTo = ({ more, last }: ListEnd) =>
-    more && last && query.limit > 0 ? nextLink(scope.request.url, parameters, last) : undefined
+    more && last && query.limit > 0 ? nextLink(scope.request.url, selection, last) : undefined
 
-  const long = async () => {
+  const long = async (total: number | null, known?: IdPage) => {
+    if (selection.isSelection) {
+      const page = known ?? (await lists.ids(query))
+      const { found, count: looked } = await lists.read(page.ids)
+      const chunks = piecesById(lists, page.ids.slice(looked), found)
+      return streamed(chunks, scope, show, { link: linkTo(page), total })
+    }
     const { after, skip } = query.from
     const start = skip === 0 ? after : (await lists.end({ ...query, from: { after, skip: 0 }, limit: skip })).last
     const end = await lists.end(query)
     const rest = { ...query, from: { after: start, skip: 0 }, until: end.last }
-    return streamed(pieces(lists, rest, await lists.scan(rest)), scope, { link: linkTo(end) })
+    return streamed(pieces(lists, rest, await lists.scan(rest)), scope, show, { link: linkTo(end), total })
   }
 
-  const short = () =>
+  const short = (total: number | null) =>
     whenThere(lists.page({ ...query, limit: Math.min(query.limit, PAGE_ITEMS) }), page => {
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = page.isWhole && (!page.more || query.limit <= PAGE_ITEMS)
-      if (!isWhole) return long()
-      if (page.items.length > 0) return pageResponse(page, scope, linkTo)
-      return lists.absentParent(query).then(absent => (absent ? notFound(absent) : pageResponse(page, scope, linkTo)))
+      if (!isWhole) return long(total)
+      const answer = () => pageResponse(page, scope, show, { link: linkTo, total })
+      if (page.items.length > 0) return answer()
+      return lists.absentParent(query).then(absent => (absent ? notFound(absent) : answer()))
     })
 
-  if (query.limit <= PAGE_ITEMS) return short()
-  return lists.end({ ...query, limit: PAGE_ITEMS }).then(({ more }) => (more ? long() : short()))
+  const either = (total: number | null) => {
+    if (query.limit <= PAGE_ITEMS) return short(total)
+    if (selection.isSelection) {
+      return whenThere(lists.ids(query), page => (page.ids.length > PAGE_ITEMS ? long(total, page) : short(total)))
+    }
+    return lists.end({ ...query, limit: PAGE_ITEMS }).then(({ more }) => (more ? long(total) : short(total)))
+  }
+  return count === null ? either(null) : whenThere(lists.count(query, count), either)
 }
 
-function pageResponse(page: ListPage, scope: RequestScope, linkTo: (end: ListEnd) => string | undefined): Response {
+interface ListHeaders<Link> {
+  /** The `Link` header. */
+  readonly link: Link
+  /** The number of items in the whole list, if the client asked for it. */
+  readonly total: number | null
+}
+
+function pageResponse(
+  page: ListPage,
+  scope: RequestScope,
+  show: Show,
+  { link: linkTo, total }: ListHeaders<(end: ListEnd) => string | undefined>,
+): Awaitable<Response> {
   const { url, headers } = scope.request
   const derived = derivedFrom(page)
   if (derived.link?.url !== url) derived.link = { url, value: linkTo(page) }
   const link = derived.link.value
   const isLines = prefersLines(headers.get('Accept'))
   if (isLines || (derived.json === undefined && charactersOf(page.items) > WHOLE_MAX_CHARACTERS)) {
-    return streamed(onePiece(page), scope, { link, isShort: charactersOf(page.items) < COMPRESSED_MIN_CHARACTERS })
+    const isShort = charactersOf(page.items) < COMPRESSED_MIN_CHARACTERS
+    return streamed(onePiece(page), scope, show, { link, total, isShort })
   }
-  const json = derived.json ?? `[${joined(page.items)}]`
-  // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
-  if (json.length >= COMPRESSED_MIN_CHARACTERS) derived.json = json
-  return jsonResponse(scope, { json, link, source: page, isList: true })
+  const json = derived.json ?? whenThere(show(page.items), items => `[${joined(items)}]`)
+  return whenThere(json, json => {
+    // A shorter text is quickly joined again, and would take as much of the cache as the items themselves.
+    if (json.length >= COMPRESSED_MIN_CHARACTERS) derived.json = json
+    return jsonResponse(scope, { json, link, source: page, isList: true, total })
+  })
 }
 
 function streamed(
   chunks: AsyncIterable<readonly Representation[]>,
   scope: RequestScope,
-  options: { readonly link: string | undefined; readonly isShort?: boolean },
+  show: Show,
+  options: ListHeaders<string | undefined> & { readonly isShort?: boolean },
 ): Response {
   const isLines = prefersLines(scope.request.headers.get('Accept'))
-  const texts = isLines ? lineTexts(chunks) : listTexts(chunks)
+  const texts = isLines ? lineTexts(chunks, show) : listTexts(chunks, show)
   return streamedResponse(texts, scope, { ...options, isList: true, ...(isLines && { contentType: NDJSON_TYPE }) })
 }
 
@@ -103,6 +134,20 @@ async function* pieces<Row extends Values>(
   }
 }
 
+/** The items of a list whose ids are known, of which the first have been read. */
+async function* piecesById<Row extends Values>(
+  lists: Lists<Row>,
+  ids: readonly number[],
+  first: readonly Representation[],
+): AsyncGenerator<readonly Representation[]> {
+  if (first.length > 0) yield first
+  for (let rest = ids; rest.length > 0; ) {
+    const { found, count } = await lists.read(rest)
+    if (found.length > 0) yield found
+    rest = rest.slice(count)
+  }
+}
+
 function joined(items: readonly Representation[]): string {
   let text = ''
   for (const item of items) text += text === '' ? item.json : `,${item.json}`
@@ -110,20 +155,20 @@ function joined(items: readonly Representation[]): string {
 }
 
 /** A JSON array, piece by piece. */
-async function* listTexts(pieces: AsyncIterable<readonly Representation[]>): AsyncGenerator<string> {
+async function* listTexts(pieces: AsyncIterable<readonly Representation[]>, show: Show): AsyncGenerator<string> {
   let before = '['
   for await (const items of pieces) {
-    yield before + joined(items)
+    yield before + joined(await show(items))
     before = ','
   }
   yield before === '[' ? '[]' : ']'
 }
 
 /** NDJSON: an item on each line, piece by piece. */
-async function* lineTexts(pieces: AsyncIterable<readonly Representation[]>): AsyncGenerator<string> {
+async function* lineTexts(pieces: AsyncIterable<readonly Representation[]>, show: Show): AsyncGenerator<string> {
   for await (const items of pieces) {
     let text = ''
-    for (const { json } of items) text += `${json}\n`
+    for (const { json } of await show(items)) text += `${json}\n`
     yield text
   }
 }

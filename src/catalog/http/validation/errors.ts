@@ -11,7 +11,8 @@ const ERROR_TYPES = [
   ...['missing', 'value_error', 'json_invalid', 'model_attributes_type'],
   ...['string_type', 'string_unicode', 'string_too_short', 'string_too_long'],
   ...['int_type', 'int_from_float', 'int_parsing', 'int_parsing_size', 'float_type', 'finite_number'],
-  ...['greater_than', 'greater_than_equal', 'less_than_equal', 'literal_error', 'too_long'],
+  ...['greater_than', 'greater_than_equal', 'less_than_equal'],
+  ...['literal_error', 'float_parsing', 'too_long', 'extra_forbidden'],
 ]
 
 export const ValidationError = z
@@ -66,7 +67,25 @@ export const unreadableBody = {
   }),
 }
 
-/** The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the words of FastAPI with Pydantic 2. */
+/** The errors of parameters that Zod does not look at. */
+export const wrongParameter = {
+  value: (name: string, reason: string): ValidationError => ({
+    loc: ['query', name],
+    msg: `Value error, ${reason}`,
+    type: 'value_error',
+  }),
+  above: (name: string, most: number): ValidationError => ({ loc: ['query', name], ...aboveMaximum(most) }),
+  unknown: (name: string): ValidationError => ({
+    loc: ['query', name],
+    msg: 'Extra inputs are not permitted',
+    type: 'extra_forbidden',
+  }),
+}
+
+/**
+ * The errors that Zod found with this schema in one part of a request, one per field or item of a list, in the words of FastAPI
+ * with Pydantic 2.
+ */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
   source: Source,
@@ -76,17 +95,16 @@ export function validationErrors(
   const fields = schema instanceof z.ZodObject ? schema.shape : {}
   const errors = new Map<string, ValidationError>()
   for (const found of issues) {
-    const [name, item] = found.path
-    const field = String(name)
-    const place = typeof item === 'number' ? `${field} ${item}` : field
-    if (errors.has(place)) continue
-    const sent = input[field]
-    errors.set(place, {
-      loc: [source, field, ...(typeof item === 'number' ? [item] : [])],
-      ...faultOf(found, source, {
-        input: typeof item === 'number' && Array.isArray(sent) ? sent[item] : sent,
-        isInteger: numbersOf(fields[field]) === 'integers',
-      }),
+    const field = String(found.path[0])
+    const at = found.path[1]
+    const place = typeof at === 'number' ? [field, at] : [field]
+    const key = place.join()
+    if (errors.has(key)) continue
+    const value = input[field]
+    const sent = typeof at === 'number' && Array.isArray(value) ? value[at] : value
+    errors.set(key, {
+      loc: [source, ...place],
+      ...faultOf(found, source, { input: sent, isInteger: numbersOf(fields[field]) === 'integers' }),
     })
   }
   return [...errors.values()]
@@ -137,7 +155,7 @@ function faultOf(found: z.core.$ZodIssue, source: Source, { input, isInteger }: 
     case 'too_big':
       if (Array.isArray(input)) return tooMany(Number(found.maximum), input.length)
       if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
-      return { type: 'less_than_equal', msg: `Input should be less than or equal to ${found.maximum}` }
+      return aboveMaximum(Number(found.maximum))
     case 'invalid_type':
       if (source !== 'body' && typeof input === 'string') return isInteger ? NOT_DIGITS : NOT_NUMERIC
       if (found.expected === 'string') return NOT_A_STRING
@@ -154,15 +172,19 @@ function isExact(found: z.core.$ZodIssue, input: number): boolean {
   return !('origin' in found && found.origin === 'int') || Number.isSafeInteger(input)
 }
 
+function belowMinimum(least: number): Fault {
+  return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${least}` }
+}
+
+function aboveMaximum(most: number): Fault {
+  return { type: 'less_than_equal', msg: `Input should be less than or equal to ${most}` }
+}
+
 function tooMany(most: number, sent: number): Fault {
   return {
     type: 'too_long',
     msg: `List should have at most ${most} ${plural('item', most)} after validation, not ${sent}`,
   }
-}
-
-function belowMinimum(least: number): Fault {
-  return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${least}` }
 }
 
 function notAbove(bound: number): Fault {

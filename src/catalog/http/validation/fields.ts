@@ -14,6 +14,11 @@ interface TextBounds {
   readonly maxLength: number
 }
 
+interface NumberBounds {
+  readonly minimum?: number | undefined
+  readonly maximum?: number | undefined
+}
+
 /** Text that every engine can store. Its length is in Unicode code points, as in Python. `rules` are for `stricter`. */
 export function text(bounds?: TextBounds, rules?: Readonly<Record<string, unknown>>) {
   const field = z.string().superRefine((value, context) => {
@@ -36,9 +41,37 @@ export function integerParameter() {
   return z.int()
 }
 
-/** A number in a query. */
-export function numberParameter() {
-  return z.number()
+/** A number in a query, with its bounds. */
+export function numberParameter({ minimum, maximum }: NumberBounds = {}) {
+  return bounded(z.number(), minimum, maximum)
+}
+
+/** A positive number in a query. */
+export function positiveParameter() {
+  return z.number().gt(0)
+}
+
+/** An integer in a query, with its bounds. */
+export function boundedInteger({ minimum, maximum }: NumberBounds) {
+  return bounded(z.int(), minimum, maximum)
+}
+
+/** Values in a query: separated by commas, or in a parameter that is repeated, or both. */
+export function valueList<Item extends z.ZodType>(item: Item, valuesMax: number) {
+  return z
+    .array(item)
+    .max(valuesMax)
+    .openapi(stricter({ minItems: 1 }))
+}
+
+/** Text in a query that is only looked at. It may have any character. */
+export function anyText(maxLength: number) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      if (countCodePoints(value) > maxLength) context.addIssue(fault.tooLong(maxLength))
+    })
+    .openapi({ maxLength })
 }
 
 /** An integer in a query with bounds that are part of the interface. */
@@ -87,6 +120,11 @@ export function spelledInteger(value: string): number | string {
 /** Parses a number in a query: as in JSON, with an optional plus. Other text is returned unchanged. */
 export function spelledNumber(value: string): number | string {
   return /^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(value) ? Number(value) : value
+}
+
+function bounded<Numbers extends z.ZodNumber>(numbers: Numbers, minimum?: number, maximum?: number): Numbers {
+  const least = minimum === undefined ? numbers : numbers.min(minimum)
+  return maximum === undefined ? least : least.max(maximum)
 }
 
 /** Not `min(0)`, because the specified interface description has no such limit. */

@@ -1,7 +1,8 @@
 import { z } from '@hono/zod-openapi'
 
-/** The numbers that a field takes, or the items of a list, even if it may be left out or be `null`; `null` if it takes none. */
+/** The numbers that a field takes, even if it may be left out, be `null` or be a list; `null` if it takes none. */
 export function numbersOf(field: z.core.$ZodType | undefined): 'integers' | 'all' | null {
+  if (field instanceof z.ZodArray) return numbersOf(field.element)
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault || field instanceof z.ZodNullable) {
     return numbersOf(field.unwrap())
   }
@@ -10,7 +11,7 @@ export function numbersOf(field: z.core.$ZodType | undefined): 'integers' | 'all
   return field.isInt ? 'integers' : 'all'
 }
 
-/** Whether a parameter takes several values, even if it may be left out. */
+/** Whether a field takes a list of values, even if it may be left out. */
 export function isList(field: z.core.$ZodType): boolean {
   return field instanceof z.ZodArray || (field instanceof z.ZodOptional && isList(field.unwrap()))
 }

@@ -2,7 +2,7 @@ import type { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../../awaitable.ts'
 import { isJsonObject } from '../../../json-object.ts'
 import { currentTimeline, timed } from '../../../tracing/timeline.ts'
-import { unreadableBody, type ValidationError, validationErrors } from './errors.ts'
+import { unreadableBody, type ValidationError, validationErrors, wrongParameter } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
 import { readJson } from './json.ts'
 import { isList, numbersOf } from './numbers.ts'
@@ -18,7 +18,19 @@ export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Bod
   readonly path: Path
   readonly query: Query
   readonly body: Body
+  readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>>
 }
+
+/** Rules of a query that look at several parameters. */
+export interface QueryRules<Path, Query> {
+  /** The errors of single parameters that depend on which others were sent. */
+  bounds(sent: Parameters): readonly ValidationError[]
+  /** The errors of parameters that are all right by themselves. */
+  misfits(path: Path, query: Query, sent: Parameters): readonly ValidationError[]
+}
+
+/** The parameters of a query by their names, parsed, but not validated. */
+export type Parameters = Readonly<Record<string, unknown>>
 
 /** The parts of a valid request. */
 export interface Input<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
@@ -31,7 +43,8 @@ export type Read<Value> = { readonly value: Value } | { readonly errors: readonl
 
 /**
  * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
- * Without `readBody` it returns the result at once. `bodyRead` gets the body as it was sent.
+ * Without `readBody` it returns the result at once. `bodyRead` gets the body as it was sent. If it is strict, each parameter that
+ * the operation does not have is an error.
  */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
@@ -40,15 +53,16 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = fieldsReader(inputs.path, 'path')
   const readQuery = fieldsReader(inputs.query, 'query')
+  const withRules = rulesOf(inputs)
   return (
     request: Request,
     pathParameters: Readonly<Record<string, string>>,
     readBody: (() => Promise<Uint8Array>) | null,
-    bodyRead?: (bytes: Uint8Array) => void,
+    { isStrict = false, bodyRead }: { isStrict?: boolean; bodyRead?: (bytes: Uint8Array) => void } = {},
   ): Awaitable<Result> => {
     const path = readPath(pathFields, pathParameters)
     const query = readQuery(queryFields, request.url)
-    if (readBody === null) return together(path, query, noBody)
+    if (readBody === null) return withRules(together(path, query, noBody), request.url, isStrict)
     return timed('reading the body', readBody).then(bytes => {
       bodyRead?.(bytes)
       const started = performance.now()
@@ -67,29 +81,51 @@ function together<Path, Query, Body>(path: Read<Path>, query: Read<Query>, body:
   return { errors: [path, query, body].flatMap(part => ('errors' in part ? part.errors : [])) }
 }
 
+/** Makes the function that also checks the rules of the query, and that it has no unknown parameters if it is strict. */
+function rulesOf<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>({
+  query,
+  queryRules: rules,
+}: Inputs<Path, Query, Body>) {
+  const names = Object.keys(query.shape)
+  const parsers = parsersOf(query)
+  const place = ({ loc }: ValidationError) => (loc[0] === 'query' ? names.indexOf(String(loc[1])) : -1)
+  return (read: Read<Input<Path, Query, Body>>, url: string, isStrict: boolean): Read<Input<Path, Query, Body>> => {
+    if (!url.includes('?')) return read
+    const errors = 'errors' in read ? [...read.errors] : []
+    if (rules) {
+      const sent = queryFields(url, parsers)
+      errors.push(...rules.bounds(sent))
+      // In the order of the parameters.
+      errors.sort((one, other) => place(one) - place(other))
+      if ('value' in read && errors.length === 0) errors.push(...rules.misfits(read.value.path, read.value.query, sent))
+    }
+    if (isStrict) errors.push(...unknownParameters(url, names))
+    return errors.length === 0 ? read : { errors }
+  }
+}
+
 /** Makes the function that validates the fields of a part. An operation without such fields does not look for any. */
 function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path' | 'query') {
   const none = Object.keys(schema.shape).length === 0 ? readFields(schema, {}, source) : null
-  const parsers: Parsers = new Map(Object.entries(schema.shape).map(([name, field]) => [name, parserOf(field)]))
+  const parsers = parsersOf(schema)
   return <Sent>(fieldsOf: (sent: Sent, parsers: Parsers) => Record<string, unknown>, sent: Sent) =>
     none ?? readFields(schema, fieldsOf(sent, parsers), source)
 }
 
 /** Parses the text of each parameter. Text that is not of the parameter's type stays text, and the schema rejects it. */
-type Parsers = ReadonlyMap<string, (text: string) => ParsedValue>
+type Parsers = ReadonlyMap<string, Parser>
 
-/** A list parameter has an array of values. */
-type ParsedValue = string | number | readonly (string | number)[]
-
-function parserOf(schema: z.core.$ZodType): (text: string) => ParsedValue {
-  if (isList(schema)) {
-    const parse = parserOfOne(schema)
-    return text => text.split(',').map(parse)
-  }
-  return parserOfOne(schema)
+interface Parser {
+  readonly parse: (text: string) => string | number
+  readonly isList: boolean
 }
 
-function parserOfOne(schema: z.core.$ZodType): (text: string) => string | number {
+function parsersOf(schema: z.ZodObject): Parsers {
+  const fields = Object.entries<z.core.$ZodType>(schema.shape)
+  return new Map(fields.map(([name, field]) => [name, { parse: parserOf(field), isList: isList(field) }]))
+}
+
+function parserOf(schema: z.core.$ZodType): Parser['parse'] {
   switch (numbersOf(schema)) {
     case 'integers':
       return spelledInteger
@@ -115,12 +151,12 @@ function pathFields(parameters: Readonly<Record<string, string>>, parsers: Parse
   const fields: Record<string, unknown> = {}
   for (const name in parameters) {
     const value = parameters[name] ?? ''
-    fields[name] = parsers.get(name)?.(value.includes('%') ? decodeURIComponent(value) : value)
+    fields[name] = parsers.get(name)?.parse(value.includes('%') ? decodeURIComponent(value) : value)
   }
   return fields
 }
 
-/** If a parameter is given twice, the last one counts, as in FastAPI; of a list, all. */
+/** If a parameter is given twice, the last one counts, as in FastAPI. Those of a list are joined. */
 function queryFields(url: string, parsers: Parsers): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
   const start = url.indexOf('?')
@@ -146,11 +182,20 @@ function addPlainFields(fields: Record<string, unknown>, query: string, parsers:
 
 /** Ignores a parameter that the operation does not have. */
 function addField(fields: Record<string, unknown>, name: string, value: string, parsers: Parsers): void {
-  const parse = parsers.get(name)
-  if (!parse) return
-  const parsed = parse(value)
-  const former = fields[name]
-  fields[name] = Array.isArray(parsed) && Array.isArray(former) ? [...former, ...parsed] : parsed
+  const parser = parsers.get(name)
+  if (!parser) return
+  if (!parser.isList) {
+    fields[name] = parser.parse(value)
+    return
+  }
+  const before = fields[name]
+  fields[name] = [...(Array.isArray(before) ? before : []), ...value.split(',').map(parser.parse)]
+}
+
+function unknownParameters(url: string, known: readonly string[]): ValidationError[] {
+  const start = url.indexOf('?')
+  const sent = new Set(start === -1 ? [] : new URLSearchParams(url.slice(start + 1)).keys())
+  return [...sent].filter(name => !known.includes(name)).map(wrongParameter.unknown)
 }
 
 function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Readonly<Record<string, unknown>>> {

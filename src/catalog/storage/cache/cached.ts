@@ -3,8 +3,8 @@ import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
 import { keyOf } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
-import { nestedObjects } from '../shape.ts'
-import type { Found, IdPage, ListPage, Read, Reader, ResourceTable } from '../store.ts'
+import { nestedObjects, showsReferring } from '../shape.ts'
+import type { Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
 import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
 import { ChangeVersions } from './versions.ts'
 
@@ -62,6 +62,19 @@ interface Page {
   readonly bytes: number
 }
 
+/** Which value it is, and everything that it depends on. */
+interface ValueKey {
+  readonly key: string
+  readonly dependencies: readonly ChangedPart[]
+}
+
+interface ReadValue<Value> {
+  readonly value: Value
+  /** Whether it shows every change that listeners were told of before it was read. */
+  readonly isCurrent: boolean
+  readonly bytes: number
+}
+
 /** Finds the entry of a resource if it is cached and current. */
 type Get = (id: number) => Entry | undefined
 
@@ -113,8 +126,12 @@ export class RepresentationCache {
     return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
   }
 
-  /** Reads one kind of resource from its table, by way of the cache. */
-  reader<Row extends Values>(resource: StoredResource<Row>, table: ResourceTable<Row>): Reader<Row> {
+  /** Reads one kind of resource, with all of its members or some, by way of the cache. */
+  reader<Row extends Values>(
+    resource: StoredResource<Row>,
+    lists: IdLists<Row>,
+    rows: Pick<RowReads<Row>, 'read'>,
+  ): Reader<Row> {
     const entries = this.#cache.partition<number, Entry>()
     const isGood = this.#goodness(resource)
     const get = (id: number): Entry | undefined => {
@@ -125,7 +142,7 @@ export class RepresentationCache {
       this.#misses += ids.length
       // A change during the read counts as a change after it.
       const version = this.#versions.latest
-      return whenThere(table.read(ids), read => {
+      return whenThere(rows.read(ids), read => {
         if (read.isCurrent) for (const found of read.found) this.#keep(entries, found, version)
         return read
       })
@@ -144,7 +161,8 @@ export class RepresentationCache {
           },
         )
       },
-      page: this.#pages(resource, table, { get, read }),
+      page: this.#pages(resource, lists, { get, read }),
+      count: this.#counts(resource, lists),
     }
   }
 
@@ -159,7 +177,7 @@ export class RepresentationCache {
   /** Reads pages, and caches their ids until these may have changed. */
   #pages<Row extends Values>(
     resource: StoredResource<Row>,
-    table: ResourceTable<Row>,
+    lists: IdLists<Row>,
     { get, read }: { readonly get: Get; readonly read: ReadAll },
   ): Reader<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
@@ -190,7 +208,7 @@ export class RepresentationCache {
         const version = this.#versions.latest
         // At the same time, so that cached resources of the page can be used.
         return whenBothThere(
-          table.page(query),
+          lists.page(query),
           this.#source.current(() => true),
           (page, isKnown) => {
             if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
@@ -214,10 +232,43 @@ export class RepresentationCache {
     }
   }
 
+  /** Counts lists, and caches the numbers until these may have changed. */
+  #counts<Row extends Values>(resource: StoredResource<Row>, lists: IdLists<Row>): Reader<Row>['count'] {
+    const kept = this.values<number>()
+    return (query, most) =>
+      kept({ key: `${most} ${keyOf(query)}`, dependencies: dependsOn(resource, query) }, () =>
+        whenThere(lists.count(query, most), ({ count, isCurrent }) => ({ value: count, isCurrent, bytes: PAGE_BYTES })),
+      )
+  }
+
+  /** Makes a function that reads values of one kind, and caches each until one of the parts changes that it depends on. */
+  values<Value>(): (of: ValueKey, read: () => Awaitable<ReadValue<Value>>) => Awaitable<Value> {
+    const values = this.#cache.partition<string, ReadValue<Value> & { readonly version: number }>()
+    return ({ key, dependencies }, read) => {
+      const readAgain = () => {
+        const version = this.#versions.latest
+        return whenBothThere(
+          read(),
+          this.#source.current(() => true),
+          (found, isKnown) => {
+            if (isKnown && found.isCurrent) values.set(key, { ...found, version })
+            return found.value
+          },
+        )
+      }
+      const known = values.get(key)
+      if (!known) return readAgain()
+      return whenThere(
+        this.#source.current(() => dependencies.every(part => this.#versionOf(part) <= known.version)),
+        isCurrent => (isCurrent ? known.value : readAgain()),
+      )
+    }
+  }
+
   /** Makes the check whether an entry is current: none of its parts has changed since it was read. */
   #goodness<Row extends Values>(resource: StoredResource<Row>): (entry: Entry) => boolean {
     const row = this.#versions.of(resource.table, 'row')
-    const referring = resource.array && this.#versions.of(resource.table, 'referring rows')
+    const referring = showsReferring(resource) ? this.#versions.of(resource.table, 'referring rows') : null
     const nested = nestedObjects(resource).map(({ table }) => this.#versions.of(table, 'row'))
     return ({ version, found: { id, nestedIds } }) => {
       // Usually nothing at all has changed since it was read.

@@ -1,6 +1,6 @@
 import type { Change } from '../../../database/change.ts'
 import type { ListQuery } from '../query.ts'
-import type { NestedArray, Values } from '../resource.ts'
+import type { IndexColumn, NestedArray, Values } from '../resource.ts'
 
 /**
  * The parts of representations and pages: a row; the set of rows in other tables that refer to it, with their contents; the
@@ -51,6 +51,9 @@ export function changedParts({ table, references, array }: ShownRows, change: Ch
   return parts
 }
 
+/** Columns of the index that say something of the rows which refer to a row. */
+const OF_REFERRING_ROWS: readonly string[] = ['score', 'review_count', 'average'] satisfies IndexColumn[]
+
 /**
  * All parts that the rows of a list and their order depend on. If the list has the rows that refer to one row, it is the set of
  * these; else all rows of the table. If it looks at values, it is every row as well, and every row that these refer to: with
@@ -58,7 +61,7 @@ export function changedParts({ table, references, array }: ShownRows, change: Ch
  */
 export function dependsOn<Row extends Values>(
   { table, references }: ShownRows,
-  { where, order }: ListQuery<Row>,
+  { where, order, source }: ListQuery<Row>,
 ): readonly ChangedPart[] {
   const referred = references.filter(({ column }) => where.some(condition => condition.column === column))
   for (const { column, table: owners } of referred) {
@@ -66,7 +69,10 @@ export function dependsOn<Row extends Values>(
     if (typeof id === 'number') return [{ table: owners, id, part: 'referring rows' }]
   }
   const all: ChangedPart = { table, id: 'any', part: 'all rows' }
-  if (where.length + order.by.length === 0) return [all]
+  if (source === 'rows' && order.by.length === 0 && where.every(({ column }) => column === 'id')) return [all]
   const owners = referred.map(owner => ({ table: owner.table, id: 'any', part: 'all rows' }) as const)
-  return [all, { table, id: 'any', part: 'row' }, ...owners]
+  const columns = [...where.map(({ column }) => column), ...order.by]
+  const isOfReferring = columns.some(column => OF_REFERRING_ROWS.includes(column))
+  const referring: ChangedPart[] = isOfReferring ? [{ table, id: 'any', part: 'referring rows' }] : []
+  return [all, { table, id: 'any', part: 'row' }, ...owners, ...referring]
 }

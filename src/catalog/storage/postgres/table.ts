@@ -1,13 +1,19 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import type { Cursor, ListQuery } from '../query.ts'
-import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
+import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
-import type { Read, ResourceTable } from '../store.ts'
+import type { IdLists, Read, ResourceTable, RowReads } from '../store.ts'
 import { creating, typed } from './creation.ts'
 import type { KeepAnswers } from './keys.ts'
 import { columnSql, firstRows, lightRows, type OwnerOrItem, PostgresRows } from './rows.ts'
 import { postgresWrites } from './writes.ts'
+
+export const POSTGRES_PARAMETERS: ParameterSql = {
+  value: (number, type) => typed(`$${number}`, type),
+  isAmong: (column, number) =>
+    `${column} = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($${number}::text::json) AS value))`,
+}
 
 /** Resources of a long list that are read at a time, unless they are heavy. */
 const SCAN_ITEMS = 200
@@ -17,11 +23,92 @@ export function postgresTable<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
   keep: KeepAnswers,
+  indexed: IdLists<Row> | null,
 ): ResourceTable<Row> {
-  const { table, array } = resource
+  const { table } = resource
   const rows = new PostgresRows(resource)
   const create = creating(database, resource, { represent: row => rows.found({ row, items: [] }), keep })
+  const sqlOf = (query: ListQuery<Row>) => listSql(resource, query, POSTGRES_PARAMETERS)
+  /** The ids of a page, and the place of each of them. */
+  const select: Select<Row> = async query => {
+    const { order, from, limit } = query
+    const { where, orderBy, parameters } = sqlOf(query)
+    const [limitAt, skipAt] = [parameters.length + 1, parameters.length + 2]
+    const columns = ['id', ...order.by]
+    // A place in the order of ids is the id itself.
+    const places = `json_agg(json_build_array(${[...order.by, 'id'].map(column => `owner.${column}`)}) ORDER BY ${orderBy})`
+    const [page] = await database.read<{ ids: string | null; places: string | null; state: string | null }>(
+      `SELECT string_agg(owner.id::text, ',' ORDER BY ${orderBy}) AS ids, ${database.changes.state} AS state,
+        ${order.by.length > 0 ? `${places}::text` : 'NULL'} AS places
+      FROM (
+        SELECT ${columns.map(column => `owner.${column}`)} FROM ${table} AS owner
+        WHERE ${where} ORDER BY ${orderBy} LIMIT $${limitAt}::bigint OFFSET $${skipAt}::bigint
+      ) AS owner`,
+      ...[...parameters, limit + 1, from.skip],
+    )
+    const all = page?.ids ? page.ids.split(',').map(Number) : []
+    const ids = all.slice(0, limit)
+    const placed: Cursor[] | null = page?.places ? JSON.parse(page.places) : null
+    const placeAt = (at: number): Cursor | null => {
+      const id = ids[at]
+      return id === undefined ? null : (placed?.[at] ?? [id])
+    }
+    return { ids, placeAt, more: all.length > limit, isCurrent: database.changes.observe(page?.state ?? null) }
+  }
 
+  return {
+    ...rowReads(database, resource, rows, select),
+    showing: some => rowReads(database, some, new PostgresRows(some), select),
+    page: async query => {
+      if (query.source === 'index' && indexed) return indexed.page(query)
+      const { ids, placeAt, more, isCurrent } = await select(query)
+      return { ids, last: placeAt(ids.length - 1), more, isCurrent }
+    },
+    count: async (query, most) => {
+      if (query.source === 'index' && indexed) return indexed.count(query, most)
+      const { where, parameters } = sqlOf({ ...query, order: BY_ID, from: { after: null, skip: 0 } })
+      const [row] = await database.read<{ number: number; state: string | null }>(
+        `SELECT count(*)::float8 AS number, ${database.changes.state} AS state FROM (
+          SELECT FROM ${table} AS owner WHERE ${where} LIMIT $${parameters.length + 1}::bigint
+        ) AS counted`,
+        ...parameters,
+        most,
+      )
+      return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
+    },
+    last: async query => {
+      const { where, reversed, parameters } = sqlOf(query)
+      const [row] = await database.read<PlacedRow>(
+        `SELECT owner.id::float8 AS id${placeColumns(resource, query.order, columnSql)} FROM ${table} AS owner
+        WHERE ${where} ORDER BY ${reversed} LIMIT 1`,
+        ...parameters,
+      )
+      return row ? placeOf(query.order, row) : null
+    },
+    // The pieces may come from a different replica than the last place.
+    canScan: () => database.shownByReplicas(),
+    exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
+    create,
+    ...postgresWrites(database, resource, rows),
+  }
+}
+
+/** The ids of a page, and the place of each of them. */
+type Select<Row extends Values> = (query: ListQuery<Row>) => Promise<{
+  readonly ids: readonly number[]
+  readonly placeAt: (at: number) => Cursor | null
+  readonly more: boolean
+  readonly isCurrent: boolean
+}>
+
+/** Reads rows as resources with the members that `resource` shows. */
+function rowReads<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  rows: PostgresRows<Row>,
+  select: Select<Row>,
+): RowReads<Row> {
+  const { array } = resource
   const readBy = async (statement: string, ids: readonly number[]): Promise<Read | null> => {
     const read = await database.read<OwnerOrItem>(statement, `{${ids.join(',')}}`)
     if (read.length === 0) return null
@@ -52,61 +139,13 @@ export function postgresTable<Row extends Values>(
     if (ids.length === 1 && id !== undefined) return batch.add(id)
     return (await readLight(ids, (ids.length + 1) * NESTED_MAX)) ?? readFirst(ids)
   }
-
-  const sqlOf = (query: ListQuery<Row>) => listSql(resource, query, (number, type) => typed(`$${number}`, type))
-
-  /** The ids of a page, and the place of each of them. */
-  const select = async (query: ListQuery<Row>) => {
-    const { order, from, limit } = query
-    const { where, orderBy, parameters } = sqlOf(query)
-    const [limitAt, skipAt] = [parameters.length + 1, parameters.length + 2]
-    const columns = ['id', ...order.by]
-    // A place in the order of ids is the id itself.
-    const places = `json_agg(json_build_array(${[...order.by, 'id'].map(column => `owner.${column}`)}) ORDER BY ${orderBy})`
-    const [page] = await database.read<{ ids: string | null; places: string | null; state: string | null }>(
-      `SELECT string_agg(owner.id::text, ',' ORDER BY ${orderBy}) AS ids, ${database.changes.state} AS state,
-        ${order.by.length > 0 ? `${places}::text` : 'NULL'} AS places
-      FROM (
-        SELECT ${columns.map(column => `owner.${column}`)} FROM ${table} AS owner
-        WHERE ${where} ORDER BY ${orderBy} LIMIT $${limitAt}::bigint OFFSET $${skipAt}::bigint
-      ) AS owner`,
-      ...[...parameters, limit + 1, from.skip],
-    )
-    const all = page?.ids ? page.ids.split(',').map(Number) : []
-    const ids = all.slice(0, limit)
-    const placed: Cursor[] | null = page?.places ? JSON.parse(page.places) : null
-    const placeAt = (at: number): Cursor | null => {
-      const id = ids[at]
-      return id === undefined ? null : (placed?.[at] ?? [id])
-    }
-    return { ids, placeAt, more: all.length > limit, isCurrent: database.changes.observe(page?.state ?? null) }
-  }
-
   return {
     read,
-    page: async query => {
-      const { ids, placeAt, more, isCurrent } = await select(query)
-      return { ids, last: placeAt(ids.length - 1), more, isCurrent }
-    },
-    last: async query => {
-      const { where, reversed, parameters } = sqlOf(query)
-      const [row] = await database.read<PlacedRow>(
-        `SELECT owner.id::float8 AS id${placeColumns(resource, query.order, columnSql)} FROM ${table} AS owner
-        WHERE ${where} ORDER BY ${reversed} LIMIT 1`,
-        ...parameters,
-      )
-      return row ? placeOf(query.order, row) : null
-    },
     scan: async query => {
       const { ids, placeAt, more } = await select({ ...query, limit: SCAN_ITEMS })
       if (ids.length === 0) return { items: [], last: null }
       const { found, count } = await read(ids)
       return { items: found, last: more || count < ids.length ? placeAt(count - 1) : null }
     },
-    // The pieces may come from a different replica than the last place.
-    canScan: () => database.shownByReplicas(),
-    exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
-    create,
-    ...postgresWrites(database, resource, rows),
   }
 }

@@ -1,8 +1,13 @@
 import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
 import type { SqliteTransaction } from '../../../database/sqlite/database.ts'
 import type { ListQuery } from '../query.ts'
-import { type ListSql, listSql } from '../query-sql.ts'
+import { type ListSql, listSql, type ParameterSql } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
+
+export const SQLITE_PARAMETERS: ParameterSql = {
+  value: () => '?',
+  isAmong: column => `${column} IN (SELECT value FROM json_each(?))`,
+}
 
 /** Statements that stay prepared for each kind of resource, one for each shape of query. */
 const PREPARED_MAX = 256
@@ -23,7 +28,7 @@ export function listStatements<Row extends Values, Selected>(
   const indexOf = indexChoice(source, resource)
   const prepared = new Map<string, Prepared<Parameter[], Selected>>()
   return (query: ListQuery<Row>) => {
-    const list = listSql(resource, query, () => '?')
+    const list = listSql(resource, query, SQLITE_PARAMETERS)
     const index = indexOf(query)
     const shape = `${index} ${list.where} ${list.orderBy}`
     let statement = prepared.get(shape)
@@ -46,11 +51,15 @@ function indexChoice<Row extends Values>(source: SqliteTransaction, { table, lis
     if (order.by.length > 0) return null
     for (const { by, indexes, fewest } of described) {
       if (by.length !== where.length || !where.every(({ column, is }) => is === '=' && by.includes(column))) continue
-      const values = by.map(name => where.find(({ column }) => column === name)?.value ?? null)
+      const values = by.map(name => singleValue(where.find(({ column }) => column === name)?.value))
       return indexes[fewest(values)] ?? null
     }
     return null
   }
+}
+
+function singleValue(value: Parameter | readonly Parameter[] | undefined): Parameter {
+  return typeof value === 'number' || typeof value === 'string' ? value : null
 }
 
 /** Finds the index with the fewest rows, in a few times the time that it takes to walk over them. */

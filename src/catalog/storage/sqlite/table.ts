@@ -3,14 +3,15 @@ import type { GoneRows } from '../../../database/change.ts'
 import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
 import { changeOf, Gone } from '../change.ts'
-import { type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import { BY_ID, type ListQuery } from '../query.ts'
+import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from '../shape.ts'
-import type { Changed, Done, Found, Missing, ResourceTable, Update } from '../store.ts'
+import type { Changed, Done, Found, IdLists, Missing, ResourceTable, RowReads, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
-import { listStatements } from './lists.ts'
+import { listStatements, SQLITE_PARAMETERS } from './lists.ts'
 import { column, sqliteReader } from './reader.ts'
 import { sqliteScan } from './scan.ts'
 
@@ -22,9 +23,11 @@ export function sqliteTable<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
   keys: SqliteKeys,
+  indexed: IdLists<Row> | null,
 ): ResourceTable<Row> {
   const { name, table, references } = resource
-  const { find, represent, representNew } = sqliteReader(database, resource)
+  const reader = sqliteReader(database, resource)
+  const { find, represent, representNew } = reader
   const rowsOf = (index: string | null) => `${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}`
   const pageOf = listStatements<Row, PlacedRow>(
     database,
@@ -40,7 +43,7 @@ export function sqliteTable<Row extends Values>(
       `SELECT owner.id${placeColumns(resource, order, column)} FROM ${rowsOf(index)}
       WHERE ${list.where} ORDER BY ${list.reversed} LIMIT 1`,
   )
-  let scan: ReturnType<typeof sqliteScan<Row>> | undefined
+  const besides = listsBeside(database, resource)
   const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
   const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
   const parents = references.map(reference => ({
@@ -73,40 +76,27 @@ export function sqliteTable<Row extends Values>(
   }
 
   return {
-    read: ids =>
-      database.snapshot(() => {
-        const found: Found[] = []
-        let count = 0
-        let weight = 0
-        for (const id of ids) {
-          count += 1
-          const next = find(id)
-          if (!next) continue
-          found.push(next)
-          weight += next.weight
-          if (weight > CHUNK_WEIGHT_MAX) break
-        }
-        return { found, count, isCurrent: true }
-      }),
-    page: query =>
-      database.snapshot(() => {
+    ...rowReads(database, resource, reader),
+    showing: some => rowReads(database, some, sqliteReader(database, some)),
+    page: query => {
+      if (query.source === 'index' && indexed) return indexed.page(query)
+      if (!isShort(query)) return besides.page(query)
+      return database.snapshot(() => {
         const { statement, parameters } = pageOf(query)
         const rows = statement.all(...parameters, query.limit + 1, query.from.skip)
         const more = rows.length > query.limit
         if (more) rows.pop()
         const last = rows.at(-1)
         return { ids: rows.map(({ id }) => id), last: last ? placeOf(query.order, last) : null, more, isCurrent: true }
-      }),
+      })
+    },
+    count: (query, most) => (query.source === 'index' && indexed ? indexed : besides).count(query, most),
     last: async query =>
       database.snapshot(() => {
         const { statement, parameters } = lastOf(query)
         const row = statement.get(...parameters)
         return row && placeOf(query.order, row)
       }),
-    scan: query => {
-      scan ??= sqliteScan(database.scans, resource)
-      return scan(query)
-    },
     canScan: async () => {},
     exists: async id => database.snapshot(() => selectId.get(id) !== null),
     // The representation is made of the written values, which takes half the time of reading them back.
@@ -156,6 +146,72 @@ export function sqliteTable<Row extends Values>(
         remove.run(id)
         return { done: found }
       })
+    },
+  }
+}
+
+/** Whether an index leads to the rows of a list in their order, so that reading a page takes no longer than its rows. */
+function isShort<Row extends Values>({ where, order }: ListQuery<Row>): boolean {
+  return order.by.length === 0 && where.every(({ column, is }) => is === '=' || column === 'id')
+}
+
+/** Lists that may take long, which are read in a thread of their own. */
+function listsBeside<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>): IdLists<Row> {
+  return {
+    page: async query => {
+      const { where, orderBy, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
+      const rows = await database.beside.all<PlacedRow>(
+        `SELECT owner.id${placeColumns(resource, query.order, column)} FROM ${resource.table} AS owner
+        WHERE ${where} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
+        [...parameters, query.limit + 1, query.from.skip],
+      )
+      const shown = rows.slice(0, query.limit)
+      const last = shown.at(-1)
+      return {
+        ids: shown.map(({ id }) => id),
+        last: last ? placeOf(query.order, last) : null,
+        more: rows.length > query.limit,
+        isCurrent: true,
+      }
+    },
+    count: async (query, most) => {
+      const all = { ...query, order: BY_ID, from: { after: null, skip: 0 } }
+      const { where, parameters } = listSql(resource, all, SQLITE_PARAMETERS)
+      const [row] = await database.beside.all<{ number: number }>(
+        `SELECT count(*) AS number FROM (SELECT 1 FROM ${resource.table} AS owner WHERE ${where} LIMIT ?)`,
+        [...parameters, most],
+      )
+      return { count: row?.number ?? 0, isCurrent: true }
+    },
+  }
+}
+
+/** Reads rows as resources with the members that `resource` shows. */
+function rowReads<Row extends Values>(
+  database: SqliteDatabase,
+  resource: StoredResource<Row>,
+  { find }: ReturnType<typeof sqliteReader<Row>>,
+): RowReads<Row> {
+  let scan: ReturnType<typeof sqliteScan<Row>> | undefined
+  return {
+    read: ids =>
+      database.snapshot(() => {
+        const found: Found[] = []
+        let count = 0
+        let weight = 0
+        for (const id of ids) {
+          count += 1
+          const next = find(id)
+          if (!next) continue
+          found.push(next)
+          weight += next.weight
+          if (weight > CHUNK_WEIGHT_MAX) break
+        }
+        return { found, count, isCurrent: true }
+      }),
+    scan: query => {
+      scan ??= sqliteScan(database.scans, resource)
+      return scan(query)
     },
   }
 }

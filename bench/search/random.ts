@@ -1,0 +1,13 @@
+/** A number from 0 to 1, 1 excluded. */
+export type Random = () => number
+
+/** The same numbers for the same seed: the generator mulberry32. */
+export function randomNumbers(seed: number): Random {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,44 @@
+import { z } from '@hono/zod-openapi'
+import type { Awaitable } from '../../../awaitable.ts'
+import type { Search } from '../../search/search.ts'
+import { ALL_MEMBERS, memberWords } from '../../storage/projection.ts'
+import type { Representation } from '../../storage/representation.ts'
+import type { StoredResource, Values } from '../../storage/resource.ts'
+import type { ResourceStore, Shown } from '../../storage/store.ts'
+import { valueList } from '../validation/fields.ts'
+import type { Parameters } from '../validation/request.ts'
+import { highlighted } from './highlighted.ts'
+
+const FIELDS_MAX = 20
+
+/** The member that is made of the words of a request. */
+const HIGHLIGHTS = 'highlights'
+/** What it is made from. */
+const HIGHLIGHTED = ['name', 'description']
+
+/** Changes what is shown of items that were read. */
+export type Show = (items: readonly Representation[]) => Awaitable<readonly Representation[]>
+
+/** The parameter that chooses the members of a response. */
+export function fieldsParameter<Row extends Values>(resource: StoredResource<Row>) {
+  const words = z.enum(memberWords(resource))
+  const fields = valueList(words, FIELDS_MAX)
+    .optional()
+    .describe('The members to return; `*` stands for those without it')
+  return { fields }
+}
+
+/** The resources with the members that a request chooses, and how their items are shown. */
+export function withChosen<Row extends Values>(
+  store: ResourceStore<Row>,
+  { fields }: Parameters,
+  search: Search | null = null,
+): { readonly shown: Shown<Row>; readonly show?: Show } {
+  if (!Array.isArray(fields)) return { shown: store }
+  const names = new Set(fields.map(String))
+  if (search === null || !names.has(HIGHLIGHTS)) return { shown: store.showing(names) }
+  const hidden = HIGHLIGHTED.filter(name => !names.has(name) && !names.has(ALL_MEMBERS))
+  // Not the page of a request that chooses the same members without highlights: its texts are kept with it.
+  const needed = new Set([...names, ...HIGHLIGHTED, ...hidden.map(name => `-${name}`)])
+  return { shown: store.showing(needed), show: items => highlighted(items, search, hidden) }
+}

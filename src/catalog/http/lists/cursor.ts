@@ -1,0 +1,57 @@
+import type { Cursor, ListQuery } from '../../storage/query.ts'
+import type { Values } from '../../storage/resource.ts'
+
+/** The form of a cursor. Others are refused. */
+const FORMAT = 1
+
+const CURSOR_MAX_CHARACTERS = 700
+
+/** What a cursor belongs to. */
+type Listed<Row extends Values> = Pick<ListQuery<Row>, 'where' | 'search' | 'order'>
+
+/**
+ * The text of a place in a list: base64url of a JSON array with the format, a hash of the list, and the place. It is not signed,
+ * because it has only what the client has just been shown, and is validated as any input is.
+ */
+export function cursorOf<Row extends Values>(table: string, list: Listed<Row>, place: Cursor): string {
+  return Buffer.from(JSON.stringify([FORMAT, hashOf(table, list), ...place])).toString('base64url')
+}
+
+/** The place that a cursor names; `null` if it is none, or one of another list. `typeAt` tells the types of a place's values. */
+export function placeIn<Row extends Values>(
+  cursor: string,
+  table: string,
+  list: Listed<Row>,
+  typeAt: (at: number) => 'text' | 'number' | null,
+): Cursor | null {
+  if (cursor.length > CURSOR_MAX_CHARACTERS || !/^[\w-]+$/.test(cursor)) return null
+  const [format, hash, ...place] = arrayIn(Buffer.from(cursor, 'base64url').toString())
+  if (format !== FORMAT || hash !== hashOf(table, list)) return null
+  const values: (string | number)[] = []
+  for (const [at, value] of place.entries()) {
+    const type = typeAt(at)
+    const isRight = type === 'text' ? typeof value === 'string' && isStorable(value) : typeof value === 'number'
+    if (type === null || !isRight) return null
+    values.push(typeof value === 'string' ? value : Number(value))
+  }
+  const isWhole = typeAt(values.length) === null && Number.isSafeInteger(values.at(-1))
+  return isWhole ? values : null
+}
+
+/** Of the values of the parameters, not of their spelling. 32 bits tell lists apart well enough, and protect nothing. */
+function hashOf<Row extends Values>(table: string, { where, search, order }: Listed<Row>): number {
+  return Bun.hash.xxHash32(JSON.stringify([table, where, search, order]))
+}
+
+function arrayIn(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value : []
+  } catch {
+    return []
+  }
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}

@@ -1,0 +1,62 @@
+import { z } from '@hono/zod-openapi'
+import { whenThere } from '../../awaitable.ts'
+import { ListParameters } from '../http/lists/page.ts'
+import { type Catalog, operation } from '../http/operation.ts'
+import { jsonResponse } from '../http/responses.ts'
+import { wrongParameter } from '../http/validation/errors.ts'
+import { boundedInteger, positiveParameter, valueList } from '../http/validation/fields.ts'
+import type { Parameters } from '../http/validation/request.ts'
+import type { CountFacets } from '../storage/cache/facets.ts'
+import { FACET_NAMES } from '../storage/index/facets.ts'
+import { Facets } from './schema.ts'
+import { PRODUCTS, type ProductRow } from './stored.ts'
+
+const BANDS_MAX = 20
+const CATEGORIES_MAX = 200
+const CATEGORIES = 20
+
+const FacetParameters = z.object({
+  facets: valueList(z.enum(FACET_NAMES), FACET_NAMES.length).optional().describe('What to count by; all by default'),
+  price_bands: valueList(positiveParameter(), BANDS_MAX).optional().describe('The prices between bands, ascending'),
+  category_limit: boundedInteger({ minimum: 1, maximum: CATEGORIES_MAX })
+    .default(CATEGORIES)
+    .describe('How many categories to return, besides those in `category_id`'),
+})
+
+export function addFacets(catalog: Catalog, countFacets: CountFacets<ProductRow>): void {
+  const filters = new ListParameters(PRODUCTS, 'filtered', [])
+  operation(
+    catalog,
+    {
+      name: 'read_product_facets',
+      method: 'get',
+      url: '/facets/products',
+      tag: 'Facets',
+      isFurther: true,
+      description: 'Counts the products that match by category, price and rating.',
+      path: z.object({}),
+      query: z.object({ ...filters.shape.shape, ...FacetParameters.shape }),
+      queryRules: { bounds: () => [], misfits: (_, query) => misfits(query) },
+      body: z.undefined(),
+      response: Facets,
+      absent: [],
+    },
+    ({ query }, scope) => {
+      const {
+        facets = FACET_NAMES,
+        price_bands: priceBands = [],
+        category_limit: categoryLimit,
+      } = FacetParameters.parse(query)
+      const { query: list } = filters.selection({}, query)
+      const names = FACET_NAMES.filter(name => facets.includes(name))
+      return whenThere(countFacets({ list, names, priceBands, categoryLimit }), source =>
+        jsonResponse(scope, { json: source.json, link: undefined, source }),
+      )
+    },
+  )
+}
+
+function misfits({ price_bands: bounds }: Parameters) {
+  const ascend = !Array.isArray(bounds) || bounds.every((bound, at) => at === 0 || bound > bounds[at - 1])
+  return ascend ? [] : [wrongParameter.value('price_bands', 'price_bands must ascend')]
+}

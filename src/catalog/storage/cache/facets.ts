@@ -1,0 +1,35 @@
+import type { Awaitable } from '../../../awaitable.ts'
+import type { FacetCounter, FacetsQuery } from '../index/facets.ts'
+import type { Values } from '../resource.ts'
+import type { RepresentationCache } from './cached.ts'
+import type { ChangedPart } from './changed-parts.ts'
+
+/** Counts facets. While nothing changes that they show, a cache returns the same object. */
+export type CountFacets<Row extends Values> = (query: FacetsQuery<Row>) => Awaitable<{ readonly json: string }>
+
+/** All that facets show: products with their ratings, and the names of categories. */
+const DEPENDENCIES: readonly ChangedPart[] = [
+  { table: 'products', id: 'any', part: 'all rows' },
+  { table: 'products', id: 'any', part: 'row' },
+  { table: 'products', id: 'any', part: 'referring rows' },
+  { table: 'categories', id: 'any', part: 'all rows' },
+  { table: 'categories', id: 'any', part: 'row' },
+]
+
+/** Approximate overhead of the facets of one query, besides their text. */
+const FACETS_BYTES = 400
+
+/** Counts facets, by way of the cache if there is one. */
+export function facetCounting<Row extends Values>(
+  counter: FacetCounter<Row>,
+  cache: RepresentationCache | null,
+): CountFacets<Row> {
+  const count = async (query: FacetsQuery<Row>) => {
+    const { facets, isCurrent } = await counter.facets(query)
+    const json = JSON.stringify(facets)
+    return { value: { json }, isCurrent, bytes: FACETS_BYTES + 2 * json.length }
+  }
+  if (!cache) return async query => (await count(query)).value
+  const kept = cache.values<{ readonly json: string }>()
+  return query => kept({ key: JSON.stringify(query), dependencies: DEPENDENCIES }, () => count(query))
+}

@@ -1,0 +1,146 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { getLogger } from '@logtape/logtape'
+import type { Awaitable } from '../../../awaitable.ts'
+import { BusyError } from '../../../limits/busy-error.ts'
+import { errorMessage } from '../../../program/error-message.ts'
+
+const log = getLogger(['stockroom', 'index'])
+
+/** A request waits this long for the index at most. */
+const CATCH_UP_MAX_MS = 2_000
+
+const BUILT_RETRY_SECONDS = 5
+
+/** The background starts when nobody has searched for this long. */
+const IDLE_MS = 1_000
+
+/** While nobody has searched yet, the background starts when this many rows are noted. */
+const MANY_NOTES = 5_000
+
+/** The interval between log lines while the index is built. */
+const PROGRESS_MS = 10_000
+
+/** The notes of rows that have changed since the index was last brought up to date, by their numbers. */
+export interface NotedRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** Brings an index up to date, a few rows at a time. */
+export interface IndexSlices {
+  /** `null` if the index is up to date. */
+  noted(): Awaitable<NotedRange | null>
+  /** Whether the index has ever been complete. If it has another form than this program makes, notes all rows first. */
+  isBuilt(): Promise<boolean>
+  /** Takes the first few notes. */
+  take(): Promise<void>
+  /** Records that the index is complete. */
+  built(): Promise<void>
+}
+
+/**
+ * Keeps an index up to date. A search first takes the notes of all rows that were changed before it was sent. A process whose
+ * service is searched takes notes while nobody searches, too, and so does one that finds very many of them.
+ */
+export class CatchingUp {
+  readonly #slices: IndexSlices
+  #slice: Promise<void> | null = null
+  #isBuilt = false
+  #lastSearch = Number.NEGATIVE_INFINITY
+
+  constructor(slices: IndexSlices) {
+    this.#slices = slices
+  }
+
+  /**
+   * Resolves when the index has every write that was acknowledged before the call. Rejects with a `BusyError` if that takes too
+   * long.
+   */
+  async upToDate(): Promise<void> {
+    const began = performance.now()
+    this.#lastSearch = began
+    this.#isBuilt ||= await this.#slices.isBuilt()
+    const { last } = (await this.#slices.noted()) ?? { last: 0 }
+    while (await this.#hasNoted(last)) {
+      if (performance.now() - began > CATCH_UP_MAX_MS) throw this.#lateness()
+      await this.#takeSlice()
+    }
+    await this.#mustBeBuilt()
+  }
+
+  /** Takes all notes, for commands that have stored many rows. `progress` gets the number of those that are left. */
+  async all(progress: (left: number) => void = () => {}): Promise<void> {
+    this.#isBuilt = await this.#slices.isBuilt()
+    for (let noted = await this.#slices.noted(); noted; noted = await this.#slices.noted()) {
+      progress(noted.last - noted.first + 1)
+      await this.#takeSlice()
+    }
+    await this.#mustBeBuilt()
+  }
+
+  /** Takes notes in the background. */
+  inBackground(): AsyncDisposable {
+    const stop = new AbortController()
+    const running = this.#runInBackground(stop.signal)
+    return {
+      [Symbol.asyncDispose]: async () => {
+        stop.abort()
+        await running
+      },
+    }
+  }
+
+  async #runInBackground(signal: AbortSignal): Promise<void> {
+    let reported = performance.now()
+    let lastSeen = 0
+    while (!signal.aborted) {
+      try {
+        const noted = await this.#slices.noted()
+        const isWorth = noted !== null && this.#isWorthTaking(noted)
+        if (isWorth) await this.#takeSlice()
+        if (isWorth && !this.#isBuilt && performance.now() - reported > PROGRESS_MS) {
+          reported = performance.now()
+          log.info('the search index is being built: {rows} rows are left', { rows: noted.last - noted.first + 1 })
+        }
+        // While rows are being changed, one slice a second, so that their writers lose little.
+        const isCalm = noted?.last === lastSeen
+        lastSeen = noted?.last ?? 0
+        if (!isWorth || !isCalm) await wait(IDLE_MS, undefined, { signal, ref: false })
+      } catch (error) {
+        if (signal.aborted) return
+        log.debug('the search index was not brought up to date: {reason}', { reason: errorMessage(error) })
+        await wait(IDLE_MS, undefined, { signal, ref: false }).catch(() => {})
+      }
+    }
+  }
+
+  #isWorthTaking({ first, last }: NotedRange): boolean {
+    if (this.#lastSearch === Number.NEGATIVE_INFINITY) return last - first >= MANY_NOTES
+    return performance.now() - this.#lastSearch > IDLE_MS
+  }
+
+  async #hasNoted(until: number): Promise<boolean> {
+    const noted = await this.#slices.noted()
+    return noted !== null && noted.first <= until
+  }
+
+  /** Concurrent callers share a slice. */
+  #takeSlice(): Promise<void> {
+    this.#slice ??= this.#slices.take().finally(() => {
+      this.#slice = null
+    })
+    return this.#slice
+  }
+
+  async #mustBeBuilt(): Promise<void> {
+    if (this.#isBuilt) return
+    if (!(await this.#slices.isBuilt())) await this.#slices.built()
+    this.#isBuilt = true
+  }
+
+  #lateness(): BusyError {
+    return this.#isBuilt
+      ? new BusyError('The search index is catching up')
+      : new BusyError('The search index is being built', BUILT_RETRY_SECONDS)
+  }
+}

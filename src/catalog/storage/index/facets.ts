@@ -1,0 +1,129 @@
+import { BusyError } from '../../../limits/busy-error.ts'
+import { FairQueue } from '../../../limits/fair-queue.ts'
+import type { ListQuery } from '../query.ts'
+import type { Values } from '../resource.ts'
+import type { CatchingUp } from './catching-up.ts'
+
+const WAITING_MAX = 64
+const WAIT_MAX_MS = 5_000
+
+/** The least averages of the facet of ratings. */
+export const LEAST_STARS = [4, 3, 2, 1] as const
+
+/** Each facet, with the column of the filters that it ignores, so that a client can choose another value. */
+const OWN_COLUMNS = { category_id: 'category_id', price: 'price', rating: 'average' } as const
+
+export type FacetName = keyof typeof OWN_COLUMNS
+export const FACET_NAMES = ['category_id', 'price', 'rating'] as const satisfies FacetName[]
+
+/** What is asked about the products that match. */
+export interface FacetsQuery<Row extends Values> {
+  readonly list: ListQuery<Row>
+  readonly names: readonly FacetName[]
+  /** The bounds between bands of prices, ascending. */
+  readonly priceBands: readonly number[]
+  readonly categoryLimit: number
+}
+
+/** The answer, in the order of its members. Only the facets that were asked for are there. */
+interface Facets {
+  readonly count: number
+  readonly category_id?: readonly CategoryCount[]
+  readonly price?: {
+    readonly min: number | null
+    readonly max: number | null
+    readonly bands: readonly { readonly min: number | null; readonly max: number | null; readonly count: number }[]
+  }
+  readonly rating?: readonly { readonly min: number; readonly count: number }[]
+}
+
+/** 0 stands for products without a category. */
+export interface CategoryCount {
+  readonly value: number
+  readonly name: string | null
+  readonly count: number
+}
+
+/** What an engine counts in one pass over the products that match. */
+interface FacetCounts {
+  readonly count: number
+  readonly min: number | null
+  readonly max: number | null
+  /** How many cost less than each bound. */
+  readonly below: readonly number[]
+  /** How many have at least these averages: see `LEAST_STARS`. */
+  readonly rated: readonly number[]
+  /** Those with the most products, then the other ones that were named. */
+  readonly categories: readonly CategoryCount[]
+  readonly isCurrent: boolean
+}
+
+/** What is counted besides. */
+interface CountedParts {
+  readonly priceBands: readonly number[]
+  readonly categoryLimit: number
+  /** Categories that are in the answer even if nothing in them matches; 0 for none. */
+  readonly named: readonly number[]
+}
+
+export interface FacetReads<Row extends Values> {
+  count(list: ListQuery<Row>, parts: CountedParts): Promise<FacetCounts>
+}
+
+/** Counts the products that match by category, price and rating. It counts for one request at a time. */
+export class FacetCounter<Row extends Values> {
+  readonly #reads: FacetReads<Row>
+  readonly #index: CatchingUp
+  readonly #queue = new FairQueue(1)
+
+  constructor(reads: FacetReads<Row>, index: CatchingUp) {
+    this.#reads = reads
+    this.#index = index
+  }
+
+  /** Rejects with a `BusyError` if too many others wait. */
+  async facets({ list, names, priceBands, categoryLimit }: FacetsQuery<Row>) {
+    if (this.#queue.length >= WAITING_MAX) throw tooMany()
+    using _ = await this.#queue.take(AbortSignal.timeout(WAIT_MAX_MS)).catch(() => {
+      throw tooMany()
+    })
+    await this.#index.upToDate()
+    const named = list.where.flatMap(({ column, value }) =>
+      column === OWN_COLUMNS.category_id && Array.isArray(value) ? value.map(id => id ?? 0) : [],
+    )
+    const parts = { priceBands, categoryLimit, named }
+    const all = await this.#reads.count(list, parts)
+    let { isCurrent } = all
+    const countsOf = async (name: FacetName) => {
+      const others = list.where.filter(({ column }) => column !== OWN_COLUMNS[name])
+      if (others.length === list.where.length) return all
+      const counts = await this.#reads.count({ ...list, where: others }, parts)
+      isCurrent &&= counts.isCurrent
+      return counts
+    }
+    const facets: Facets = {
+      count: all.count,
+      ...(names.includes('category_id') && { category_id: (await countsOf('category_id')).categories }),
+      ...(names.includes('price') && { price: priceFacet(await countsOf('price'), priceBands) }),
+      ...(names.includes('rating') && { rating: ratingFacet(await countsOf('rating')) }),
+    }
+    return { facets, isCurrent }
+  }
+}
+
+function priceFacet({ count, min, max, below }: FacetCounts, bounds: readonly number[]): NonNullable<Facets['price']> {
+  const ends = bounds.length === 0 ? [] : [...bounds, null]
+  const bands = ends.map((end, at) => {
+    const before = at === 0 ? 0 : (below[at - 1] ?? 0)
+    return { min: bounds[at - 1] ?? null, max: end, count: (below[at] ?? count) - before }
+  })
+  return { min, max, bands }
+}
+
+function ratingFacet({ rated }: FacetCounts): NonNullable<Facets['rating']> {
+  return LEAST_STARS.map((min, at) => ({ min, count: rated[at] ?? 0 }))
+}
+
+function tooMany(): BusyError {
+  return new BusyError('Too many facets are waiting to be counted')
+}

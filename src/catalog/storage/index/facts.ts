@@ -1,0 +1,50 @@
+import { type IndexedWords, indexedWords, sortKey } from '../../search/search.ts'
+import { COUNT_COLUMNS, type RatingRow, ratingOf } from '../rating.ts'
+import type { IndexDescription } from '../resource.ts'
+
+/** The form of what the index has. Another number makes every index again. */
+export const INDEX_FORM = 1
+
+/** Mark before a word of a name, and before its first word. Neither is in a word. */
+export const OF_NAME = '§'
+export const FIRST_OF_NAME = '»'
+
+/** A row with what its facts are made of. */
+export interface NotedRow extends Partial<Omit<RatingRow, 'id'>> {
+  readonly id: number
+  readonly [column: string]: string | number | null | undefined
+}
+
+/** SQL for the columns of a `NotedRow`, of the row as `owner` and its counts as `ratings`. `sql` reads a number. */
+export function notedColumns(
+  { name, text, copied, ratings }: IndexDescription,
+  sql: (column: string) => string,
+): string {
+  const counts = ratings
+    ? Object.entries(COUNT_COLUMNS).map(([name, column]) => `${sql(`coalesce(ratings.${column}, 0)`)} AS ${name}`)
+    : []
+  const columns = [...Object.keys(copied).map(column => `${sql(`owner.${column}`)} AS ${column}`), ...counts]
+  return [`${sql('owner.id')} AS id`, `owner.${name}`, `owner.${text}`, ...columns].join(', ')
+}
+
+/** The facts of a row, by column, and its words with their marks. */
+export function factsOf(description: IndexDescription, row: NotedRow) {
+  const name = String(row[description.name])
+  const words = indexedWords(name, String(row[description.text]))
+  const facts: Record<string, string | number | null> = { id: row.id }
+  for (const column of Object.keys(description.copied)) facts[column] = row[column] ?? null
+  Object.assign(facts, { sort_name: sortKey(name), beginning: words.beginning }, ratingFacts(description, row))
+  return { facts, words: marked(words) }
+}
+
+/** What the facts have of ratings. */
+export function ratingFacts({ ratings }: IndexDescription, row: NotedRow) {
+  if (ratings === null) return {}
+  const { one = 0, two = 0, three = 0, four = 0, five = 0 } = row
+  const { score, count, average } = ratingOf({ one, two, three, four, five })
+  return { score, review_count: count, average }
+}
+
+function marked({ all, ofName, first }: IndexedWords): string[] {
+  return [...all, ...ofName.map(word => OF_NAME + word), ...first.map(word => FIRST_OF_NAME + word)]
+}

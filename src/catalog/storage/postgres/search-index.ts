@@ -1,0 +1,163 @@
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { Parameter, Query } from '../../../database/postgres/pool.ts'
+import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
+import { factsOf, INDEX_FORM, type NotedRow, notedColumns, ratingFacts } from '../index/facts.ts'
+import type { IndexReads } from '../index/lists.ts'
+import { type Beginning, type MatchSyntax, matchOf, matchOfRank, type Rank } from '../index/matching.ts'
+import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
+import { listSql } from '../query-sql.ts'
+import type { ColumnType, IndexDescription, StoredResource, Values } from '../resource.ts'
+import { inputOf } from './creation.ts'
+import { POSTGRES_PARAMETERS } from './table.ts'
+
+/** Notes of one slice. */
+const SLICE_NOTES = 256
+
+/** One process at a time, because another one might write what it has read before. The number is arbitrary. */
+const LOCK_INDEX = 'SELECT pg_advisory_xact_lock(5365741)'
+
+const NOTED =
+  'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
+
+/** The query language of `tsquery`. Quoted terms are taken as they are. */
+const TSQUERY: MatchSyntax = {
+  term: (text, isPrefix) => `'${text}'${isPrefix ? ':*' : ''}`,
+  and: ' & ',
+  or: ' | ',
+  andNot: ' & !',
+}
+
+/** Brings the indexes of these resources up to date, in transactions. */
+export function postgresIndexSlices(database: PostgresDatabase, indexes: readonly IndexDescription[]): IndexSlices {
+  const takers = new Map(indexes.flatMap(takersOf))
+  return {
+    noted: async () => {
+      const [range] = await database.readPrimary<NotedRange | { first: null; last: null }>(NOTED)
+      return range && range.first !== null ? range : null
+    },
+    isBuilt: () =>
+      database.transaction(async ask => {
+        const [form] = await ask<{ number: number; is_built: boolean }>(
+          'SELECT number::float8 AS number, is_built FROM index_form WHERE id = 1 FOR UPDATE',
+        )
+        if (form?.number === INDEX_FORM) return form.is_built
+        for (const { table } of indexes)
+          await ask(`INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`)
+        await ask('UPDATE index_form SET number = $1::bigint, is_built = FALSE WHERE id = 1', INDEX_FORM)
+        return false
+      }),
+    take: () =>
+      database.transaction(async ask => {
+        await ask(LOCK_INDEX)
+        const [notes] = await ask<{ numbers: string | null; parts: string | null }>(`
+          WITH notes AS (SELECT number, part, id FROM index_notes ORDER BY number LIMIT ${SLICE_NOTES})
+          SELECT string_agg(number::text, ',') AS numbers, json_object_agg(part, ids)::text AS parts
+          FROM (SELECT part, string_agg(number::text, ',') AS number, json_agg(DISTINCT id) AS ids FROM notes GROUP BY part) AS by_part`)
+        if (!notes?.numbers || !notes.parts) return
+        const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
+        for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
+        await ask('DELETE FROM index_notes WHERE number = ANY ($1::text::bigint[])', `{${notes.numbers}}`)
+      }),
+    built: async () => {
+      await database.write('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)
+      // Otherwise the planner knows nothing of them until the server's own job has run.
+      for (const { facts } of indexes) await database.write(`ANALYZE ${facts}`)
+    },
+  }
+}
+
+type Take = (ask: Query, ids: readonly number[]) => Promise<void>
+
+/** For each part of which notes tell, the function that takes rows into the index as they are now, or out of it. */
+function takersOf(index: IndexDescription): [part: string, take: Take][] {
+  const { table, facts, copied, ratings } = index
+  const select = `
+    SELECT ${notedColumns(index, sql => `${sql}::float8`)} FROM ${table} AS owner
+    ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''}
+    WHERE owner.id = ANY ($1::text::bigint[])`
+  const rated: Record<string, ColumnType> = ratings
+    ? { score: 'number', review_count: 'integer', average: 'number' }
+    : {}
+  const { names, input } = inputOf({ id: 'integer', ...copied, sort_name: 'text', beginning: 'text', ...rated })
+  const columns = names.split(', ')
+  const keep = `
+    INSERT INTO ${facts} (${names}, words)
+    SELECT ${names}, array_to_tsvector(ARRAY(SELECT json_array_elements_text($2::text::json -> (place::int - 1))))
+    FROM ${input}
+    ON CONFLICT (id) DO UPDATE SET ${[...columns.slice(1), 'words'].map(name => `${name} = excluded.${name}`).join(', ')}`
+  const rate = `
+    UPDATE ${facts} AS known SET ${Object.keys(rated)
+      .map(name => `${name} = input.${name}`)
+      .join(', ')}
+    FROM ${inputOf({ id: 'integer', ...rated }).input} WHERE known.id = input.id`
+  const takeAll: Take = async (ask, ids) => {
+    const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
+    const made = rows.map(row => factsOf(index, row))
+    const json = (values: readonly unknown[]) => JSON.stringify(values)
+    if (made.length > 0) await ask(keep, json(made.map(({ facts }) => facts)), json(made.map(({ words }) => words)))
+    const found = new Set(rows.map(({ id }) => id))
+    const gone = ids.filter(id => !found.has(id))
+    if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, `{${gone.join(',')}}`)
+  }
+  const takeRatings: Take = async (ask, ids) => {
+    const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
+    await ask(rate, JSON.stringify(rows.map(row => ({ id: row.id, ...ratingFacts(index, row) }))))
+  }
+  return [[table, takeAll], ...(ratings ? [[ratings, takeRatings] as [string, Take]] : [])]
+}
+
+/** Reads the index of a resource on the primary. */
+export function postgresIndexReads<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  index: IndexDescription,
+): IndexReads<Row> {
+  return {
+    select: async (query, rank) => {
+      const { from, orderBy, parameters, parameter } = indexSelection(resource, index, query, rank)
+      const columns = [...query.order.by, 'id'].map(column => `owner.${column}`)
+      const rows = `SELECT ${columns} ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
+      const [page] = await database.readPlanned<{ places: string | null; state: string | null }>(
+        `SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places, ${database.changes.state} AS state
+        FROM (${rows}) AS owner`,
+        ...parameters,
+      )
+      const places: Cursor[] = page?.places ? JSON.parse(page.places) : []
+      return { places, isCurrent: database.changes.observe(page?.state ?? null) }
+    },
+    count: async (query, rank, most) => {
+      const { from, parameters, parameter } = indexSelection(resource, index, { ...query, order: BY_ID }, rank)
+      const [row] = await database.readPlanned<{ number: number; state: string | null }>(
+        `SELECT count(*)::float8 AS number, ${database.changes.state} AS state
+        FROM (SELECT ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
+        ...parameters,
+      )
+      return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
+    },
+  }
+}
+
+/** SQL from `FROM` on, and the parameters in it. */
+export function indexSelection<Row extends Values>(
+  resource: StoredResource<Row>,
+  index: IndexDescription,
+  query: ListQuery<Row>,
+  rank: Rank | null,
+) {
+  const { facts } = index
+  const { search } = query
+  const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
+  const conditions = [where]
+  const parameter = (value: Parameter) => `$${parameters.push(value)}`
+  const match = search && (rank === null ? matchOf(search, TSQUERY) : matchOfRank(search, rank, TSQUERY))
+  if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
+  if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
+  return { from: `FROM ${facts} AS owner WHERE ${conditions.join(' AND ')}`, orderBy, parameters, parameter }
+}
+
+/** A condition on how a name begins. */
+function beginningSql({ text, isOpen, isWanted }: Beginning, parameter: (value: Parameter) => string): string {
+  const wanted = isOpen ? text : `${text} `
+  const begins = `starts_with(owner.beginning${isOpen ? '' : " || ' '"}, ${parameter(wanted)}::text)`
+  return isWanted ? begins : `NOT ${begins}`
+}

@@ -1,0 +1,183 @@
+import type { Parameter } from '../../../database/sqlite/connection.ts'
+import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
+import type { IndexSlices } from '../index/catching-up.ts'
+import { factsOf, INDEX_FORM, type NotedRow, notedColumns, ratingFacts } from '../index/facts.ts'
+import type { IndexReads } from '../index/lists.ts'
+import { type Beginning, type Match, type MatchSyntax, matchOf, matchOfRank, type Rank } from '../index/matching.ts'
+import type { ListQuery } from '../query.ts'
+import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import type { IndexDescription, StoredResource, Values } from '../resource.ts'
+import { SQLITE_PARAMETERS } from './lists.ts'
+import { column } from './reader.ts'
+
+/** A slice holds the write lock for about this long. */
+const SLICE_MS = 5
+
+/** Notes of one slice. */
+const SLICE_NOTES = 256
+
+/** The query language of FTS5. Its tokenizer takes everything but ASCII's punctuation and blanks as part of a word. */
+const FTS5: MatchSyntax = {
+  term: (text, isPrefix) => `"${text}"${isPrefix ? '*' : ''}`,
+  and: ' AND ',
+  or: ' OR ',
+  andNot: ' NOT ',
+}
+
+interface Note {
+  readonly number: number
+  readonly part: string
+  readonly id: number
+}
+
+/** Brings the indexes of these resources up to date, within writes. */
+export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly IndexDescription[]): IndexSlices {
+  const range = database.prepare<[], { first: number | null; last: number | null }>(
+    'SELECT (SELECT min(number) FROM index_notes) AS first, (SELECT max(number) FROM index_notes) AS last',
+  )
+  const form = database.prepare<[], { number: number; is_built: number }>(
+    'SELECT number, is_built FROM index_form WHERE id = 1',
+  )
+  const setForm = database.prepare<[number: number, isBuilt: number]>(
+    'UPDATE index_form SET number = ?, is_built = ? WHERE id = 1',
+  )
+  const notes = database.prepare<[], Note>(
+    `SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ${SLICE_NOTES}`,
+  )
+  const forget = database.prepare<[until: number]>('DELETE FROM index_notes WHERE number <= ?')
+  const takers = new Map(indexes.flatMap(index => takersOf(database, index)))
+  return {
+    noted: () => {
+      const { first = null, last = null } = database.snapshot(() => range.get(), 'look') ?? {}
+      return first === null || last === null ? null : { first, last }
+    },
+    isBuilt: async () => {
+      const known = database.snapshot(() => form.get(), 'look')
+      if (known?.number === INDEX_FORM) return known.is_built === 1
+      await database.write(() => {
+        for (const { table } of indexes) database.prepare(noteAll(table)).run()
+        setForm.run(INDEX_FORM, 0)
+      })
+      return false
+    },
+    take: () =>
+      database.write(() => {
+        const began = performance.now()
+        const taken = new Set<string>()
+        let last = 0
+        for (const { number, part, id } of notes.all()) {
+          const key = `${part} ${id}`
+          if (!taken.has(key)) takers.get(part)?.(id)
+          taken.add(key)
+          last = number
+          if (performance.now() - began > SLICE_MS) break
+        }
+        forget.run(last)
+      }),
+    built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),
+  }
+}
+
+function noteAll(table: string): string {
+  return `INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`
+}
+
+/** For each part of which notes tell, the function that takes a row into the index as it is now, or out of it. */
+function takersOf(database: SqliteDatabase, index: IndexDescription): [part: string, take: (id: number) => void][] {
+  const { table, facts, words, copied, ratings } = index
+  const select = database.prepare<[id: number], NotedRow>(
+    `SELECT ${notedColumns(index, sql => sql)} FROM ${table} AS owner
+    ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''} WHERE owner.id = ?`,
+  )
+  const rated = ratings ? ['score', 'review_count', 'average'] : []
+  const columns = ['id', ...Object.keys(copied), 'sort_name', 'beginning', ...rated]
+  const keep = database.prepare<Parameter[]>(
+    `INSERT OR REPLACE INTO ${facts} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  )
+  const rate = ratings
+    ? database.prepare<Parameter[]>(`UPDATE ${facts} SET ${rated.map(name => `${name} = ?`).join(', ')} WHERE id = ?`)
+    : null
+  const keepWords = database.prepare<[id: number, words: string]>(
+    `INSERT OR REPLACE INTO ${words} (rowid, words) VALUES (?, ?)`,
+  )
+  const forget = database.prepare<[id: number]>(`DELETE FROM ${facts} WHERE id = ?`)
+  const forgetWords = database.prepare<[id: number]>(`DELETE FROM ${words} WHERE rowid = ?`)
+  const takeAll = (id: number) => {
+    const row = select.get(id)
+    if (row) {
+      const made = factsOf(index, row)
+      keep.run(...columns.map(name => made.facts[name] ?? null))
+      keepWords.run(id, made.words.join(' '))
+    } else {
+      forget.run(id)
+      forgetWords.run(id)
+    }
+  }
+  const takeRating = (id: number) => {
+    const row = select.get(id)
+    if (row) rate?.run(...Object.values(ratingFacts(index, row)), id)
+  }
+  return [[table, takeAll], ...(ratings ? [[ratings, takeRating] as [string, typeof takeRating]] : [])]
+}
+
+/** Reads the index of a resource in the thread for long reads. */
+export function sqliteIndexReads<Row extends Values>(
+  database: SqliteDatabase,
+  resource: StoredResource<Row>,
+  index: IndexDescription,
+): IndexReads<Row> {
+  return {
+    select: async (query, rank) => {
+      const { list, sql, parameters } = indexSelection(resource, index, query, rank)
+      const rows = await database.beside.all<PlacedRow>(
+        `SELECT owner.id${placeColumns(resource, query.order, column)} ${sql} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
+        [...parameters, query.limit + 1, query.from.skip],
+      )
+      return { places: rows.map(row => placeOf(query.order, row)), isCurrent: true }
+    },
+    count: async (query, rank, most) => {
+      const { sql, parameters, isOfWordsAlone } = indexSelection(resource, index, query, rank)
+      const from = isOfWordsAlone ? `FROM ${index.words}(?)` : sql
+      const [row] = await database.beside.all<{ number: number }>(
+        `SELECT count(*) AS number FROM (SELECT 1 ${from} LIMIT ?)`,
+        [...parameters, most],
+      )
+      return { count: row?.number ?? 0, isCurrent: true }
+    },
+  }
+}
+
+/** SQL from `FROM` on, and the parameters in it. */
+export function indexSelection<Row extends Values>(
+  resource: StoredResource<Row>,
+  index: IndexDescription,
+  query: ListQuery<Row>,
+  rank: Rank | null,
+) {
+  const { facts, words } = index
+  const match = query.search && matchIn(query.search, rank)
+  // The words are read in the order of ids, so a page of this order reads no more of them than it has to pass over.
+  const id = match ? { id: 'hit.rowid' } : {}
+  const list = listSql(resource, query, { ...SQLITE_PARAMETERS, ...id })
+  const beginning = match?.beginning ? beginningSql(match.beginning) : null
+  const from = match
+    ? `FROM ${words}(?) AS hit CROSS JOIN ${facts} AS owner ON owner.id = hit.rowid`
+    : `FROM ${facts} AS owner`
+  return {
+    list,
+    sql: `${from} WHERE ${list.where}${beginning ? ` AND ${beginning.sql}` : ''}`,
+    parameters: [...(match ? [match.words] : []), ...list.parameters, ...(beginning?.parameters ?? [])],
+    isOfWordsAlone: match !== null && beginning === null && query.where.length === 0 && query.from.after === null,
+  }
+}
+
+function matchIn(search: NonNullable<ListQuery<never>['search']>, rank: Rank | null): Match {
+  return rank === null ? matchOf(search, FTS5) : matchOfRank(search, rank, FTS5)
+}
+
+/** A condition on how a name begins. */
+function beginningSql({ text, isOpen, isWanted }: Beginning): { sql: string; parameters: Parameter[] } {
+  const wanted = isOpen ? text : `${text} `
+  const begins = `substr(owner.beginning${isOpen ? '' : " || ' '"}, 1, ?) = ?`
+  return { sql: isWanted ? begins : `NOT ${begins}`, parameters: [[...wanted].length, wanted] }
+}

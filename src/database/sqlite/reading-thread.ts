@@ -1,0 +1,165 @@
+import type { SQLiteError } from 'bun:sqlite'
+import { DatabaseUnavailableError } from '../errors.ts'
+import type { Condition } from './condition.ts'
+import { type Parameter, READER_PRAGMAS, withPlus } from './connection.ts'
+import { ReadingQueue } from './reading-queue.ts'
+import script from './reading-thread.worker.js' with { type: 'text' }
+
+const STATEMENT_MAX_MS = 30_000
+
+/** A stop waits for a statement no longer than this. */
+const CLOSE_MAX_MS = 800
+
+/** A running statement cannot be interrupted, so a replaced thread ends only when its statement does. */
+const THREADS_MAX = 4
+
+export interface ReadingOptions {
+  /** The call runs only while no other call waits. */
+  readonly isPatient?: boolean
+}
+
+/**
+ * Runs statements that would hold up the event loop, on a read-only connection in a thread of its own. The thread starts with
+ * the first call.
+ */
+export class ReadingThread implements AsyncDisposable {
+  readonly #path: string
+  readonly #condition: Condition
+  readonly #syncCommits: () => void
+  readonly #queue = new ReadingQueue()
+  /** With those that were replaced and have not ended yet. */
+  readonly #threads = new Set<Thread>()
+  #current: Thread | null = null
+
+  /** `syncCommits` blocks until all commits so far are on the disk. */
+  constructor(path: string, condition: Condition, syncCommits: () => void) {
+    this.#path = path
+    this.#condition = condition
+    this.#syncCommits = syncCommits
+  }
+
+  /**
+   * Runs the statement on a snapshot of all commits so far, and resolves to its rows. Calls run one after the other. Rejects
+   * with a `BusyError` if too many calls wait, and with a `DatabaseUnavailableError` if the thread ends or the statement takes
+   * too long.
+   */
+  async all<Row>(
+    sql: string,
+    parameters: readonly Parameter[],
+    { isPatient = false }: ReadingOptions = {},
+  ): Promise<Row[]> {
+    using _ = await this.#queue.take(isPatient)
+    try {
+      this.#condition.mustHaveBeenInPlace()
+      const thread = this.#thread()
+      try {
+        return (await thread.all(withPlus(sql), parameters)) as Row[]
+      } finally {
+        this.#mustBeSafeToShow(thread)
+      }
+    } catch (error) {
+      throw this.#condition.afterRead(error)
+    }
+  }
+
+  /** Ends the thread, after its statement or after a second. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new DatabaseUnavailableError('the database is closed')
+    this.#queue.close(closed)
+    this.#current?.close()
+    const { promise: isLate, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, CLOSE_MAX_MS)
+    await Promise.race([isLate, Promise.all([...this.#threads].map(({ ended }) => ended))])
+    clearTimeout(timer)
+    this.#current?.end(closed)
+  }
+
+  #thread(): Thread {
+    if (this.#current) return this.#current
+    if (this.#threads.size >= THREADS_MAX) throw new DatabaseUnavailableError('statements that took too long still run')
+    const thread = new Thread(this.#path, () => {
+      if (this.#current === thread) this.#current = null
+    })
+    this.#current = thread
+    this.#threads.add(thread)
+    thread.ended.then(() => this.#threads.delete(thread))
+    return thread
+  }
+
+  /** Its file may have been moved while the thread opened it, and other processes may have made the commits that it has seen. */
+  #mustBeSafeToShow(thread: Thread): void {
+    try {
+      this.#condition.mustBeInPlace()
+      this.#syncCommits()
+    } catch (error) {
+      thread.end(error)
+      throw error
+    }
+  }
+}
+
+/** What the worker sends: rows, or the fields of an error. */
+type Answer = { readonly rows: unknown[] } | { readonly error: Pick<SQLiteError, 'name' | 'message'> }
+
+/** One worker. It does not keep the process alive. */
+class Thread {
+  /** Resolves when its connection is closed. */
+  readonly ended: Promise<void>
+  readonly #worker: Worker
+  readonly #path: string
+  readonly #onEnd: () => void
+  #call: PromiseWithResolvers<unknown[]> | null = null
+
+  /** `onEnd` is called when it takes no more calls. */
+  constructor(path: string, onEnd: () => void) {
+    this.#path = path
+    this.#onEnd = onEnd
+    // The executable contains the script as text only.
+    const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
+    this.#worker = new Worker(url)
+    this.#worker.unref()
+    this.#worker.onmessage = ({ data }: MessageEvent<Answer>) => {
+      if ('rows' in data) this.#call?.resolve(data.rows)
+      // It counts as an error of SQLite by its name.
+      else this.#call?.reject(Object.assign(new Error(data.error.message), data.error))
+    }
+    this.#worker.onerror = ({ message }) =>
+      this.end(new DatabaseUnavailableError(`the thread that reads the database failed: ${message}`))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.ended = promise
+    this.#worker.addEventListener('close', () => {
+      URL.revokeObjectURL(url)
+      this.end(new DatabaseUnavailableError('the thread that reads the database ended'))
+      resolve()
+    })
+  }
+
+  /** Call it again only after it has settled. */
+  async all(sql: string, parameters: readonly Parameter[]): Promise<unknown[]> {
+    this.#call = Promise.withResolvers()
+    // The timer also keeps the process alive meanwhile.
+    const timer = setTimeout(
+      () => this.end(new DatabaseUnavailableError('a statement took too long')),
+      STATEMENT_MAX_MS,
+    )
+    try {
+      this.#worker.postMessage({ path: this.#path, pragmas: READER_PRAGMAS, sql, parameters })
+      return await this.#call.promise
+    } finally {
+      clearTimeout(timer)
+      this.#call = null
+    }
+  }
+
+  /** Closes the connection after the statement. */
+  close(): void {
+    this.#worker.postMessage('close')
+  }
+
+  /** Rejects the call, and ends the thread, after its statement. Its connection is closed with it. */
+  end(reason: unknown): void {
+    this.#onEnd()
+    this.#call?.reject(reason)
+    this.#worker.terminate()
+  }
+}

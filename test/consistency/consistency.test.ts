@@ -6,6 +6,8 @@ import { withEachEngine } from '../harness/contract.ts'
 import { type Engine, postgres } from '../harness/engines.ts'
 import { pauseBackends } from '../harness/postgres/backends.ts'
 import { Cluster } from '../harness/postgres/cluster.ts'
+import { createDatabase } from '../harness/postgres/database.ts'
+import { PostgresServer } from '../harness/postgres/server.ts'
 import { PipelinedConnection } from './connections.ts'
 import { ednHistory } from './edn.ts'
 import { feedViolations } from './feed.ts'
@@ -80,6 +82,22 @@ withEachEngine('consistency', engine => {
             expect(paused.count).toBeGreaterThan(0)
             await Bun.sleep(PAUSED_MS)
             await processes.at(-1)?.killAndStartAgain(() => paused[Symbol.dispose]())
+          })
+        }
+      },
+    )
+  }
+
+  if (engine === postgres) {
+    campaign(
+      `clients of two processes on ${engine.name} see one store, though the database crashes and comes back`,
+      async ({ rounds }) => {
+        await using server = await PostgresServer.start({ durable: true })
+        const ofServer = { ...engine, freshDatabase: () => createDatabase(server.url()) }
+        for (const round of rounds(1)) {
+          await observe(ofServer, `${engine.name}-crashed-${round}`, startProcesses, async () => {
+            await Bun.sleep(KILLED_AFTER_MS)
+            await server.restart('immediate')
           })
         }
       },

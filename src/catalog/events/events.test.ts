@@ -316,3 +316,23 @@ test('a follower of a loaded database reads it page by page, each event once and
   expect(late.events.map(({ data }) => data?.data.id)).toEqual(Array.from({ length: 12_500 }, (_, place) => place + 1))
   expect(late2.events.map(({ id }) => id)).toEqual(late.events.map(({ id }) => id))
 })
+
+test('a follower whose filter leaves everything out is told now and then how far the feed is', async () => {
+  await using shop = await open(sqlite)
+  await using follower = await EventFollower.at(shop.one.address, '/events?types=review')
+  const ready = follower.lastId
+  await shop.api.create('/categories/', sample.category)
+  await follower.until(frames => frames.length > 1)
+  expect(follower.frames[1]).toMatchObject({ event: null, data: null })
+  expect(follower.lastId).not.toBe(ready)
+  await using resumed = await EventFollower.at(shop.other.address, `/events?since=${follower.lastId}`)
+  await shop.api.create('/products/', sample.product)
+  await resumed.count(1)
+  expect(resumed.types).toEqual(['product.created'])
+})
+
+test('HEAD is answered as GET, without a stream', async () => {
+  await using shop = await open(sqlite)
+  const { status, headers } = await shop.api.send('/events', { method: 'HEAD' })
+  expect([status, headers.get('Content-Type')]).toEqual([200, 'text/event-stream'])
+})

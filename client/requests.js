@@ -1,0 +1,143 @@
+import { errorOf, StockroomError, Unavailable } from './errors.js'
+
+/**
+ * @import { ClientOptions } from './index.d.ts'
+ * @typedef {object} Query
+ * @typedef {{ retries?: number | undefined, timeoutMs?: number | undefined, signal?: AbortSignal | undefined }} Limits
+ * @typedef {{ query?: Query | undefined, headers?: Record<string, string>, body?: string, isStream?: boolean }} Content
+ * @typedef {Limits & Content} Sent
+ * @typedef {{ response: Response, body: any }} Answer
+ * @typedef {(method: string, path: string, request?: Sent) => Promise<Answer>} Send
+ */
+
+const RETRIES = 4
+const TIMEOUT_MS = 10_000
+const BACKOFF_MS = 100
+const WAIT_MAX_MS = 10_000
+
+/**
+ * Makes the function that sends all requests of a client. It repeats a request whose failure may pass, and resolves to the
+ * first answer of success.
+ * @param {string | URL} address
+ * @param {ClientOptions} options
+ * @returns {Send}
+ */
+export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS, fetch = globalFetch }) {
+  const base = String(address).replace(/\/+$/, '')
+  const always = key ? { Authorization: `Bearer ${key}` } : {}
+  // Throws now if the address or the key can never be sent.
+  new Request(`${base}/`, { headers: always })
+
+  return async (method, path, { query = {}, headers, body, isStream = false, ...limits } = {}) => {
+    const { signal } = limits
+    const url = base + path + searchOf(query)
+    const init = {
+      method,
+      headers: { ...always, ...(method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
+      ...(body !== undefined && { body }),
+    }
+    const name = `${method} ${path.replace(/\?.*/, '')}`
+    let mayBeDone = false
+    let hasFailed = false
+    for (let tried = 0; ; tried += 1) {
+      const answer = await attempt(url, init, limits.timeoutMs ?? timeoutMs, signal)
+      if (!(answer instanceof StockroomError)) return answer
+      const { status } = answer
+      mayBeDone ||= hadNoAnswer(answer) || status === 503
+      answer.mayBeDone = mayBeDone
+      const isFinal = !mayPass(answer) || (status === 500 && hasFailed)
+      hasFailed ||= status === 500
+      if (isFinal || tried >= (limits.retries ?? retries)) throw answer
+      await pause((answer.retryAfter ?? 0) * 1_000 + backoffMs(tried), signal)
+    }
+
+    /**
+     * @param {string} url
+     * @param {RequestInit} init
+     * @param {number} withinMs
+     * @param {AbortSignal | undefined} signal
+     * @returns {Promise<Answer | StockroomError>}
+     */
+    async function attempt(url, init, withinMs, signal) {
+      signal?.throwIfAborted()
+      // Neither AbortSignal.any() nor its garbage collection can be relied on in Node 20.
+      const controller = new AbortController()
+      const stop = () => controller.abort(signal?.reason)
+      const timer = setTimeout(() => controller.abort(new Error(`no answer within ${withinMs} ms`)), withinMs)
+      signal?.addEventListener('abort', stop)
+      try {
+        const response = await fetch(url, { ...init, signal: controller.signal })
+        if (isStream && response.ok) return { response, body: null }
+        const text = await response.text()
+        return response.ok ? { response, body: JSON.parse(text) } : errorOf(name, response, text)
+      } catch (failure) {
+        signal?.throwIfAborted()
+        const cause = controller.signal.aborted ? controller.signal.reason : failure
+        return new Unavailable({ request: name, detail: `no answer: ${cause?.message ?? cause}`, cause })
+      } finally {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', stop)
+      }
+    }
+  }
+}
+
+/**
+ * Whether the same request may get another answer soon. A 503 without `Retry-After` means that the database is damaged.
+ * @param {StockroomError} error
+ */
+function mayPass(error) {
+  const { status = 0, retryAfter } = error
+  // To ask sooner than the server says does not help.
+  if (retryAfter !== undefined && retryAfter * 1_000 > WAIT_MAX_MS) return false
+  return hadNoAnswer(error) || [409, 429, 500].includes(status) || (status === 503 && retryAfter !== undefined)
+}
+
+/**
+ * Whether the request did not reach the server, or its answer did not reach us. 502 and 504 are a proxy's words for it.
+ * @param {StockroomError} error
+ */
+function hadNoAnswer({ status }) {
+  return status === undefined || status === 502 || status === 504
+}
+
+/**
+ * The time before the next attempt, with jitter, so that clients that failed together do not come back together.
+ * @param {number} tried
+ * @param {number} [firstMs]
+ */
+export function backoffMs(tried, firstMs = BACKOFF_MS) {
+  return Math.min(firstMs * 2 ** tried, WAIT_MAX_MS) * (0.5 + Math.random() / 2)
+}
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal | undefined} [signal]
+ * @returns {Promise<void>} rejected with the signal's reason if it is aborted
+ */
+export function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** @param {Query} query */
+function searchOf(query) {
+  const present = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  const search = new URLSearchParams(present.map(([name, value]) => [name, String(value)]))
+  return present.length === 0 ? '' : `?${search}`
+}
+
+/** @type {NonNullable<ClientOptions['fetch']>} */
+function globalFetch(url, init) {
+  return globalThis.fetch(url, init)
+}

@@ -60,21 +60,27 @@ const KINDS = {
  * @param {string} request method and path, without the query, which may be personal
  * @param {Response} response
  * @param {string} text its body
+ * @param {number} firstLine how many lines were sent before those that it counts
  */
-export function errorOf(request, { status, statusText, headers }, text) {
+export function errorOf(request, { status, statusText, headers }, text, firstLine) {
   const Kind = KINDS[status] ?? (status >= 500 ? Unavailable : StockroomError)
   return new Kind({
     request,
     status,
-    detail: detailIn(text) ?? statusText,
+    detail: detailIn(text, firstLine) ?? statusText,
     retryAfter: secondsUntil(headers.get('Retry-After')),
   })
 }
 
-/** @param {string} text */
-function detailIn(text) {
+/**
+ * @param {string} text
+ * @param {number} firstLine
+ */
+function detailIn(text, firstLine) {
   try {
-    return JSON.parse(text).detail
+    const { detail } = JSON.parse(text)
+    for (const { loc } of Array.isArray(detail) ? detail : []) if (Number.isInteger(loc[1])) loc[1] += firstLine
+    return detail
   } catch {
     // A proxy answers with a page of its own.
     return undefined

@@ -4,11 +4,14 @@ import { errorOf, StockroomError, Unavailable } from './errors.js'
  * @import { ClientOptions } from './index.d.ts'
  * @typedef {object} Query
  * @typedef {{ retries?: number | undefined, timeoutMs?: number | undefined, signal?: AbortSignal | undefined }} Limits
- * @typedef {{ query?: Query | undefined, headers?: Record<string, string>, body?: string, isStream?: boolean }} Content
- * @typedef {Limits & Content} Sent
+ * @typedef {{ query?: Query | undefined, headers?: Record<string, string>, body?: string }} Content
+ * @typedef {{ isStream?: boolean, firstLine?: number }} Reading `firstLine`: how many lines of NDJSON were sent before
+ * @typedef {Limits & Content & Reading} Sent
  * @typedef {{ response: Response, body: any }} Answer
  * @typedef {(method: string, path: string, request?: Sent) => Promise<Answer>} Send
  */
+
+const REPEATABLE = ['GET', 'POST']
 
 const RETRIES = 4
 const TIMEOUT_MS = 10_000
@@ -28,13 +31,16 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
   // Throws now if the address or the key can never be sent.
   new Request(`${base}/`, { headers: always })
 
-  return async (method, path, { query = {}, headers, body, isStream = false, ...limits } = {}) => {
+  return async (method, path, { query = {}, headers, body, isStream = false, firstLine = 0, ...limits } = {}) => {
     const { signal } = limits
     const url = base + path + searchOf(query)
     const init = {
       method,
       headers: { ...always, ...(method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
       ...(body !== undefined && { body }),
+      // On a connection that was used before, Bun itself sends a PUT or DELETE without an answer again, and does not tell. Then
+      // nobody could know whose change a 412 or 404 is about. Elsewhere this is the default.
+      ...(!REPEATABLE.includes(method) && { keepalive: false }),
     }
     const name = `${method} ${path.replace(/\?.*/, '')}`
     let mayBeDone = false
@@ -69,7 +75,7 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
         const response = await fetch(url, { ...init, signal: controller.signal })
         if (isStream && response.ok) return { response, body: null }
         const text = await response.text()
-        return response.ok ? { response, body: JSON.parse(text) } : errorOf(name, response, text)
+        return response.ok ? { response, body: JSON.parse(text) } : errorOf(name, response, text, firstLine)
       } catch (failure) {
         signal?.throwIfAborted()
         const cause = controller.signal.aborted ? controller.signal.reason : failure

@@ -60,14 +60,10 @@ export function resourceAt(send, path, updating) {
         const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`
         const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': quoted(key) }
         try {
-          const answer = await send('POST', path, { timeoutMs: PART_TIMEOUT_MS, ...limits, headers, body })
+          const answer = await send('POST', path, { timeoutMs: PART_TIMEOUT_MS, ...limits, headers, body, firstLine })
           for (const id of answer.body.ids) ids.push(id)
         } catch (error) {
-          if (error instanceof StockroomError) {
-            error.created = ids
-            // The server counts lines from the beginning of the part.
-            if (Array.isArray(error.detail)) for (const { loc } of error.detail) loc[1] = Number(loc[1]) + firstLine
-          }
+          if (error instanceof StockroomError) error.created = ids
           throw error
         }
         firstLine += count

@@ -54,7 +54,8 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       const isFinal = !mayPass(answer) || (status === 500 && hasFailed)
       hasFailed ||= status === 500
       if (isFinal || tried >= (limits.retries ?? retries)) throw answer
-      await pause((answer.retryAfter ?? 0) * 1_000 + backoffMs(tried), signal)
+      const { retryAfter } = answer
+      await pause(retryAfter === undefined ? backoffMs(tried) : retryAfter * 1_000 + backoffMs(0), signal)
     }
 
     /**

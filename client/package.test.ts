@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { spawn, spawnSync } from 'bun'
+import { z } from 'zod'
+import { version } from '../package.json'
+import { openBrowser, PLAIN_HOST } from '../test/harness/browser/chromium.ts'
+import { sqlite } from '../test/harness/engines.ts'
+import { startScriptedServer } from '../test/harness/peers/scripted-server.ts'
+import { startService } from '../test/harness/service.ts'
+import { temporaryFolder } from '../test/harness/temporary-folder.ts'
+import own from './package.json'
+
+setDefaultTimeout(120_000)
+
+const NODE = Bun.which('node') ?? 'node'
+
+const SIZE_MAX_BYTES = 5_120
+
+const Packed = z.tuple([z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) })])
+
+/** Uses the client as a program or a page does, and tells what has happened. */
+const VISIT = `
+async function visit({ createClient, NotFound }, address) {
+  const shop = createClient(address, { timeoutMs: 30_000 })
+  const { id } = await shop.products.create({ name: 'Spade', description: 'Steel', price: 30 })
+  await shop.products.createMany([{ name: 'Rake', description: 'Wood', price: 12 }])
+  const { price } = await shop.products.edit(id, product => ({ ...product, price: product.price * 2 }))
+  const names = []
+  for await (const { name } of shop.products.all({ limit: 1 })) names.push(name)
+  const missing = await shop.products.get(4711).catch(error => error instanceof NotFound && error.resource)
+  return { price, names, missing, deleted: (await shop.products.delete(id)).name }
+}
+`
+const VISITED = { price: 60, names: ['Spade', 'Rake'], missing: 'Product', deleted: 'Spade' }
+
+const folder = temporaryFolder()
+const installed = join(folder.path, 'node_modules/stockroom-client')
+let packed: string[] = []
+
+beforeAll(() => {
+  const { stdout } = spawnSync(['npm', 'pack', '--json', '--pack-destination', folder.path], { cwd: import.meta.dir })
+  const [{ filename, files }] = Packed.parse(JSON.parse(stdout.toString()))
+  packed = files.map(({ path }) => path)
+  mkdirSync(installed, { recursive: true })
+  spawnSync(['tar', '-xzf', join(folder.path, filename), '--strip-components=1', '-C', installed])
+})
+afterAll(() => folder[Symbol.dispose]())
+
+test('the client has at most 5 kB, minified and gzipped', async () => {
+  const { outputs } = await Bun.build({ entrypoints: [join(installed, 'index.js')], minify: true, target: 'browser' })
+  expect(outputs).toHaveLength(1)
+  const bytes = Bun.gzipSync((await outputs[0]?.arrayBuffer()) ?? '', { level: 9 }).byteLength
+  expect(bytes).toBeGreaterThan(1_000)
+  expect(bytes).toBeLessThanOrEqual(SIZE_MAX_BYTES)
+})
+
+test('the package of the client holds its source, types, README and license, and nothing else', () => {
+  const source = ['errors.js', 'events.js', 'index.js', 'pages.js', 'requests.js', 'resources.js']
+  expect(packed.toSorted()).toEqual(['LICENSE', 'README.md', ...source, 'index.d.ts', 'package.json'].toSorted())
+})
+
+test('the package of the client has the version and the license of the service, and no dependencies', () => {
+  expect(own.version).toBe(version)
+  expect(own).not.toHaveProperty('dependencies')
+  const license = (path: string) => readFileSync(resolve(import.meta.dir, path), 'utf8')
+  expect(license('LICENSE')).toBe(license('../LICENSE'))
+})
+
+test('the packed client works in Node, and prints nothing', async () => {
+  await using shop = await startShop()
+  const script = join(folder.path, 'visit.mjs')
+  const print = "process.stdout.write(JSON.stringify(await visit(await import('stockroom-client'), process.argv[2])))"
+  writeFileSync(script, VISIT + print)
+  const child = spawn([NODE, script, shop.address], { stdout: 'pipe', stderr: 'pipe' })
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  expect(errors).toBe('')
+  expect(JSON.parse(output)).toEqual(VISITED)
+})
+
+test('the packed client works in a page of another origin, without a bundler and without HTTPS', async () => {
+  await using shop = await startShop('--cors-origins', '*')
+  await using site = await startScriptedServer(({ path }) => response => {
+    const isScript = path.startsWith('/client/')
+    response.writeHead(200, { 'Content-Type': isScript ? 'text/javascript' : 'text/html' })
+    response.end(
+      isScript ? readFileSync(join(installed, path.slice('/client/'.length))) : '<!doctype html><title>Shop</title>',
+    )
+  })
+  await using browser = await openBrowser()
+  await using tab = await browser.openTab()
+  await tab.page.goto(site.address.replace('127.0.0.1', PLAIN_HOST))
+  const visited = await tab.page.evaluate(`
+    (async () => {
+      ${VISIT}
+      return visit(await import('/client/index.js'), '${shop.address}')
+    })()
+  `)
+  expect(visited).toEqual(VISITED)
+})
+
+async function startShop(...flags: readonly string[]) {
+  const open = new AsyncDisposableStack()
+  const { url } = open.use(await sqlite.freshDatabase())
+  const { address } = open.use(await startService(url, { flags }))
+  return { address, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}

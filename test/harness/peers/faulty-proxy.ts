@@ -9,7 +9,7 @@ const AT_ONCE = { 'Retry-After': '0' }
 
 /**
  * Stands before a service and fails in every way that a network, a proxy or an overloaded server can fail: every other request,
- * in turn. It is late by `lateMs`, which should be more than its clients wait.
+ * in turn. It is late by `lateMs`, which should be more than its clients wait. It never says 500, which clients repeat only once.
  */
 export function startFaultyProxy(target: string, lateMs: number): Promise<ScriptedServer> {
   const faults: readonly Reply[] = [
@@ -30,7 +30,6 @@ export function startFaultyProxy(target: string, lateMs: number): Promise<Script
       await Bun.sleep(lateMs)
       await (await passedOn(asked)).reply(response, asked)
     },
-    failure(500, 'Internal Server Error'),
     // Done, and the client has given up before the answer.
     async (response, asked) => {
       const { reply } = await passedOn(asked)

@@ -426,7 +426,7 @@ export class Conflict extends StockroomError {}
 /** 401 and 403: the key is missing, wrong, or not allowed to do this. */
 export class Unauthorized extends StockroomError {}
 
-/** 429, after all retries, or if `retryAfter` is more than ten seconds. */
+/** 429, after all retries, or if `retryAfter` is more than a minute. */
 export class RateLimited extends StockroomError {}
 
 /** No answer, 409, or any other status from 500 on, after all retries. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { version } from '../package.json'
 import { openBrowser, PLAIN_HOST } from '../test/harness/browser/chromium.ts'
 import { sqlite } from '../test/harness/engines.ts'
-import { startScriptedServer } from '../test/harness/peers/scripted-server.ts'
+import { failure, type Reply, type ScriptedServer, startScriptedServer } from '../test/harness/peers/scripted-server.ts'
 import { startService } from '../test/harness/service.ts'
 import { temporaryFolder } from '../test/harness/temporary-folder.ts'
 import own from './package.json'
@@ -80,13 +80,7 @@ test('the packed client works in Node, and prints nothing', async () => {
 
 test('the packed client works in a page of another origin, without a bundler and without HTTPS', async () => {
   await using shop = await startShop('--cors-origins', '*')
-  await using site = await startScriptedServer(({ path }) => response => {
-    const isScript = path.startsWith('/client/')
-    response.writeHead(200, { 'Content-Type': isScript ? 'text/javascript' : 'text/html' })
-    response.end(
-      isScript ? readFileSync(join(installed, path.slice('/client/'.length))) : '<!doctype html><title>Shop</title>',
-    )
-  })
+  await using site = await startSite(failure(404, 'Not Found'))
   await using browser = await openBrowser()
   await using tab = await browser.openTab()
   await tab.page.goto(site.address.replace('127.0.0.1', PLAIN_HOST))
@@ -98,6 +92,43 @@ test('the packed client works in a page of another origin, without a bundler and
   `)
   expect(visited).toEqual(VISITED)
 })
+
+test('the packed client follows a feed in a page, with its own origin as address', async () => {
+  const frame = (number: number) =>
+    `event: product.deleted\nid: ${number}.a\ndata: {"id":"${number}.a","type":"product.deleted","data":{"id":${number}}}\n\n`
+  await using site = await startSite(async (response, { path }) => {
+    const since = Number.parseInt(new URL(path, site.address).searchParams.get('since') ?? '0', 10)
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+    response.write(`retry: 10\n\nevent: ready\nid: ${since}.a\ndata: {"resumed":${since > 0}}\n\n`)
+    response.write(frame(since + 1) + frame(since + 2).slice(0, 50))
+    await Bun.sleep(50)
+    response.socket?.destroy()
+  })
+  await using browser = await openBrowser()
+  await using tab = await browser.openTab()
+  await tab.page.goto(site.address)
+  const ids = await tab.page.evaluate(`
+    (async () => {
+      const { createClient } = await import('/client/index.js')
+      const ids = []
+      for await (const { id } of createClient('/').events()) if (ids.push(id) === 4) return ids
+    })()
+  `)
+  expect(ids).toEqual(['0.a', '1.a', '2.a', '3.a'])
+})
+
+/** A web site with the client's files. Requests for events are answered by `feed`. */
+function startSite(feed: Reply): Promise<ScriptedServer> {
+  return startScriptedServer(({ path }) => {
+    if (path.startsWith('/events')) return feed
+    const isScript = path.startsWith('/client/')
+    return response => {
+      response.writeHead(200, { 'Content-Type': isScript ? 'text/javascript' : 'text/html' })
+      const page = '<!doctype html><title>Shop</title>'
+      response.end(isScript ? readFileSync(join(installed, path.slice('/client/'.length))) : page)
+    }
+  })
+}
 
 async function startShop(...flags: readonly string[]) {
   const open = new AsyncDisposableStack()

@@ -16,7 +16,9 @@ const REPEATABLE = ['GET', 'POST']
 const RETRIES = 4
 const TIMEOUT_MS = 10_000
 const BACKOFF_MS = 100
-const WAIT_MAX_MS = 10_000
+const BACKOFF_MAX_MS = 10_000
+/** What the server says is obeyed, but nobody should hang for an hour. */
+const RETRY_AFTER_MAX_SECONDS = 60
 
 /**
  * Makes the function that sends all requests of a client. It repeats a request whose failure may pass, and resolves to the
@@ -95,8 +97,7 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
  */
 function mayPass(error) {
   const { status = 0, retryAfter } = error
-  // To ask sooner than the server says does not help.
-  if (retryAfter !== undefined && retryAfter * 1_000 > WAIT_MAX_MS) return false
+  if (retryAfter !== undefined && retryAfter > RETRY_AFTER_MAX_SECONDS) return false
   return hadNoAnswer(error) || [409, 429, 500].includes(status) || (status === 503 && retryAfter !== undefined)
 }
 
@@ -114,7 +115,7 @@ function hadNoAnswer({ status }) {
  * @param {number} [firstMs]
  */
 export function backoffMs(tried, firstMs = BACKOFF_MS) {
-  return Math.min(firstMs * 2 ** tried, WAIT_MAX_MS) * (0.5 + Math.random() / 2)
+  return Math.min(firstMs * 2 ** tried, BACKOFF_MAX_MS) * (0.5 + Math.random() / 2)
 }
 
 /**

@@ -10,6 +10,8 @@ import { backoffMs, pause } from './requests.js'
 /** The server sends at least a comment every 15 s. */
 const SILENCE_MAX_MS = 45_000
 const RECONNECT_MS = 1_000
+/** However long an outage takes, its end should be noticed. */
+const ASKED_MAX_MS = 60_000
 /** How many events to remember, so that one that is sent again is not shown again. */
 const REMEMBERED = 1_000
 
@@ -60,7 +62,7 @@ export function follow(send, { signal, since, ...filters } = {}) {
       } catch (error) {
         if (signal?.aborted) return
         if (!(isConnected && error instanceof StockroomError && isOutage(error))) throw error
-        askedMs = (error.retryAfter ?? 0) * 1_000
+        askedMs = Math.min((error.retryAfter ?? 0) * 1_000, ASKED_MAX_MS)
       }
       await pause(Math.max(askedMs, backoffMs(failed, reconnectMs)), signal).catch(() => {})
       failed += 1
@@ -114,11 +116,13 @@ async function* framesOf({ body }, signal) {
 function frameIn(text) {
   /** @type {Record<string, string>} */
   const fields = {}
-  for (const [, name = '', value = ''] of text.matchAll(/^(\w+): ?(.*?)\r?$/gm)) {
+  for (const line of text.split(/\r?\n/)) {
+    // Without `s`, a value would end at U+2028, which JSON may contain.
+    const [, name = '', value = ''] = /^(\w+): ?(.*)/s.exec(line) ?? []
     fields[name] = name === 'data' && name in fields ? `${fields[name]}\n${value}` : value
   }
   const { event = 'message', id, data, retry } = fields
-  return { name: event, id, data, retryMs: retry === undefined ? undefined : Number(retry) }
+  return { name: event, id, data, retryMs: Number(retry) || undefined }
 }
 
 /**

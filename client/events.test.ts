@@ -107,7 +107,7 @@ test('ready and reset are understood as CloudEvents, too', async () => {
 })
 
 test('frames may arrive in pieces of any size, with either line end', async () => {
-  const text = [READY, change(1, 'Späten 🪏'), change(2)].join('').replaceAll('\n', '\r\n')
+  const text = [READY, change(1, 'Späten 🪏 \u2028'), change(2)].join('').replaceAll('\n', '\r\n')
   await using feed = await startFeed(async response => {
     begin(response)
     for (const byte of Buffer.from(text)) {
@@ -115,7 +115,11 @@ test('frames may arrive in pieces of any size, with either line end', async () =
       if (byte === 0x0d) await Bun.sleep(1)
     }
   })
-  expect(await first(3, feed)).toMatchObject([{ id: '0.a' }, { id: '1.a', data: { name: 'Späten 🪏' } }, { id: '2.a' }])
+  expect(await first(3, feed)).toMatchObject([
+    { id: '0.a' },
+    { id: '1.a', data: { name: 'Späten 🪏 \u2028' } },
+    { id: '2.a' },
+  ])
 })
 
 test('a signal ends the loop and the connection, also between two connections', async () => {

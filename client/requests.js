@@ -11,6 +11,7 @@ import { errorOf, StockroomError, Unavailable } from './errors.js'
  * @typedef {(method: string, path: string, request?: Sent) => Promise<Answer>} Send
  */
 
+/** What may be sent twice unseen: a POST has its key. */
 const REPEATABLE = ['GET', 'POST']
 
 const RETRIES = 4

@@ -4,9 +4,15 @@ import { join, resolve } from 'node:path'
 import { spawn, spawnSync } from 'bun'
 import { z } from 'zod'
 import { version } from '../package.json'
-import { openBrowser, PLAIN_HOST } from '../test/harness/browser/chromium.ts'
+import { openBrowser, PLAIN_HOST, type TestBrowser } from '../test/harness/browser/chromium.ts'
 import { sqlite } from '../test/harness/engines.ts'
-import { failure, type Reply, type ScriptedServer, startScriptedServer } from '../test/harness/peers/scripted-server.ts'
+import {
+  answer,
+  failure,
+  type Reply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../test/harness/peers/scripted-server.ts'
 import { startService } from '../test/harness/service.ts'
 import { temporaryFolder } from '../test/harness/temporary-folder.ts'
 import own from './package.json'
@@ -37,15 +43,20 @@ const VISITED = { price: 60, names: ['Spade', 'Rake'], missing: 'Product', delet
 const folder = temporaryFolder()
 const installed = join(folder.path, 'node_modules/stockroom-client')
 let packed: string[] = []
+let browser: TestBrowser
 
-beforeAll(() => {
+beforeAll(async () => {
+  browser = await openBrowser()
   const { stdout } = spawnSync(['npm', 'pack', '--json', '--pack-destination', folder.path], { cwd: import.meta.dir })
   const [{ filename, files }] = Packed.parse(JSON.parse(stdout.toString()))
   packed = files.map(({ path }) => path)
   mkdirSync(installed, { recursive: true })
   spawnSync(['tar', '-xzf', join(folder.path, filename), '--strip-components=1', '-C', installed])
 })
-afterAll(() => folder[Symbol.dispose]())
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
 
 test('the client has at most 5 kB, minified and gzipped', async () => {
   const { outputs } = await Bun.build({ entrypoints: [join(installed, 'index.js')], minify: true, target: 'browser' })
@@ -81,7 +92,6 @@ test('the packed client works in Node, and prints nothing', async () => {
 test('the packed client works in a page of another origin, without a bundler and without HTTPS', async () => {
   await using shop = await startShop('--cors-origins', '*')
   await using site = await startSite(failure(404, 'Not Found'))
-  await using browser = await openBrowser()
   await using tab = await browser.openTab()
   await tab.page.goto(site.address.replace('127.0.0.1', PLAIN_HOST))
   const visited = await tab.page.evaluate(`
@@ -104,7 +114,6 @@ test('the packed client follows a feed in a page, with its own origin as address
     await Bun.sleep(50)
     response.socket?.destroy()
   })
-  await using browser = await openBrowser()
   await using tab = await browser.openTab()
   await tab.page.goto(site.address)
   const ids = await tab.page.evaluate(`
@@ -117,10 +126,36 @@ test('the packed client follows a feed in a page, with its own origin as address
   expect(ids).toEqual(['0.a', '1.a', '2.a', '3.a'])
 })
 
-/** A web site with the client's files. Requests for events are answered by `feed`. */
-function startSite(feed: Reply): Promise<ScriptedServer> {
+test('in a page, an edit that the browser sends again by itself is not done twice', async () => {
+  let price = 100
+  let revision = 1
+  await using site = await startSite((response, asked) => {
+    const { method, headers, body } = asked
+    const product = () => ({ id: 7, name: 'Spade', description: 'Steel', price, reviews: [] })
+    if (method === 'GET') return answer(product(), { ETag: `"${revision}.h"` })(response, asked)
+    if (headers['if-match'] !== `"${revision}.h"`) return failure(412, 'Product has changed')(response, asked)
+    price = JSON.parse(body).price
+    revision += 1
+    response.socket?.destroy()
+  })
+  await using tab = await browser.openTab()
+  await tab.page.goto(site.address)
+  const outcome = (change: string) => `
+    import('/client/index.js')
+      .then(({ createClient }) => createClient('/').products.edit(7, product => ({ ...product, price: ${change} })))
+      .then(product => product.price, error => [error.name, error.mayBeDone])
+  `
+  expect(await tab.page.evaluate(outcome('product.price / 2'))).toEqual(['Conflict', true])
+  expect(price).toBe(50)
+  // The premise: the client has sent one PUT.
+  expect(site.asked.filter(({ method }) => method === 'PUT')).toHaveLength(2)
+  expect(await tab.page.evaluate(outcome('20'))).toBe(20)
+})
+
+/** A web site with the client's files. Requests for anything else of the service get `reply`. */
+function startSite(reply: Reply): Promise<ScriptedServer> {
   return startScriptedServer(({ path }) => {
-    if (path.startsWith('/events')) return feed
+    if (path.startsWith('/events') || path.startsWith('/products')) return reply
     const isScript = path.startsWith('/client/')
     return response => {
       response.writeHead(200, { 'Content-Type': isScript ? 'text/javascript' : 'text/html' })

@@ -11,8 +11,10 @@ import { errorOf, StockroomError, Unavailable } from './errors.js'
  * @typedef {(method: string, path: string, request?: Sent) => Promise<Answer>} Send
  */
 
-/** What may be sent twice unseen: a POST has its key. */
+/** Nothing is done twice if these are sent twice: a POST has its key. */
 const REPEATABLE = ['GET', 'POST']
+/** Browsers send any request again, unseen, if a connection that was used before closes without an answer. */
+export const MAY_RESEND = 'document' in globalThis || 'WorkerGlobalScope' in globalThis
 
 const RETRIES = 4
 const TIMEOUT_MS = 10_000
@@ -41,9 +43,6 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       method,
       headers: { ...always, ...(method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
       ...(body !== undefined && { body }),
-      // On a connection that was used before, Bun itself sends a PUT or DELETE without an answer again, and does not tell. Then
-      // nobody could know whose change a 412 or 404 is about. Elsewhere this is the default.
-      ...(!REPEATABLE.includes(method) && { keepalive: false }),
     }
     const name = `${method} ${path.replace(/\?.*/, '')}`
     let mayBeDone = false
@@ -76,7 +75,8 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       const timer = setTimeout(() => controller.abort(new Error(`no answer within ${withinMs} ms`)), withinMs)
       signal?.addEventListener('abort', stop)
       try {
-        const response = await fetch(url, { ...init, signal: controller.signal })
+        const once = REPEATABLE.includes(method) ? {} : unrepeatable(body)
+        const response = await fetch(url, { ...init, ...once, signal: controller.signal })
         if (isStream && response.ok) return { response, body: null }
         const text = await response.text()
         return response.ok ? { response, body: JSON.parse(text) } : errorOf(name, response, text, firstLine)
@@ -90,6 +90,20 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       }
     }
   }
+}
+
+/**
+ * Bun and Deno send a request again as browsers do. Nobody could know then whose change a 412 or 404 is about. Bun does not if it
+ * opens a connection, and Deno does not if it cannot read the body again.
+ * @param {string} [body]
+ */
+function unrepeatable(body = '') {
+  if (!('Deno' in globalThis)) return { keepalive: false }
+  const start = (/** @type {ReadableStreamDefaultController} */ stream) => {
+    stream.enqueue(new TextEncoder().encode(body))
+    stream.close()
+  }
+  return { body: new ReadableStream({ start }), duplex: 'half' }
 }
 
 /**

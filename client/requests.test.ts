@@ -366,6 +366,26 @@ test('an edit writes nothing if the answer has no tag, because a proxy has remov
   expect(shop.server.asked).toHaveLength(1)
 })
 
+test('updates and deletes are sent so that neither Bun nor Deno sends them again by itself', async () => {
+  const sent: RequestInit[] = []
+  const fetch = async (_: string, init: RequestInit) => {
+    sent.push(init)
+    return new Response('{}')
+  }
+  const { products } = createClient('http://shop.example', { fetch })
+  await products.update(7, spade)
+  await products.delete(7)
+  expect(sent).toMatchObject([{ keepalive: false, body: JSON.stringify(spade) }, { keepalive: false }])
+  Reflect.set(globalThis, 'Deno', {})
+  try {
+    await products.update(7, spade)
+  } finally {
+    Reflect.deleteProperty(globalThis, 'Deno')
+  }
+  expect(sent[2]?.body).toBeInstanceOf(ReadableStream)
+  expect(await new Response(sent[2]?.body).json()).toEqual(spade)
+})
+
 test('reviews and users are updated by PATCH', async () => {
   await using shop = await scripted({}, answer({}))
   await shop.client.reviews.update(1, { product_id: 7, user_id: 5, rating: 5, comment: 'Digs well' })

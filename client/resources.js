@@ -1,6 +1,6 @@
 import { Conflict, NotFound, StockroomError } from './errors.js'
 import { listAt } from './pages.js'
-import { backoffMs, pause } from './requests.js'
+import { backoffMs, MAY_RESEND, pause } from './requests.js'
 
 /**
  * @import { Limits, Query, Send } from './requests.js'
@@ -86,12 +86,15 @@ export function resourceAt(send, path, updating) {
     async edit(id, change, limits = {}) {
       /** @type {Conflict | undefined} */
       let doubt
+      /** @type {any} */
+      let sent
       for (let tried = 1; ; tried += 1) {
         const { response, body: current } = await send('GET', one(id), limits)
         const changed = await change(structuredClone(current))
-        if (doubt) {
-          // An attempt without an answer may have been ours, so a change that still changes something might be done twice.
+        if (doubt && (doubt.mayBeDone || isIn(sent, current))) {
+          // This edit may have been done, so one that still changes something might be done twice.
           if (isIn(changed, current)) return current
+          doubt.mayBeDone = true
           throw doubt
         }
         // Proxies that compress make the tag weak, and a weak one never matches.
@@ -101,8 +104,9 @@ export function resourceAt(send, path, updating) {
           return await write(id, changed, { 'If-Match': tag }, limits)
         } catch (error) {
           if (!(error instanceof Conflict) || tried === EDIT_TRIES_MAX) throw error
-          if (error.mayBeDone) doubt = error
-          else await pause(backoffMs(0), limits.signal)
+          doubt = error.mayBeDone || MAY_RESEND ? error : undefined
+          sent = changed
+          await pause(backoffMs(0), limits.signal)
         }
       }
     },

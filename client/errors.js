@@ -8,7 +8,10 @@ export class StockroomError extends Error {
 
   /** @param {ErrorFacts} facts */
   constructor({ request, status, detail, retryAfter, mayBeDone = false, cause }) {
-    super(`${request}: ${status === undefined ? '' : `${status} `}${explained(detail)}`, { cause })
+    super(
+      `${request}: ${status === undefined ? '' : `${status} `}${explained(detail)}`,
+      cause === undefined ? undefined : { cause },
+    )
     this.status = status
     this.detail = detail
     this.retryAfter = retryAfter

@@ -2,17 +2,21 @@ import type {
   AfterQuery,
   Category,
   FacetQuery,
+  Facets,
+  FollowOptions,
+  Highlights,
   PageQuery,
   ProductMembers,
   ProductQuery,
   ProductReviewQuery,
+  Rating,
   Review,
   ReviewQuery,
   SearchQuery,
   User,
   UserReviewQuery,
 } from '../index.js'
-import type { operations, paths } from './strict.ts'
+import type { components, operations, paths } from './strict.ts'
 
 /** The other direction of `described.ts`: whatever the client can ask for is described. */
 
@@ -47,6 +51,29 @@ export type Queries = [
     >
   >,
   True<SameKeys<keyof FacetQuery | 'facets', Get<'/facets/products'>>>,
+]
+
+type Fits<One, Other> = [One] extends [Other] ? true : false
+type Schema<Name extends keyof components['schemas']> = components['schemas'][Name]
+type Answer<Path extends keyof paths> = paths[Path]['get'] extends {
+  responses: { 200: { content: { 'application/json': infer Body } } }
+}
+  ? Body
+  : never
+
+export type Answers = [
+  // Five counts, which the description only calls several.
+  True<Fits<Rating, Schema<'Rating'>>>,
+  True<Fits<Omit<Schema<'Rating'>, 'histogram'>, Omit<Rating, 'histogram'>>>,
+  True<Fits<Schema<'Highlights'>, Highlights | null>>,
+  True<Fits<Highlights, Schema<'Highlights'>>>,
+  True<Fits<{ count: number } & Facets, Answer<'/facets/products'>>>,
+  True<Fits<Answer<'/facets/products'>, { count: number } & Partial<Facets>>>,
+]
+
+export type Events = [
+  // It does not poll.
+  True<SameKeys<keyof Omit<FollowOptions, 'signal'> | 'wait' | 'limit', Get<'/events'>>>,
 ]
 
 export type Members = [

@@ -4,6 +4,7 @@ import { spawn } from 'bun'
 const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', 'node_modules/typescript-native/bin/tsc'],
   ['types of the launcher', 'node_modules/typescript-native/bin/tsc', '--project', 'bin'],
+  ['types of the client', 'node_modules/typescript-native/bin/tsc', '--project', 'client'],
   ['lint and format', 'node_modules/.bin/biome', 'check', '.'],
   ['unused code', 'node_modules/.bin/knip'],
 ]

@@ -39,12 +39,27 @@ beforeAll(() => {
 })
 afterAll(() => open.disposeAsync())
 
-test('the package holds the source with its documents, and no tests', () => {
+test('the package holds the source and the client with their documents, and no tests', () => {
   const source = [...new Glob('src/**').scanSync({ cwd: ROOT })].filter(path => !path.endsWith('.test.ts'))
   const documents = [...new Glob('docs/**').scanSync({ cwd: ROOT })]
+  const client = [...new Glob('client/*.{js,d.ts}').scanSync({ cwd: ROOT })]
   const beside = ['bin/stockroom.js', 'package.json', 'npm-shrinkwrap.json', 'tsconfig.json']
-  const read = ['README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE']
-  expect(packed.toSorted()).toEqual([...source, ...documents, ...beside, ...read].toSorted())
+  const read = ['README.md', 'client/README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE']
+  expect(packed.toSorted()).toEqual([...source, ...client, ...documents, ...beside, ...read].toSorted())
+})
+
+test('the installed package gives the client to programs that run in Node', async () => {
+  const script = `
+    const { createClient, NotFound } = await import('stockroom/client')
+    console.log(typeof createClient, new NotFound({ request: 'GET /', detail: 'Product not found' }).resource)
+  `
+  const program = [NODE, '--input-type=module', '--eval', script]
+  const folder = join(installed.folder ?? '', 'store')
+  expect(await run([], { ...installed, program, folder })).toEqual({
+    status: 0,
+    output: 'function Product\n',
+    errors: '',
+  })
 })
 
 test('the package carries the versions of all its dependencies that were tested, and names no registry', () => {

@@ -1,0 +1,324 @@
+import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import {
+  cut,
+  failure,
+  inTurn,
+  type Reply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../test/harness/peers/scripted-server.ts'
+import { until } from '../test/harness/until.ts'
+import { type CatalogEvent, type ClientOptions, createClient, type FollowOptions, StockroomError } from './index.js'
+
+setDefaultTimeout(60_000)
+
+/** As the server sends it, but with less time before the next connection. */
+const RETRY = 'retry: 10\n\n'
+const READY = `${RETRY}${frame('ready', '0.a', { resumed: false })}`
+const RESUMED = `${RETRY}${frame('ready', '0.a', { resumed: true })}`
+
+test('events come in order, after one ready that has the position', async () => {
+  await using feed = await startFeed(streamed(READY, change(1), ': keep-alive\n\n', change(2)))
+  const events = await first(3, feed)
+  expect(events).toMatchObject([
+    { type: 'ready', id: '0.a', data: { resumed: false } },
+    { type: 'product.updated', id: '1.a', data: { id: 1, price: 1.5 }, subject: '/products/1' },
+    { type: 'product.updated', id: '2.a' },
+  ])
+})
+
+test('the filters and the id to go on after are sent as parameters, the access key as a header', async () => {
+  await using feed = await startFeed(streamed(READY))
+  await first(
+    1,
+    feed,
+    { types: ['product', 'review.created'], product_id: [7, 8], since: '41.k3f9' },
+    { key: 'sk_secret' },
+  )
+  const [asked] = feed.asked
+  expect(decodeURIComponent(asked?.path ?? '')).toBe(
+    '/events?types=product,review.created&product_id=7,8&since=41.k3f9',
+  )
+  expect(asked?.headers).toMatchObject({
+    accept: 'text/event-stream',
+    authorization: 'Bearer sk_secret',
+    prefer: 'handling=strict',
+  })
+})
+
+test('without a stored id, nothing is sent as one', async () => {
+  await using feed = await startFeed(streamed(READY))
+  await first(1, feed, { since: null })
+  await first(1, feed, { since: undefined })
+  expect(pathsOf(feed)).toEqual(['/events', '/events'])
+})
+
+test('a stream that is cut amid a frame goes on after the last whole event, and ready is not repeated', async () => {
+  const half = change(2).slice(0, 60)
+  await using feed = await startFeed(
+    streamed(READY, change(1), half, CUT),
+    streamed(RESUMED, change(2), END),
+    streamed(RESUMED, change(3)),
+  )
+  expect(idsOf(await first(4, feed))).toEqual(['0.a', '1.a', '2.a', '3.a'])
+  expect(pathsOf(feed)).toEqual(['/events', '/events?since=1.a', '/events?since=2.a'])
+})
+
+test('an event that is sent again is not handed out again', async () => {
+  await using feed = await startFeed(
+    streamed(READY, change(1), change(1), change(2), CUT),
+    streamed(RESUMED, change(1), change(2), change(3)),
+  )
+  expect(idsOf(await first(4, feed))).toEqual(['0.a', '1.a', '2.a', '3.a'])
+})
+
+test('a frame that has only an id moves the position, from which the next connection goes on', async () => {
+  await using feed = await startFeed(streamed(READY, change(1), 'id: 9.a\n\n', CUT), streamed(RESUMED, change(10)))
+  const events = follow(feed)
+  const seen: (string | undefined)[] = [events.position]
+  for await (const event of events) {
+    seen.push(events.position)
+    if (event.id === '10.a') break
+  }
+  expect(seen).toEqual([undefined, '0.a', '1.a', '10.a'])
+  expect(pathsOf(feed)).toEqual(['/events', '/events?since=9.a'])
+})
+
+test('a reset is handed out, and the feed goes on from its id', async () => {
+  const reset = frame('reset', '500.b', { reason: 'expired' })
+  await using feed = await startFeed(
+    streamed(READY, change(1), CUT),
+    streamed(RETRY, reset, CUT),
+    streamed(RESUMED, change(501)),
+  )
+  expect(await first(4, feed)).toMatchObject([
+    { type: 'ready' },
+    { id: '1.a' },
+    { type: 'reset', id: '500.b', data: { reason: 'expired' } },
+    { id: '501.a' },
+  ])
+  expect(pathsOf(feed)).toEqual(['/events', '/events?since=1.a', '/events?since=500.b'])
+})
+
+test('ready and reset are understood as CloudEvents, too', async () => {
+  const whole = { specversion: '1.0', id: '3.a', source: '/', type: 'reset', data: { reason: 'unknown' } }
+  await using feed = await startFeed(streamed(`event: reset\nid: 3.a\ndata: ${JSON.stringify(whole)}\n\n`))
+  expect(await first(1, feed)).toEqual([whole as unknown as CatalogEvent])
+})
+
+test('frames may arrive in pieces of any size, with either line end', async () => {
+  const text = [READY, change(1, 'Späten 🪏 \u2028'), change(2)].join('').replaceAll('\n', '\r\n')
+  await using feed = await startFeed(async response => {
+    begin(response)
+    for (const byte of Buffer.from(text)) {
+      response.write(Buffer.of(byte))
+      if (byte === 0x0d) await Bun.sleep(1)
+    }
+  })
+  expect(await first(3, feed)).toMatchObject([
+    { id: '0.a' },
+    { id: '1.a', data: { name: 'Späten 🪏 \u2028' } },
+    { id: '2.a' },
+  ])
+})
+
+test('a signal ends the loop and the connection, also between two connections', async () => {
+  for (const replies of [[streamed(READY)], [streamed(`retry: 60000\n\n${READY.slice(RETRY.length)}`, END)]] as const) {
+    await using feed = await startFeed(...replies)
+    const leaving = new AbortController()
+    const seen: string[] = []
+    for await (const { type } of follow(feed, { signal: leaving.signal })) {
+      seen.push(type)
+      setTimeout(() => leaving.abort(), 50)
+    }
+    expect(seen).toEqual(['ready'])
+    await until(() => feed.open() === 0)
+  }
+})
+
+test('leaving the loop closes the connection', async () => {
+  await using feed = await startFeed(streamed(READY))
+  await first(1, feed)
+  await until(() => feed.open() === 0)
+})
+
+test('a first connection that fails is reported, after the retries of any request', async () => {
+  await using refusing = await startFeed(failure(403, 'Not enough permissions'))
+  expect(await failureOf(refusing)).toMatchObject({ name: 'Unauthorized', status: 403 })
+  await using off = await startFeed(failure(404, 'Not Found'))
+  expect(await failureOf(off)).toMatchObject({ name: 'NotFound', resource: null })
+  await using broken = await startFeed(cut)
+  expect(await failureOf(broken, { retries: 2 })).toMatchObject({ name: 'Unavailable', status: undefined })
+  expect(broken.asked).toHaveLength(3)
+})
+
+test('a feed that was there once is waited for, whatever fails', async () => {
+  const proxy: Reply = response => {
+    response.writeHead(502, { 'Content-Type': 'text/html' })
+    response.end('<h1>Bad Gateway</h1>')
+  }
+  const failures = [cut, proxy, failure(503, 'No server'), failure(500, 'Internal Server Error'), cut] as const
+  const later = failure(429, 'Too many', { 'Retry-After': '0' })
+  await using feed = await startFeed(streamed(READY, CUT), ...failures, later, streamed(RESUMED, change(1)))
+  expect(idsOf(await first(2, feed, {}, { retries: 0 }))).toEqual(['0.a', '1.a'])
+  expect(feed.asked).toHaveLength(8)
+})
+
+test('a feed that refuses the client ends with that error', async () => {
+  await using feed = await startFeed(streamed(READY, CUT), failure(401, 'Invalid authentication credentials'))
+  expect(await failureOf(feed)).toMatchObject({ name: 'Unauthorized', status: 401 })
+})
+
+test('a client waits before it connects again, as long as the server says', async () => {
+  const times: number[] = []
+  await using feed = await startFeed(async (response, asked) => {
+    times.push(performance.now())
+    await streamed('retry: 600\n\n', frame('ready', '0.a', {}), change(times.length), CUT)(response, asked)
+  })
+  await first(3, feed)
+  expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(290)
+})
+
+test('a connection that is silent for three heartbeats is replaced', async () => {
+  const { setTimeout } = globalThis
+  const timers = spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) =>
+    setTimeout(run, ms === 45_000 ? 50 : ms)) as typeof setTimeout)
+  try {
+    await using feed = await startFeed(streamed(READY, change(1)), streamed(RESUMED, change(2)))
+    expect(idsOf(await first(3, feed))).toEqual(['0.a', '1.a', '2.a'])
+  } finally {
+    timers.mockRestore()
+  }
+})
+
+test('whatever the connection does, each event comes once and in order', async () => {
+  const log = Array.from({ length: 400 }, (_, index) => index + 1)
+  const random = numbers(7)
+  let connections = 0
+  await using feed = await startFeed(async (response, { path }) => {
+    connections += 1
+    const since = Number.parseInt(new URLSearchParams(path.split('?')[1]).get('since') ?? '0', 10)
+    if (connections % 4 === 3) return cut(response, { path } as never)
+    // Sometimes the last frames are sent again.
+    const from = Math.max(0, since - (connections % 3))
+    const text =
+      RESUMED.replace('0.a', `${since}.a`) +
+      log
+        .slice(from)
+        .map(number => change(number))
+        .join('')
+    const sent = Math.min(text.length, 200 + Math.floor(random() * 6_000))
+    begin(response)
+    response.write(text.slice(0, sent))
+    if (sent === text.length) return
+    await Bun.sleep(5)
+    response.socket?.destroy()
+  })
+  const events = await first(401, feed)
+  expect(idsOf(events.slice(1))).toEqual(log.map(number => `${number}.a`))
+  expect(connections).toBeGreaterThan(10)
+})
+
+const CUT = Symbol('cut')
+const END = Symbol('end')
+
+/** Sends texts, and leaves the stream open unless told otherwise. */
+function streamed(...parts: readonly (string | typeof CUT | typeof END)[]): Reply {
+  return async response => {
+    begin(response)
+    for (const part of parts) {
+      if (part === END) response.end()
+      else if (part === CUT) {
+        // Bytes that were not read before a reset are lost.
+        await Bun.sleep(20)
+        response.socket?.destroy()
+      } else response.write(part)
+    }
+  }
+}
+
+function begin(response: Parameters<Reply>[0]): void {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+}
+
+function change(number: number, name = 'Spade'): string {
+  const event = {
+    specversion: '1.0',
+    id: `${number}.a`,
+    source: '/',
+    type: 'product.updated',
+    subject: `/products/${number}`,
+    time: '2026-11-22T19:30:00.123Z',
+    data: { id: number, name, price: number + 0.5, category_id: null },
+  }
+  return frame(event.type, event.id, event)
+}
+
+function frame(name: string, id: string, data: unknown): string {
+  return `event: ${name}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+interface Feed extends ScriptedServer {
+  /** How many streams are open. */
+  readonly open: () => number
+}
+
+async function startFeed(...replies: readonly [Reply, ...Reply[]]): Promise<Feed> {
+  let open = 0
+  const replyOf = inTurn(...replies)
+  const server = await startScriptedServer((asked, number) => async response => {
+    open += 1
+    response.on('close', () => {
+      open -= 1
+    })
+    await replyOf(asked, number)(response, asked)
+  })
+  return { ...server, open: () => open }
+}
+
+function follow(feed: Feed, options: FollowOptions = {}, clientOptions: ClientOptions = {}) {
+  return createClient(feed.address, clientOptions).events(options)
+}
+
+async function first(
+  count: number,
+  feed: Feed,
+  options: FollowOptions = {},
+  clientOptions: ClientOptions = {},
+): Promise<CatalogEvent[]> {
+  const events: CatalogEvent[] = []
+  for await (const event of follow(feed, options, clientOptions)) {
+    events.push(event)
+    if (events.length === count) break
+  }
+  return events
+}
+
+async function failureOf(feed: Feed, options: ClientOptions = {}): Promise<StockroomError> {
+  try {
+    for await (const event of follow(feed, {}, options)) expect(event.type).toBe('ready')
+  } catch (error) {
+    if (error instanceof StockroomError) return error
+    throw error
+  }
+  throw new Error('the feed did not fail')
+}
+
+function idsOf(events: readonly CatalogEvent[]): string[] {
+  return events.map(({ id }) => id)
+}
+
+function pathsOf({ asked }: Feed): string[] {
+  return asked.map(({ path }) => path)
+}
+
+/** Numbers from 0 to 1 that look random (mulberry32). */
+function numbers(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,166 @@
+import { errorOf, StockroomError, Unavailable } from './errors.js'
+
+/**
+ * @import { ClientOptions } from './index.d.ts'
+ * @typedef {object} Query
+ * @typedef {{ retries?: number | undefined, timeoutMs?: number | undefined, signal?: AbortSignal | undefined }} Limits
+ * @typedef {{ query?: Query | undefined, headers?: Record<string, string>, body?: string }} Content
+ * @typedef {{ isStream?: boolean, firstLine?: number }} Reading `firstLine`: how many lines of NDJSON were sent before
+ * @typedef {Limits & Content & Reading} Sent
+ * @typedef {{ response: Response, body: any }} Answer
+ * @typedef {(method: string, path: string, request?: Sent) => Promise<Answer>} Send
+ */
+
+/** Nothing is done twice if these are sent twice: a POST has its key. */
+const REPEATABLE = ['GET', 'POST']
+/** Browsers send any request again, unseen, if a connection that was used before closes without an answer. */
+export const MAY_RESEND = 'document' in globalThis || 'WorkerGlobalScope' in globalThis
+
+const RETRIES = 4
+const TIMEOUT_MS = 10_000
+const BACKOFF_MS = 100
+const BACKOFF_MAX_MS = 10_000
+/** What the server says is obeyed, but nobody should hang for an hour. */
+const RETRY_AFTER_MAX_SECONDS = 60
+
+/**
+ * Makes the function that sends all requests of a client. It repeats a request whose failure may pass, and resolves to the
+ * first answer of success.
+ * @param {string | URL} address
+ * @param {ClientOptions} options
+ * @returns {Send}
+ */
+export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS, fetch = globalFetch }) {
+  const base = String(address).replace(/\/+$/, '')
+  const always = key ? { Authorization: `Bearer ${key}` } : {}
+  // Throws now if the address or the key can never be sent.
+  new Request(`${base}/`, { headers: always })
+
+  return async (method, path, { query = {}, headers, body, isStream = false, firstLine = 0, ...limits } = {}) => {
+    const { signal } = limits
+    const url = base + path + searchOf(query)
+    const init = {
+      method,
+      headers: { ...always, ...(method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
+      ...(body !== undefined && { body }),
+    }
+    const name = `${method} ${path.replace(/\?.*/, '')}`
+    let mayBeDone = false
+    let hasFailed = false
+    for (let tried = 0; ; tried += 1) {
+      const answer = await attempt(url, init, limits.timeoutMs ?? timeoutMs, signal)
+      if (!(answer instanceof StockroomError)) return answer
+      const { status } = answer
+      mayBeDone ||= hadNoAnswer(answer) || status === 503
+      answer.mayBeDone = mayBeDone
+      const isFinal = !mayPass(answer) || (status === 500 && hasFailed)
+      hasFailed ||= status === 500
+      if (isFinal || tried >= (limits.retries ?? retries)) throw answer
+      const { retryAfter } = answer
+      await pause(retryAfter === undefined ? backoffMs(tried) : retryAfter * 1_000 + backoffMs(0), signal)
+    }
+
+    /**
+     * @param {string} url
+     * @param {RequestInit} init
+     * @param {number} withinMs
+     * @param {AbortSignal | undefined} signal
+     * @returns {Promise<Answer | StockroomError>}
+     */
+    async function attempt(url, init, withinMs, signal) {
+      signal?.throwIfAborted()
+      // Neither AbortSignal.any() nor its garbage collection can be relied on in Node 20.
+      const controller = new AbortController()
+      const stop = () => controller.abort(signal?.reason)
+      const timer = setTimeout(() => controller.abort(new Error(`no answer within ${withinMs} ms`)), withinMs)
+      signal?.addEventListener('abort', stop)
+      try {
+        const once = REPEATABLE.includes(method) ? {} : unrepeatable(body)
+        const response = await fetch(url, { ...init, ...once, signal: controller.signal })
+        if (isStream && response.ok) return { response, body: null }
+        const text = await response.text()
+        return response.ok ? { response, body: JSON.parse(text) } : errorOf(name, response, text, firstLine)
+      } catch (failure) {
+        signal?.throwIfAborted()
+        const cause = controller.signal.aborted ? controller.signal.reason : failure
+        return new Unavailable({ request: name, detail: `no answer: ${cause?.message ?? cause}`, cause })
+      } finally {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', stop)
+      }
+    }
+  }
+}
+
+/**
+ * Bun and Deno send a request again as browsers do. Nobody could know then whose change a 412 or 404 is about. Bun does not if it
+ * opens a connection, and Deno does not if it cannot read the body again.
+ * @param {string} [body]
+ */
+function unrepeatable(body = '') {
+  if (!('Deno' in globalThis)) return { keepalive: false }
+  const start = (/** @type {ReadableStreamDefaultController} */ stream) => {
+    stream.enqueue(new TextEncoder().encode(body))
+    stream.close()
+  }
+  return { body: new ReadableStream({ start }), duplex: 'half' }
+}
+
+/**
+ * Whether the same request may get another answer soon. A 503 without `Retry-After` means that the database is damaged.
+ * @param {StockroomError} error
+ */
+function mayPass(error) {
+  const { status = 0, retryAfter } = error
+  if (retryAfter !== undefined && retryAfter > RETRY_AFTER_MAX_SECONDS) return false
+  return hadNoAnswer(error) || [409, 429, 500].includes(status) || (status === 503 && retryAfter !== undefined)
+}
+
+/**
+ * Whether the request did not reach the server, or its answer did not reach us. 502 and 504 are a proxy's words for it.
+ * @param {StockroomError} error
+ */
+function hadNoAnswer({ status }) {
+  return status === undefined || status === 502 || status === 504
+}
+
+/**
+ * The time before the next attempt, with jitter, so that clients that failed together do not come back together.
+ * @param {number} tried
+ * @param {number} [firstMs]
+ */
+export function backoffMs(tried, firstMs = BACKOFF_MS) {
+  return Math.min(firstMs * 2 ** tried, BACKOFF_MAX_MS) * (0.5 + Math.random() / 2)
+}
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal | undefined} [signal]
+ * @returns {Promise<void>} rejected with the signal's reason if it is aborted
+ */
+export function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** @param {Query} query */
+function searchOf(query) {
+  const present = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  const search = new URLSearchParams(present.map(([name, value]) => [name, String(value)]))
+  return present.length === 0 ? '' : `?${search}`
+}
+
+/** @type {NonNullable<ClientOptions['fetch']>} */
+function globalFetch(url, init) {
+  return globalThis.fetch(url, init)
+}

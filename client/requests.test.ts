@@ -1,0 +1,493 @@
+import { expect, spyOn, test } from 'bun:test'
+import {
+  type Asked,
+  answer,
+  cut,
+  failure,
+  half,
+  inTurn,
+  type Reply,
+  type ScriptedServer,
+  silence,
+  startScriptedServer,
+} from '../test/harness/peers/scripted-server.ts'
+import {
+  type Client,
+  type ClientOptions,
+  Conflict,
+  createClient,
+  Invalid,
+  NotFound,
+  RateLimited,
+  StockroomError,
+  Unauthorized,
+  Unavailable,
+} from './index.js'
+
+const AT_ONCE = { 'Retry-After': '0' }
+const BUSY = failure(503, 'Too many requests are waiting', AT_ONCE)
+
+const spade = { name: 'Spade', description: 'Steel', price: 34.5 }
+const stored = { id: 7, ...spade, reviews: [] }
+const tagged = answer(stored, { ETag: '"rev.hash"' })
+
+test('a request is repeated after every failure that may pass, always with the same bytes and the same key', async () => {
+  await using shop = await scripted(
+    { retries: 8, timeoutMs: 300 },
+    failure(500, 'Internal Server Error'),
+    cut,
+    half(stored),
+    silence,
+    answer('<h1>Bad Gateway</h1>', { 'Content-Type': 'text/html' }, 502),
+    failure(409, 'A request with the same Idempotency-Key is in progress', AT_ONCE),
+    failure(429, 'Too many requests', AT_ONCE),
+    BUSY,
+    answer(stored),
+  )
+  expect(await shop.client.products.create(spade)).toEqual(stored)
+  expect(shop.server.asked).toHaveLength(9)
+  const sent = shop.server.asked.map(({ method, path, headers, body }) => ({
+    request: `${method} ${path}`,
+    key: headers['idempotency-key'],
+    body,
+  }))
+  for (const one of sent) expect<unknown>(one).toEqual(sent[0])
+  expect(sent[0]).toMatchObject({ request: 'POST /products/', body: JSON.stringify(spade) })
+  expect(sent[0]?.key).toMatch(/^"[0-9a-f]{32}"$/)
+})
+
+test('each create has a key of its own, or the one that it is given, as a quoted string', async () => {
+  await using shop = await scripted({}, answer(stored))
+  await shop.client.products.create(spade)
+  await shop.client.categories.create({ name: 'Garden', description: 'Outside' })
+  await shop.client.products.create(spade, { idempotencyKey: 'order "7" \\ line 1', category: 3 })
+  const keys = shop.server.asked.map(({ headers }) => headers['idempotency-key'])
+  expect(new Set(keys).size).toBe(3)
+  expect(keys[2]).toBe(String.raw`"order \"7\" \\ line 1"`)
+  expect(shop.server.asked[2]?.path).toBe('/products/3/products')
+})
+
+test('a client gives up after as many retries as it was told, and says that the request may have been done', async () => {
+  await using shop = await scripted({ retries: 2 }, cut)
+  const error = await failureOf(shop.client.products.create(spade))
+  expect(error).toBeInstanceOf(Unavailable)
+  expect(error).toMatchObject({ name: 'Unavailable', status: undefined, mayBeDone: true, cause: expect.any(Error) })
+  expect(error.message).toStartWith('POST /products/: no answer')
+  expect(shop.server.asked).toHaveLength(3)
+  await failureOf(shop.client.products.get(7, { retries: 0 }))
+  expect(shop.server.asked).toHaveLength(4)
+})
+
+test('an attempt that takes too long is given up, also if the answer has begun', async () => {
+  await using shop = await scripted({ retries: 1, timeoutMs: 100 }, silence, response => {
+    response.writeHead(200, { 'Content-Type': 'application/json' })
+    response.write('{"id":')
+  })
+  const error = await failureOf(shop.client.products.get(7))
+  expect(error).toMatchObject({ name: 'Unavailable', message: 'GET /products/7: no answer: no answer within 100 ms' })
+  expect(shop.server.asked).toHaveLength(2)
+})
+
+test('a 500 is repeated once', async () => {
+  const failed = failure(500, 'Internal Server Error')
+  await using once = await scripted({}, failed, answer(stored))
+  expect(await once.client.products.get(7)).toEqual(stored)
+  await using always = await scripted({}, failed)
+  expect(await failureOf(always.client.products.get(7))).toMatchObject({ name: 'Unavailable', status: 500 })
+  expect(always.server.asked).toHaveLength(2)
+})
+
+test('a 503 without Retry-After is not repeated, because the database is damaged', async () => {
+  await using shop = await scripted({}, failure(503, 'The database is damaged'))
+  expect(await failureOf(shop.client.products.get(7))).toMatchObject({ name: 'Unavailable', status: 503 })
+  expect(shop.server.asked).toHaveLength(1)
+})
+
+test('no other refusal is repeated, and each is an error of its kind', async () => {
+  const kinds = new Map<number, typeof StockroomError>([
+    [400, StockroomError],
+    [401, Unauthorized],
+    [403, Unauthorized],
+    [404, NotFound],
+    [405, StockroomError],
+    [408, StockroomError],
+    [412, Conflict],
+    [413, StockroomError],
+    [415, StockroomError],
+    [421, StockroomError],
+    [422, Invalid],
+  ])
+  for (const [status, kind] of kinds) {
+    await using shop = await scripted({}, failure(status, 'No'))
+    const error = await failureOf(shop.client.products.update(7, spade))
+    expect(error.constructor).toBe(kind)
+    expect(error).toBeInstanceOf(StockroomError)
+    expect(error).toMatchObject({ name: kind.name, status, detail: 'No', mayBeDone: false })
+    expect(error.message).toBe(`PUT /products/7: ${status} No`)
+    expect(shop.server.asked).toHaveLength(1)
+  }
+})
+
+test('NotFound has the resource, or null if there is no such operation', async () => {
+  await using shop = await scripted({}, failure(404, 'Product not found'), failure(404, 'Not Found'))
+  expect(await failureOf(shop.client.products.get(7))).toMatchObject({ resource: 'Product' })
+  expect(await failureOf(shop.client.products.rating(7))).toMatchObject({ resource: null })
+})
+
+test('Invalid has all errors, and its message names them', async () => {
+  const errors = [
+    { type: 'extra_forbidden', loc: ['query', 'colour'], msg: 'Extra inputs are not permitted' },
+    { type: 'literal_error', loc: ['query', 'fields', 1], msg: "Input should be '*'" },
+  ]
+  await using shop = await scripted({}, failure(422, errors))
+  const error = await failureOf(shop.client.products.list({ q: 'a secret' }))
+  expect(error).toMatchObject({ name: 'Invalid', errors })
+  expect(error.message).toBe(
+    "GET /products/: 422 query.colour: Extra inputs are not permitted; query.fields.1: Input should be '*'",
+  )
+})
+
+test('RateLimited comes after all retries, with the seconds to wait', async () => {
+  await using shop = await scripted({ retries: 1 }, failure(429, 'Too many requests', AT_ONCE))
+  const error = await failureOf(shop.client.products.get(7))
+  expect(error).toBeInstanceOf(RateLimited)
+  expect(error).toMatchObject({ status: 429, retryAfter: 0 })
+  expect(shop.server.asked).toHaveLength(2)
+})
+
+test('a client waits as long as Retry-After says, as a number or as a date', async () => {
+  const inTwoSeconds = () => new Date(Date.now() + 2_000).toUTCString()
+  await using shop = await scripted(
+    {},
+    failure(503, 'Later', { 'Retry-After': '1' }),
+    (response, asked) => failure(429, 'Later', { 'Retry-After': inTwoSeconds() })(response, asked),
+    answer(stored),
+  )
+  const begin = performance.now()
+  await shop.client.products.get(7)
+  // A date has whole seconds, so the second wait is more than one.
+  expect(performance.now() - begin).toBeGreaterThan(2_000)
+})
+
+test('if Retry-After is more than a minute, the caller gets the error at once', async () => {
+  await using shop = await scripted({}, failure(429, 'Too many requests', { 'Retry-After': '61' }))
+  expect(await failureOf(shop.client.products.get(7))).toMatchObject({ name: 'RateLimited', retryAfter: 61 })
+  expect(shop.server.asked).toHaveLength(1)
+})
+
+test('a Retry-After of up to a minute is obeyed, with a little jitter', async () => {
+  const later = () => new Response('{"detail":"Too many requests"}', { status: 429, headers: { 'Retry-After': '60' } })
+  for (const wait of await waitsOf(async () => later(), 3)) {
+    expect(wait).toBeGreaterThan(60_000)
+    expect(wait).toBeLessThanOrEqual(60_100)
+  }
+})
+
+test('without Retry-After, the waits begin at a tenth of a second and double up to ten seconds, with jitter', async () => {
+  const refuse = () => Promise.reject(new TypeError('refused'))
+  const waits = await waitsOf(refuse, 9)
+  for (const [index, bound] of [100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000].entries()) {
+    expect(waits[index]).toBeLessThanOrEqual(bound)
+    expect(waits[index]).toBeGreaterThanOrEqual(bound / 2)
+  }
+  expect(await waitsOf(refuse, 9)).not.toEqual(waits)
+})
+
+test('a signal ends a call with its reason: before it, while it waits for the answer, and between two attempts', async () => {
+  await using shop = await scripted({ timeoutMs: 60_000 }, silence, failure(503, 'Later', { 'Retry-After': '9' }))
+  const reason = new Error('the user has left')
+  for (const _ of ['for the answer', 'between two attempts']) {
+    const leaving = new AbortController()
+    const call = failureOf(shop.client.products.create(spade, { signal: leaving.signal }))
+    const before = shop.server.asked.length
+    while (shop.server.asked.length === before) await Bun.sleep(5)
+    await Bun.sleep(50)
+    leaving.abort(reason)
+    expect(await call).toBe(reason as StockroomError)
+  }
+  expect(await failureOf(shop.client.products.get(7, { signal: AbortSignal.abort(reason) }))).toBe(
+    reason as StockroomError,
+  )
+  expect(shop.server.asked).toHaveLength(2)
+})
+
+test('reads ask for strict handling, and every request has the key', async () => {
+  await using shop = await scripted({ key: 'sk_secret' }, answer([]), answer(stored))
+  await shop.client.products.list()
+  await shop.client.products.create(spade)
+  const [read, write] = shop.server.asked.map(({ headers }) => headers)
+  expect(read).toMatchObject({ prefer: 'handling=strict', authorization: 'Bearer sk_secret' })
+  expect(write).toMatchObject({ authorization: 'Bearer sk_secret' })
+  expect(write).not.toHaveProperty('prefer')
+})
+
+test('an address or a key that cannot be sent is refused when the client is made', () => {
+  expect(() => createClient('shop.example')).toThrow()
+  expect(() => createClient('https://shop.example', { key: 'two\nlines' })).toThrow()
+})
+
+test('the address may have a path and a final slash, as behind a proxy', async () => {
+  await using shop = await scripted(
+    {},
+    answer([stored], { Link: '</products/?after_id=7&limit=1>; rel="next"' }),
+    answer([]),
+  )
+  const client = createClient(new URL(`${shop.server.address}/shop/`))
+  const page = await client.products.list({ limit: 1 })
+  await page.next()
+  expect(pathsOf(shop)).toEqual(['/shop/products/?after_id=0&limit=1', '/shop/products/?after_id=7&limit=1'])
+})
+
+test('a page has its items, their number, and the next page until there is none', async () => {
+  const link = { Link: '</products/?cursor=abc&limit=1&count=1000&q=spade>; rel="next"', 'X-Total-Count': '2' }
+  await using shop = await scripted(
+    {},
+    answer([stored], link),
+    answer([{ ...stored, id: 8 }], { 'X-Total-Count': '2' }),
+  )
+  const first = await shop.client.products.list({ q: 'spade', count: 1_000, limit: 1 })
+  const second = await first.next()
+  expect(first).toMatchObject({ items: [{ id: 7 }], total: 2 })
+  expect(second).toMatchObject({ items: [{ id: 8 }], total: 2 })
+  expect(await second?.next()).toBeNull()
+  expect(pathsOf(shop)).toEqual([
+    '/products/?q=spade&count=1000&limit=1',
+    '/products/?cursor=abc&limit=1&count=1000&q=spade',
+  ])
+})
+
+test('parameters are sent as given: several values with commas, and none that is undefined', async () => {
+  await using shop = await scripted({}, answer([]))
+  const { products, reviews } = shop.client
+  const page = await products.list({
+    category_id: [3, 7],
+    q: 'a&b é',
+    sort: '-price',
+    min_price: 0,
+    max_price: undefined,
+  })
+  expect(page.total).toBeUndefined()
+  await products.list({ fields: ['id', 'rating'] })
+  await products.list({ skip: 0, limit: 2 })
+  await reviews.list({ product_id: 7, rating: [4, 5] })
+  await reviews.of({ product: 7 }).list({ sort: '-rating' })
+  await reviews.of({ user: 5 }).list()
+  await reviews.of({ product: 7, user: 5 }).list({ skip: 1 })
+  await products.of({ category: 3 }).list({ fields: ['*', 'rating'] })
+  expect(pathsOf(shop).map(decodeURIComponent)).toEqual([
+    '/products/?category_id=3,7&q=a&b+é&sort=-price&min_price=0',
+    '/products/?after_id=0&fields=id,rating',
+    '/products/?skip=0&limit=2',
+    '/reviews/?product_id=7&rating=4,5',
+    '/reviews/products/7?sort=-rating',
+    '/reviews/users/5?after_id=0',
+    '/reviews/products/7/users/5?skip=1',
+    '/products/3/products?after_id=0&fields=*,rating',
+  ])
+  expect(pathsOf(shop)[0]).toContain('q=a%26b+%C3%A9')
+})
+
+test('facets and ratings are asked for where they are', async () => {
+  await using shop = await scripted({}, answer({ count: 0 }))
+  await shop.client.products.facets()
+  await shop.client.products.facets({ q: 'spade', facets: ['price'], price_bands: [10, 50] })
+  await shop.client.products.rating(7)
+  await shop.client.products.get(7, { fields: ['name', 'rating'] })
+  expect(pathsOf(shop).map(decodeURIComponent)).toEqual([
+    '/facets/products',
+    '/facets/products?q=spade&facets=price&price_bands=10,50',
+    '/ratings/products/7',
+    '/products/7?fields=name,rating',
+  ])
+})
+
+test('a DELETE that answers 404 after an attempt without an answer is done', async () => {
+  const gone = failure(404, 'Product not found')
+  await using lost = await scripted({}, cut, gone)
+  expect(await lost.client.products.delete(7)).toBeNull()
+  await using busy = await scripted({}, BUSY, gone)
+  expect(await busy.client.products.delete(7)).toBeNull()
+})
+
+test('a DELETE that answers 404 to the only attempt that was handled finds nothing', async () => {
+  const gone = failure(404, 'Product not found')
+  await using first = await scripted({}, gone)
+  expect(await failureOf(first.client.products.delete(7))).toBeInstanceOf(NotFound)
+  await using limited = await scripted({}, failure(429, 'Too many requests', AT_ONCE), gone)
+  expect(await failureOf(limited.client.products.delete(7))).toBeInstanceOf(NotFound)
+})
+
+test('an edit sends the fields with the tag that it has read, without what is embedded', async () => {
+  await using shop = await scripted({}, answer(stored, { ETag: 'W/"rev.hash-gzip"' }), answer(stored))
+  await shop.client.products.edit(7, product => ({ ...product, price: 30 }))
+  expect(shop.server.asked[1]).toMatchObject({ method: 'PUT', path: '/products/7' })
+  expect(shop.server.asked[1]?.headers['if-match']).toBe('"rev.hash-gzip"')
+  expect(JSON.parse(shop.server.asked[1]?.body ?? '')).toEqual({ id: 7, ...spade, price: 30 })
+})
+
+test('an edit reads and changes again if somebody else was faster', async () => {
+  const cheaper = answer({ ...stored, price: 20 }, { ETag: '"rev2.hash"' })
+  await using shop = await scripted({}, tagged, failure(412, 'Product has changed'), cheaper, answer(stored))
+  await shop.client.products.edit(7, async product => ({ ...product, price: product.price / 2 }))
+  expect(shop.server.asked.map(({ method }) => method)).toEqual(['GET', 'PUT', 'GET', 'PUT'])
+  expect(shop.server.asked[3]?.headers['if-match']).toBe('"rev2.hash"')
+  expect(JSON.parse(shop.server.asked[3]?.body ?? '')).toMatchObject({ price: 10 })
+})
+
+test('an edit whose answer was lost is not done twice: it throws, and says that it may have been done', async () => {
+  const halved = answer({ ...stored, price: 17.25 }, { ETag: '"rev2.hash"' })
+  await using shop = await scripted({}, tagged, cut, failure(412, 'Product has changed'), halved)
+  const error = await failureOf(shop.client.products.edit(7, product => ({ ...product, price: product.price / 2 })))
+  expect(error).toBeInstanceOf(Conflict)
+  expect(error).toMatchObject({ mayBeDone: true })
+  expect(shop.server.asked.map(({ method }) => method)).toEqual(['GET', 'PUT', 'PUT', 'GET'])
+})
+
+test('an edit whose answer was lost succeeds if there is nothing left to change, even if it changes what it is given', async () => {
+  const cheap = { ...stored, price: 29 }
+  await using shop = await scripted(
+    {},
+    tagged,
+    cut,
+    failure(412, 'Product has changed'),
+    answer(cheap, { ETag: '"2.h"' }),
+  )
+  const edited = await shop.client.products.edit(7, product => {
+    product.price = 29
+    return product
+  })
+  expect(edited).toEqual(cheap)
+})
+
+test('an edit writes nothing if the answer has no tag, because a proxy has removed it', async () => {
+  await using shop = await scripted({}, answer(stored))
+  const error = await failureOf(shop.client.products.edit(7, product => product))
+  expect(error.message).toBe('GET /products/7: the answer has no ETag')
+  expect(shop.server.asked).toHaveLength(1)
+})
+
+test('updates and deletes are sent so that neither Bun nor Deno sends them again by itself', async () => {
+  const sent: RequestInit[] = []
+  const fetch = async (_: string, init: RequestInit) => {
+    sent.push(init)
+    return new Response('{}')
+  }
+  const { products } = createClient('http://shop.example', { fetch })
+  await products.update(7, spade)
+  await products.delete(7)
+  expect(sent).toMatchObject([{ keepalive: false, body: JSON.stringify(spade) }, { keepalive: false }])
+  Reflect.set(globalThis, 'Deno', {})
+  try {
+    await products.update(7, spade)
+  } finally {
+    Reflect.deleteProperty(globalThis, 'Deno')
+  }
+  expect(sent[2]?.body).toBeInstanceOf(ReadableStream)
+  expect(await new Response(sent[2]?.body).json()).toEqual(spade)
+})
+
+test('reviews and users are updated by PATCH', async () => {
+  await using shop = await scripted({}, answer({}))
+  await shop.client.reviews.update(1, { product_id: 7, user_id: 5, rating: 5, comment: 'Digs well' })
+  await shop.client.users.update(5, { name: 'Ada', email: 'ada@mail.example', avatar: '', password: '**********' })
+  expect(shop.server.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'PATCH /reviews/1',
+    'PATCH /users/5',
+  ])
+})
+
+test('many are created in bodies of at most 8 MiB, each with a key of its own that follows from the given one', async () => {
+  const description = 'é'.repeat(1_000_000)
+  await using shop = await startedBulkShop()
+  const lines = Array.from({ length: 9 }, (_, number) => ({ ...spade, name: `Line ${number}`, description }))
+  expect(await shop.client.products.createMany(lines, { idempotencyKey: 'import 7' })).toEqual({
+    created: 9,
+    ids: [0, 1, 2, 3, 4, 5, 6, 7, 8],
+  })
+  expect(shop.server.asked.map(({ headers }) => headers['idempotency-key'])).toEqual([
+    '"import 7"',
+    '"import 7.2"',
+    '"import 7.3"',
+  ])
+  expect(shop.server.asked.map(({ body }) => Buffer.byteLength(body) <= 8 * 2 ** 20)).toEqual([true, true, true])
+  expect(linesOf(shop.server.asked)).toEqual(lines)
+  expect(shop.server.asked[0]?.headers['content-type']).toBe('application/x-ndjson')
+})
+
+test('many can come from an asynchronous source, and none make no request', async () => {
+  await using shop = await startedBulkShop()
+  async function* source() {
+    for (const name of ['Spade', 'Rake']) yield { ...spade, name }
+  }
+  expect(await shop.client.products.createMany(source())).toEqual({ created: 2, ids: [0, 1] })
+  expect(await shop.client.products.createMany([])).toEqual({ created: 0, ids: [] })
+  expect(shop.server.asked).toHaveLength(1)
+})
+
+test('if a later body of many is refused, the error counts all lines, and has the ids that were created', async () => {
+  const wrong = failure(422, [
+    { type: 'greater_than', loc: ['body', 2, 'price'], msg: 'Input should be greater than 0' },
+  ])
+  await using shop = await scripted({}, answer({ created: 3, ids: [11, 12, 13] }), wrong)
+  const lines = Array.from({ length: 6 }, () => ({ ...spade, description: 'd'.repeat(2_500_000) }))
+  const error = await failureOf(shop.client.products.createMany(lines))
+  expect(error).toMatchObject({ name: 'Invalid', created: [11, 12, 13], errors: [{ loc: ['body', 5, 'price'] }] })
+  expect(error.message).toContain('body.5.price')
+})
+
+/** How long a client would wait between its attempts, in milliseconds. */
+async function waitsOf(fetch: () => Promise<Response>, retries: number): Promise<number[]> {
+  const TIMEOUT_MS = 7_777
+  const waits: number[] = []
+  const { setTimeout } = globalThis
+  const timers = spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, ms: number) => {
+    if (ms !== TIMEOUT_MS) waits.push(ms)
+    return setTimeout(run, ms === TIMEOUT_MS ? ms : 0)
+  }) as typeof setTimeout)
+  try {
+    await failureOf(createClient('http://shop.example', { retries, timeoutMs: TIMEOUT_MS, fetch }).products.get(7))
+  } finally {
+    timers.mockRestore()
+  }
+  expect(waits).toHaveLength(retries)
+  return waits
+}
+
+type Shop = AsyncDisposable & { readonly client: Client; readonly server: ScriptedServer }
+
+async function scripted(options: ClientOptions, ...replies: readonly [Reply, ...Reply[]]): Promise<Shop> {
+  return shopOf(await startScriptedServer(inTurn(...replies)), options)
+}
+
+/** Numbers what it creates from 0. */
+async function startedBulkShop(): Promise<Shop> {
+  let created = 0
+  const server = await startScriptedServer(({ body }) => {
+    const ids = linesOf([{ body }]).map((_, index) => created + index)
+    created += ids.length
+    return answer({ created: ids.length, ids })
+  })
+  return shopOf(server, {})
+}
+
+function shopOf(server: ScriptedServer, options: ClientOptions): Shop {
+  const client = createClient(server.address, options)
+  return { client, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+function linesOf(asked: readonly Pick<Asked, 'body'>[]): unknown[] {
+  return asked.flatMap(({ body }) => body.trimEnd().split('\n')).map(line => JSON.parse(line))
+}
+
+function pathsOf({ server }: Shop): string[] {
+  return server.asked.map(({ path }) => path)
+}
+
+async function failureOf(call: Promise<unknown>): Promise<StockroomError> {
+  return call.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    error => error,
+  )
+}

@@ -1,0 +1,188 @@
+import { Conflict, NotFound, StockroomError } from './errors.js'
+import { listAt } from './pages.js'
+import { backoffMs, MAY_RESEND, pause } from './requests.js'
+
+/**
+ * @import { Limits, Query, Send } from './requests.js'
+ * @typedef {object} Resource
+ * @typedef {Limits & { idempotencyKey?: string | undefined }} CreateLimits
+ */
+
+/** The largest body of NDJSON that the server takes. */
+const PART_MAX_BYTES = 8 * 1_024 * 1_024
+/** The server takes so long for a body of NDJSON at most. */
+const PART_TIMEOUT_MS = 120_000
+/** Each of these is lost only to somebody else's update. */
+const EDIT_TRIES_MAX = 100
+
+/**
+ * The operations on one collection.
+ * @param {Send} send
+ * @param {string} path
+ * @param {'PUT' | 'PATCH'} updating its method of updates
+ */
+export function resourceAt(send, path, updating) {
+  /** @param {number} id */
+  const one = id => `${path}${encodeURIComponent(id)}`
+
+  return {
+    ...listAt(send, path),
+
+    /**
+     * @param {number} id
+     * @param {Limits & { fields?: readonly PropertyKey[] | undefined }} [options]
+     */
+    async get(id, { fields, ...limits } = {}) {
+      return (await send('GET', one(id), { ...limits, query: { fields } })).body
+    },
+
+    /**
+     * @param {Resource} resource
+     * @param {CreateLimits & { category?: number | undefined }} [options]
+     */
+    async create(resource, { category, idempotencyKey = randomKey(), ...limits } = {}) {
+      const place = category === undefined ? path : `${one(category)}/products`
+      const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': quoted(idempotencyKey) }
+      return (await send('POST', place, { ...limits, headers, body: JSON.stringify(resource) })).body
+    },
+
+    /**
+     * @param {Iterable<Resource> | AsyncIterable<Resource>} lines
+     * @param {CreateLimits} [options]
+     */
+    async createMany(lines, { idempotencyKey = randomKey(), ...limits } = {}) {
+      /** @type {number[]} */
+      const ids = []
+      let firstLine = 0
+      let number = 0
+      for await (const { body, count } of partsOf(lines)) {
+        number += 1
+        const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`
+        const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': quoted(key) }
+        try {
+          const answer = await send('POST', path, { timeoutMs: PART_TIMEOUT_MS, ...limits, headers, body, firstLine })
+          for (const id of answer.body.ids) ids.push(id)
+        } catch (error) {
+          if (error instanceof StockroomError) error.created = ids
+          throw error
+        }
+        firstLine += count
+      }
+      return { created: ids.length, ids }
+    },
+
+    /**
+     * @param {number} id
+     * @param {Resource} resource
+     * @param {Limits} [limits]
+     */
+    update: (id, resource, limits) => write(id, resource, {}, limits),
+
+    /**
+     * @param {number} id
+     * @param {(resource: any) => any} change
+     * @param {Limits} [limits]
+     */
+    async edit(id, change, limits = {}) {
+      /** @type {Conflict | undefined} */
+      let doubt
+      /** @type {any} */
+      let sent
+      for (let tried = 1; ; tried += 1) {
+        const { response, body: current } = await send('GET', one(id), limits)
+        const changed = await change(structuredClone(current))
+        if (doubt && (doubt.mayBeDone || isIn(sent, current))) {
+          // This edit may have been done, so one that still changes something might be done twice.
+          if (isIn(changed, current)) return current
+          doubt.mayBeDone = true
+          throw doubt
+        }
+        // Proxies that compress make the tag weak, and a weak one never matches.
+        const tag = response.headers.get('ETag')?.replace(/^W\//, '')
+        if (!tag) throw new StockroomError({ request: `GET ${one(id)}`, detail: 'the answer has no ETag' })
+        try {
+          return await write(id, changed, { 'If-Match': tag }, limits)
+        } catch (error) {
+          if (!(error instanceof Conflict) || tried === EDIT_TRIES_MAX) throw error
+          doubt = error.mayBeDone || MAY_RESEND ? error : undefined
+          sent = changed
+          await pause(backoffMs(0), limits.signal)
+        }
+      }
+    },
+
+    /**
+     * @param {number} id
+     * @param {Limits} [limits]
+     */
+    async delete(id, limits) {
+      try {
+        return (await send('DELETE', one(id), limits)).body
+      } catch (error) {
+        if (error instanceof NotFound && error.mayBeDone) return null
+        throw error
+      }
+    },
+  }
+
+  /**
+   * @param {number} id
+   * @param {Resource} resource
+   * @param {Record<string, string>} headers
+   * @param {Limits} [limits]
+   */
+  async function write(id, resource, headers, limits) {
+    const body = JSON.stringify(resource, withoutEmbedded)
+    const request = { ...limits, headers: { 'Content-Type': 'application/json', ...headers }, body }
+    return (await send(updating, one(id), request)).body
+  }
+}
+
+/**
+ * The lines as NDJSON, in parts that the server takes.
+ * @param {Iterable<Resource> | AsyncIterable<Resource>} lines
+ */
+async function* partsOf(lines) {
+  const encoder = new TextEncoder()
+  let part = { body: '', bytes: 0, count: 0 }
+  for await (const line of lines) {
+    const text = `${JSON.stringify(line)}\n`
+    const { length } = encoder.encode(text)
+    if (part.count > 0 && part.bytes + length > PART_MAX_BYTES) {
+      yield part
+      part = { body: '', bytes: 0, count: 0 }
+    }
+    part.body += text
+    part.bytes += length
+    part.count += 1
+  }
+  if (part.count > 0) yield part
+}
+
+/**
+ * Leaves out what the server embeds, such as reviews: an update consists of numbers and texts.
+ * @param {string} name
+ * @param {unknown} value
+ */
+function withoutEmbedded(name, value) {
+  return name !== '' && value instanceof Object ? undefined : value
+}
+
+/**
+ * Whether a resource has all these fields already.
+ * @param {Record<string, unknown>} changed
+ * @param {Record<string, unknown>} current
+ */
+function isIn(changed, current) {
+  return Object.keys(changed).every(name => changed[name] instanceof Object || changed[name] === current[name])
+}
+
+/** `crypto.randomUUID()` is missing on pages without HTTPS. */
+function randomKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** @param {string} key */
+function quoted(key) {
+  return `"${key.replace(/["\\]/g, '\\$&')}"`
+}

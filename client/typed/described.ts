@@ -1,0 +1,92 @@
+import type {
+  AfterQuery,
+  Category,
+  CategoryCreate,
+  CategoryLine,
+  Created,
+  PageQuery,
+  Product,
+  ProductCreate,
+  ProductLine,
+  ProductQuery,
+  ProductReviewQuery,
+  Review,
+  ReviewCreate,
+  ReviewLine,
+  ReviewQuery,
+  SearchQuery,
+  User,
+  UserCreate,
+  UserLine,
+  UserReviewQuery,
+  UserUpdate,
+  ValidationError,
+} from '../index.js'
+import type { components as Specified } from './specified.ts'
+import type { operations, components as Strict } from './strict.ts'
+
+/** Compares the client's types with those that are generated from both descriptions. Each line that does not hold is an error. */
+
+type True<Claim extends true> = Claim
+type Fits<One, Other> = [One] extends [Other] ? true : false
+type Same<One, Other> =
+  Fits<One, Other> extends true
+    ? Fits<Other, One> extends true
+      ? Fits<keyof One, keyof Other> extends true
+        ? Fits<keyof Other, keyof One>
+        : false
+      : false
+    : false
+
+type Schema<Name extends keyof Strict['schemas']> = Strict['schemas'][Name]
+
+export type Resources = [
+  True<Same<Category, Schema<'Category'>>>,
+  True<Same<Product, Schema<'Product'>>>,
+  True<Same<Review, Schema<'Review'>>>,
+  // The strict description knows that the password is masked.
+  True<Same<Omit<User, 'password'>, Omit<Schema<'User'>, 'password'>>>,
+  True<Fits<Schema<'User'>, User>>,
+  True<Same<Created, Schema<'Creation'>>>,
+  True<Fits<Schema<'ValidationError'>, ValidationError>>,
+]
+
+export type Bodies = [
+  True<Same<CategoryCreate, Schema<'CategoryCreate'>>>,
+  True<Same<ProductCreate, Schema<'ProductCreate'>>>,
+  True<Same<ReviewCreate, Schema<'ReviewCreate'>>>,
+  True<Same<UserCreate, Schema<'UserCreate'>>>,
+  True<Same<UserUpdate, Schema<'UserUpdate'>>>,
+  True<Same<CategoryLine, Schema<'CategoryLine'>>>,
+  True<Same<ProductLine, Schema<'ProductLine'>>>,
+  True<Same<ReviewLine, Schema<'ReviewLine'>>>,
+  True<Fits<UserLine, Schema<'UserLine'>>>,
+]
+
+export type AsSpecified = [
+  True<Fits<Category, Specified['schemas']['Category']>>,
+  True<Fits<Product, Specified['schemas']['Product']>>,
+  True<Fits<Review, Specified['schemas']['Review']>>,
+  True<Fits<User, Specified['schemas']['User']>>,
+  True<Fits<CategoryCreate, Specified['schemas']['CategoryCreate']>>,
+  True<Fits<ProductCreate, Specified['schemas']['ProductCreate']>>,
+  True<Fits<ReviewCreate, Specified['schemas']['ReviewCreate']>>,
+  True<Fits<UserCreate, Specified['schemas']['UserCreate']>>,
+]
+
+type Query<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>
+
+/** Every described parameter can be given, with every value. */
+type Takes<Given, Described> =
+  Fits<keyof Described, keyof Given | 'fields'> extends true ? Fits<Omit<Described, 'fields'>, Given> : false
+
+export type Queries = [
+  True<Takes<SearchQuery, Query<'read_categories_categories__get'>>>,
+  True<Takes<SearchQuery, Query<'read_users_users__get'>>>,
+  True<Takes<ProductQuery, Query<'read_products_products__get'>>>,
+  True<Takes<AfterQuery, Query<'read_products_by_category_products__category_id__products_get'>>>,
+  True<Takes<ReviewQuery, Query<'read_reviews_reviews__get'>>>,
+  True<Takes<ProductReviewQuery, Query<'read_reviews_by_product_reviews_products__product_id__get'>>>,
+  True<Takes<UserReviewQuery, Query<'read_reviews_by_user_reviews_users__user_id__get'>>>,
+  True<Takes<PageQuery, Query<'read_reviews_by_product_and_user_reviews_products__product_id__users__user_id__get'>>>,
+]

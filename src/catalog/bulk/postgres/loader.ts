@@ -45,7 +45,7 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, k
         await query(COUNT_REVIEWS_LATER)
         const loaded = new LoadedIds()
         const result = await work(loadIn(query, { isServing, loaded, keep }))
-          await countReviews(query, loaded)
+        await countReviews(query, loaded)
         const { changes } = loaded
         // Other processes may have followers.
         await query(LOG, JSON.stringify(changes), changes.length)

@@ -53,6 +53,8 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = fieldsReader(inputs.path, 'path')
   const readQuery = fieldsReader(inputs.query, 'query')
+  // Most requests have no query, and no parameter is required.
+  const noQuery = readFields(inputs.query, {}, 'query')
   const withRules = rulesOf(inputs)
   return (
     request: Request,
@@ -61,7 +63,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
     { isStrict = false, bodyRead }: { isStrict?: boolean; bodyRead?: (bytes: Uint8Array) => void } = {},
   ): Awaitable<Result> => {
     const path = readPath(pathFields, pathParameters)
-    const query = readQuery(queryFields, request.url)
+    const query = request.url.includes('?') ? readQuery(queryFields, request.url) : noQuery
     if (readBody === null) return withRules(together(path, query, noBody), request.url, isStrict)
     return timed('reading the body', readBody).then(bytes => {
       bodyRead?.(bytes)

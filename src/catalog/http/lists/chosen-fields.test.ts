@@ -1,12 +1,10 @@
-import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
-import { createAll } from '../../../../test/harness/catalog/list-pages.ts'
 import { lines, NDJSON } from '../../../../test/harness/catalog/keyed.ts'
+import { createAll } from '../../../../test/harness/catalog/list-pages.ts'
 import { shelf } from '../../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
 import { onEachEngine, withEachEngine } from '../../../../test/harness/contract.ts'
-import { connected } from '../../../../test/harness/postgres/database.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { startService } from '../../../../test/harness/service.ts'
 
@@ -40,7 +38,9 @@ onEachEngine('chosen fields', api => {
       const whole = await shown(api, `/${resource}/${id}?fields=*${further}`)
       expect(Object.keys(whole), resource).toEqual([...members])
       for (const list of [...members.map(member => [member]), [...members].reverse().filter((_, at) => at % 2 === 0)]) {
-        const expected = Object.fromEntries(members.filter(name => list.includes(name)).map(name => [name, whole[name]]))
+        const expected = Object.fromEntries(
+          members.filter(name => list.includes(name)).map(name => [name, whole[name]]),
+        )
         for (const path of [`/${resource}/${id}?`, `/${resource}/?after_id=${id - 1}&limit=1&`]) {
           const one = await shown(api, `${path}fields=${list.join()}`)
           expect(JSON.stringify(one), `${path}${list}`).toBe(JSON.stringify(expected))
@@ -56,7 +56,10 @@ onEachEngine('chosen fields', api => {
       [`/products/${categoryId}/products?fields=category_id&after_id=0`, { category_id: categoryId }],
       [`/reviews/products/${productId}?fields=rating&sort=-rating`, { rating: 4 }],
       [`/reviews/users/${userId}?fields=id`, { id: reviewId }],
-      [`/reviews/products/${productId}/users/${userId}?fields=id,id&fields=comment`, { id: reviewId, comment: 'Digs well' }],
+      [
+        `/reviews/products/${productId}/users/${userId}?fields=id,id&fields=comment`,
+        { id: reviewId, comment: 'Digs well' },
+      ],
       [`/products/?id=${productId}&fields=name`, { name: 'Spade' }],
     ]
     for (const [path, expected] of rows) expect((await api.get(path)).body, path).toEqual([expected])
@@ -64,7 +67,12 @@ onEachEngine('chosen fields', api => {
 
   test('* stands for all specified members, and is the answer without fields', async () => {
     const { productId, userId, reviewId, categoryId } = await shelf(api)
-    for (const path of [`/products/${productId}`, `/categories/${categoryId}`, `/users/${userId}`, `/reviews/${reviewId}`]) {
+    for (const path of [
+      `/products/${productId}`,
+      `/categories/${categoryId}`,
+      `/users/${userId}`,
+      `/reviews/${reviewId}`,
+    ]) {
       const plain = await api.get(path)
       for (const fields of ['*', '*,id', 'id,*,id']) {
         expect(JSON.stringify((await api.get(`${path}?fields=${fields}`)).body), path).toBe(JSON.stringify(plain.body))
@@ -146,9 +154,12 @@ onEachEngine('chosen fields', api => {
       expect(String(asLines.body), path).toBe(lines(...items))
     }
     const { body } = await api.get(`/products/${category}/products?${fields},id`)
-    expect(z.array(Members).parse(body).map(({ id, category_id }) => [id, category_id])).toEqual(
-      inCategory.map(id => [id, category]),
-    )
+    expect(
+      z
+        .array(Members)
+        .parse(body)
+        .map(({ id, category_id }) => [id, category_id]),
+    ).toEqual(inCategory.map(id => [id, category]))
   })
 
   test('the tag of chosen members is their own, and can be written with', async () => {
@@ -241,14 +252,18 @@ withEachEngine('fields without reviews', engine => {
     const api = client(() => address)
     const { productId } = await shelf(api)
     const chosen = 'fields=id,name,price,category_id,rating'
-    const paths = [`/products/${productId}?${chosen}`, `/products/?${chosen}`, `/products/?q=spade&sort=-rating&${chosen}`]
+    const paths = [
+      `/products/${productId}?${chosen}`,
+      `/products/?${chosen}`,
+      `/products/?q=spade&sort=-rating&${chosen}`,
+    ]
     await Promise.all(paths.map(path => api.get(path)))
-    await run(url, 'ALTER TABLE reviews RENAME TO reviews_away')
+    await engine.write(url, 'ALTER TABLE reviews RENAME TO reviews_away')
     try {
       for (const path of paths) expect((await api.get(path)).status, path).toBe(200)
       expect((await api.get(`/products/${productId}?fields=reviews`)).status).toBe(500)
     } finally {
-      await run(url, 'ALTER TABLE reviews_away RENAME TO reviews')
+      await engine.write(url, 'ALTER TABLE reviews_away RENAME TO reviews')
     }
     expect((await api.get(`/products/${productId}`)).status).toBe(200)
   })
@@ -260,15 +275,4 @@ async function shown(api: Client, path: string): Promise<Readonly<Record<string,
   expect(status, path).toBe(200)
   if (Array.isArray(body)) expect(body, path).toHaveLength(1)
   return Members.parse(Array.isArray(body) ? body[0] : body)
-}
-
-/** Runs a statement past the service. */
-async function run(url: string, sql: string): Promise<void> {
-  if (url.startsWith('sqlite:')) {
-    using file = new Database(url.slice('sqlite:'.length))
-    file.run(sql)
-    return
-  }
-  await using database = connected(url)
-  await database.unsafe(sql)
 }

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { campaign } from '../../../../test/harness/campaign.ts'
-import { createAll, follow, idsOf, nextOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { lines, NDJSON } from '../../../../test/harness/catalog/keyed.ts'
+import { createAll, follow, idsOf, nextOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { stock } from '../../../../test/harness/catalog/stocked-shop.ts'
 import { at, expectRefusal, type Fault } from '../../../../test/harness/catalog/validation-errors.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
@@ -139,8 +139,12 @@ onEachEngine('cursors', api => {
     const good = await cursorOf(api, '/products/?sort=name&limit=2')
     const text = fc.oneof(
       fc.string(),
-      fc.array(fc.oneof(fc.string(), fc.double(), fc.integer(), fc.constant(null))).map(parts => encoded(JSON.stringify(parts))),
-      fc.nat({ max: good.length - 1 }).map(place => good.slice(0, place) + (good[place] === 'A' ? 'B' : 'A') + good.slice(place + 1)),
+      fc
+        .array(fc.oneof(fc.string(), fc.double(), fc.integer(), fc.constant(null)))
+        .map(parts => encoded(JSON.stringify(parts))),
+      fc
+        .nat({ max: good.length - 1 })
+        .map(place => good.slice(0, place) + (good[place] === 'A' ? 'B' : 'A') + good.slice(place + 1)),
     )
     await fc.assert(
       fc.asyncProperty(text, async cursor => {
@@ -175,7 +179,8 @@ onEachEngine('cursors', api => {
   test('pages of any size lead through the whole of each order', async () => {
     for (const query of ['sort=name', 'sort=-price', 'sort=rating', 'sort=-reviews', 'q=s', 'category_id=0,1,2']) {
       const all = idsOf(await api.get(`/products/?${query}`))
-      for (const limit of [1, 2, 3, 5]) expect(await follow(api, `/products/?${query}&limit=${limit}`), query).toEqual(all)
+      for (const limit of [1, 2, 3, 5])
+        expect(await follow(api, `/products/?${query}&limit=${limit}`), query).toEqual(all)
     }
     for (const query of ['sort=rating', 'sort=-rating', 'rating=3,5']) {
       const all = idsOf(await api.get(`/reviews/products/6?${query}`))
@@ -201,7 +206,7 @@ withEachEngine('cursors on two nodes', engine => {
   campaign(
     'an item that keeps its key while others write appears exactly once, whichever node answers',
     async ({ rounds }) => {
-      for (const round of rounds(3)) {
+      for (const round of rounds(1)) {
         const sorts = ['price', '-price', 'name', '-name', 'id', '-id', 'rating', '-rating', 'reviews', '-reviews']
         const [node, other] = nodes
         if (!node || !other) throw new Error('two nodes are needed')
@@ -264,16 +269,14 @@ withEachEngine('cursors on two nodes', engine => {
 
 /** Creates products of few names and prices, and returns their ids. */
 async function load(api: Client, count: number): Promise<number[]> {
-  const last = idsOf(await api.get('/products/?sort=-id&limit=1&fields=id'))[0] ?? 0
   const products = Array.from({ length: count }, (_, index) => ({
     ...sample.product,
     name: `Name ${index % 7}`,
     price: (index % 5) + 1,
   }))
   const headers = { 'Content-Type': NDJSON }
-  const loaded = await api.send('/products/', { method: 'POST', headers, body: lines(...products) })
-  expect(loaded.status).toBe(200)
-  return idsOf(await api.get(`/products/?after_id=${last}&fields=id&limit=${count}`))
+  const { body } = await api.send('/products/', { method: 'POST', headers, body: lines(...products) })
+  return z.object({ ids: z.array(z.int()) }).parse(body).ids
 }
 
 async function cursorOf(api: Client, path: string): Promise<string> {

@@ -29,15 +29,15 @@ const notAboveAThousand: Fault = { type: 'less_than_equal', msg: 'Input should b
 
 const PRODUCT_SORTS =
   "'id', '-id', 'name', '-name', 'price', '-price', 'rating', '-rating', 'reviews', '-reviews' or 'relevance'"
-const PRODUCT_FIELDS =
-  "'*', 'id', 'name', 'description', 'price', 'reviews', 'category_id', 'rating' or 'highlights'"
+const PRODUCT_FIELDS = "'*', 'id', 'name', 'description', 'price', 'reviews', 'category_id', 'rating' or 'highlights'"
 const USER_FIELDS =
   "'*', 'id', 'name', 'email', 'avatar', 'password', 'is_active', 'is_admin', 'is_banned', 'is_blocked', 'is_deleted', 'is_suspended', 'is_verified' or 'reviews'"
 
 onEachEngine('errors of selections', api => {
   /** Each request has exactly one error. */
   const areRefused = async (rows: readonly (readonly [target: string, loc: Loc, fault: Fault])[]) => {
-    for (const [target, loc, fault] of rows) expectRefusal(await api.get(target), [at(['query', ...loc], fault)], target)
+    for (const [target, loc, fault] of rows)
+      expectRefusal(await api.get(target), [at(['query', ...loc], fault)], target)
   }
 
   test('a sort that is not one of the words of its list is refused with all of them', async () => {
@@ -225,7 +225,10 @@ onEachEngine('errors of selections', api => {
       at(['query', 'rating', 0], notDigits),
       at(['query', 'sort'], notAmong("'id' or '-id'")),
       at(['query', 'count'], notDigits),
-      at(['query', 'fields', 0], notAmong("'*', 'id', 'product_id', 'user_id', 'rating', 'comment', 'user' or 'product'")),
+      at(
+        ['query', 'fields', 0],
+        notAmong("'*', 'id', 'product_id', 'user_id', 'rating', 'comment', 'user' or 'product'"),
+      ),
     ])
     expectRefusal(await api.get('/reviews/products/x?limit=1001&rating=6'), [
       at(['path', 'product_id'], notDigits),
@@ -243,7 +246,9 @@ onEachEngine('errors of selections', api => {
   })
 
   test('an error never repeats the input', async () => {
-    const { body } = await api.get('/products/?sort=secret&fields=secret&id=secret&min_price=secret&cursor=secret&q=secret')
+    const { body } = await api.get(
+      '/products/?sort=secret&fields=secret&id=secret&min_price=secret&cursor=secret&q=secret',
+    )
     expect(JSON.stringify(body)).not.toContain('secret')
   })
 })

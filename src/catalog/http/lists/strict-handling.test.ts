@@ -67,10 +67,23 @@ onEachEngine('strict handling', api => {
   })
 
   test('the preference is read as RFC 7240 writes it', async () => {
-    for (const prefer of ['handling=strict', 'Handling = "Strict"', 'respond-async, handling=strict;wait=1', 'wait=5 ,handling=strict']) {
+    for (const prefer of [
+      'handling=strict',
+      'Handling = "Strict"',
+      'respond-async, handling=strict;wait=1',
+      'wait=5 ,handling=strict',
+    ]) {
       expect((await api.get('/products/?z=1', { Prefer: prefer })).status, prefer).toBe(422)
     }
-    for (const prefer of ['', 'strict', 'handling', 'handling=lenient', 'handling=lenient, handling=strict', 'handling=strictly', 'x="a, handling=strict"']) {
+    for (const prefer of [
+      '',
+      'strict',
+      'handling',
+      'handling=lenient',
+      'handling=lenient, handling=strict',
+      'handling=strictly',
+      'x="a, handling=strict"',
+    ]) {
       expect((await api.get('/products/?z=1', { Prefer: prefer })).status, prefer).toBe(200)
     }
   })

@@ -8,7 +8,9 @@ const PREFERENCE = /(?:"(?:[^"\\]|\\.)*"?|[^",])+/g
 export function prefersStrict(headers: Headers): boolean {
   const prefer = headers.get('Prefer')
   if (prefer === null) return false
-  const preferences = (prefer.match(PREFERENCE) ?? []).map(preference => /^\s*([^\s=;]+)\s*(?:=\s*"?([^\s";]*)"?)?/.exec(preference))
+  const preferences = (prefer.match(PREFERENCE) ?? []).map(preference =>
+    /^\s*([^\s=;]+)\s*(?:=\s*"?([^\s";]*)"?)?/.exec(preference),
+  )
   const handling = preferences.find(preference => preference?.[1]?.toLowerCase() === 'handling')
   return handling?.[2]?.toLowerCase() === 'strict'
 }

@@ -47,7 +47,7 @@ onEachEngine('cursors', api => {
   })
 
   test('the longest cursor has at most 700 characters, and leads on', async () => {
-    for (const character of ['é', '😀', '"', '\\', '\u0001', '\u2028']) {
+    for (const character of ['é', '😀', '"', '\\', '\u0001', '\u2028', '\u0301', '\ufdfa']) {
       const name = character.repeat(50)
       for (let count = 0; count < 2; count += 1) await api.create('/products/', { ...sample.product, name, price: 777 })
       const list = '/products/?min_price=777&max_price=777&sort=name'
@@ -174,6 +174,20 @@ onEachEngine('cursors', api => {
     const end = await api.get(`${list}&cursor=${cursor}`)
     expect(end.body).toEqual([])
     expect(end.headers.get('Link')).toBeNull()
+  })
+
+  test('a cursor has a price exactly', async () => {
+    const prices = [5e-324, 0.1, 0.1 + 0.2, 1 / 3, 2 ** 53 + 2, 1.7976931348623157e308]
+    const ids: number[] = []
+    for (const price of prices)
+      ids.push(await api.create('/products/', { ...sample.product, name: 'Exact one', price }))
+    expect(await follow(api, '/products/?q=exact&sort=price&limit=1')).toEqual(ids)
+    expect(await follow(api, '/products/?q=exact&sort=-price&limit=1')).toEqual([...ids].reverse())
+    for (const [place, price] of prices.entries()) {
+      const list = `/products/?q=exact&min_price=${encodeURIComponent(price)}&max_price=${encodeURIComponent(price)}`
+      expect(idsOf(await api.get(list)), String(price)).toEqual(ids.slice(place, place + 1))
+    }
+    for (const id of ids) await api.delete(`/products/${id}`)
   })
 
   test('pages of any size lead through the whole of each order', async () => {

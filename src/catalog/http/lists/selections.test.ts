@@ -287,6 +287,21 @@ onEachEngine('selections', api => {
     expect(nextOf(shelves)).toBeNull()
   })
 
+  test('a page of long texts is whole, in its order, with its Link and count', async () => {
+    const description = 'heavy '.repeat(80_000)
+    const heavy: number[] = []
+    for (const price of [4, 1, 3, 2, 5])
+      heavy.push(await api.create('/products/', { name: 'Heavy', description, price }))
+    const [four, one, three, two] = heavy
+    const answer = await api.get('/products/?q=heavy&sort=price&limit=4&count=9')
+    expect(idsOf(answer)).toEqual([one, two, three, four].map(Number))
+    expect(answer.headers.get(TOTAL)).toBe('5')
+    expect(idsOf(await api.get(nextOf(answer) ?? ''))).toEqual(heavy.slice(4))
+    const highlighted = await api.get('/products/?q=heavy&sort=-price&fields=id,description,highlights')
+    expect(idsOf(highlighted)).toEqual([4, 0, 2, 3, 1].map(place => heavy[place] ?? 0))
+    for (const id of heavy) await api.delete(`/products/${id}`)
+  })
+
   test('long and short pages of a selection come as NDJSON, too, with the same items and Link', async () => {
     for (const query of ['sort=price&limit=3', 'q=toy', 'id=999', 'min_price=5&count=3&limit=2']) {
       await comesAsLines(api, `/products/?${query}`)

@@ -127,10 +127,12 @@ onEachEngine('errors of selections', api => {
     ])
   })
 
-  test('too many items are refused, even equal ones', async () => {
+  test('too many items are refused as such, even equal or wrong ones', async () => {
     const times = (count: number, item = '1') => Array.from({ length: count }, () => item).join()
     await areRefused([
       [`/products/?id=${times(101)}`, ['id'], tooMany(100, 101)],
+      [`/products/?id=x,${times(100)}`, ['id'], tooMany(100, 101)],
+      [`/products/?id=${','.repeat(4_000)}`, ['id'], tooMany(100, 4_001)],
       [`/categories/?id=${times(150)}`, ['id'], tooMany(100, 150)],
       [`/products/?category_id=${times(50)}&category_id=2`, ['category_id'], tooMany(50, 51)],
       [`/reviews/?product_id=${times(51)}`, ['product_id'], tooMany(50, 51)],

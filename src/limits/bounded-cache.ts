@@ -45,6 +45,8 @@ export class CachePartition<Key, Value extends Sized> {
   }
 }
 
+type Partition = Pick<CachePartition<never, Sized>, 'turn' | 'clear' | 'entries'>
+
 /**
  * A cache in memory, limited to `maxBytes` for all its partitions together. When the recent generation has grown to half of
  * that, it becomes the older one, whose values are dropped unless they are read again. A list in order of use would take
@@ -52,7 +54,8 @@ export class CachePartition<Key, Value extends Sized> {
  */
 export class BoundedCache {
   readonly #generationBytes: number
-  readonly #partitions: { turn(): void; clear(): void; readonly entries: number }[] = []
+  /** Those that are still in use. */
+  readonly #partitions = new Set<WeakRef<Partition>>()
   #recentBytes = 0
   #olderBytes = 0
 
@@ -62,23 +65,29 @@ export class BoundedCache {
 
   /** The approximate contents: values that were read again count twice, until the next generation. */
   get figures(): { readonly bytes: number; readonly maxBytes: number; readonly entries: number } {
-    return {
-      bytes: this.#recentBytes + this.#olderBytes,
-      maxBytes: 2 * this.#generationBytes,
-      entries: this.#partitions.reduce((sum, { entries }) => sum + entries, 0),
-    }
+    let entries = 0
+    for (const partition of this.#used()) entries += partition.entries
+    return { bytes: this.#recentBytes + this.#olderBytes, maxBytes: 2 * this.#generationBytes, entries }
   }
 
   partition<Key, Value extends Sized>(): CachePartition<Key, Value> {
     const partition = new CachePartition<Key, Value>(bytes => this.#count(bytes))
-    this.#partitions.push(partition)
+    this.#partitions.add(new WeakRef(partition))
     return partition
   }
 
   clear(): void {
     this.#recentBytes = 0
     this.#olderBytes = 0
-    for (const partition of this.#partitions) partition.clear()
+    for (const partition of this.#used()) partition.clear()
+  }
+
+  *#used(): Generator<Partition> {
+    for (const reference of this.#partitions) {
+      const partition = reference.deref()
+      if (partition) yield partition
+      else this.#partitions.delete(reference)
+    }
   }
 
   #count(bytes: number): void {
@@ -86,6 +95,6 @@ export class BoundedCache {
     if (this.#recentBytes < this.#generationBytes) return
     this.#olderBytes = this.#recentBytes
     this.#recentBytes = 0
-    for (const partition of this.#partitions) partition.turn()
+    for (const partition of this.#used()) partition.turn()
   }
 }

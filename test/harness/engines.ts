@@ -11,6 +11,8 @@ export interface Engine {
   readonly freshDatabase: () => Promise<AsyncDisposable & { readonly url: string }>
   /** Queries the database directly, past the service. */
   readonly read: <Row>(url: string, sql: string) => Promise<Row[]>
+  /** Changes the database directly, past the service. */
+  readonly write: (url: string, sql: string) => Promise<void>
   /** All text in the database. */
   readonly everything: (url: string) => Promise<string>
 }
@@ -28,6 +30,12 @@ export const sqlite: Engine = {
     using file = new Database(pathOf(url), { readonly: true })
     return file.query<Row, []>(sql).all()
   },
+  write: async (url, sql) => {
+    using file = new Database(pathOf(url))
+    file.run('PRAGMA busy_timeout = 10000')
+    file.run('PRAGMA foreign_keys = ON')
+    file.run(sql)
+  },
   everything: async url => {
     const path = pathOf(url)
     const files = [path, `${path}-wal`].filter(file => existsSync(file))
@@ -41,6 +49,10 @@ export const postgres: Engine = {
   read: async (url, sql) => {
     await using database = connected(url)
     return [...(await database.unsafe(sql))]
+  },
+  write: async (url, sql) => {
+    await using database = connected(url)
+    await database.unsafe(sql)
   },
   everything: async url => {
     await using database = connected(url)

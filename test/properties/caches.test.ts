@@ -142,6 +142,11 @@ function pathsOf(): string[] {
     ]),
     ...ids.flatMap(of => [`/products/${of}/products`, `/reviews/products/${of}`, `/reviews/users/${of}`]),
     '/reviews/products/1/users/2',
+    ...ids.flatMap(of => [`/products/${of}?fields=category_id,rating`, `/reviews/${of}?fields=comment`]),
+    ...['/products/?sort=-price&count=9&fields=*,category_id,rating', '/products/?sort=-rating&min_rating=3&limit=3'],
+    ...['/products/?category_id=0,1,2&limit=2&count=9', '/products/?q=spade&fields=id,category_id'],
+    ...['/categories/?sort=name', '/users/?sort=-name&fields=id,name,reviews', '/reviews/?fields=id,comment'],
+    ...['/reviews/?rating=4&product_id=1,2,3&count=9', '/reviews/products/1?sort=-rating', '/reviews/users/2?rating=4'],
   ]
 }
 

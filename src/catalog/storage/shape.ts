@@ -17,10 +17,14 @@ export interface Item {
 /** SQL for one column of a table under an alias. */
 export type ColumnSql = (source: string, column: string, type: ColumnType) => string
 
-/** SQL for the columns of a `FlatRow`, from the row's own table as `owner` and the tables that `joins` adds. */
+/**
+ * SQL for the columns of a `FlatRow`, from the row's own table as `owner` and the tables that `joins` adds. The ids of rows that
+ * it references are among them even if they are not shown.
+ */
 export function selectedColumns<Row extends Values>(resource: StoredResource<Row>, sql: ColumnSql): string {
-  const { columns } = resource
-  const selected = shownMembers(resource).flatMap(member => {
+  const { columns, references } = resource
+  const members = shownMembers(resource)
+  const selected = members.flatMap(member => {
     if (typeof member === 'string') return [`${sql('owner', member, columns[member])} AS ${member}`]
     if ('text' in member) return [`${member.text === null ? 'NULL' : `'${member.text}'`} AS ${member.name}`]
     if ('counts' in member) {
@@ -30,7 +34,8 @@ export function selectedColumns<Row extends Values>(resource: StoredResource<Row
       ([column, type]) => `${sql(`"${member.name}"`, column, type)} AS "${member.name}.${column}"`,
     )
   })
-  const known = ['id', 'revision'].map(column => `${sql('owner', column, 'integer')} AS ${column}`)
+  const hidden = references.map(({ column }) => column).filter(column => !members.includes(column))
+  const known = ['id', 'revision', ...hidden].map(column => `${sql('owner', column, 'integer')} AS ${column}`)
   return [...known, ...selected].join(', ')
 }
 

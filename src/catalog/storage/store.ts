@@ -86,8 +86,8 @@ export interface Scanned {
 /** A resource that was read. */
 export interface Found extends Representation {
   readonly id: number
-  /** The ids of the rows that it shows as nested objects, in the order of the resource's members. */
-  readonly nestedIds: readonly number[]
+  /** The ids of the rows that it references, in the order of the resource's references; 0 for none. */
+  readonly ownerIds: readonly number[]
 }
 
 /** A result of a read. */

@@ -64,6 +64,20 @@ test('a client sees its own writes while the replicas follow', async () => {
   await seesItsOwnWrites(client(() => service.address))
 })
 
+test('a client sees its own writes in selections, while the replicas lag and while they follow', async () => {
+  await using service = await start()
+  const api = client(() => service.address)
+  await allCaughtUp()
+  for (const standby of standbys) await pauseReplay(standby)
+  try {
+    await selectsItsOwnWrites(api)
+  } finally {
+    for (const standby of standbys) await resumeReplay(standby)
+  }
+  await allCaughtUp()
+  await selectsItsOwnWrites(api)
+})
+
 test('reads go to the primary when the replicas are gone, and to the replicas when they are back', async () => {
   await using service = await start()
   const load = await Load.start([service.address])
@@ -142,6 +156,25 @@ async function seesItsOwnWrites(api: Client): Promise<void> {
     expect((await api.get(`/products/${id}`)).body).toMatchObject({ price: round + 5 })
     expect((await api.delete(`/products/${id}`)).status).toBe(200)
     expect((await api.get(`/products/${id}`)).status).toBe(404)
+  }
+}
+
+async function selectsItsOwnWrites(api: Client): Promise<void> {
+  const category = await api.create('/categories/', sample.category)
+  const user = await api.create('/users/', sample.user)
+  for (let round = 0; round < ROUNDS / 3; round += 1) {
+    const product = await api.create(`/products/${category}/products`, { ...sample.product, name: `Word${category}` })
+    const review = await api.create('/reviews/', sample.review(product, user))
+    for (const query of ['sort=-id', 'sort=-rating&min_rating=4', `q=word${category}`, 'sort=price&count=9']) {
+      const list = `/products/?category_id=${category}&${query}&fields=id,category_id,rating`
+      const { body } = await api.get(list)
+      expect(body, list).toMatchObject([{ id: product, category_id: category, rating: { count: 1 } }])
+    }
+    expect((await api.get(`/reviews/?product_id=${product}&rating=4&fields=id`)).body).toEqual([{ id: review }])
+    expect((await api.get(`/reviews/products/${product}?sort=-rating&count=5`)).headers.get('X-Total-Count')).toBe('1')
+    await api.delete(`/products/${product}`)
+    expect((await api.get(`/products/?category_id=${category}&sort=price`)).body).toEqual([])
+    expect((await api.get(`/reviews/?product_id=${product}&count=5`)).headers.get('X-Total-Count')).toBe('0')
   }
 }
 

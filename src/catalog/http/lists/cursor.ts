@@ -22,7 +22,7 @@ export function placeIn<Row extends Values>(
   cursor: string,
   table: string,
   list: Listed<Row>,
-  typeAt: (at: number) => 'text' | 'number' | null,
+  typeAt: (at: number) => 'text' | 'number' | 'integer' | null,
 ): Cursor | null {
   if (cursor.length > CURSOR_MAX_CHARACTERS || !/^[\w-]+$/.test(cursor)) return null
   const [format, hash, ...place] = arrayIn(Buffer.from(cursor, 'base64url').toString())
@@ -30,12 +30,10 @@ export function placeIn<Row extends Values>(
   const values: (string | number)[] = []
   for (const [at, value] of place.entries()) {
     const type = typeAt(at)
-    const isRight = type === 'text' ? typeof value === 'string' && isStorable(value) : typeof value === 'number'
-    if (type === null || !isRight) return null
+    if (typeof value === 'string' ? type !== 'text' || !isStorable(value) : !isNumber(value, type)) return null
     values.push(typeof value === 'string' ? value : Number(value))
   }
-  const isWhole = typeAt(values.length) === null && Number.isSafeInteger(values.at(-1))
-  return isWhole ? values : null
+  return typeAt(values.length) === null ? values : null
 }
 
 /** Of the values of the parameters, not of their spelling. 32 bits tell lists apart well enough, and protect nothing. */
@@ -50,6 +48,10 @@ function arrayIn(text: string): unknown[] {
   } catch {
     return []
   }
+}
+
+function isNumber(value: unknown, type: 'text' | 'number' | 'integer' | null): boolean {
+  return type === 'integer' ? Number.isSafeInteger(value) : type === 'number' && Number.isFinite(value)
 }
 
 function isStorable(text: string): boolean {

@@ -145,11 +145,20 @@ export class ListParameters<Row extends Values> {
     return { order: { by: order?.by ?? [], isDescending }, source: order?.source ?? 'rows' }
   }
 
-  #typeAt({ by }: Order<Row>, at: number): 'text' | 'number' | null {
+  #typeAt({ by }: Order<Row>, at: number): 'text' | 'number' | 'integer' | null {
     if (at > by.length) return null
     const column = by[at]
     const type = column === undefined ? 'integer' : typeOf(this.#resource, column)
-    return type === 'text' || type === 'long text' ? 'text' : 'number'
+    switch (type) {
+      case 'text':
+      case 'long text':
+        return 'text'
+      case 'number':
+        return 'number'
+      case 'integer':
+      case 'small integer':
+        return 'integer'
+    }
   }
 
   #misfits(owners: Owners, query: Parameters, sent: Parameters) {

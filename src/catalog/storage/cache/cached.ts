@@ -3,7 +3,7 @@ import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
 import { keyOf } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
-import { nestedObjects, showsReferring } from '../shape.ts'
+import { showsReferring } from '../shape.ts'
 import type { Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
 import { type ChangedPart, changedParts, dependsOn, type ShownRows } from './changed-parts.ts'
 import { ChangeVersions } from './versions.ts'
@@ -265,17 +265,20 @@ export class RepresentationCache {
     }
   }
 
-  /** Makes the check whether an entry is current: none of its parts has changed since it was read. */
+  /**
+   * Makes the check whether an entry is current: none of its parts has changed since it was read. The rows that it references
+   * are parts even if it does not show them, because when one is deleted, so is the row, or its reference.
+   */
   #goodness<Row extends Values>(resource: StoredResource<Row>): (entry: Entry) => boolean {
     const row = this.#versions.of(resource.table, 'row')
     const referring = showsReferring(resource) ? this.#versions.of(resource.table, 'referring rows') : null
-    const nested = nestedObjects(resource).map(({ table }) => this.#versions.of(table, 'row'))
-    return ({ version, found: { id, nestedIds } }) => {
+    const owners = resource.references.map(({ table }) => this.#versions.of(table, 'row'))
+    return ({ version, found: { id, ownerIds } }) => {
       // Usually nothing at all has changed since it was read.
       if (version === this.#versions.latest) return true
       if (row.of(id) > version || (referring && referring.of(id) > version)) return false
-      for (let place = 0; place < nested.length; place += 1) {
-        if ((nested[place]?.of(nestedIds[place] ?? 0) ?? 0) > version) return false
+      for (let place = 0; place < owners.length; place += 1) {
+        if ((owners[place]?.of(ownerIds[place] ?? 0) ?? 0) > version) return false
       }
       return true
     }

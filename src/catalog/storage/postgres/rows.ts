@@ -149,12 +149,12 @@ function bytesOf(columns: Readonly<Record<string, ColumnType>>, source: string):
 export class PostgresRows<Row extends Values> {
   readonly #itemOf: (row: RawRow) => Item | null
   readonly #represent: ReturnType<typeof representationOf<Row>>
-  readonly #nestedIds: readonly string[]
+  readonly #references: readonly string[]
 
   constructor(resource: StoredResource<Row>) {
     this.#itemOf = resource.array ? itemReader(resource.array) : () => null
     this.#represent = representationOf(resource)
-    this.#nestedIds = nestedObjects(resource).map(({ referredBy }) => referredBy)
+    this.#references = resource.references.map(({ column }) => column)
   }
 
   /** The resources in rows that were read by their ids, in the order of the ids. */
@@ -183,8 +183,8 @@ export class PostgresRows<Row extends Values> {
   }
 
   found({ row, items }: Group): Found {
-    const nestedIds = this.#nestedIds.map(name => Number(row[name]))
-    return { ...this.#represent(row, items), id: row.id, revision: row.revision, nestedIds }
+    const ownerIds = this.#references.map(name => Number(row[name]))
+    return { ...this.#represent(row, items), id: row.id, revision: row.revision, ownerIds }
   }
 }
 

@@ -6,7 +6,6 @@ import {
   type Item,
   joins,
   longColumns,
-  nestedObjects,
   representationOf,
   selectedColumns,
   selectedItemColumns,
@@ -38,13 +37,12 @@ export function sqliteReader<Row extends Values>(
   const select = source.prepare<[id: number], FlatRow>(`
     SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${joins(resource, 'CROSS JOIN')}
     WHERE owner.id = ?`)
-  const nested = nestedObjects(resource).map(({ referredBy }) => referredBy)
   const representation = representationOf(resource)
   const itemsOf = resource.array ? firstItems(source, resource.array) : () => []
   const found = (row: FlatRow, items: readonly Item[]): Weighed => {
-    const nestedIds = nested.map(name => Number(row[name]))
+    const ownerIds = resource.references.map(({ column }) => Number(row[column]))
     const shown = representation(row, items)
-    return { ...shown, id: row.id, revision: row.revision, nestedIds, weight: shown.json.length }
+    return { ...shown, id: row.id, revision: row.revision, ownerIds, weight: shown.json.length }
   }
   return {
     find: id => {

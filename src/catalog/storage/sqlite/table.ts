@@ -232,10 +232,8 @@ function goneRows(source: SqliteTransaction, array: NestedArray | null): (ownerI
 
 /** Selects what a row shows, and all that it refers to. */
 function selectWithReferences<Row extends Values>(resource: StoredResource<Row>): string {
-  const { table, members, references } = resource
-  const hidden = references.filter(({ column }) => !members.includes(column))
-  const selected = [selectedColumns(resource, column), ...hidden.map(reference => `owner.${reference.column}`)]
-  return `SELECT ${selected.join(', ')} FROM ${table} AS owner ${joins(resource, 'CROSS JOIN')} WHERE owner.id = ?`
+  const { table } = resource
+  return `SELECT ${selectedColumns(resource, column)} FROM ${table} AS owner ${joins(resource, 'CROSS JOIN')} WHERE owner.id = ?`
 }
 
 /** Selects the id of a row that is referred to, and what the referring row shows of it. */

@@ -1,0 +1,18 @@
+import { expect, test } from 'bun:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { BoundedCache } from './bounded-cache.ts'
+
+test('a partition that nobody uses any more is freed, and the others keep what they have', async () => {
+  const cache = new BoundedCache(1_000_000)
+  const used = cache.partition<string, { readonly bytes: number }>()
+  used.set('kept', { bytes: 10 })
+  const unused = Array.from({ length: 100 }, () => new WeakRef(cache.partition()))
+  await turn()
+  Bun.gc(true)
+  // The collector may take what it finds on the stack for a reference.
+  expect(unused.filter(partition => partition.deref()).length).toBeLessThan(unused.length / 2)
+  expect(cache.figures.entries).toBe(1)
+  expect(used.get('kept')).toEqual({ bytes: 10 })
+  cache.clear()
+  expect(used.get('kept')).toBeUndefined()
+})

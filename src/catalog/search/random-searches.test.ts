@@ -124,19 +124,19 @@ campaign(
     }
     const api = alike(clients)
     const products = await filled(api, effort.size(PRODUCTS, MANY_PRODUCTS))
-  // Until then, searches of so many new rows may be refused.
-  for (const { get } of clients) await until(async () => (await get('/products/?q=spade&limit=1')).status === 200)
+    // Until then, searches of so many new rows may be refused.
+    for (const { get } of clients) await until(async () => (await get('/products/?q=spade&limit=1')).status === 200)
     let runs = 0
-  let matching = 0
-  await fc.assert(
+    let matching = 0
+    await fc.assert(
       fc.asyncProperty(
         query,
         fc.integer({ min: 1, max: LIMIT_MAX }),
         fc.nat({ max: 50 }),
         async (asked, limit, skip) => {
           const expected = selected(products, asked)
-      runs += 1
-      if (expected.length > 0) matching += 1
+          runs += 1
+          if (expected.length > 0) matching += 1
           const path = `/products/?${parametersOf(asked)}`
           const first = await read(api, `${path}&limit=${limit}&count=${LIMIT_MAX}&fields=id`)
           expect(first.ids).toEqual(expected.slice(0, limit))

@@ -70,11 +70,11 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Those of which the index has something that changed.
+-- Those of which the index has something that changed. If another program changes an id, both are noted.
 CREATE FUNCTION note_changed_products() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO index_notes (part, id)
-  SELECT 'products', id FROM added JOIN removed USING (id)
+  SELECT 'products', id FROM added FULL JOIN removed USING (id)
   WHERE (added.category_id, added.name, added.price, added.description)
     IS DISTINCT FROM (removed.category_id, removed.name, removed.price, removed.description);
   RETURN NULL;
@@ -83,7 +83,7 @@ END $$;
 CREATE FUNCTION note_changed_categories() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO index_notes (part, id)
-  SELECT 'categories', id FROM added JOIN removed USING (id)
+  SELECT 'categories', id FROM added FULL JOIN removed USING (id)
   WHERE (added.name, added.description) IS DISTINCT FROM (removed.name, removed.description);
   RETURN NULL;
 END $$;
@@ -91,7 +91,7 @@ END $$;
 CREATE FUNCTION note_changed_users() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO index_notes (part, id)
-  SELECT 'users', id FROM added JOIN removed USING (id)
+  SELECT 'users', id FROM added FULL JOIN removed USING (id)
   WHERE (added.name, added.email) IS DISTINCT FROM (removed.name, removed.email);
   RETURN NULL;
 END $$;

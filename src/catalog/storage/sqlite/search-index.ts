@@ -14,7 +14,7 @@ import { column } from './reader.ts'
 const SLICE_MS = 5
 
 /** Notes of one slice. */
-const SLICE_NOTES = 256
+const SLICE_NOTES = 64
 
 /** The query language of FTS5. Its tokenizer takes everything but ASCII's punctuation and blanks as part of a word. */
 const FTS5: MatchSyntax = {
@@ -44,7 +44,7 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
   const notes = database.prepare<[], Note>(
     `SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ${SLICE_NOTES}`,
   )
-  const forget = database.prepare<[until: number]>('DELETE FROM index_notes WHERE number <= ?')
+  const forget = database.prepare<[number: number]>('DELETE FROM index_notes WHERE number = ?')
   const takers = new Map(indexes.flatMap(index => takersOf(database, index)))
   return {
     noted: () => {
@@ -63,16 +63,14 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
     take: () =>
       database.write(() => {
         const began = performance.now()
-        const taken = new Set<string>()
-        let last = 0
-        for (const { number, part, id } of notes.all()) {
-          const key = `${part} ${id}`
-          if (!taken.has(key)) takers.get(part)?.(id)
-          taken.add(key)
-          last = number
+        // In the order of ids, because FTS5 writes what it has so far whenever they do not ascend.
+        const ofRows = Map.groupBy(notes.all(), ({ part, id }) => `${part} ${id}`)
+        const inOrder = [...ofRows.values()].toSorted(([one], [other]) => (one?.id ?? 0) - (other?.id ?? 0))
+        for (const ofRow of inOrder) {
+          for (const { part, id } of ofRow.slice(0, 1)) takers.get(part)?.(id)
+          for (const { number } of ofRow) forget.run(number)
           if (performance.now() - began > SLICE_MS) break
         }
-        forget.run(last)
       }),
     built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),
   }

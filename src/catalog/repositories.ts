@@ -97,6 +97,13 @@ export function repositoriesOf(
   }
 }
 
+/** What keeps the index of search, filters and orders up to date. */
+export function searchIndexOf(database: StoreDatabase): CatchingUp {
+  return new CatchingUp(
+    database.engine === 'sqlite' ? sqliteIndexSlices(database, INDEXES) : postgresIndexSlices(database, INDEXES),
+  )
+}
+
 /** The lists of a resource that only its index knows; `null` if it has none. */
 function indexOf<Row extends Values>(
   { index }: StoredResource<Row>,
@@ -108,7 +115,7 @@ function indexOf<Row extends Values>(
 
 function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
   const keys = sqliteKeys(database, space)
-  const searchIndex = new CatchingUp(sqliteIndexSlices(database, INDEXES))
+  const searchIndex = searchIndexOf(database)
   return {
     keys: sqliteKeyStore(database, keys),
     ratings: sqliteRatings(database),
@@ -125,7 +132,7 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
 
 function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   const keep = postgresKeys(space)
-  const searchIndex = new CatchingUp(postgresIndexSlices(database, INDEXES))
+  const searchIndex = searchIndexOf(database)
   return {
     keys: postgresKeyStore(database),
     ratings: postgresRatings(database),

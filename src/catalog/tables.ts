@@ -1,5 +1,6 @@
 import type { Table, ColumnType as TableColumnType } from '../database/table.ts'
 import type { Storage } from '../part.ts'
+import { buildSearchIndex } from './bulk/search-index.ts'
 import { CATEGORIES } from './categories/stored.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { PRODUCTS } from './products/stored.ts'
@@ -17,6 +18,7 @@ const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
 
 export const catalogStorage: Storage = {
   migrations: catalogMigrations,
+  complete: buildSearchIndex,
   tables: [
     tableOf(CATEGORIES),
     tableOf(PRODUCTS),

@@ -149,6 +149,7 @@ campaign(
       ),
       effort.runs(QUERIES),
     )
+    expect(matching).toBeGreaterThan(runs / 3)
   },
 )
 
@@ -245,7 +246,9 @@ function compared(one: string | number, other: string | number): number {
 }
 
 function parametersOf(asked: Query): string {
-  return new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)])).toString()
+  return new URLSearchParams(
+    Object.entries(asked).map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString()
 }
 
 async function read(api: Client, path: string) {

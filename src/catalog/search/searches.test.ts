@@ -7,6 +7,8 @@ import { sample } from '../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
 
+type Text = readonly [name: string, description: string]
+
 const Part = z.strictObject({ text: z.string(), match: z.boolean() })
 const Highlighted = z.array(
   z.strictObject({
@@ -87,7 +89,7 @@ onEachEngine('searches', api => {
       ['The zinc bucket delta', 'Round'],
       ['Zinc-bucket delta', 'Round'],
     ])
-    const at = (...places: number[]) => places.map(place => ids[place])
+    const at = (...places: number[]) => places.map(place => ids[place] ?? 0)
     const delta = async (q: string) => (await found(api, q)).filter(id => ids.includes(id))
     expect(await delta('zinc bucket')).toEqual(at(2, 3, 7, 1, 4, 6, 0, 5))
     expect(await delta('zinc bucket ')).toEqual(at(2, 7, 1, 4, 6, 0, 5))
@@ -171,7 +173,7 @@ onEachEngine('searches', api => {
       ['B theta', 'x'],
       ['Rake', 'Theta'],
     ])
-    const whole = [0, 3, 1, 4, 2, 5].map(place => made[place])
+    const whole = [0, 3, 1, 4, 2, 5].map(place => made[place] ?? 0)
     for (let skip = 0; skip <= 7; skip += 1) {
       for (const limit of [1, 2, 3, 10]) {
         const shown = await ids(api, `/products/?q=theta&skip=${skip}&limit=${limit}`)
@@ -300,10 +302,11 @@ onEachEngine('searches', api => {
 })
 
 /** Creates products with these names and descriptions, one after another, with ascending prices. */
-async function created(
+async function created<const Texts extends readonly Text[]>(
   api: Client,
-  texts: readonly (readonly [name: string, description: string])[],
-): Promise<number[]> {
+  texts: Texts,
+): Promise<{ [Place in keyof Texts]: number }>
+async function created(api: Client, texts: readonly Text[]): Promise<number[]> {
   const made: number[] = []
   for (const [place, [name, description]] of texts.entries()) {
     made.push(await api.create('/products/', { name, description, price: place + 1 }))

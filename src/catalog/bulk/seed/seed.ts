@@ -10,6 +10,7 @@ import { hash } from '../../users/password.ts'
 import { USERS } from '../../users/stored.ts'
 import type { NewRow, StoredRows } from '../loader.ts'
 import { loaderOf } from '../open.ts'
+import { buildSearchIndex } from '../search-index.ts'
 import { type SampleSizes, sampleCategories, sampleProducts, sampleReviews, sampleUsers } from './sample.ts'
 import { categories, products, reviews, users } from './settings.ts'
 
@@ -50,6 +51,7 @@ export async function seed(line: CommandLine): Promise<void> {
     return true
   })
   if (!isLoaded) throw new OperatorError('the catalog already has data; seed needs an empty one')
+  await buildSearchIndex(store, shown)
   const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)
   process.stdout.write(`The catalog holds ${counts.join(', ')}\n`)
 }

@@ -17,6 +17,9 @@ const IDLE_MS = 1_000
 /** While nobody has searched yet, the background starts when this many rows are noted. */
 const MANY_NOTES = 5_000
 
+/** The pause while another process takes notes. */
+const BUSY_PAUSE_MS = 5
+
 /** The interval between log lines while the index is built. */
 const PROGRESS_MS = 10_000
 
@@ -39,8 +42,8 @@ export interface IndexSlices {
   noted(): Awaitable<NotedRange | null>
   /** Whether the index has ever been complete. If it has another form than this program makes, notes all rows first. */
   isBuilt(): Promise<boolean>
-  /** Takes the first few notes. */
-  take(): Promise<void>
+  /** Takes the first few notes, or many, unless another process is taking some. */
+  take(count: 'few' | 'many'): Promise<'taken' | 'busy'>
   /** Records that the index is complete. */
   built(): Promise<void>
 }
@@ -90,7 +93,7 @@ export class CatchingUp {
     await this.#slices.isBuilt()
     for (let noted = await this.#noted(); noted; noted = await this.#noted()) {
       progress(this.#rowsLeft)
-      await this.#takeSlice()
+      await this.#takeOrWait('many')
     }
     await this.#slices.built()
     this.#isBuilt = true
@@ -159,10 +162,14 @@ export class CatchingUp {
 
   /** Concurrent callers share a slice. */
   #takeSlice(): Promise<void> {
-    this.#slice ??= this.#slices.take().finally(() => {
+    this.#slice ??= this.#takeOrWait('few').finally(() => {
       this.#slice = null
     })
     return this.#slice
+  }
+
+  async #takeOrWait(count: 'few' | 'many'): Promise<void> {
+    if ((await this.#slices.take(count)) === 'busy') await wait(BUSY_PAUSE_MS)
   }
 
   async #mustBeBuilt(): Promise<void> {

@@ -10,11 +10,14 @@ import type { ColumnType, IndexDescription, StoredResource, Values } from '../re
 import { inputOf } from './creation.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
-/** Notes of one slice. */
-const SLICE_NOTES = 256
+/** Limits on the notes of a slice. */
+const SLICE_NOTES = { few: 256, many: 2_048 }
 
-/** One process at a time, because another one might write what it has read before. The number is arbitrary. */
-const LOCK_INDEX = 'SELECT pg_advisory_xact_lock(5365741)'
+/**
+ * One process at a time, because another one might write what it has read before. The others do not wait in the server, where
+ * each would hold a connection. The number is arbitrary.
+ */
+const LOCK_INDEX = 'SELECT pg_try_advisory_xact_lock(5365741) AS is_ours'
 
 const NOTED =
   'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
@@ -46,17 +49,19 @@ export function postgresIndexSlices(database: PostgresDatabase, indexes: readonl
         await ask('UPDATE index_form SET number = $1::bigint, is_built = FALSE WHERE id = 1', INDEX_FORM)
         return false
       }),
-    take: () =>
+    take: count =>
       database.transaction(async ask => {
-        await ask(LOCK_INDEX)
+        const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
+        if (!lock?.is_ours) return 'busy'
         const [notes] = await ask<{ numbers: string | null; parts: string | null }>(`
-          WITH notes AS (SELECT number, part, id FROM index_notes ORDER BY number LIMIT ${SLICE_NOTES})
+          WITH notes AS (SELECT number, part, id FROM index_notes ORDER BY number LIMIT ${SLICE_NOTES[count]})
           SELECT string_agg(number::text, ',') AS numbers, json_object_agg(part, ids)::text AS parts
           FROM (SELECT part, string_agg(number::text, ',') AS number, json_agg(DISTINCT id) AS ids FROM notes GROUP BY part) AS by_part`)
-        if (!notes?.numbers || !notes.parts) return
+        if (!notes?.numbers || !notes.parts) return 'taken'
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
         for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
         await ask('DELETE FROM index_notes WHERE number = ANY ($1::text::bigint[])', `{${notes.numbers}}`)
+        return 'taken'
       }),
     built: async () => {
       await database.write('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)

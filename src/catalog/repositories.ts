@@ -8,14 +8,15 @@ import { compressedCharacters } from './http/compression.ts'
 import { Idempotency } from './http/idempotency/keyed-request.ts'
 import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
+import { searchIndexOf } from './search-index.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
-import { CatchingUp } from './storage/index/catching-up.ts'
+import type { CatchingUp } from './storage/index/catching-up.ts'
 import { type IndexReads, indexedLists } from './storage/index/lists.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
 import { postgresRatings } from './storage/postgres/ratings.ts'
-import { postgresIndexReads, postgresIndexSlices } from './storage/postgres/search-index.ts'
+import { postgresIndexReads } from './storage/postgres/search-index.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
 import type { Ratings } from './storage/rating.ts'
@@ -23,12 +24,10 @@ import type { IndexDescription, StoredResource, Values } from './storage/resourc
 import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
 import { sqliteRatings } from './storage/sqlite/ratings.ts'
-import { sqliteIndexReads, sqliteIndexSlices } from './storage/sqlite/search-index.ts'
+import { sqliteIndexReads } from './storage/sqlite/search-index.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
 import type { IdLists, Lists, ResourceStore } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
-
-const INDEXES = [CATEGORIES, PRODUCTS, USERS].flatMap(({ index }) => index ?? [])
 
 /** The storage of the catalog's resources, for either engine. */
 export interface Repositories {
@@ -95,13 +94,6 @@ export function repositoriesOf(
     probe: () => database.probe(),
     cacheFigures: () => cache?.figures ?? null,
   }
-}
-
-/** What keeps the index of search, filters and orders up to date. */
-export function searchIndexOf(database: StoreDatabase): CatchingUp {
-  return new CatchingUp(
-    database.engine === 'sqlite' ? sqliteIndexSlices(database, INDEXES) : postgresIndexSlices(database, INDEXES),
-  )
 }
 
 /** The lists of a resource that only its index knows; `null` if it has none. */

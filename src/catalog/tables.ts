@@ -1,10 +1,10 @@
 import type { Table, ColumnType as TableColumnType } from '../database/table.ts'
 import type { Storage } from '../part.ts'
-import { buildSearchIndex } from './bulk/search-index.ts'
 import { CATEGORIES } from './categories/stored.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { PRODUCTS } from './products/stored.ts'
 import { REVIEWS } from './reviews/stored.ts'
+import { buildSearchIndex } from './search-index.ts'
 import type { ColumnType, StoredResource, Values } from './storage/resource.ts'
 import { USERS } from './users/stored.ts'
 

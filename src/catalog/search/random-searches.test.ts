@@ -96,11 +96,11 @@ const q = fc.oneof(
 const query = fc.record(
   {
     q,
-    category_id: fc.uniqueArray(fc.integer({ min: 0, max: CATEGORIES + 1 }), { minLength: 1, maxLength: 3 }),
-    min_price: fc.integer({ min: 0, max: 100 }),
-    max_price: fc.integer({ min: 0, max: 100 }),
-    below_price: fc.integer({ min: 0, max: 100 }),
-    min_rating: fc.integer({ min: 4, max: 20 }).map(quarters => quarters / 4),
+    category_id: fc.uniqueArray(fc.integer({ min: 0, max: CATEGORIES + 1 }), { minLength: 1, maxLength: 7 }),
+    min_price: fc.integer({ min: 0, max: 50 }),
+    max_price: fc.integer({ min: 40, max: 100 }),
+    below_price: fc.integer({ min: 40, max: 100 }),
+    min_rating: fc.integer({ min: 4, max: 16 }).map(quarters => quarters / 4),
     sort: fc.constantFrom(
       ...['id', 'name', 'price', 'rating', 'reviews'].flatMap(order => [order, `-${order}`]),
       'relevance',
@@ -149,7 +149,8 @@ campaign(
       ),
       effort.runs(QUERIES),
     )
-    expect(matching).toBeGreaterThan(runs / 3)
+    // Otherwise it would show little.
+    expect(matching).toBeGreaterThan(runs / 5)
   },
 )
 

@@ -34,6 +34,9 @@ CREATE INDEX product_facts_by_name ON product_facts (sort_name);
 CREATE INDEX product_facts_by_score ON product_facts (score);
 CREATE INDEX product_facts_by_reviews ON product_facts (review_count);
 
+-- For lists of products without a category, which `products_by_category` does not have.
+CREATE INDEX products_without_category ON products (category_id) WHERE category_id IS NULL;
+
 CREATE TABLE category_facts (
   id        INTEGER PRIMARY KEY,
   sort_name TEXT NOT NULL,

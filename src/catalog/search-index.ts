@@ -1,4 +1,5 @@
 import type { StoreDatabase } from '../database/open.ts'
+import { errorMessage } from '../program/error-message.ts'
 import type { Progress } from '../program/progress.ts'
 import { CATEGORIES } from './categories/stored.ts'
 import { PRODUCTS } from './products/stored.ts'
@@ -18,13 +19,17 @@ export function searchIndexOf(database: StoreDatabase): CatchingUp {
   return new CatchingUp(slices)
 }
 
-/** Builds the search index after many rows were stored, so that no service has to. */
+/** Builds the search index after many rows were stored, so that no service has to. The rows stay stored even if it fails. */
 export async function buildSearchIndex(database: StoreDatabase, shown: Progress): Promise<void> {
   let total = 0
-  await searchIndexOf(database).all(left => {
-    // Other programs may change further rows meanwhile.
-    total = Math.max(total, left)
-    shown.report(PART, total - left, total)
-  })
-  if (total > 0) shown.report(PART, total, total)
+  try {
+    await searchIndexOf(database).all(left => {
+      // Other programs may change further rows meanwhile.
+      total = Math.max(total, left)
+      shown.report(PART, total - left, total)
+    })
+    if (total > 0) shown.report(PART, total, total)
+  } catch (error) {
+    shown.note(`the search index is not complete, which the next service will do: ${errorMessage(error)}`)
+  }
 }

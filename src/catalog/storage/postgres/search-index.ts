@@ -11,7 +11,7 @@ import { inputOf } from './creation.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
 /** Limits on the notes of a slice. */
-const SLICE_NOTES = { few: 256, many: 2_048 }
+const SLICE_NOTES = { few: 256, many: 1_024 }
 
 /**
  * One process at a time, because another one might write what it has read before. The others do not wait in the server, where
@@ -83,13 +83,22 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   const rated: Record<string, ColumnType> = ratings
     ? { score: 'number', review_count: 'integer', average: 'number' }
     : {}
-  const { names, input } = inputOf({ id: 'integer', ...copied, sort_name: 'text', beginning: 'text', ...rated })
+  const { names, input } = inputOf({
+    id: 'integer',
+    ...copied,
+    sort_name: 'text',
+    beginning: 'text',
+    ...rated,
+    words: 'text',
+  })
   const columns = names.split(', ')
+  const values = columns.map(name => (name === 'words' ? "array_to_tsvector(string_to_array(words, ' '))" : name))
   const keep = `
-    INSERT INTO ${facts} (${names}, words)
-    SELECT ${names}, array_to_tsvector(ARRAY(SELECT json_array_elements_text($2::text::json -> (place::int - 1))))
-    FROM ${input}
-    ON CONFLICT (id) DO UPDATE SET ${[...columns.slice(1), 'words'].map(name => `${name} = excluded.${name}`).join(', ')}`
+    INSERT INTO ${facts} (${names}) SELECT ${values.join(', ')} FROM ${input}
+    ON CONFLICT (id) DO UPDATE SET ${columns
+      .slice(1)
+      .map(name => `${name} = excluded.${name}`)
+      .join(', ')}`
   const rate = `
     UPDATE ${facts} AS known SET ${Object.keys(rated)
       .map(name => `${name} = input.${name}`)
@@ -98,8 +107,8 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   const takeAll: Take = async (ask, ids) => {
     const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
     const made = rows.map(row => factsOf(index, row))
-    const json = (values: readonly unknown[]) => JSON.stringify(values)
-    if (made.length > 0) await ask(keep, json(made.map(({ facts }) => facts)), json(made.map(({ words }) => words)))
+    if (made.length > 0)
+      await ask(keep, JSON.stringify(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
     const found = new Set(rows.map(({ id }) => id))
     const gone = ids.filter(id => !found.has(id))
     if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, `{${gone.join(',')}}`)

@@ -22,6 +22,15 @@ const LOCK_INDEX = 'SELECT pg_try_advisory_xact_lock(5365741) AS is_ours'
 const NOTED =
   'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
 
+/**
+ * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk
+ * through all rows in their order, in vain. So a search first looks through this many rows, which has a whole page for common words,
+ * and otherwise finds all matches by the index of words before it orders them.
+ */
+const FIRST_ROWS = 2_000
+/** A count first looks through so many rows for each that it may count. */
+const COUNTED_ROWS = 4
+
 /** The query language of `tsquery`. Quoted terms are taken as they are. */
 const TSQUERY: MatchSyntax = {
   term: (text, isPrefix) => `'${text}'${isPrefix ? ':*' : ''}`,
@@ -126,7 +135,7 @@ export function postgresIndexReads<Row extends Values>(
   resource: StoredResource<Row>,
   { facts }: IndexDescription,
 ): IndexReads<Row> {
-  /** SQL from `FROM` on, and the parameters in it. */
+  /** The parts of a statement, and the parameters in them. */
   const selection = (query: ListQuery<Row>, rank: Rank | null) => {
     const { search } = query
     const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
@@ -135,29 +144,60 @@ export function postgresIndexReads<Row extends Values>(
     const match = search && (rank === null ? matchOf(search, TSQUERY) : matchOfRank(search, rank, TSQUERY))
     if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
     if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
-    return { from: `FROM ${facts} AS owner WHERE ${conditions.join(' AND ')}`, orderBy, parameters, parameter }
+    const columns = [...query.order.by, 'id'].map(column => `owner.${column}`).join(', ')
+    return { where, matches: conditions.slice(1), orderBy, columns, parameters, parameter }
+  }
+  type Selection = ReturnType<typeof selection>
+
+  /** The rows among which are the matches, and how many of them to look through. */
+  const rowsOf = ({ where, matches, orderBy, columns, parameter }: Selection, most: number | null) => {
+    if (matches.length === 0) return { before: '', from: `${facts} AS owner WHERE ${where}` }
+    const match = matches.join(' AND ')
+    if (most !== null) {
+      const first = `SELECT * FROM ${facts} AS owner WHERE ${where} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint`
+      return { before: '', from: `(${first}) AS owner WHERE ${match}` }
+    }
+    const all = `SELECT ${columns} FROM ${facts} AS owner WHERE ${where} AND ${match}`
+    return { before: `WITH owner AS MATERIALIZED (${all}) `, from: 'owner WHERE TRUE' }
+  }
+  const select = async (query: ListQuery<Row>, rank: Rank | null, most: number | null) => {
+    const selected = selection(query, rank)
+    const { orderBy, columns, parameters, parameter } = selected
+    const { before, from } = rowsOf(selected, most)
+    const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
+    const [page] = await database.readPlanned<{ places: string | null; state: string | null }>(
+      `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places, ${database.changes.state} AS state
+      FROM (${rows}) AS owner`,
+      ...parameters,
+    )
+    const places: Cursor[] = page?.places ? JSON.parse(page.places) : []
+    return { places, isCurrent: database.changes.observe(page?.state ?? null) }
+  }
+  const count = async (query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
+    const selected = selection({ ...query, order: BY_ID }, rank)
+    const { parameters, parameter } = selected
+    const { before, from } = rowsOf(selected, rows)
+    const [row] = await database.readPlanned<{ number: number; state: string | null }>(
+      `${before}SELECT count(*)::float8 AS number, ${database.changes.state} AS state
+      FROM (SELECT FROM ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
+      ...parameters,
+    )
+    return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
   }
   return {
     select: async (query, rank) => {
-      const { from, orderBy, parameters, parameter } = selection(query, rank)
-      const columns = [...query.order.by, 'id'].map(column => `owner.${column}`)
-      const rows = `SELECT ${columns} ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
-      const [page] = await database.readPlanned<{ places: string | null; state: string | null }>(
-        `SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places, ${database.changes.state} AS state
-        FROM (${rows}) AS owner`,
-        ...parameters,
-      )
-      const places: Cursor[] = page?.places ? JSON.parse(page.places) : []
-      return { places, isCurrent: database.changes.observe(page?.state ?? null) }
+      if (query.search) {
+        const first = await select(query, rank, FIRST_ROWS)
+        if (first.places.length > query.limit) return first
+      }
+      return select(query, rank, null)
     },
     count: async (query, rank, most) => {
-      const { from, parameters, parameter } = selection({ ...query, order: BY_ID }, rank)
-      const [row] = await database.readPlanned<{ number: number; state: string | null }>(
-        `SELECT count(*)::float8 AS number, ${database.changes.state} AS state
-        FROM (SELECT ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
-        ...parameters,
-      )
-      return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
+      if (query.search && most <= FIRST_ROWS) {
+        const first = await count(query, rank, most, COUNTED_ROWS * most)
+        if (first.count === most) return first
+      }
+      return count(query, rank, most, null)
     },
   }
 }

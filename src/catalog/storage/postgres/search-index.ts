@@ -28,8 +28,9 @@ const NOTED =
  * and otherwise finds all matches by the index of words before it orders them.
  */
 const FIRST_ROWS = 2_000
-/** A count first looks through so many rows for each that it may count. */
-const COUNTED_ROWS = 4
+/** If it passes over items or counts them, it first looks through so many rows for each of them, up to a limit. */
+const ROWS_FOR_EACH = 4
+const FIRST_ROWS_MAX = 50_000
 
 /** The query language of `tsquery`. Quoted terms are taken as they are. */
 const TSQUERY: MatchSyntax = {
@@ -186,20 +187,24 @@ export function postgresIndexReads<Row extends Values>(
   }
   return {
     select: async (query, rank) => {
-      if (query.search) {
-        const first = await select(query, rank, FIRST_ROWS)
+      if (query.search && query.from.skip <= FIRST_ROWS_MAX) {
+        const first = await select(query, rank, firstRows(query.from.skip))
         if (first.places.length > query.limit) return first
       }
       return select(query, rank, null)
     },
     count: async (query, rank, most) => {
-      if (query.search && most <= FIRST_ROWS) {
-        const first = await count(query, rank, most, COUNTED_ROWS * most)
+      if (query.search && most <= FIRST_ROWS_MAX) {
+        const first = await count(query, rank, most, firstRows(most))
         if (first.count === most) return first
       }
       return count(query, rank, most, null)
     },
   }
+}
+
+function firstRows(items: number): number {
+  return Math.min(Math.max(FIRST_ROWS, ROWS_FOR_EACH * items), FIRST_ROWS_MAX)
 }
 
 /** A condition on how a name begins. */

@@ -2,6 +2,7 @@ import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
 import type { Streaming } from '../server/streaming.ts'
 import type { Budgets } from './http/budgets.ts'
 import type { CacheContents, CacheFigures } from './storage/cache/cached.ts'
+import type { IndexFigures } from './storage/index/catching-up.ts'
 import type { HashingFigures } from './users/password.ts'
 
 /** Metrics that only the catalog has. */
@@ -10,8 +11,14 @@ export function catalogFamilies(
   hashing: HashingFigures,
   budgets: Budgets,
   streaming: Streaming,
+  searchIndex: IndexFigures,
 ): Family[] {
-  return [...(cache ? cacheFamilies(cache) : []), ...hashingFamilies(hashing), ...budgetFamilies(budgets, streaming)]
+  return [
+    ...(cache ? cacheFamilies(cache) : []),
+    ...hashingFamilies(hashing),
+    ...budgetFamilies(budgets, streaming),
+    ...indexFamilies(searchIndex),
+  ]
 }
 
 function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: CacheFigures & CacheContents): Family[] {
@@ -26,6 +33,24 @@ function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: Cache
     gauge('stockroom_cache_bytes', 'Approximate size of the cached resources and pages.', bytes),
     gauge('stockroom_cache_max_bytes', 'The limit on that size (CACHE_BYTES).', maxBytes),
     gauge('stockroom_cache_entries', 'Approximate number of cached resources and pages.', entries),
+  ]
+}
+
+/** Each process of several sees the same index, and looks at it at other times. */
+function indexFamilies({ isBuilt, rowsLeft }: IndexFigures): Family[] {
+  return [
+    gauge(
+      'stockroom_search_index_built',
+      'Whether the search index is complete, but for the rows left: 1 or 0. Until then, searches may get 503.',
+      isBuilt ? 1 : 0,
+      'least',
+    ),
+    gauge(
+      'stockroom_search_index_rows_left',
+      'Changed rows that the search index does not have yet, about. The next search takes them.',
+      rowsLeft,
+      'greatest',
+    ),
   ]
 }
 

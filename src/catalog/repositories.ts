@@ -8,17 +8,18 @@ import { compressedCharacters } from './http/compression.ts'
 import { Idempotency } from './http/idempotency/keyed-request.ts'
 import { PRODUCT_INDEX, PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
+import { searchIndexOf } from './search-index.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
 import { type CountFacets, facetCounting } from './storage/cache/facets.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
-import { CatchingUp } from './storage/index/catching-up.ts'
+import type { CatchingUp } from './storage/index/catching-up.ts'
 import { FacetCounter } from './storage/index/facets.ts'
 import { type IndexReads, indexedLists } from './storage/index/lists.ts'
 import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
 import { postgresRatings } from './storage/postgres/ratings.ts'
-import { postgresIndexReads, postgresIndexSlices } from './storage/postgres/search-index.ts'
+import { postgresIndexReads } from './storage/postgres/search-index.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
 import type { Ratings } from './storage/rating.ts'
@@ -27,12 +28,10 @@ import { directReader, type Parents, resourceStore } from './storage/resource-st
 import { sqliteFacetReads } from './storage/sqlite/facets.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
 import { sqliteRatings } from './storage/sqlite/ratings.ts'
-import { sqliteIndexReads, sqliteIndexSlices } from './storage/sqlite/search-index.ts'
+import { sqliteIndexReads } from './storage/sqlite/search-index.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
 import type { IdLists, Lists, ResourceStore } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
-
-const INDEXES = [CATEGORIES, PRODUCTS, USERS].flatMap(({ index }) => index ?? [])
 
 /** The storage of the catalog's resources, for either engine. */
 export interface Repositories {
@@ -117,7 +116,7 @@ function indexOf<Row extends Values>(
 
 function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
   const keys = sqliteKeys(database, space)
-  const searchIndex = new CatchingUp(sqliteIndexSlices(database, INDEXES))
+  const searchIndex = searchIndexOf(database)
   return {
     keys: sqliteKeyStore(database, keys),
     ratings: sqliteRatings(database),
@@ -135,7 +134,7 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
 
 function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   const keep = postgresKeys(space)
-  const searchIndex = new CatchingUp(postgresIndexSlices(database, INDEXES))
+  const searchIndex = searchIndexOf(database)
   return {
     keys: postgresKeyStore(database),
     ratings: postgresRatings(database),

@@ -84,7 +84,13 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     probe: repositories.probe,
     families: () => [
       ...databaseFamilies(database),
-      ...catalogFamilies(repositories.cacheFigures(), hashing.figures, budgets, server.streaming),
+      ...catalogFamilies(
+        repositories.cacheFigures(),
+        hashing.figures,
+        budgets,
+        server.streaming,
+        repositories.searchIndex.figures,
+      ),
     ],
   })
   const what = `stockroom serves the store catalog at ${server.address}, its documentation at /docs`

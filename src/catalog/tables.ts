@@ -4,6 +4,7 @@ import { CATEGORIES } from './categories/stored.ts'
 import { catalogMigrations } from './migrations/index.ts'
 import { PRODUCTS } from './products/stored.ts'
 import { REVIEWS } from './reviews/stored.ts'
+import { buildSearchIndex } from './search-index.ts'
 import type { ColumnType, StoredResource, Values } from './storage/resource.ts'
 import { USERS } from './users/stored.ts'
 
@@ -17,6 +18,7 @@ const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
 
 export const catalogStorage: Storage = {
   migrations: catalogMigrations,
+  complete: buildSearchIndex,
   tables: [
     tableOf(CATEGORIES),
     tableOf(PRODUCTS),

@@ -24,7 +24,9 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   await sourceDatabase.ready
   await using targetDatabase = await openDatabase({ address: target, replicas: [], connections: 1 }, migrations)
   await targetDatabase.ready
-  const copied = await transfer(storeOf(sourceDatabase, tables), storeOf(targetDatabase, tables), tables, progress())
+  const shown = progress()
+  const copied = await transfer(storeOf(sourceDatabase, tables), storeOf(targetDatabase, tables), tables, shown)
+  for (const { complete } of storages) await complete?.(targetDatabase, shown)
   const counts = copied.map(({ name, rows }) => `${rows} ${name}`)
   process.stdout.write(`Copied and compared: ${counts.join(', ')}\n`)
 }

@@ -22,6 +22,8 @@ export interface Effort {
   /** Numbered from 0. */
   readonly rounds: (short: number) => Iterable<number>
   readonly seconds: (short: number) => number
+  /** The size of what is worked on. */
+  readonly size: (short: number, long: number) => number
 }
 
 /** A test that finds more the longer it runs. `npm run torture` runs the files that have one. */
@@ -35,6 +37,7 @@ const SHORT: Effort = {
   runs: numRuns => ({ numRuns }),
   rounds: short => Array(short).keys(),
   seconds: short => short,
+  size: short => short,
 }
 
 function long(milliseconds: number): Effort {
@@ -48,5 +51,6 @@ function long(milliseconds: number): Effort {
       for (let round = 0; performance.now() < end; round += 1) yield round
     },
     seconds: () => (end - performance.now()) / 1_000,
+    size: (_, long) => long,
   }
 }

@@ -1,11 +1,12 @@
 import { basename } from 'node:path'
-import { openDatabase, readDatabaseSettings } from '../../database/open.ts'
+import { openDatabase, readDatabaseSettings, type StoreDatabase } from '../../database/open.ts'
 import { plural } from '../../plural.ts'
 import type { CommandLine } from '../../program/config.ts'
 import { OperatorError, SettingError } from '../../program/operator-error.ts'
 import { type Progress, progress } from '../../program/progress.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
 import { catalogMigrations } from '../migrations/index.ts'
+import { buildSearchIndex } from '../search-index.ts'
 import { hash } from '../users/password.ts'
 import { bulkFile, pathsIn, SourceFile } from './files.ts'
 import type { Load, Loader } from './loader.ts'
@@ -31,18 +32,21 @@ export async function importFiles(line: CommandLine): Promise<void> {
     .map(path => bulkFile(path, line))
     .toSorted((one, other) => BULK_RESOURCES.indexOf(one.resource) - BULK_RESOURCES.indexOf(other.resource))
     .map(file => new SourceFile(file, columns => shown.note(`${file.path}: ignored columns: ${columns.join(', ')}`)))
-  process.once('SIGINT', () => {
-    process.stderr.write('\nstockroom: interrupted; nothing was imported\n')
-    process.exit(INTERRUPTED_STATUS)
-  })
+  process.once('SIGINT', endAtOnce)
   await using database = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
   await database.ready
   const keepsGood = line.value(keepGood)
-  await new Import(files, loaderOf(database, { isServing: false }), shown, keepsGood).run()
+  await new Import(files, database, shown, keepsGood).run()
+}
+
+function endAtOnce(): void {
+  process.stderr.write('\nstockroom: interrupted; nothing was imported\n')
+  process.exit(INTERRUPTED_STATUS)
 }
 
 class Import {
   readonly #files: readonly SourceFile[]
+  readonly #database: StoreDatabase
   readonly #loader: Loader
   readonly #shown: Progress
   /** Whether good lines are stored even if others are wrong. */
@@ -51,9 +55,10 @@ class Import {
   #bad = 0
   #reportedAt = 0
 
-  constructor(files: readonly SourceFile[], loader: Loader, shown: Progress, keepsGood: boolean) {
+  constructor(files: readonly SourceFile[], database: StoreDatabase, shown: Progress, keepsGood: boolean) {
     this.#files = files
-    this.#loader = loader
+    this.#database = database
+    this.#loader = loaderOf(database, { isServing: false })
     this.#shown = shown
     this.#keepsGood = keepsGood
   }
@@ -70,6 +75,9 @@ class Import {
       await load.complete((done, total) => this.#shown.report('indexes', done, total))
     })
     process.stdout.write(`Imported ${this.#counts()}\n`)
+    // If it is interrupted from here on, the next service completes the index.
+    process.off('SIGINT', endAtOnce)
+    await buildSearchIndex(this.#database, this.#shown)
     if (this.#bad > 0) throw new OperatorError(`${this.#bad} wrong ${plural('line', this.#bad)} not imported`)
   }
 

@@ -43,6 +43,8 @@ export function listSql<Row extends Values>(
     if (condition.is !== 'in')
       return `${column} ${condition.is} ${parameter(condition.value, typeOf(resource, condition.column))}`
     const ids = condition.value.filter(value => value !== null)
+    // Without `OR`, an index leads to them.
+    if (ids.length === 0 && condition.value.length > 0) return `${column} IS NULL`
     const isAmong = sql.isAmong(column, parameters.push(JSON.stringify(ids)))
     return ids.length < condition.value.length ? `(${isAmong} OR ${column} IS NULL)` : isAmong
   })

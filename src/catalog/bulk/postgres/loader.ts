@@ -23,7 +23,7 @@ const COUNT_REVIEWS_LATER = "SET LOCAL stockroom.ratings = 'later'"
 
 /** What the trigger would have done (catalog_0002_ratings.sql), for the reviews that this transaction has stored. */
 const COUNT_REVIEWS = `
-  INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
+  WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
   SELECT product_id, count(*) FILTER (WHERE rating = 1), count(*) FILTER (WHERE rating = 2),
     count(*) FILTER (WHERE rating = 3), count(*) FILTER (WHERE rating = 4), count(*) FILTER (WHERE rating = 5)
   FROM reviews WHERE id BETWEEN $1::bigint AND $2::bigint AND xmin = pg_current_xact_id()::xid
@@ -31,7 +31,9 @@ const COUNT_REVIEWS = `
   ON CONFLICT (product_id) DO UPDATE
   SET one_star = kept.one_star + excluded.one_star, two_stars = kept.two_stars + excluded.two_stars,
     three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
-    five_stars = kept.five_stars + excluded.five_stars`
+    five_stars = kept.five_stars + excluded.five_stars
+  RETURNING product_id)
+  INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed`
 
 export function postgresLoader(database: PostgresDatabase, isServing: boolean, keep: KeepAnswers): Loader {
   return {

@@ -196,7 +196,7 @@ test('without a terminal, seed reports one plain line for each kind, and the res
   const database = `sqlite:${join(folder.path, 'shop.db')}`
   expect(await run(['seed', '--database', database, '--products', '700', '--reviews', '30'])).toEqual({
     status: 0,
-    errors: 'categories: 20\nproducts: 700\nusers: 100\nreviews: 30\n',
+    errors: 'categories: 20\nproducts: 700\nusers: 100\nreviews: 30\nsearch index: 850\n',
     output: 'The catalog holds 20 categories, 700 products, 100 users, 30 reviews\n',
   })
 })

@@ -6,6 +6,7 @@ import { CATEGORIES } from '../../categories/stored.ts'
 import { catalogMigrations } from '../../migrations/index.ts'
 import { PRODUCTS } from '../../products/stored.ts'
 import { REVIEWS } from '../../reviews/stored.ts'
+import { buildSearchIndex } from '../../search-index.ts'
 import { hash } from '../../users/password.ts'
 import { USERS } from '../../users/stored.ts'
 import type { NewRow, StoredRows } from '../loader.ts'
@@ -50,6 +51,7 @@ export async function seed(line: CommandLine): Promise<void> {
     return true
   })
   if (!isLoaded) throw new OperatorError('the catalog already has data; seed needs an empty one')
+  await buildSearchIndex(store, shown)
   const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)
   process.stdout.write(`The catalog holds ${counts.join(', ')}\n`)
 }

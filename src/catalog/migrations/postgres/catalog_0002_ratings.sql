@@ -10,6 +10,15 @@ CREATE TABLE product_ratings (
   five_stars  bigint NOT NULL
 );
 
+-- The rows that have changed since the index was last brought up to date (catalog_0003_search.sql). Here, because the statement
+-- that changes counts also notes their products: further triggers on the counts would cost as much as the counts themselves.
+CREATE TABLE index_notes (
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  -- A table of the catalog.
+  part   text NOT NULL,
+  id     bigint NOT NULL
+);
+
 -- Adds what a statement changed, in one pass in the order of product ids: rows are locked as the pass reaches them, so two
 -- statements never wait for each other. Products whose counts stay the same are not locked. If a product is being deleted, its
 -- row may be gone already, and a removed review must not bring it back.
@@ -18,25 +27,29 @@ BEGIN
   IF TG_OP = 'INSERT' THEN
     -- A transaction of many statements adds its reviews at its end (bulk/postgres/loader.ts).
     IF current_setting('stockroom.ratings', true) = 'later' THEN RETURN NULL; END IF;
-    INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
+    WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
     SELECT product_id, count(*) FILTER (WHERE rating = 1), count(*) FILTER (WHERE rating = 2),
       count(*) FILTER (WHERE rating = 3), count(*) FILTER (WHERE rating = 4), count(*) FILTER (WHERE rating = 5)
     FROM added GROUP BY product_id ORDER BY product_id
     ON CONFLICT (product_id) DO UPDATE
     SET one_star = kept.one_star + excluded.one_star, two_stars = kept.two_stars + excluded.two_stars,
       three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
-      five_stars = kept.five_stars + excluded.five_stars;
+      five_stars = kept.five_stars + excluded.five_stars
+    RETURNING product_id)
+    INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
   ELSIF TG_OP = 'DELETE' THEN
-    INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
+    WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
     SELECT product_id, -count(*) FILTER (WHERE rating = 1), -count(*) FILTER (WHERE rating = 2),
       -count(*) FILTER (WHERE rating = 3), -count(*) FILTER (WHERE rating = 4), -count(*) FILTER (WHERE rating = 5)
     FROM removed WHERE EXISTS (SELECT 1 FROM products WHERE products.id = product_id) GROUP BY product_id ORDER BY product_id
     ON CONFLICT (product_id) DO UPDATE
     SET one_star = kept.one_star + excluded.one_star, two_stars = kept.two_stars + excluded.two_stars,
       three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
-      five_stars = kept.five_stars + excluded.five_stars;
+      five_stars = kept.five_stars + excluded.five_stars
+    RETURNING product_id)
+    INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
   ELSE
-    INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
+    WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
     SELECT * FROM (
       SELECT product_id, sum((rating = 1)::int * change) AS one, sum((rating = 2)::int * change) AS two,
         sum((rating = 3)::int * change) AS three, sum((rating = 4)::int * change) AS four,
@@ -49,7 +62,9 @@ BEGIN
     ON CONFLICT (product_id) DO UPDATE
     SET one_star = kept.one_star + excluded.one_star, two_stars = kept.two_stars + excluded.two_stars,
       three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
-      five_stars = kept.five_stars + excluded.five_stars;
+      five_stars = kept.five_stars + excluded.five_stars
+    RETURNING product_id)
+    INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
   END IF;
   RETURN NULL;
 END $$;
@@ -65,7 +80,8 @@ REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_revie
 
 CREATE FUNCTION forget_ratings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM product_ratings;
+  WITH changed AS (DELETE FROM product_ratings RETURNING product_id)
+  INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
   RETURN NULL;
 END $$;
 

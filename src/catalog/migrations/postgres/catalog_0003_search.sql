@@ -2,13 +2,6 @@
 -- cuts their texts into words, and keeps what it needs of them here. So an index is no older than the last search, and writes
 -- cost little.
 
-CREATE TABLE index_notes (
-  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  -- A table of the catalog.
-  part   text NOT NULL,
-  id     bigint NOT NULL
-);
-
 -- The form of what is in the index, in one row. Another version of the program with another form makes it again.
 CREATE TABLE index_form (
   id       bigint PRIMARY KEY CHECK (id = 1),
@@ -70,11 +63,11 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- Those of which the index has something that changed.
+-- Those of which the index has something that changed. If another program changes an id, both are noted.
 CREATE FUNCTION note_changed_products() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO index_notes (part, id)
-  SELECT 'products', id FROM added JOIN removed USING (id)
+  SELECT 'products', id FROM added FULL JOIN removed USING (id)
   WHERE (added.category_id, added.name, added.price, added.description)
     IS DISTINCT FROM (removed.category_id, removed.name, removed.price, removed.description);
   RETURN NULL;
@@ -83,7 +76,7 @@ END $$;
 CREATE FUNCTION note_changed_categories() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO index_notes (part, id)
-  SELECT 'categories', id FROM added JOIN removed USING (id)
+  SELECT 'categories', id FROM added FULL JOIN removed USING (id)
   WHERE (added.name, added.description) IS DISTINCT FROM (removed.name, removed.description);
   RETURN NULL;
 END $$;
@@ -91,14 +84,8 @@ END $$;
 CREATE FUNCTION note_changed_users() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO index_notes (part, id)
-  SELECT 'users', id FROM added JOIN removed USING (id)
+  SELECT 'users', id FROM added FULL JOIN removed USING (id)
   WHERE (added.name, added.email) IS DISTINCT FROM (removed.name, removed.email);
-  RETURN NULL;
-END $$;
-
-CREATE FUNCTION note_ratings() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
   RETURN NULL;
 END $$;
 
@@ -135,13 +122,6 @@ CREATE TRIGGER users_deleted_noted AFTER DELETE ON users
 REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removed('users');
 CREATE TRIGGER users_truncated_noted AFTER TRUNCATE ON users
 FOR EACH STATEMENT EXECUTE FUNCTION note_truncated('users', 'user_facts');
-
-CREATE TRIGGER ratings_created_noted AFTER INSERT ON product_ratings
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_ratings();
-CREATE TRIGGER ratings_updated_noted AFTER UPDATE ON product_ratings
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_ratings();
-CREATE TRIGGER ratings_deleted_noted AFTER DELETE ON product_ratings
-REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_ratings();
 
 -- After the triggers, because creating them waits for the transactions that have changed rows.
 INSERT INTO index_form (id, number, is_built) VALUES (1, 1, FALSE);

@@ -34,6 +34,9 @@ CREATE INDEX product_facts_by_name ON product_facts (sort_name);
 CREATE INDEX product_facts_by_score ON product_facts (score);
 CREATE INDEX product_facts_by_reviews ON product_facts (review_count);
 
+-- For lists of products without a category, which `products_by_category` does not have.
+CREATE INDEX products_without_category ON products (category_id) WHERE category_id IS NULL;
+
 CREATE TABLE category_facts (
   id        INTEGER PRIMARY KEY,
   sort_name TEXT NOT NULL,
@@ -64,6 +67,9 @@ END;
 CREATE TRIGGER products_updated_noted AFTER UPDATE OF category_id, name, price, description ON products BEGIN
   INSERT INTO index_notes (part, id) VALUES ('products', new.id);
 END;
+CREATE TRIGGER products_renumbered_noted AFTER UPDATE OF id ON products WHEN new.id <> old.id BEGIN
+  INSERT INTO index_notes (part, id) VALUES ('products', old.id), ('products', new.id);
+END;
 CREATE TRIGGER products_deleted_noted AFTER DELETE ON products BEGIN
   INSERT INTO index_notes (part, id) VALUES ('products', old.id);
 END;
@@ -84,6 +90,9 @@ END;
 CREATE TRIGGER categories_updated_noted AFTER UPDATE OF name, description ON categories BEGIN
   INSERT INTO index_notes (part, id) VALUES ('categories', new.id);
 END;
+CREATE TRIGGER categories_renumbered_noted AFTER UPDATE OF id ON categories WHEN new.id <> old.id BEGIN
+  INSERT INTO index_notes (part, id) VALUES ('categories', old.id), ('categories', new.id);
+END;
 CREATE TRIGGER categories_deleted_noted AFTER DELETE ON categories BEGIN
   INSERT INTO index_notes (part, id) VALUES ('categories', old.id);
 END;
@@ -93,6 +102,9 @@ CREATE TRIGGER users_created_noted AFTER INSERT ON users BEGIN
 END;
 CREATE TRIGGER users_updated_noted AFTER UPDATE OF name, email ON users BEGIN
   INSERT INTO index_notes (part, id) VALUES ('users', new.id);
+END;
+CREATE TRIGGER users_renumbered_noted AFTER UPDATE OF id ON users WHEN new.id <> old.id BEGIN
+  INSERT INTO index_notes (part, id) VALUES ('users', old.id), ('users', new.id);
 END;
 CREATE TRIGGER users_deleted_noted AFTER DELETE ON users BEGIN
   INSERT INTO index_notes (part, id) VALUES ('users', old.id);

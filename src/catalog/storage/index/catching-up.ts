@@ -17,6 +17,9 @@ const IDLE_MS = 1_000
 /** While nobody has searched yet, the background starts when this many rows are noted. */
 const MANY_NOTES = 5_000
 
+/** The pause while another process takes notes. */
+const BUSY_PAUSE_MS = 5
+
 /** The interval between log lines while the index is built. */
 const PROGRESS_MS = 10_000
 
@@ -26,14 +29,21 @@ export interface NotedRange {
   readonly last: number
 }
 
+export interface IndexFigures {
+  /** Whether the index has been complete since the database was created or upgraded. */
+  readonly isBuilt: boolean
+  /** Changed rows that the index does not have yet, about. */
+  readonly rowsLeft: number
+}
+
 /** Brings an index up to date, a few rows at a time. */
 export interface IndexSlices {
   /** `null` if the index is up to date. */
   noted(): Awaitable<NotedRange | null>
   /** Whether the index has ever been complete. If it has another form than this program makes, notes all rows first. */
   isBuilt(): Promise<boolean>
-  /** Takes the first few notes. */
-  take(): Promise<void>
+  /** Takes the first few notes, or many, unless another process is taking some. */
+  take(count: 'few' | 'many'): Promise<'taken' | 'busy'>
   /** Records that the index is complete. */
   built(): Promise<void>
 }
@@ -46,10 +56,16 @@ export class CatchingUp {
   readonly #slices: IndexSlices
   #slice: Promise<void> | null = null
   #isBuilt = false
+  #rowsLeft = 0
   #lastSearch = Number.NEGATIVE_INFINITY
 
   constructor(slices: IndexSlices) {
     this.#slices = slices
+  }
+
+  /** As they were when this process last looked. */
+  get figures(): IndexFigures {
+    return { isBuilt: this.#isBuilt, rowsLeft: this.#rowsLeft }
   }
 
   /**
@@ -57,25 +73,30 @@ export class CatchingUp {
    * long.
    */
   async upToDate(): Promise<void> {
-    const began = performance.now()
-    this.#lastSearch = began
-    this.#isBuilt ||= await this.#slices.isBuilt()
-    const { last } = (await this.#slices.noted()) ?? { last: 0 }
-    while (await this.#hasNoted(last)) {
-      if (performance.now() - began > CATCH_UP_MAX_MS) throw this.#lateness()
-      await this.#takeSlice()
+    this.#lastSearch = performance.now()
+    const late = Promise.withResolvers<never>()
+    const giveUp = new AbortController()
+    const timer = setTimeout(() => {
+      giveUp.abort()
+      late.reject(this.#lateness())
+    }, CATCH_UP_MAX_MS)
+    try {
+      // A slice itself may wait for the lock of another program.
+      await Promise.race([this.#catchUp(giveUp.signal), late.promise])
+    } finally {
+      clearTimeout(timer)
     }
-    await this.#mustBeBuilt()
   }
 
   /** Takes all notes, for commands that have stored many rows. `progress` gets the number of those that are left. */
   async all(progress: (left: number) => void = () => {}): Promise<void> {
-    this.#isBuilt = await this.#slices.isBuilt()
-    for (let noted = await this.#slices.noted(); noted; noted = await this.#slices.noted()) {
-      progress(noted.last - noted.first + 1)
-      await this.#takeSlice()
+    await this.#slices.isBuilt()
+    for (let noted = await this.#noted(); noted; noted = await this.#noted()) {
+      progress(this.#rowsLeft)
+      await this.#takeOrWait('many')
     }
-    await this.#mustBeBuilt()
+    await this.#slices.built()
+    this.#isBuilt = true
   }
 
   /** Takes notes in the background. */
@@ -90,17 +111,26 @@ export class CatchingUp {
     }
   }
 
+  async #catchUp(giveUp: AbortSignal): Promise<void> {
+    this.#isBuilt ||= await this.#slices.isBuilt()
+    const { last } = (await this.#noted()) ?? { last: 0 }
+    while (!giveUp.aborted && (await this.#hasNoted(last))) await this.#takeSlice()
+    if (!giveUp.aborted) await this.#mustBeBuilt()
+  }
+
   async #runInBackground(signal: AbortSignal): Promise<void> {
     let reported = performance.now()
     let lastSeen = 0
     while (!signal.aborted) {
       try {
-        const noted = await this.#slices.noted()
+        this.#isBuilt ||= await this.#slices.isBuilt()
+        const noted = await this.#noted()
+        if (!noted && !this.#isBuilt) await this.#mustBeBuilt()
         const isWorth = noted !== null && this.#isWorthTaking(noted)
         if (isWorth) await this.#takeSlice()
         if (isWorth && !this.#isBuilt && performance.now() - reported > PROGRESS_MS) {
           reported = performance.now()
-          log.info('the search index is being built: {rows} rows are left', { rows: noted.last - noted.first + 1 })
+          log.info('the search index is being built: {rows} rows are left', { rows: this.#rowsLeft })
         }
         // While rows are being changed, one slice a second, so that their writers lose little.
         const isCalm = noted?.last === lastSeen
@@ -115,26 +145,39 @@ export class CatchingUp {
   }
 
   #isWorthTaking({ first, last }: NotedRange): boolean {
-    if (this.#lastSearch === Number.NEGATIVE_INFINITY) return last - first >= MANY_NOTES
+    if (this.#lastSearch === Number.NEGATIVE_INFINITY) return !this.#isBuilt || last - first >= MANY_NOTES
     return performance.now() - this.#lastSearch > IDLE_MS
   }
 
-  async #hasNoted(until: number): Promise<boolean> {
+  async #noted(): Promise<NotedRange | null> {
     const noted = await this.#slices.noted()
+    this.#rowsLeft = noted ? noted.last - noted.first + 1 : 0
+    return noted
+  }
+
+  async #hasNoted(until: number): Promise<boolean> {
+    const noted = await this.#noted()
     return noted !== null && noted.first <= until
   }
 
   /** Concurrent callers share a slice. */
   #takeSlice(): Promise<void> {
-    this.#slice ??= this.#slices.take().finally(() => {
+    this.#slice ??= this.#takeOrWait('few').finally(() => {
       this.#slice = null
     })
     return this.#slice
   }
 
+  async #takeOrWait(count: 'few' | 'many'): Promise<void> {
+    if ((await this.#slices.take(count)) === 'busy') await wait(BUSY_PAUSE_MS)
+  }
+
   async #mustBeBuilt(): Promise<void> {
     if (this.#isBuilt) return
-    if (!(await this.#slices.isBuilt())) await this.#slices.built()
+    if (!(await this.#slices.isBuilt())) {
+      await this.#slices.built()
+      log.info('the search index is built')
+    }
     this.#isBuilt = true
   }
 

@@ -10,14 +10,27 @@ import type { ColumnType, IndexDescription, StoredResource, Values } from '../re
 import { inputOf } from './creation.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
-/** Notes of one slice. */
-const SLICE_NOTES = 256
+/** Limits on the notes of a slice. */
+const SLICE_NOTES = { few: 256, many: 1_024 }
 
-/** One process at a time, because another one might write what it has read before. The number is arbitrary. */
-const LOCK_INDEX = 'SELECT pg_advisory_xact_lock(5365741)'
+/**
+ * One process at a time, because another one might write what it has read before. The others do not wait in the server, where
+ * each would hold a connection. The number is arbitrary.
+ */
+const LOCK_INDEX = 'SELECT pg_try_advisory_xact_lock(5365741) AS is_ours'
 
 const NOTED =
   'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
+
+/**
+ * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk
+ * through all rows in their order, in vain. So a search first looks through this many rows, which has a whole page for common words,
+ * and otherwise finds all matches by the index of words before it orders them.
+ */
+const FIRST_ROWS = 2_000
+/** If it passes over items or counts them, it first looks through so many rows for each of them, up to a limit. */
+const ROWS_FOR_EACH = 4
+const FIRST_ROWS_MAX = 50_000
 
 /** The query language of `tsquery`. Quoted terms are taken as they are. */
 const TSQUERY: MatchSyntax = {
@@ -46,17 +59,19 @@ export function postgresIndexSlices(database: PostgresDatabase, indexes: readonl
         await ask('UPDATE index_form SET number = $1::bigint, is_built = FALSE WHERE id = 1', INDEX_FORM)
         return false
       }),
-    take: () =>
+    take: count =>
       database.transaction(async ask => {
-        await ask(LOCK_INDEX)
+        const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
+        if (!lock?.is_ours) return 'busy'
         const [notes] = await ask<{ numbers: string | null; parts: string | null }>(`
-          WITH notes AS (SELECT number, part, id FROM index_notes ORDER BY number LIMIT ${SLICE_NOTES})
+          WITH notes AS (SELECT number, part, id FROM index_notes ORDER BY number LIMIT ${SLICE_NOTES[count]})
           SELECT string_agg(number::text, ',') AS numbers, json_object_agg(part, ids)::text AS parts
           FROM (SELECT part, string_agg(number::text, ',') AS number, json_agg(DISTINCT id) AS ids FROM notes GROUP BY part) AS by_part`)
-        if (!notes?.numbers || !notes.parts) return
+        if (!notes?.numbers || !notes.parts) return 'taken'
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
         for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
         await ask('DELETE FROM index_notes WHERE number = ANY ($1::text::bigint[])', `{${notes.numbers}}`)
+        return 'taken'
       }),
     built: async () => {
       await database.write('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)
@@ -78,13 +93,22 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   const rated: Record<string, ColumnType> = ratings
     ? { score: 'number', review_count: 'integer', average: 'number' }
     : {}
-  const { names, input } = inputOf({ id: 'integer', ...copied, sort_name: 'text', beginning: 'text', ...rated })
+  const { names, input } = inputOf({
+    id: 'integer',
+    ...copied,
+    sort_name: 'text',
+    beginning: 'text',
+    ...rated,
+    words: 'text',
+  })
   const columns = names.split(', ')
+  const values = columns.map(name => (name === 'words' ? "array_to_tsvector(string_to_array(words, ' '))" : name))
   const keep = `
-    INSERT INTO ${facts} (${names}, words)
-    SELECT ${names}, array_to_tsvector(ARRAY(SELECT json_array_elements_text($2::text::json -> (place::int - 1))))
-    FROM ${input}
-    ON CONFLICT (id) DO UPDATE SET ${[...columns.slice(1), 'words'].map(name => `${name} = excluded.${name}`).join(', ')}`
+    INSERT INTO ${facts} (${names}) SELECT ${values.join(', ')} FROM ${input}
+    ON CONFLICT (id) DO UPDATE SET ${columns
+      .slice(1)
+      .map(name => `${name} = excluded.${name}`)
+      .join(', ')}`
   const rate = `
     UPDATE ${facts} AS known SET ${Object.keys(rated)
       .map(name => `${name} = input.${name}`)
@@ -93,8 +117,8 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   const takeAll: Take = async (ask, ids) => {
     const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
     const made = rows.map(row => factsOf(index, row))
-    const json = (values: readonly unknown[]) => JSON.stringify(values)
-    if (made.length > 0) await ask(keep, json(made.map(({ facts }) => facts)), json(made.map(({ words }) => words)))
+    if (made.length > 0)
+      await ask(keep, JSON.stringify(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
     const found = new Set(rows.map(({ id }) => id))
     const gone = ids.filter(id => !found.has(id))
     if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, `{${gone.join(',')}}`)
@@ -112,32 +136,63 @@ export function postgresIndexReads<Row extends Values>(
   resource: StoredResource<Row>,
   index: IndexDescription,
 ): IndexReads<Row> {
+  const { facts } = index
+  type Selection = ReturnType<typeof indexSelection<Row>>
+
+  /** The rows among which are the matches, and how many of them to look through. */
+  const rowsOf = ({ where, matches, orderBy, columns, parameter }: Selection, most: number | null) => {
+    if (matches.length === 0) return { before: '', from: `${facts} AS owner WHERE ${where}` }
+    const match = matches.join(' AND ')
+    if (most !== null) {
+      const first = `SELECT * FROM ${facts} AS owner WHERE ${where} ORDER BY ${orderBy} LIMIT ${parameter(most)}::bigint`
+      return { before: '', from: `(${first}) AS owner WHERE ${match}` }
+    }
+    const all = `SELECT ${columns} FROM ${facts} AS owner WHERE ${where} AND ${match}`
+    return { before: `WITH owner AS MATERIALIZED (${all}) `, from: 'owner WHERE TRUE' }
+  }
+  const select = async (query: ListQuery<Row>, rank: Rank | null, most: number | null) => {
+    const selected = indexSelection(resource, index, query, rank)
+    const { orderBy, columns, parameters, parameter } = selected
+    const { before, from } = rowsOf(selected, most)
+    const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
+    const [page] = await database.readPlanned<{ places: string | null; state: string | null }>(
+      `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places, ${database.changes.state} AS state
+      FROM (${rows}) AS owner`,
+      ...parameters,
+    )
+    const places: Cursor[] = page?.places ? JSON.parse(page.places) : []
+    return { places, isCurrent: database.changes.observe(page?.state ?? null) }
+  }
+  const count = async (query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
+    const selected = indexSelection(resource, index, { ...query, order: BY_ID }, rank)
+    const { parameters, parameter } = selected
+    const { before, from } = rowsOf(selected, rows)
+    const [row] = await database.readPlanned<{ number: number; state: string | null }>(
+      `${before}SELECT count(*)::float8 AS number, ${database.changes.state} AS state
+      FROM (SELECT FROM ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
+      ...parameters,
+    )
+    return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
+  }
   return {
     select: async (query, rank) => {
-      const { from, orderBy, parameters, parameter } = indexSelection(resource, index, query, rank)
-      const columns = [...query.order.by, 'id'].map(column => `owner.${column}`)
-      const rows = `SELECT ${columns} ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
-      const [page] = await database.readPlanned<{ places: string | null; state: string | null }>(
-        `SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places, ${database.changes.state} AS state
-        FROM (${rows}) AS owner`,
-        ...parameters,
-      )
-      const places: Cursor[] = page?.places ? JSON.parse(page.places) : []
-      return { places, isCurrent: database.changes.observe(page?.state ?? null) }
+      if (query.search && query.from.skip <= FIRST_ROWS_MAX) {
+        const first = await select(query, rank, firstRows(query.from.skip))
+        if (first.places.length > query.limit) return first
+      }
+      return select(query, rank, null)
     },
     count: async (query, rank, most) => {
-      const { from, parameters, parameter } = indexSelection(resource, index, { ...query, order: BY_ID }, rank)
-      const [row] = await database.readPlanned<{ number: number; state: string | null }>(
-        `SELECT count(*)::float8 AS number, ${database.changes.state} AS state
-        FROM (SELECT ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
-        ...parameters,
-      )
-      return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
+      if (query.search && most <= FIRST_ROWS_MAX) {
+        const first = await count(query, rank, most, firstRows(most))
+        if (first.count === most) return first
+      }
+      return count(query, rank, most, null)
     },
   }
 }
 
-/** SQL from `FROM` on, and the parameters in it. */
+/** The parts of a statement, and the parameters in them. */
 export function indexSelection<Row extends Values>(
   resource: StoredResource<Row>,
   index: IndexDescription,
@@ -152,7 +207,13 @@ export function indexSelection<Row extends Values>(
   const match = search && (rank === null ? matchOf(search, TSQUERY) : matchOfRank(search, rank, TSQUERY))
   if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
   if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
-  return { from: `FROM ${facts} AS owner WHERE ${conditions.join(' AND ')}`, orderBy, parameters, parameter }
+  const columns = [...query.order.by, 'id'].map(column => `owner.${column}`).join(', ')
+  const from = `FROM ${facts} AS owner WHERE ${conditions.join(' AND ')}`
+  return { from, where, matches: conditions.slice(1), orderBy, columns, parameters, parameter }
+}
+
+function firstRows(items: number): number {
+  return Math.min(Math.max(FIRST_ROWS, ROWS_FOR_EACH * items), FIRST_ROWS_MAX)
 }
 
 /** A condition on how a name begins. */

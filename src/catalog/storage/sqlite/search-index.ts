@@ -10,11 +10,11 @@ import type { IndexDescription, StoredResource, Values } from '../resource.ts'
 import { SQLITE_PARAMETERS } from './lists.ts'
 import { column } from './reader.ts'
 
-/** A slice holds the write lock for about this long. */
-const SLICE_MS = 5
-
-/** Notes of one slice. */
-const SLICE_NOTES = 256
+/**
+ * Limits on a slice: for how long it holds the write lock, and how many notes it takes. A service takes few, because it does
+ * nothing else meanwhile; a command takes many, because each commit of FTS5 costs as much as a hundred rows.
+ */
+const SLICES = { few: { ms: 5, notes: 64 }, many: { ms: 100, notes: 4_096 } }
 
 /** The query language of FTS5. Its tokenizer takes everything but ASCII's punctuation and blanks as part of a word. */
 const FTS5: MatchSyntax = {
@@ -41,10 +41,10 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
   const setForm = database.prepare<[number: number, isBuilt: number]>(
     'UPDATE index_form SET number = ?, is_built = ? WHERE id = 1',
   )
-  const notes = database.prepare<[], Note>(
-    `SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ${SLICE_NOTES}`,
+  const notes = database.prepare<[count: number], Note>(
+    `SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ?`,
   )
-  const forget = database.prepare<[until: number]>('DELETE FROM index_notes WHERE number <= ?')
+  const forget = database.prepare<[number: number]>('DELETE FROM index_notes WHERE number = ?')
   const takers = new Map(indexes.flatMap(index => takersOf(database, index)))
   return {
     noted: () => {
@@ -60,19 +60,18 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
       })
       return false
     },
-    take: () =>
+    take: count =>
       database.write(() => {
         const began = performance.now()
-        const taken = new Set<string>()
-        let last = 0
-        for (const { number, part, id } of notes.all()) {
-          const key = `${part} ${id}`
-          if (!taken.has(key)) takers.get(part)?.(id)
-          taken.add(key)
-          last = number
-          if (performance.now() - began > SLICE_MS) break
+        // In the order of ids, because FTS5 writes what it has so far whenever they do not ascend.
+        const ofRows = Map.groupBy(notes.all(SLICES[count].notes), ({ part, id }) => `${part} ${id}`)
+        const inOrder = [...ofRows.values()].toSorted(([one], [other]) => (one?.id ?? 0) - (other?.id ?? 0))
+        for (const ofRow of inOrder) {
+          for (const { part, id } of ofRow.slice(0, 1)) takers.get(part)?.(id)
+          for (const { number } of ofRow) forget.run(number)
+          if (performance.now() - began > SLICES[count].ms) break
         }
-        forget.run(last)
+        return 'taken'
       }),
     built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),
   }

@@ -1,0 +1,402 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
+import { idsOf } from '../../../../test/harness/catalog/list-pages.ts'
+import { type Client, client } from '../../../../test/harness/client.ts'
+import { withEachEngine } from '../../../../test/harness/contract.ts'
+import { copied } from '../../../../test/harness/copy/copied.ts'
+import { ENGINES, type Engine, postgres, sqlite } from '../../../../test/harness/engines.ts'
+import { connected } from '../../../../test/harness/postgres/database.ts'
+import { sample } from '../../../../test/harness/samples.ts'
+import { run, type Service, startService } from '../../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
+import { until } from '../../../../test/harness/until.ts'
+import { openDatabase } from '../../../database/open.ts'
+import { database as databaseSetting } from '../../../database/settings.ts'
+import { catalogMigrations } from '../../migrations/index.ts'
+
+setDefaultTimeout(120_000)
+
+const FLAGS = ['--access-log', 'off']
+const NDJSON = { 'Content-Type': 'application/x-ndjson' }
+const CLIENTS = 8
+const STEPS = 15
+/** So many that a process takes many slices to index them. */
+const MANY = 6_000
+
+const Words = z.object({ detail: z.string() })
+
+withEachEngine('the index', engine => {
+  test('shows each write to the next search on any node', async () => {
+    await using shop = await startNodes(engine, 2)
+    for (const [writer, reader] of [shop.apis, shop.apis.toReversed()]) {
+      if (!writer || !reader) continue
+      const category = await writer.create('/categories/', sample.category)
+      const id = await writer.create(`/products/${category}/products`, {
+        ...sample.product,
+        name: 'Hoealpha',
+        price: 3,
+      })
+      const is = async (query: string, isFound: boolean) =>
+        expect(await foundBy(reader, query), query).toEqual(isFound ? [id] : [])
+      await is('q=hoealpha', true)
+      await is(`q=hoealpha&category_id=${category}&max_price=3`, true)
+      await writer.put(`/products/${id}`, { ...sample.product, name: 'Hoebeta', price: 7 })
+      await is('q=hoealpha', false)
+      await is('q=hoebeta&min_price=7', true)
+      await is('q=hoebeta&max_price=6', false)
+      await writer.put(`/products/${id}`, { ...sample.product, name: 'Hoebeta', description: 'Hoegamma', price: 7 })
+      await is('q=hoegamma', true)
+      await writer.delete(`/categories/${category}`)
+      await is(`q=hoegamma&category_id=${category}`, false)
+      await is('q=hoegamma&category_id=0&min_price=1', true)
+      await writer.delete(`/products/${id}`)
+      await is('q=hoegamma', false)
+    }
+  })
+
+  test('shows each change of ratings, also those that go with a user or with a moved review', async () => {
+    await using shop = await startNodes(engine, 2)
+    const [writer, reader] = shop.apis
+    if (!writer || !reader) throw new Error('no two nodes')
+    const [one, other] = [
+      await writer.create('/products/', sample.product),
+      await writer.create('/products/', sample.product),
+    ]
+    const [ada, bob] = [await writer.create('/users/', sample.user), await writer.create('/users/', sample.user)]
+    const best = async (...ids: number[]) => expect(await foundBy(reader, 'sort=-rating')).toEqual(ids)
+    const above = async (stars: number, ...ids: number[]) =>
+      expect(await foundBy(reader, `min_rating=${stars}`)).toEqual(ids)
+    await best(other, one)
+    const review = await writer.create('/reviews/', { ...sample.review(one, ada), rating: 5 })
+    await best(one, other)
+    await above(5, one)
+    await writer.create('/reviews/', { ...sample.review(other, bob), rating: 4 })
+    expect(await foundBy(reader, 'sort=-reviews')).toEqual([other, one])
+    await writer.patch(`/reviews/${review}`, { ...sample.review(one, ada), rating: 1 })
+    await best(other, one)
+    await above(4, other)
+    await writer.patch(`/reviews/${review}`, { ...sample.review(other, ada), rating: 1 })
+    await above(4)
+    expect(await foundBy(reader, 'sort=reviews')).toEqual([one, other])
+    await writer.delete(`/users/${ada}`)
+    await above(4, other)
+    await writer.delete(`/products/${other}`)
+    await best(one)
+  })
+
+  test('shows what other programs change with SQL, ids included', async () => {
+    await using shop = await startNodes(engine, 1)
+    const [api] = shop.apis
+    if (!api) throw new Error('no node')
+    await using sql = connected(shop.url)
+    await sql`INSERT INTO products (name, price, description) VALUES ('Axealpha', 1, ''), ('Axebeta', 2, '')`
+    expect(await foundBy(api, 'q=axe')).toEqual([1, 2])
+    await sql`UPDATE products SET name = 'Axegamma', price = 3 WHERE id = 1`
+    expect(await foundBy(api, 'q=axe&sort=-price')).toEqual([1, 2])
+    expect(await foundBy(api, 'q=axealpha')).toEqual([])
+    await sql`UPDATE products SET id = 70 WHERE id = 1`
+    expect(await foundBy(api, 'q=axegamma')).toEqual([70])
+    expect(await foundBy(api, 'sort=price')).toEqual([2, 70])
+    await sql`DELETE FROM products WHERE id = 70`
+    expect(await foundBy(api, 'q=axe')).toEqual([2])
+    await sql`UPDATE products SET name = 'Axedelta'`
+    expect(await foundBy(api, 'q=axedelta')).toEqual([2])
+  })
+
+  test('shows lines that were posted or imported', async () => {
+    await using shop = await startNodes(engine, 1)
+    const [api] = shop.apis
+    if (!api) throw new Error('no node')
+    const line = (name: string) => `${JSON.stringify({ ...sample.product, name })}\n`
+    const body = line('Sawalpha') + line('Sawbeta')
+    expect((await api.send('/products/', { method: 'POST', headers: NDJSON, body })).status).toBe(200)
+    expect(await foundBy(api, 'q=saw')).toEqual([1, 2])
+    using folder = temporaryFolder()
+    await Bun.write(join(folder.path, 'products.ndjson'), line('Sawgamma'))
+    const { status } = await run(['import', '--database', shop.url, 'products.ndjson'], { folder: folder.path })
+    expect(status).toBe(0)
+    expect(await foundBy(api, 'q=saw')).toEqual([1, 2, 3])
+  })
+
+  test('shows its own write to each of many clients at once, and ends up with exactly the rows', async () => {
+    await using shop = await startNodes(engine, 2)
+    const clients = Array.from({ length: CLIENTS }, async (_, place) => {
+      for (let step = 0; step < STEPS; step += 1) {
+        const word = `own${place}x${step}y`
+        const [writer, reader] = step % 2 === 0 ? shop.apis : shop.apis.toReversed()
+        if (!writer || !reader) throw new Error('no two nodes')
+        const id = await writer.create('/products/', { ...sample.product, name: word, price: place + 1 })
+        expect(await foundBy(reader, `q=${word}`)).toEqual([id])
+        if (step % 3 > 0) continue
+        const path = `/products/${id}`
+        expect((await (step % 2 === 0 ? reader.delete(path) : reader.put(path, sample.product))).status).toBe(200)
+        expect(await foundBy(writer, `q=${word}`)).toEqual([])
+      }
+    })
+    await Promise.all(clients)
+    for (const api of shop.apis) {
+      const rows = idsOf(await api.get('/products/?limit=1000'))
+      for (const sort of ['name', 'price', 'rating']) {
+        expect((await foundBy(api, `limit=1000&sort=${sort}`)).toSorted((a, b) => a - b)).toEqual(rows)
+      }
+    }
+  })
+
+  test('is made for a database from before there was one', async () => {
+    await using database = await engine.freshDatabase()
+    const older = {
+      ...catalogMigrations,
+      sqlite: catalogMigrations.sqlite.slice(0, 2),
+      postgres: catalogMigrations.postgres.slice(0, 2),
+    }
+    {
+      const address = databaseSetting.parse(database.url)
+      await using opened = await openDatabase({ address, replicas: [], connections: 1 }, [older])
+      await opened.ready
+      await using sql = connected(database.url)
+      await sql`INSERT INTO products (name, price, description) VALUES ('Rake', 2, 'Old'), ('Spade', 1, 'Old')`
+      await sql`INSERT INTO categories (name, description) VALUES ('Oldgarden', '')`
+    }
+    await using service = await startService(database.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    expect(await foundBy(api, 'q=old')).toEqual([1, 2])
+    expect(await foundBy(api, 'sort=price')).toEqual([2, 1])
+    expect(idsOf(await api.get('/categories/?q=oldg'))).toEqual([1])
+  })
+
+  test('is made again if it has another form, in the background too, and by two processes at once', async () => {
+    await using shop = await outdated(engine, 40)
+    await using services = await started(shop.url, 2)
+    for (const api of services.apis) expect(await foundBy(api, 'q=many&limit=1000')).toHaveLength(40)
+    await services[Symbol.asyncDispose]()
+    await forget(shop.url)
+    await using alone = await startService(shop.url, { flags: FLAGS })
+    await until(async () => Number((await stateOf(engine, shop.url))?.is_built) === 1)
+    expect(
+      await foundBy(
+        client(() => alone.address),
+        'q=many&limit=1000',
+      ),
+    ).toHaveLength(40)
+  })
+
+  test('is completed by two processes after one was killed while it was being built', async () => {
+    await using shop = await outdated(engine, MANY)
+    const first = await startService(shop.url, { flags: FLAGS })
+    await until(async () => Number((await stateOf(engine, shop.url))?.indexed) > 0)
+    await first.stop('SIGKILL')
+    const { indexed, is_built } = (await stateOf(engine, shop.url)) ?? {}
+    expect(Number(indexed)).toBeLessThan(MANY)
+    expect(Number(is_built)).toBe(0)
+    await using services = await started(shop.url, 2)
+    for (const api of services.apis) {
+      await until(async () => (await api.get('/products/?q=many')).status === 200)
+      const { headers } = await api.get('/products/?q=many&count=1000000')
+      expect(headers.get('X-Total-Count')).toBe(String(MANY))
+      const path = '/products/?sort=-price&count=1000000&limit=2'
+      expect((await api.get(path)).headers.get('X-Total-Count')).toBe(String(MANY))
+      expect(idsOf(await api.get(path))).toEqual([MANY, MANY - 1])
+    }
+  })
+
+  test('asks to come back while it is being built or catches up; lists by id, single reads and ratings do not wait', async () => {
+    await using shop = await outdated(engine, 3)
+    const lock = await lockedOut(engine, shop.url)
+    await using service = await startService(shop.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    const expectBusy = async (detail: string, retryAfter: string) => {
+      const paths = ['?q=many', '?sort=price', '?min_price=1', '?min_rating=2', '?q=many&sort=id']
+      const answers = await Promise.all(paths.map(path => api.get(`/products/${path}`)))
+      for (const { status, body, headers } of answers) {
+        expect({ status, detail: Words.parse(body).detail }).toEqual({ status: 503, detail })
+        expect(headers.get('Retry-After')).toBe(retryAfter)
+      }
+      for (const path of [
+        '/products/',
+        '/products/?limit=2',
+        '/products/?sort=-id',
+        '/products/?id=1,2',
+        '/products/1',
+      ]) {
+        expect((await api.get(path)).status, path).toBe(200)
+      }
+      expect((await api.get('/ratings/products/1')).status).toBe(200)
+      expect((await api.get('/products/?category_id=0')).status).toBe(200)
+      expect((await api.get('/products/?fields=*,rating')).status).toBe(200)
+    }
+    await expectBusy('The search index is being built', '5')
+    await lock.release()
+    await until(async () => (await api.get('/products/?q=many')).status === 200)
+    const again = await lockedOut(
+      engine,
+      shop.url,
+      "INSERT INTO products (name, price, description) VALUES ('Many', 9, '')",
+    )
+    await expectBusy('The search index is catching up', '1')
+    await again.release()
+    await until(async () => (await api.get('/products/?q=many')).status === 200)
+    expect(await foundBy(api, 'q=many&sort=-price&limit=1')).toEqual([4])
+  })
+
+  test('is shown to those who may read, e-mail addresses to admins alone', async () => {
+    await using shop = await startKeyedShop(engine)
+    const { admin, write, read, without } = shop.api
+    await admin.create('/users/', { ...sample.user, email: 'ada@secretmail.example' })
+    await write.create('/products/', sample.product)
+    expect(idsOf(await admin.get('/users/?q=secretmail'))).toEqual([1])
+    for (const path of ['/users/?q=secretmail', '/users/?sort=name', '/users/?q=ada&count=10']) {
+      expect((await read.get(path)).status).toBe(403)
+      expect((await write.get(path)).status).toBe(403)
+      expect((await without.get(path)).status).toBe(401)
+    }
+    expect(idsOf(await read.get('/products/?q=spade'))).toEqual([1])
+    expect(idsOf(await read.get('/products/?q=secretmail'))).toEqual([])
+    expect((await without.get('/products/?q=spade')).status).toBe(401)
+  })
+
+  test('is complete after seed, import and copy', async () => {
+    await using database = await engine.freshDatabase()
+    const sizes = ['--categories', '3', '--products', '50', '--users', '5', '--reviews', '60']
+    expect((await run(['seed', '--database', database.url, ...sizes])).errors).toContain('search index: ')
+    await expectComplete(engine, database.url, 50)
+    using folder = temporaryFolder()
+    await Bun.write(join(folder.path, 'products.ndjson'), `${JSON.stringify(sample.product)}\n`)
+    await run(['import', '--database', database.url, 'products.ndjson'], { folder: folder.path })
+    await expectComplete(engine, database.url, 51)
+    for (const target of ENGINES) {
+      await using copy = await target.freshDatabase()
+      await copied(database.url, copy.url)
+      await expectComplete(target, copy.url, 51)
+    }
+  })
+})
+
+for (const engine of ENGINES) {
+  test.skipIf(process.platform !== 'linux')(
+    `each of several workers finds what another one stored, on ${engine.name}`,
+    async () => {
+      await using database = await engine.freshDatabase()
+      await using service = await startService(database.url, { flags: [...FLAGS, '--workers', '2'] })
+      const api = client(() => service.address)
+      for (let step = 0; step < STEPS; step += 1) {
+        const id = await api.create('/products/', { ...sample.product, name: `Work${step}er`, price: 1 })
+        const asked = Array.from({ length: CLIENTS }, () =>
+          api.get(`/products/?q=work${step}e`, { Connection: 'close' }),
+        )
+        for (const answer of await Promise.all(asked)) expect(idsOf(answer)).toEqual([id])
+      }
+    },
+  )
+}
+
+test('on PostgreSQL, TRUNCATE empties the index, too', async () => {
+  await using shop = await startNodes(postgres, 1)
+  const [api] = shop.apis
+  if (!api) throw new Error('no node')
+  await using sql = connected(shop.url)
+  const user = await api.create('/users/', sample.user)
+  const product = await api.create('/products/', sample.product)
+  await api.create('/reviews/', { ...sample.review(product, user), rating: 5 })
+  expect(await foundBy(api, 'q=spade&min_rating=5')).toEqual([product])
+  await sql`TRUNCATE reviews`
+  expect(await foundBy(api, 'q=spade&min_rating=5')).toEqual([])
+  await api.create('/reviews/', { ...sample.review(product, user), rating: 5 })
+  await sql`TRUNCATE users CASCADE`
+  expect(await foundBy(api, 'min_rating=1')).toEqual([])
+  expect(idsOf(await api.get('/users/?q=ada'))).toEqual([])
+  await sql`TRUNCATE products, categories CASCADE`
+  expect(await foundBy(api, 'q=spade')).toEqual([])
+  expect(await foundBy(api, 'sort=name')).toEqual([])
+})
+
+interface Nodes extends AsyncDisposable {
+  readonly url: string
+  readonly apis: readonly Client[]
+}
+
+async function startNodes(engine: Engine, count: number): Promise<Nodes> {
+  const open = new AsyncDisposableStack()
+  const { url } = open.use(await engine.freshDatabase())
+  const { apis } = open.use(await started(url, count))
+  return { url, apis, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+async function started(url: string, count: number): Promise<Nodes> {
+  const open = new AsyncDisposableStack()
+  const services: Service[] = await Promise.all(
+    Array.from({ length: count }, () => startService(url, { flags: FLAGS })),
+  )
+  for (const service of services) open.use(service)
+  return {
+    url,
+    apis: services.map(service => client(() => service.address)),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+/** A database of products whose index is empty and has another form. */
+async function outdated(engine: Engine, count: number): Promise<AsyncDisposable & { readonly url: string }> {
+  const database = await engine.freshDatabase()
+  await using service = await startService(database.url, { flags: FLAGS })
+  await service.stop()
+  await using sql = connected(database.url)
+  await sql.unsafe(
+    `INSERT INTO products (name, price, description)
+    WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
+    SELECT 'Many things', i, 'Number ' || i FROM n`,
+  )
+  await forget(database.url)
+  return database
+}
+
+async function forget(url: string): Promise<void> {
+  await using sql = connected(url)
+  await sql`DELETE FROM index_notes`
+  await sql`DELETE FROM product_facts`
+  await sql`UPDATE index_form SET number = 0`
+}
+
+interface State {
+  readonly is_built: unknown
+  readonly notes: unknown
+  readonly indexed: unknown
+}
+
+async function stateOf(engine: Engine, url: string): Promise<State | undefined> {
+  const sql = `SELECT is_built::int AS is_built, (SELECT count(*) FROM index_notes) AS notes,
+    (SELECT count(*) FROM product_facts) AS indexed FROM index_form`
+  const [state] = await engine.read<State>(url, engine === sqlite ? sql.replace('::int', '') : sql)
+  return state
+}
+
+async function expectComplete(engine: Engine, url: string, products: number): Promise<void> {
+  const { is_built, notes, indexed } = (await stateOf(engine, url)) ?? {}
+  expect([is_built, notes, indexed].map(Number)).toEqual([1, 0, products])
+}
+
+/** Keeps every process from indexing, after another program has changed something. */
+async function lockedOut(engine: Engine, url: string, change?: string): Promise<{ release: () => Promise<void> }> {
+  if (engine === postgres) {
+    const sql = connected(url)
+    await sql`SELECT pg_advisory_lock(5365741)`
+    if (change) await sql.unsafe(change)
+    return { release: () => sql.close() }
+  }
+  const file = new Database(url.slice('sqlite:'.length))
+  file.run('PRAGMA busy_timeout = 10000')
+  if (change) file.run(change)
+  file.run('BEGIN IMMEDIATE')
+  return {
+    release: async () => {
+      file.run('ROLLBACK')
+      file.close()
+    },
+  }
+}
+
+async function foundBy(api: Client, query: string): Promise<number[]> {
+  return idsOf(await api.get(`/products/?${query}`))
+}

@@ -45,6 +45,7 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
     name: 'name',
     text: 'description',
     copied: {},
+    values: null,
     ratings: null,
   },
 }

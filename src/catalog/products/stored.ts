@@ -11,6 +11,7 @@ export const PRODUCT_INDEX: IndexDescription = {
   name: 'name',
   text: 'description',
   copied: { category_id: 'integer', price: 'number' },
+  values: 'product_values',
   ratings: 'product_ratings',
 }
 

@@ -59,6 +59,8 @@ export interface IndexDescription {
   readonly text: string
   /** Columns that the facts have unchanged. */
   readonly copied: Readonly<Record<string, ColumnType>>
+  /** The part of notes about items whose words are as before, if there are any. */
+  readonly values: string | null
   /** The table with the counts of an item's ratings, if it has any. */
   readonly ratings: string | null
 }

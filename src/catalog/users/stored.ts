@@ -70,6 +70,7 @@ export const USERS: StoredResource<UserRow> = {
     name: 'name',
     text: 'email',
     copied: {},
+    values: null,
     ratings: null,
   },
 }

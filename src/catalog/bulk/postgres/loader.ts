@@ -33,7 +33,7 @@ const COUNT_REVIEWS = `
     three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
     five_stars = kept.five_stars + excluded.five_stars
   RETURNING product_id)
-  INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed`
+  INSERT INTO index_notes (part, id) SELECT 'product_values', product_id FROM changed`
 
 export function postgresLoader(database: PostgresDatabase, isServing: boolean, keep: KeepAnswers): Loader {
   return {

@@ -14,7 +14,7 @@ CREATE TABLE product_ratings (
 -- that changes counts also notes their products: further triggers on the counts would cost as much as the counts themselves.
 CREATE TABLE index_notes (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  -- A table of the catalog.
+  -- A table of the catalog; or 'product_values' if the words of a product are as before.
   part   text NOT NULL,
   id     bigint NOT NULL
 );
@@ -36,7 +36,7 @@ BEGIN
       three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
       five_stars = kept.five_stars + excluded.five_stars
     RETURNING product_id)
-    INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
+    INSERT INTO index_notes (part, id) SELECT 'product_values', product_id FROM changed;
   ELSIF TG_OP = 'DELETE' THEN
     WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
     SELECT product_id, -count(*) FILTER (WHERE rating = 1), -count(*) FILTER (WHERE rating = 2),
@@ -47,7 +47,7 @@ BEGIN
       three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
       five_stars = kept.five_stars + excluded.five_stars
     RETURNING product_id)
-    INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
+    INSERT INTO index_notes (part, id) SELECT 'product_values', product_id FROM changed;
   ELSE
     WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
     SELECT * FROM (
@@ -64,7 +64,7 @@ BEGIN
       three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
       five_stars = kept.five_stars + excluded.five_stars
     RETURNING product_id)
-    INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
+    INSERT INTO index_notes (part, id) SELECT 'product_values', product_id FROM changed;
   END IF;
   RETURN NULL;
 END $$;
@@ -81,7 +81,7 @@ REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_revie
 CREATE FUNCTION forget_ratings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   WITH changed AS (DELETE FROM product_ratings RETURNING product_id)
-  INSERT INTO index_notes (part, id) SELECT 'product_ratings', product_id FROM changed;
+  INSERT INTO index_notes (part, id) SELECT 'product_values', product_id FROM changed;
   RETURN NULL;
 END $$;
 

@@ -67,7 +67,9 @@ END $$;
 CREATE FUNCTION note_changed_products() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO index_notes (part, id)
-  SELECT 'products', id FROM added FULL JOIN removed USING (id)
+  SELECT CASE WHEN (added.name, added.description) IS NOT DISTINCT FROM (removed.name, removed.description)
+    THEN 'product_values' ELSE 'products' END, id
+  FROM added FULL JOIN removed USING (id)
   WHERE (added.category_id, added.name, added.price, added.description)
     IS DISTINCT FROM (removed.category_id, removed.name, removed.price, removed.description);
   RETURN NULL;

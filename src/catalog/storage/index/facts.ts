@@ -1,6 +1,6 @@
 import { type IndexedWords, indexedWords, sortKey } from '../../search/search.ts'
 import { COUNT_COLUMNS, type RatingRow, ratingOf } from '../rating.ts'
-import type { IndexDescription } from '../resource.ts'
+import type { ColumnType, IndexDescription } from '../resource.ts'
 
 /** The form of what the index has. Another number makes every index again. */
 export const INDEX_FORM = 1
@@ -31,18 +31,27 @@ export function notedColumns(
 export function factsOf(description: IndexDescription, row: NotedRow) {
   const name = String(row[description.name])
   const words = indexedWords(name, String(row[description.text]))
-  const facts: Record<string, string | number | null> = { id: row.id }
-  for (const column of Object.keys(description.copied)) facts[column] = row[column] ?? null
-  Object.assign(facts, { sort_name: sortKey(name), beginning: words.beginning }, ratingFacts(description, row))
+  const facts: Facts = { ...valueFacts(description, row), sort_name: sortKey(name), beginning: words.beginning }
   return { facts, words: marked(words) }
 }
 
-/** What the facts have of ratings. */
-export function ratingFacts({ ratings }: IndexDescription, row: NotedRow) {
-  if (ratings === null) return {}
+/** What the index has of a row, by column. */
+type Facts = Readonly<Record<string, string | number | null>>
+
+/** The facts of a row that do not depend on its words, by column. */
+export function valueFacts({ copied, ratings }: IndexDescription, row: NotedRow): Facts {
+  const facts: Record<string, string | number | null> = { id: row.id }
+  for (const column of Object.keys(copied)) facts[column] = row[column] ?? null
+  if (ratings === null) return facts
   const { one = 0, two = 0, three = 0, four = 0, five = 0 } = row
   const { score, count, average } = ratingOf({ one, two, three, four, five })
-  return { score, review_count: count, average }
+  return { ...facts, score, review_count: count, average }
+}
+
+/** The columns of `valueFacts`, but for the id. */
+export function valueColumns({ copied, ratings }: IndexDescription): Readonly<Record<string, ColumnType>> {
+  const rated = { score: 'number', review_count: 'integer', average: 'number' } as const
+  return { ...copied, ...(ratings && rated) }
 }
 
 function marked({ all, ofName, first }: IndexedWords): string[] {

@@ -1,12 +1,12 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
-import { factsOf, INDEX_FORM, type NotedRow, notedColumns, ratingFacts } from '../index/facts.ts'
+import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, matchOfRank, type Rank } from '../index/matching.ts'
 import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
-import type { ColumnType, IndexDescription, StoredResource, Values } from '../resource.ts'
+import type { IndexDescription, StoredResource, Values } from '../resource.ts'
 import { inputOf } from './creation.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
@@ -85,35 +85,26 @@ type Take = (ask: Query, ids: readonly number[]) => Promise<void>
 
 /** For each part of which notes tell, the function that takes rows into the index as they are now, or out of it. */
 function takersOf(index: IndexDescription): [part: string, take: Take][] {
-  const { table, facts, copied, ratings } = index
+  const { table, facts, values, ratings } = index
   const select = `
     SELECT ${notedColumns(index, sql => `${sql}::float8`)} FROM ${table} AS owner
     ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''}
     WHERE owner.id = ANY ($1::text::bigint[])`
-  const rated: Record<string, ColumnType> = ratings
-    ? { score: 'number', review_count: 'integer', average: 'number' }
-    : {}
-  const { names, input } = inputOf({
-    id: 'integer',
-    ...copied,
-    sort_name: 'text',
-    beginning: 'text',
-    ...rated,
-    words: 'text',
-  })
+  const changing = valueColumns(index)
+  const { names, input } = inputOf({ id: 'integer', sort_name: 'text', beginning: 'text', ...changing, words: 'text' })
   const columns = names.split(', ')
-  const values = columns.map(name => (name === 'words' ? "array_to_tsvector(string_to_array(words, ' '))" : name))
+  const kept = columns.map(name => (name === 'words' ? "array_to_tsvector(string_to_array(words, ' '))" : name))
   const keep = `
-    INSERT INTO ${facts} (${names}) SELECT ${values.join(', ')} FROM ${input}
+    INSERT INTO ${facts} (${names}) SELECT ${kept.join(', ')} FROM ${input}
     ON CONFLICT (id) DO UPDATE SET ${columns
       .slice(1)
       .map(name => `${name} = excluded.${name}`)
       .join(', ')}`
-  const rate = `
-    UPDATE ${facts} AS known SET ${Object.keys(rated)
+  const change = `
+    UPDATE ${facts} AS known SET ${Object.keys(changing)
       .map(name => `${name} = input.${name}`)
       .join(', ')}
-    FROM ${inputOf({ id: 'integer', ...rated }).input} WHERE known.id = input.id`
+    FROM ${inputOf({ id: 'integer', ...changing }).input} WHERE known.id = input.id`
   const takeAll: Take = async (ask, ids) => {
     const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
     const made = rows.map(row => factsOf(index, row))
@@ -123,11 +114,15 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
     const gone = ids.filter(id => !found.has(id))
     if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, `{${gone.join(',')}}`)
   }
-  const takeRatings: Take = async (ask, ids) => {
+  if (values === null) return [[table, takeAll]]
+  const takeValues: Take = async (ask, ids) => {
     const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
-    await ask(rate, JSON.stringify(rows.map(row => ({ id: row.id, ...ratingFacts(index, row) }))))
+    await ask(change, JSON.stringify(rows.map(row => valueFacts(index, row))))
   }
-  return [[table, takeAll], ...(ratings ? [[ratings, takeRatings] as [string, Take]] : [])]
+  return [
+    [table, takeAll],
+    [values, takeValues],
+  ]
 }
 
 /** Reads the index of a resource on the primary. */

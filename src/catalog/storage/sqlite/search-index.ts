@@ -1,7 +1,7 @@
 import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
 import type { IndexSlices } from '../index/catching-up.ts'
-import { factsOf, INDEX_FORM, type NotedRow, notedColumns, ratingFacts } from '../index/facts.ts'
+import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
 import { type Beginning, type Match, type MatchSyntax, matchOf, matchOfRank, type Rank } from '../index/matching.ts'
 import type { ListQuery } from '../query.ts'
@@ -83,19 +83,16 @@ function noteAll(table: string): string {
 
 /** For each part of which notes tell, the function that takes a row into the index as it is now, or out of it. */
 function takersOf(database: SqliteDatabase, index: IndexDescription): [part: string, take: (id: number) => void][] {
-  const { table, facts, words, copied, ratings } = index
+  const { table, facts, words, values, ratings } = index
   const select = database.prepare<[id: number], NotedRow>(
     `SELECT ${notedColumns(index, sql => sql)} FROM ${table} AS owner
     ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''} WHERE owner.id = ?`,
   )
-  const rated = ratings ? ['score', 'review_count', 'average'] : []
-  const columns = ['id', ...Object.keys(copied), 'sort_name', 'beginning', ...rated]
+  const changing = Object.keys(valueColumns(index))
+  const columns = ['id', 'sort_name', 'beginning', ...changing]
   const keep = database.prepare<Parameter[]>(
     `INSERT OR REPLACE INTO ${facts} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
-  const rate = ratings
-    ? database.prepare<Parameter[]>(`UPDATE ${facts} SET ${rated.map(name => `${name} = ?`).join(', ')} WHERE id = ?`)
-    : null
   const keepWords = database.prepare<[id: number, words: string]>(
     `INSERT OR REPLACE INTO ${words} (rowid, words) VALUES (?, ?)`,
   )
@@ -112,11 +109,20 @@ function takersOf(database: SqliteDatabase, index: IndexDescription): [part: str
       forgetWords.run(id)
     }
   }
-  const takeRating = (id: number) => {
+  if (values === null) return [[table, takeAll]]
+  const change = database.prepare<Parameter[]>(
+    `UPDATE ${facts} SET ${changing.map(name => `${name} = ?`).join(', ')} WHERE id = ?`,
+  )
+  const takeValues = (id: number) => {
     const row = select.get(id)
-    if (row) rate?.run(...Object.values(ratingFacts(index, row)), id)
+    if (!row) return
+    const made = valueFacts(index, row)
+    change.run(...changing.map(name => made[name] ?? null), id)
   }
-  return [[table, takeAll], ...(ratings ? [[ratings, takeRating] as [string, typeof takeRating]] : [])]
+  return [
+    [table, takeAll],
+    [values, takeValues],
+  ]
 }
 
 /** Reads the index of a resource in the thread for long reads. */

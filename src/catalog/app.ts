@@ -16,6 +16,7 @@ import type { Catalog } from './http/operation.ts'
 import { addSlashRedirects } from './http/slash-redirects.ts'
 import { TOTAL_COUNT } from './http/streamed.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
+import { addPages } from './pages/routes.ts'
 import { addFacets } from './products/facets.ts'
 import { addRatings } from './products/ratings.ts'
 import { addProducts } from './products/routes.ts'
@@ -47,17 +48,15 @@ export interface CatalogOptions {
   readonly feed: Feed | null
   /** `null` if anyone may do anything. */
   readonly access: Access | null
+  /** Whether there is an admin page. */
+  readonly hasAdminPage: boolean
+  /** The number of proxies in front. */
+  readonly trustedProxies: number
 }
 
 /** The store catalog service. It opens no port. */
-export function createCatalog({
-  repositories,
-  budgets,
-  hashPassword,
-  corsOrigins,
-  feed,
-  access,
-}: CatalogOptions): ServedApp {
+export function createCatalog(options: CatalogOptions): ServedApp {
+  const { repositories, budgets, hashPassword, corsOrigins, feed, access, hasAdminPage, trustedProxies } = options
   const app: App = new Hono(routing())
   const { categories, products, reviews, users, ratings, loader, idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
@@ -70,6 +69,7 @@ export function createCatalog({
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
   if (feed) addEvents(catalog, feed)
   addInterfaceDescriptions(catalog)
+  const identifyOnPages = addPages({ catalog, repositories, hashPassword, hasAdminPage, trustedProxies })
   addSlashRedirects(app)
   finishApp(app, repositories.probe)
   return {
@@ -79,7 +79,8 @@ export function createCatalog({
     ...(corsOrigins.length > 0 && { crossOrigin: new CrossOrigin(corsOrigins, EXPOSED_HEADERS) }),
     cacheControl: route => (catalog.operations.has(route) ? cacheControl(route, access) : null),
     ...(access && {
-      identify: route => (catalog.operations.has(route) ? headers => bearerKey(headers, access.keys) : null),
+      identify: route =>
+        catalog.operations.has(route) ? headers => bearerKey(headers, access.keys) : identifyOnPages(route),
     }),
   }
 }

@@ -22,6 +22,7 @@ import { createBudgets } from './http/budgets.ts'
 import type { Access } from './http/guard.ts'
 import { catalogFamilies } from './metrics.ts'
 import { catalogMigrations } from './migrations/index.ts'
+import { adminPage } from './pages/settings.ts'
 import { repositoriesOf } from './repositories.ts'
 import { cacheBytes, corsOrigins, eventsKept, idempotencyBytes, readAccess, servePort } from './settings.ts'
 import { logCache } from './storage/cache/log.ts'
@@ -42,6 +43,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     database: { ...ofDatabase, connections: share(ofDatabase.connections) },
     access: readAccess(line),
     corsOrigins: line.value(corsOrigins),
+    hasAdminPage: line.value(adminPage),
     limits: {
       cacheBytes: share(line.value(cacheBytes)),
       idempotencyBytes: line.value(idempotencyBytes),
@@ -68,6 +70,8 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     corsOrigins: settings.corsOrigins,
     feed,
     access,
+    hasAdminPage: settings.hasAdminPage,
+    trustedProxies: settings.server.trustedProxies,
   })
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)

@@ -83,8 +83,19 @@ test('a command starts without the packages that only some of its work needs', (
   expect(packagesLoadedBy('talk/talk.ts')).toEqual(['@logtape/logtape', 'markdown-it'])
 })
 
+test('a service whose pages nobody opens has loaded nothing of them but their routes', () => {
+  const loaded = [...filesLoadedBy('catalog/serve.ts').files].filter(file =>
+    /^(catalog\/pages|pages|login)\//.test(file),
+  )
+  expect(loaded.toSorted()).toEqual(['catalog/pages/routes.ts', 'catalog/pages/settings.ts'])
+})
+
 /** The packages that a file imports, itself or by way of others, except by `import()`. */
 function packagesLoadedBy(start: string): string[] {
+  return [...filesLoadedBy(start).packages].toSorted()
+}
+
+function filesLoadedBy(start: string): { readonly files: ReadonlySet<string>; readonly packages: ReadonlySet<string> } {
   const files = new Set([start])
   const packages = new Set<string>()
   for (const file of files) {
@@ -96,7 +107,7 @@ function packagesLoadedBy(start: string): string[] {
       else packages.add(/^(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
     }
   }
-  return [...packages].toSorted()
+  return { files, packages }
 }
 
 /** The folders that contain folders or files, '' for `src` itself. */

@@ -1,0 +1,113 @@
+/** @jsxImportSource hono/jsx */
+import { z } from '@hono/zod-openapi'
+import { eventStream, type ServerSentEvent } from '../../server/event-stream.ts'
+import type { App, RequestScope } from '../../server/requests.ts'
+import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
+import { htmlAnswer } from './answer.ts'
+import type { PageParts } from './form-routes.tsx'
+import { adminPage, type Visitor } from './frame.tsx'
+import type { OwnOperations } from './own-operations.ts'
+import { price } from './tables.tsx'
+
+export const EVENTS_ROUTE = '/events'
+
+/** Each read of the feed waits this long for the next event. Then the key is looked up again. */
+const WAIT_SECONDS = 10
+
+/** The event that the page listens for. */
+const CHANGE = 'Change'
+
+const Event = z.object({ type: z.string(), time: z.string(), data: z.record(z.string(), z.unknown()).default({}) })
+
+const NEXT = /<([^>]*)>; rel="next"/
+
+/** Adds the page that shows changes as they happen. */
+export function addActivity(
+  app: App,
+  { own, visitorOf }: PageParts,
+  isStillAllowed: (visit: RequestScope) => Promise<boolean>,
+) {
+  app.get('/admin/activity', context => htmlAnswer(context, activityPage(visitorOf(context))))
+  app.get('/admin/activity/events', context => {
+    visitorOf(context)
+    return eventStream(context.env, signal => changes(own, context.env, signal, isStillAllowed))
+  })
+}
+
+/** The changes from now on, as elements of the page's list. */
+async function* changes(
+  own: OwnOperations,
+  visit: RequestScope,
+  signal: AbortSignal,
+  isStillAllowed: (visit: RequestScope) => Promise<boolean>,
+): AsyncGenerator<ServerSentEvent> {
+  for (let query = ''; !signal.aborted && (await isStillAllowed(visit)); ) {
+    const response = await own.call(visit, {
+      method: 'GET',
+      route: EVENTS_ROUTE,
+      query,
+      headers: { Accept: NDJSON_TYPE },
+    })
+    if (!response.ok) return
+    for (const line of (await response.text()).split('\n')) {
+      const event = line === '' ? null : Event.safeParse(JSON.parse(line)).data
+      if (event) yield { name: CHANGE, chunk: `${<Change {...event} />}` }
+    }
+    const next = new URLSearchParams(NEXT.exec(response.headers.get('Link') ?? '')?.[1]?.split('?')[1])
+    next.set('wait', String(WAIT_SECONDS))
+    query = `?${next}`
+  }
+}
+
+function activityPage(visitor: Visitor): string {
+  return adminPage({
+    title: 'Activity',
+    visitor,
+    section: '/admin/activity',
+    children: (
+      <>
+        <div class="title">
+          <h1>Activity</h1>
+        </div>
+        <p class="quiet">Changes appear here when they happen, the newest first.</p>
+        <noscript>
+          <p>This list needs JavaScript.</p>
+        </noscript>
+        <ol
+          id="changes"
+          class="card changes"
+          aria-live="polite"
+          hx-ext="sse"
+          sse-connect="/admin/activity/events"
+          sse-swap={CHANGE}
+          hx-swap="afterbegin"
+        ></ol>
+      </>
+    ),
+  })
+}
+
+const PATHS: Readonly<Record<string, string>> = {
+  product: 'products',
+  category: 'categories',
+  review: 'reviews',
+  user: 'users',
+}
+
+function Change({ type, time, data }: z.output<typeof Event>) {
+  const [what = '', change = ''] = type.split('.')
+  const path = PATHS[what]
+  const label = typeof data.name === 'string' ? data.name : `${what} ${data.id ?? ''}`
+  return (
+    <li>
+      <time datetime={time}>{time.slice(11, 19)}</time>
+      <span class={`change ${change}`}>{type.replace('.', ' ')}</span>
+      <span dir="auto">
+        {path && change !== 'deleted' ? <a href={`/admin/${path}/${data.id}`}>{label}</a> : label}
+        {typeof data.price === 'number' && ` ${price(data.price)}`}
+        {typeof data.rating === 'number' && ` ★ ${data.rating}`}
+        {typeof data.count === 'number' && ` ${data.count}`}
+      </span>
+    </li>
+  )
+}

@@ -1,0 +1,33 @@
+import type { Context } from 'hono'
+import { queryOf as sentQuery } from '../../server/request-target.ts'
+import type { RequestScope } from '../../server/requests.ts'
+import { COMPRESSED_MIN_CHARACTERS, compress, preferredCoding } from '../http/compression.ts'
+import { HEADERS } from './frame.tsx'
+
+export type PageContext = Context<{ Bindings: RequestScope }>
+
+/** Answers with a page or a part of one, compressed if the browser accepts it. */
+export function htmlAnswer(context: PageContext, html: string, status = 200): Response {
+  const headers = { ...HEADERS, 'Content-Type': 'text/html; charset=utf-8', Vary: 'Accept, Accept-Encoding' }
+  const coding =
+    html.length < COMPRESSED_MIN_CHARACTERS
+      ? 'identity'
+      : preferredCoding(context.req.header('Accept-Encoding') ?? null)
+  if (coding === 'identity') return new Response(html, { status, headers })
+  return new Response(compress(html, coding), { status, headers: { ...headers, 'Content-Encoding': coding } })
+}
+
+/** Leads to a page after a form was sent. */
+export function seeOther(path: string): Response {
+  return new Response(null, { status: 303, headers: { Location: path, 'Cache-Control': 'no-store' } })
+}
+
+/** The id in a path; 0, which no resource has, if it is none. */
+export function idOf(context: PageContext): number {
+  const id = Number(context.req.param('id'))
+  return Number.isSafeInteger(id) && id > 0 ? id : 0
+}
+
+export function queryOf(context: PageContext): URLSearchParams {
+  return new URLSearchParams(sentQuery(context.req.raw.url))
+}

@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { PHONE, screens, violations } from '../../../test/harness/browser/accessibility.ts'
+import { openBrowser, type Tab, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { client } from '../../../test/harness/client.ts'
+import { type Service, startServer } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
+
+setDefaultTimeout(120_000)
+
+const folder = temporaryFolder()
+const database = `sqlite:${join(folder.path, 'shop.db')}`
+
+let browser: TestBrowser
+let service: Service
+const api = client(() => service.address)
+
+beforeAll(async () => {
+  ;[browser, service] = await Promise.all([openBrowser(), start(0)])
+  const garden = await api.create('/categories/', { name: 'Garden', description: 'All for the garden' })
+  const lines = Array.from({ length: 60 }, (_, place) => product(`Spade ${place + 1}`, 1 + place))
+  await api.send('/products/', {
+    method: 'POST',
+    body: lines.map(line => JSON.stringify({ ...line, category_id: garden })).join('\n'),
+    headers: { 'Content-Type': 'application/x-ndjson' },
+  })
+  for (const name of ['مجرفة حديقة من الفولاذ المقاوم للصدأ', '園芸用シャベル・ステンレス製', 'W'.repeat(50)]) {
+    await api.create('/products/', { ...product(name, 1234567.89), description: 'long '.repeat(2_000) })
+  }
+  const user = { name: 'أمينة', email: 'amina@mail.example', avatar: '', password: 'x', is_banned: 1, is_admin: 1 }
+  await api.create('/users/', user)
+  for (const comment of ['Bad', 'ممتاز', 'W'.repeat(10_000), 'Fine', 'Good']) {
+    await api.create('/reviews/', { product_id: 1, user_id: 1, rating: 1, comment })
+  }
+}, 120_000)
+
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]()
+  await service[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+}, 120_000)
+
+test('axe finds nothing wrong with any page, on a phone and a desktop, light and dark, and nothing needs to be scrolled sideways', async () => {
+  const main = ['/admin/', '/admin/products/61', '/admin/reviews/']
+  const others = [
+    '/',
+    '/admin/?q=nothing',
+    '/admin/products/new',
+    '/admin/categories/',
+    '/admin/users/',
+    '/admin/users/1',
+  ]
+  for (const [place, options] of screens().entries()) {
+    await using tab = await open('/admin/import', options)
+    // Each page on both sizes and in both colours, the first in all four.
+    for (const path of place === 1 || place === 2 ? [...main, ...others, '/admin/import'] : ['/admin/']) {
+      await tab.page.goto(service.address + path, { waitUntil: 'load' })
+      expect(await violations(tab.page), `${path}, ${JSON.stringify(options)}`).toEqual([])
+      const wider = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      expect(await tab.page.evaluate(wider), `${path}, ${JSON.stringify(options)}`).toBe(0)
+    }
+    expect(tab.requests().filter(address => !address.startsWith(service.address))).toEqual([])
+    expect(tab.complaints()).toEqual([])
+  }
+})
+
+test('typing searches at once and shows in the address, and a row is edited in place with the keyboard', async () => {
+  await using tab = await open('/admin/')
+  const { page } = tab
+  await page.getByLabel('Search products').pressSequentially('spade 17', { delay: 5 })
+  await until(async () => (await rows(page)) === 1)
+  expect(page.url()).toBe(`${service.address}/admin/?q=spade+17`)
+  await page.getByRole('link', { name: 'Edit Spade 17' }).focus()
+  await page.keyboard.press('Enter')
+  await until(async () => (await focused(page)) === 'name')
+  await page.getByRole('textbox', { name: 'Name' }).fill('Shovel 17')
+  await page.getByLabel('Price', { exact: true }).fill('0')
+  await page.keyboard.press('Enter')
+  await page.getByText('Should be greater than 0').waitFor()
+  await page.getByLabel('Price', { exact: true }).fill('12,5')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Edit Shovel 17' }).waitFor()
+  expect((await api.get('/products/17')).body).toMatchObject({ name: 'Shovel 17', price: 12.5, description: 'Steel' })
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Edit')
+  await page.getByLabel('Search products').fill('')
+  await until(async () => (await rows(page)) === 50)
+  await page.getByRole('link', { name: 'Show more' }).click()
+  await until(async () => (await rows(page)) === 63)
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Spade 13')
+  expect(unexpected(tab)).toEqual([])
+})
+
+test('a deletion waits ten seconds with Undo, and a row that somebody has changed meanwhile stays', async () => {
+  await using tab = await open('/admin/?q=spade&sort=price')
+  const { page } = tab
+  await page.clock.install()
+  await page.reload()
+  const [first, second, third] = [row(page, 1), row(page, 2), row(page, 3)]
+  await first.getByRole('button', { name: /^Delete/ }).click()
+  expect(await first.innerText()).toContain('10 s')
+  expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Enter')
+  expect(await first.locator('.undo').count()).toBe(0)
+  // A deletion can also be undone when the list shows something else.
+  await first.getByRole('button', { name: /^Delete/ }).click()
+  await page.getByLabel('Search products').fill('nothing')
+  await page.clock.runFor(500)
+  await until(async () => (await page.locator('#pending > *').count()) === 1)
+  expect(await violations(page)).toEqual([])
+  await page.getByLabel('Search products').fill('spade')
+  await page.clock.runFor(500)
+  await until(async () => (await first.locator('.undo').count()) === 1)
+  expect(await page.locator('#pending > *').count()).toBe(0)
+  await first.getByRole('button', { name: /^Undo/ }).click()
+  await second.getByRole('checkbox').check()
+  await third.getByRole('checkbox').check()
+  await page.getByText('2 selected').waitFor()
+  await page.getByRole('button', { name: 'Delete selected' }).click()
+  await api.put('/products/3', product('Changed', 3))
+  await page.clock.runFor(9_000)
+  expect((await api.get('/products/2')).status).toBe(200)
+  await page.clock.runFor(1_500)
+  await until(async () => (await api.get('/products/2')).status === 404)
+  await third.getByText('Somebody has changed it since').waitFor()
+  expect(await second.count()).toBe(0)
+  expect((await api.get('/products/1')).status).toBe(200)
+  expect(unexpected(tab)).toEqual([])
+})
+
+test('leaving the page before a deletion is due asks first, and then sends it', async () => {
+  await using tab = await open('/admin/products/4')
+  const { page } = tab
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  const asked = new Promise<string>(resolve => {
+    page.once('dialog', dialog => {
+      resolve(dialog.type())
+      dialog.accept()
+    })
+  })
+  await page.getByRole('link', { name: 'Categories' }).click()
+  expect(await asked).toBe('beforeunload')
+  await until(async () => (await api.get('/products/4')).status === 404)
+})
+
+test('whoever reads reviews all day needs only the keyboard', async () => {
+  await using tab = await open('/admin/reviews/')
+  const { page } = tab
+  await page.locator('#rows .name').first().focus()
+  await page.keyboard.press('d')
+  await page.keyboard.press('j')
+  await page.keyboard.press('d')
+  expect(await page.locator('.leaving').count()).toBe(2)
+  await page.keyboard.press('u')
+  expect(await page.locator('.leaving').count()).toBe(1)
+  expect(await page.evaluate(`document.activeElement.closest('tr').id`)).toBe('reviews-3')
+  await page.keyboard.press('k')
+  await page.keyboard.press('u')
+  expect(await page.locator('.leaving').count()).toBe(0)
+})
+
+test('of two people who change a product, the second sees both versions side by side', async () => {
+  await using tab = await open('/admin/products/5')
+  const { page } = tab
+  await api.put('/products/5', product('Theirs', 5))
+  await page.getByRole('textbox', { name: 'Name' }).fill('Mine')
+  // As somebody does who resizes it.
+  await page.getByLabel('Description').evaluate(area => area.style.setProperty('height', '20rem'))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Somebody else has changed this meanwhile').waitFor()
+  expect(await page.locator('.conflict tbody tr').first().innerText()).toBe('Name\tTheirs\tMine')
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Save my version' }).click()
+  await page.getByText('Saved.').waitFor()
+  expect(page.url()).toBe(`${service.address}/admin/products/5`)
+  expect((await api.get('/products/5')).body).toMatchObject({ name: 'Mine', price: 5 })
+  expect(unexpected(tab)).toEqual([])
+})
+
+test('changes appear while somebody watches, and the counts beside the list narrow it', async () => {
+  await using tab = await open('/admin/activity')
+  const { page } = tab
+  // Nobody knows when the page listens.
+  let price = 1
+  await until(async () => {
+    price += 1
+    await api.put('/products/6', product('Watched', price))
+    return (await page.locator('#changes li').count()) > 0
+  })
+  await page.getByRole('link', { name: 'Watched' }).first().click()
+  await page.getByRole('link', { name: 'Products', exact: true }).click()
+  await page
+    .getByRole('navigation', { name: 'Narrow the list' })
+    .getByRole('link', { name: /^Without a category/ })
+    .click()
+  await page.getByText('3 products').waitFor()
+  expect(page.url()).toBe(`${service.address}/admin/?category_id=0`)
+  // The stream ends with its page.
+  expect(tab.complaints().filter(complaint => !complaint.includes('/admin/activity/events net::ERR_ABORTED'))).toEqual(
+    [],
+  )
+})
+
+test('a dropped file is imported with a bar, and of a wrong one every wrong line is named', async () => {
+  await using tab = await open('/admin/import')
+  const { page } = tab
+  const file = join(folder.path, 'categories.csv')
+  const lines = Array.from({ length: 20_000 }, (_, place) => `Category ${place},Something`)
+  writeFileSync(file, `name,description\n${lines.join('\n')}\n`)
+  await page.locator('input[type=file]').setInputFiles(file)
+  expect(await page.getByLabel('What it has').inputValue()).toBe('categories')
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('20,000 lines imported.').waitFor()
+  expect(await page.locator('#step').textContent()).toBe('20,000 of 20,000 lines')
+  const wrong = {
+    name: 'reviews.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from('product_id,user_id,rating,comment\n1,1,9,x\n'),
+  }
+  await page.locator('input[type=file]').setInputFiles(wrong)
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('Line 2').waitFor()
+  expect(await violations(page)).toEqual([])
+  const [head, line] = ['name,price\n', 'x'.repeat(99)]
+  writeFileSync(file, head + `${line}\n`.repeat(200_000))
+  await page.locator('input[type=file]').setInputFiles(file)
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('lacks description').waitFor()
+  expect(tab.complaints()).toEqual([])
+})
+
+test('while the server is away, what is typed stays, and the list follows when it is back', async () => {
+  await using tab = await open('/admin/', PHONE)
+  const { page } = tab
+  await page.getByRole('link', { name: 'Edit Spade 60' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Kept')
+  const { port } = new URL(service.address)
+  await service.stop()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The server cannot be reached').waitFor()
+  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Kept')
+  service = await start(Number(port))
+  await page.getByText('The server is back').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('link', { name: 'Edit Kept' }).waitFor()
+})
+
+test('without scripts, lists are searched, forms are saved, and deletions ask first', async () => {
+  await using tab = await open('/admin/', { javaScriptEnabled: false })
+  const { page } = tab
+  await page.getByLabel('Search products').fill('spade 30')
+  await page.getByRole('button', { name: 'Show' }).click()
+  await page.getByRole('link', { name: 'Spade 30', exact: true }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Rake')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByText('Delete this for good?').waitFor()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByText('1 deleted.').waitFor()
+  expect((await api.get('/products/30')).status).toBe(404)
+})
+
+function start(port: number): Promise<Service> {
+  const flags = ['--host', '127.0.0.1', '--port', String(port), '--database', database, '--access-log', 'off']
+  return startServer(['serve', ...flags])
+}
+
+function product(name: string, price: number) {
+  return { name, description: 'Steel', price }
+}
+
+async function open(path: string, options?: BrowserContextOptions): Promise<Tab> {
+  const tab = await browser.openTab(options)
+  await tab.page.goto(service.address + path)
+  return tab
+}
+
+function row(page: Page, product: number) {
+  return page.locator(`#products-${product}`)
+}
+
+function rows(page: Page): Promise<number> {
+  return page.locator('#rows > tr').count()
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement.name')
+}
+
+/** What the console shows, except that a form was refused, which the browser logs by itself. */
+function unexpected(tab: Tab): string[] {
+  return tab.complaints().filter(complaint => !/status of 4(12|22) |Status Error Code 412/.test(complaint))
+}

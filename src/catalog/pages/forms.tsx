@@ -1,0 +1,318 @@
+/** @jsxImportSource hono/jsx */
+import type { Child } from 'hono/jsx'
+import type { Rating } from '../storage/rating.ts'
+import { PASSWORD_MASK } from '../users/schema.ts'
+import { adminPage, Notice, type Visitor } from './frame.tsx'
+import type { CategoryItem, Field, Kind } from './managed.ts'
+import type { Refusal } from './own-operations.ts'
+import { count, price, Stars } from './tables.tsx'
+
+/** The texts of a form's fields by their names. A flag is `on` or empty. */
+export type Texts = Readonly<Record<string, string>>
+
+/** The body of a request, made of the texts of a form. `seen` are the texts of the resource as it is. */
+export function bodyOf({ fields }: Kind, texts: Texts, seen: Texts | null): Record<string, unknown> {
+  const body: Record<string, unknown> = {}
+  for (const { name, kind } of fields) {
+    const text = texts[name] ?? ''
+    if (kind === 'price') body[name] = numberIn(text)
+    else if (kind === 'password') body[name] = text === '' && seen ? PASSWORD_MASK : text
+    // A flag that stays as it is keeps its number, whatever that is.
+    else if (kind !== 'flag') body[name] = text
+    else if (text !== (seen?.[name] ?? '')) body[name] = text === '' ? 0 : 1
+    else if (!seen) body[name] = 0
+  }
+  return body
+}
+
+/** A number as people write it, with a comma or a point. Other text stays text, and the interface says what is wrong. */
+export function numberIn(text: string): number | string {
+  const plain = text.trim().replace(',', '.')
+  return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : text
+}
+
+export function textsOf({ fields }: Kind, value: Readonly<Record<string, unknown>>): Texts {
+  const textOf = ({ name, kind }: Field): string => {
+    if (kind === 'password') return ''
+    if (kind === 'flag') return value[name] === 0 ? '' : 'on'
+    return kind === 'price' ? price(Number(value[name])) : String(value[name])
+  }
+  return Object.fromEntries(fields.map(field => [field.name, textOf(field)]))
+}
+
+/** A form that was sent while somebody else changed the resource. */
+interface Conflict {
+  readonly theirs: Texts
+}
+
+export interface FormPage {
+  readonly visitor: Visitor
+  readonly kind: Kind
+  /** `null` for a new one. */
+  readonly id: number | null
+  /** Of a new one, its `Idempotency-Key`. */
+  readonly tag: string
+  readonly name: string
+  readonly texts: Texts
+  readonly told?: string | null
+  readonly refusal?: Refusal | null
+  readonly conflict?: Conflict | null
+  /** The categories that a new product can have. */
+  readonly categories?: readonly CategoryItem[]
+  readonly chosenCategory?: string
+  /** Besides the form, and beneath it. */
+  readonly aside?: Child
+  readonly beneath?: Child
+}
+
+export function formPage(page: FormPage): string {
+  const { visitor, kind, id, tag, name, told, refusal, conflict, aside, beneath } = page
+  const path = id === null ? `/admin/${kind.path}/new` : `/admin/${kind.path}/${id}`
+  return adminPage({
+    title: id === null ? `New ${kind.noun}` : name,
+    visitor,
+    section: kind.list,
+    children: (
+      <>
+        <p class="back">
+          <a href={kind.list}>← {kind.title}</a>
+        </p>
+        <div class="title">
+          <h1 dir="auto">{id === null ? `New ${kind.noun}` : name}</h1>
+        </div>
+        {told && <Notice>{told}</Notice>}
+        {refusal && !conflict && <Notice kind="trouble">{refusal.reason}</Notice>}
+        {conflict && <Versions kind={kind} mine={page.texts} theirs={conflict.theirs} path={path} />}
+        <div class={aside ? 'halves' : 'narrow'}>
+          <form
+            id="form"
+            class="card form"
+            action={path}
+            method="post"
+            hx-post={path}
+            hx-target="#content"
+            hx-select="#content"
+            hx-swap="outerHTML show:window:top"
+          >
+            <input type="hidden" name="tag" value={tag} />
+            {kind.fields
+              .filter(field => field.kind !== 'flag')
+              .map(field => (
+                <FormField
+                  field={field}
+                  text={page.texts[field.name] ?? ''}
+                  problem={refusal?.fields[field.name]}
+                  isNew={id === null}
+                />
+              ))}
+            <Flags kind={kind} texts={page.texts} />
+            {page.categories && <CategoryField categories={page.categories} chosen={page.chosenCategory ?? ''} />}
+            <div class="buttons">
+              <button type="submit" class="primary">
+                {conflict ? 'Save my version' : id === null ? 'Create' : 'Save'}
+              </button>
+              <a class="button" href={id === null ? kind.list : path}>
+                {conflict ? 'Take their version' : 'Cancel'}
+              </a>
+            </div>
+          </form>
+          {aside}
+        </div>
+        {beneath}
+        {id !== null && <Removal {...{ kind, id, tag, name, isNarrow: !aside }} />}
+      </>
+    ),
+  })
+}
+
+interface FormFieldProperties {
+  readonly field: Field
+  readonly text: string
+  readonly problem: string | undefined
+  readonly isNew: boolean
+}
+
+function FormField({ field: { name, label, kind, hint, min, max }, text, problem, isNew }: FormFieldProperties) {
+  const id = `field-${name}`
+  const described = [...(problem ? [`${id}-problem`] : []), ...(hint ? [`${id}-hint`] : [])].join(' ')
+  const shared = {
+    id,
+    name,
+    ...(problem && { 'aria-invalid': 'true' as const }),
+    ...(described && { 'aria-describedby': described }),
+  }
+  return (
+    <div class="field">
+      <label for={id}>{kind === 'password' && isNew ? 'Password' : label}</label>
+      {kind === 'text' ? (
+        <textarea {...shared} rows={8} dir="auto">
+          {`\n${text}`}
+        </textarea>
+      ) : (
+        <input
+          {...shared}
+          value={text}
+          type={kind === 'password' ? 'password' : 'text'}
+          {...(kind === 'password' && { autocomplete: 'new-password' })}
+          {...(kind === 'price' && { inputmode: 'decimal' as const, required: true })}
+          {...(kind === 'line' && { dir: 'auto' as const })}
+          {...(min && { minlength: min, maxlength: max, required: true })}
+        />
+      )}
+      {problem && (
+        <p id={`${id}-problem`} class="problem">
+          {problem}
+        </p>
+      )}
+      {hint && !(kind === 'password' && isNew) && (
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Flags({ kind: { fields }, texts }: { readonly kind: Kind; readonly texts: Texts }) {
+  const flags = fields.filter(({ kind }) => kind === 'flag')
+  if (flags.length === 0) return null
+  return (
+    <fieldset>
+      <legend>Flags</legend>
+      {flags.map(({ name, label }) => (
+        <label>
+          <input type="checkbox" name={name} value="on" checked={(texts[name] ?? '') !== ''} />
+          <span>{label}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+function CategoryField({
+  categories,
+  chosen,
+}: {
+  readonly categories: readonly CategoryItem[]
+  readonly chosen: string
+}) {
+  return (
+    <div class="field">
+      <label for="field-category">Category</label>
+      <select id="field-category" name="category">
+        <option value="">None</option>
+        {categories.map(({ id, name }) => (
+          <option value={String(id)} selected={chosen === String(id)}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <p class="hint">A product keeps the category that it is created in.</p>
+    </div>
+  )
+}
+
+interface VersionsProperties {
+  readonly kind: Kind
+  readonly mine: Texts
+  readonly theirs: Texts
+  readonly path: string
+}
+
+/** Both versions of a resource that somebody else has changed meanwhile. */
+function Versions({ kind, mine, theirs }: VersionsProperties) {
+  const fields = kind.fields.filter(({ name, kind }) => kind !== 'password' && mine[name] !== theirs[name])
+  return (
+    <section class="card conflict" role="alert" aria-labelledby="conflict">
+      <h2 id="conflict">Somebody else has changed this meanwhile</h2>
+      {fields.length === 0 ? (
+        <p>Both versions are the same now.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              <th scope="col">Theirs, saved</th>
+              <th scope="col">Yours, not saved</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fields.map(({ name, label, kind }) => (
+              <tr>
+                <th scope="row">{label}</th>
+                <td dir="auto">{kind === 'flag' ? (theirs[name] ? 'yes' : 'no') : theirs[name]}</td>
+                <td dir="auto">{kind === 'flag' ? (mine[name] ? 'yes' : 'no') : mine[name]}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <p class="quiet">The form has your version. Nothing was saved yet.</p>
+    </section>
+  )
+}
+
+interface RemovalProperties {
+  readonly kind: Pick<Kind, 'path' | 'noun' | 'list'>
+  readonly id: number
+  readonly tag: string
+  readonly name: string
+  readonly isNarrow: boolean
+}
+
+const LOST_WITH = {
+  products: 'Its reviews are deleted with it.',
+  categories: 'Its products stay, without a category.',
+  users: 'All reviews by this user are deleted, too.',
+}
+
+function Removal({ kind: { path, noun, list }, id, tag, name, isNarrow }: RemovalProperties) {
+  const item = `${path}/${id} ${tag}`
+  return (
+    <section class={`card removal ${isNarrow ? 'narrow' : ''}`} data-item={item} data-name={name} data-list={list}>
+      <form id="removal" action="/admin/deletions" method="post"></form>
+      <p>
+        Delete this {noun}. <span class="quiet">{LOST_WITH[path]}</span>
+      </p>
+      <div class="actions">
+        <div>
+          <button type="submit" class="danger" form="removal" name="only" value={item} data-delete>
+            Delete
+          </button>
+        </div>
+      </div>
+    </section>
+  )
+}
+
+/** What a product's reviews say together. */
+export function Histogram({ rating }: { readonly rating: Pick<Rating, 'average' | 'count' | 'histogram'> }) {
+  const most = Math.max(1, ...rating.histogram)
+  return (
+    <section class="card histogram" aria-labelledby="histogram">
+      <h2 id="histogram">Stars</h2>
+      <p class="mean">
+        <Stars rating={rating} />
+      </p>
+      <table>
+        <tbody>
+          {[5, 4, 3, 2, 1].map(stars => (
+            <tr>
+              <th scope="row">
+                {stars} <span aria-hidden="true">★</span>
+                <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
+              </th>
+              <td class="bar">
+                <svg aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none">
+                  <rect class="track" width="100" height="8" />
+                  <rect width={String(((rating.histogram[stars - 1] ?? 0) / most) * 100)} height="8" />
+                </svg>
+              </td>
+              <td class="number">{count(rating.histogram[stars - 1] ?? 0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

@@ -1,0 +1,446 @@
+// What the pages do besides htmx: deletions that can be undone, keys in lists, imports with a bar, and news of the connection.
+
+const DELETION_WAIT_MS = 10_000
+const ASK_AGAIN_MS = 2_000
+
+const root = document.documentElement
+root.classList.add('has-scripts')
+document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+
+// Not the style: the policy allows none in attributes, and a text area has one once somebody has resized it.
+htmx.config.attributesToSettle = ['class']
+
+/** Tells screen readers. */
+function tell(text) {
+  const told = document.getElementById('told')
+  if (told) told.textContent = text
+}
+
+// The connection
+
+let lostFilters = null
+let asking = 0
+
+function showConnection(text, isBack = false) {
+  const place = document.getElementById('connection')
+  if (!place) return
+  place.textContent = text
+  place.hidden = text === ''
+  place.classList.toggle('back-again', isBack)
+}
+
+/** Says that the server is away, and asks until it is back. */
+function connectionLost() {
+  showConnection('The server cannot be reached. What you have typed stays here.')
+  asking ||= setInterval(async () => {
+    const answer = await fetch('/healthz', { cache: 'no-store' }).catch(() => null)
+    if (!answer?.ok) return
+    clearInterval(asking)
+    asking = 0
+    showConnection('The server is back.', true)
+    setTimeout(() => asking || showConnection(''), 3_000)
+    if (lostFilters?.isConnected) htmx.trigger(lostFilters, 'submit')
+    lostFilters = null
+  }, ASK_AGAIN_MS)
+}
+
+/** What is typed is not lost to the log-in page. */
+function sessionEnded() {
+  showConnection('Your session has ended. ')
+  const link = document.createElement('a')
+  link.href = '/admin/login?ended'
+  link.target = '_blank'
+  link.textContent = 'Log in in another tab'
+  document.getElementById('connection')?.append(link, '; what you have typed stays here.')
+}
+
+async function refused(text, status) {
+  const { detail } = await Promise.resolve(text)
+    .then(JSON.parse)
+    .catch(() => ({}))
+  showConnection(typeof detail === 'string' ? `${detail}.` : `The server answered ${status}.`)
+  setTimeout(() => asking || showConnection(''), 8_000)
+}
+
+document.addEventListener('htmx:sendError', ({ target }) => {
+  if (target.matches('[data-filters]')) lostFilters = target
+  connectionLost()
+})
+document.addEventListener('htmx:beforeOnLoad', event => {
+  if (event.detail.xhr.status !== 401 || event.target.matches('[data-filters]')) return
+  event.preventDefault()
+  sessionEnded()
+})
+document.addEventListener('htmx:sseError', connectionLost)
+document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig } }) => {
+  const { elt } = requestConfig
+  const wait = xhr.status === 503 ? Number(xhr.getResponseHeader('Retry-After')) * 1_000 : 0
+  if (wait > 0 && elt.id === 'facets') setTimeout(() => htmx.trigger(elt, 'again'), wait)
+  else if (wait > 0 && elt.matches('[data-filters]')) {
+    showConnection('One moment: the list is being prepared.')
+    setTimeout(() => htmx.trigger(elt, 'submit'), wait)
+  } else if (xhr.status !== 401) refused(xhr.responseText, xhr.status)
+})
+
+// Forms and lists
+
+/** Removes what was told once from the address, so that a reload does not tell it again. */
+function tidyAddress() {
+  const address = new URL(location.href)
+  for (const name of ['saved', 'created', 'deleted', 'kept', 'ended']) address.searchParams.delete(name)
+  if (address.href !== location.href) history.replaceState(null, '', address)
+}
+tidyAddress()
+
+document.addEventListener('htmx:beforeSwap', ({ detail }) => {
+  // Somebody was faster: the answer shows both versions.
+  if (detail.xhr.status === 412) detail.shouldSwap = true
+  if (detail.xhr.status === 412) detail.isError = false
+})
+
+document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestConfig } }) => {
+  // An event of a stream has no request.
+  if (!requestConfig) return
+  const { elt } = requestConfig
+  if (!asking && xhr.status === 200) showConnection('')
+  if (target.id === 'content') {
+    history.replaceState(null, '', xhr.responseURL)
+    tidyAddress()
+    document.getElementById('content')?.focus({ preventScroll: true })
+  }
+  if (elt.matches('[data-filters]')) {
+    const chosen = [...new FormData(elt)].filter(([, value]) => value !== '')
+    history.replaceState(
+      null,
+      '',
+      `${elt.getAttribute('action')}${chosen.length ? '?' : ''}${new URLSearchParams(chosen)}`,
+    )
+    tell(document.querySelector('[data-tell]')?.textContent ?? '')
+  }
+  if (elt.matches('[data-more]')) {
+    const first = elt.dataset.first && document.getElementById(elt.dataset.first)?.nextElementSibling
+    first?.querySelector('.name')?.focus()
+  }
+  for (const [item, deletion] of pending) {
+    const element = document.querySelector(`main [data-item="${CSS.escape(item)}"]`)
+    if (element === deletion.element || (!element && deletion.element.isConnected)) continue
+    if (deletion.element.matches('#pending > *')) deletion.element.remove()
+    mark(element ?? noteOf(deletion.element), deletion)
+  }
+  countSelected()
+})
+
+document.addEventListener('htmx:beforeRequest', ({ detail: { elt } }) => {
+  if (elt.matches('[data-more]')) elt.dataset.first = document.querySelector('#rows > tr:last-child')?.id ?? ''
+})
+
+function countSelected() {
+  const count = document.querySelectorAll('input[name="item"]:checked').length
+  const selected = document.getElementById('selected')
+  if (!selected) return
+  selected.textContent = `${count} selected`
+  selected.parentElement.classList.toggle('some', count > 0)
+}
+
+document.addEventListener('change', ({ target }) => {
+  if (target.name === 'item') countSelected()
+})
+
+// Deletions: nothing is sent before the time for "Undo" is over.
+
+/** By item: its element, and when it is due. */
+const pending = new Map()
+
+function deleteLater(element) {
+  const { item, name } = element.dataset
+  if (pending.has(item)) return
+  const deletion = { dueAt: Date.now() + DELETION_WAIT_MS }
+  pending.set(item, deletion)
+  mark(element, deletion)
+  tell(`${name} will be deleted in ${DELETION_WAIT_MS / 1_000} seconds.`)
+}
+
+/** Stands for something that the page does not show any more, so that its deletion can still be undone. */
+function noteOf({ dataset }) {
+  const note = document.createElement('div')
+  Object.assign(note.dataset, { item: dataset.item, name: dataset.name })
+  const name = document.createElement('p')
+  name.dir = 'auto'
+  name.textContent = dataset.name
+  const actions = document.createElement('div')
+  actions.className = 'actions'
+  note.append(name, actions)
+  document.getElementById('pending').append(note)
+  return note
+}
+
+/** Shows that this is about to be deleted, with the button that prevents it. */
+function mark(element, deletion) {
+  const undo = document.createElement('div')
+  undo.className = 'undo'
+  const left = document.createElement('span')
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'plain'
+  button.textContent = 'Undo'
+  button.setAttribute('aria-label', `Undo the deletion of ${element.dataset.name}`)
+  button.addEventListener('click', () => restore(element.dataset.item, ''))
+  undo.append(left, button)
+  element.querySelector('.failed')?.remove()
+  element.querySelector('.actions').append(undo)
+  element.classList.add('leaving')
+  const box = element.querySelector('input[name="item"]')
+  if (box) box.checked = false
+  countSelected()
+  Object.assign(deletion, { element, left, button })
+  showLeft(deletion)
+}
+
+function showLeft({ left, dueAt }) {
+  left.textContent = `${Math.max(0, Math.ceil((dueAt - Date.now()) / 1_000))} s`
+}
+
+/** The item stays. */
+function restore(item, reason) {
+  const { element } = pending.get(item) ?? {}
+  pending.delete(item)
+  if (!element) return
+  const hadFocus = element.contains(document.activeElement)
+  element.querySelector('.undo')?.remove()
+  element.classList.remove('leaving')
+  if (reason !== '') {
+    const failed = document.createElement('p')
+    failed.className = 'failed'
+    failed.textContent = reason
+    element.querySelector('.actions').append(failed)
+  }
+  tell(reason || `${element.dataset.name} stays.`)
+  if (element.matches('#pending > *')) {
+    element.remove()
+    if (reason !== '') showConnection(`${element.dataset.name}: ${reason}`)
+  }
+  if (hadFocus) element.querySelector('[data-delete]')?.focus()
+}
+
+function bodyOf(items) {
+  const body = new URLSearchParams({ confirmed: 'yes' })
+  for (const item of items) body.append('item', item)
+  return body
+}
+
+async function send(items) {
+  for (const item of items) pending.get(item).dueAt = Number.POSITIVE_INFINITY
+  const headers = { Accept: 'application/json' }
+  const answer = await fetch('/admin/deletions', { method: 'POST', body: bodyOf(items), headers }).catch(() => null)
+  if (!answer?.ok) {
+    if (answer === null) connectionLost()
+    else if (answer.status === 401) sessionEnded()
+    else refused(answer.text(), answer.status)
+    for (const item of items) restore(item, 'Not deleted. Try again.')
+    return
+  }
+  for (const { item, isGone, reason } of await answer.json()) {
+    if (isGone) removed(item)
+    else restore(item, `${reason}.`)
+  }
+}
+
+function removed(item) {
+  const { element } = pending.get(item) ?? {}
+  pending.delete(item)
+  if (!element?.isConnected) return
+  if (element.dataset.list) {
+    location.assign(element.dataset.list)
+    return
+  }
+  tell(`${element.dataset.name} is deleted.`)
+  if (element.contains(document.activeElement)) focusRow(element.nextElementSibling ?? element.previousElementSibling)
+  element.remove()
+  const total = document.querySelector('[data-tell]')
+  const left = Number(total?.textContent.match(/^([\d,]+) /)?.[1].replaceAll(',', '') ?? Number.NaN) - 1
+  if (left >= 0) total.textContent = total.textContent.replace(/^[\d,]+/, left.toLocaleString('en'))
+  if (!document.querySelector('#rows > tr') && pending.size === 0) location.reload()
+}
+
+setInterval(() => {
+  const now = Date.now()
+  const due = []
+  for (const [item, deletion] of pending) {
+    if (deletion.dueAt <= now) due.push(item)
+    else if (deletion.dueAt < Number.POSITIVE_INFINITY) showLeft(deletion)
+  }
+  if (due.length > 0) send(due)
+}, 250)
+
+addEventListener('beforeunload', event => {
+  if (pending.size > 0 || isImporting) event.preventDefault()
+})
+// What a page from the browser's memory shows may have been deleted.
+addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
+addEventListener('pagehide', () => {
+  if (pending.size === 0) return
+  const headers = { Accept: 'application/json' }
+  fetch('/admin/deletions', { method: 'POST', body: bodyOf(pending.keys()), headers, keepalive: true }).catch(() => {})
+  pending.clear()
+})
+
+document.addEventListener('click', event => {
+  const button = event.target.closest('[data-delete], [data-delete-selected]')
+  if (!button) return
+  event.preventDefault()
+  if (button.matches('[data-delete]')) {
+    const element = button.closest('[data-item]')
+    deleteLater(element)
+    pending.get(element.dataset.item)?.button.focus()
+    return
+  }
+  for (const box of document.querySelectorAll('input[name="item"]:checked')) deleteLater(box.closest('[data-item]'))
+})
+
+// Keys in lists
+
+function focusRow(row) {
+  row?.querySelector('.name')?.focus()
+}
+
+document.addEventListener('keydown', event => {
+  const { target, key, ctrlKey, metaKey, altKey } = event
+  if (key === 'Escape') target.closest('.editing')?.querySelector('[data-cancel]')?.click()
+  const row = target.closest('#rows > tr')
+  if (!row || ctrlKey || metaKey || altKey || target.matches('input:not([type="checkbox"])')) return
+  const act = {
+    j: () => focusRow(row.nextElementSibling),
+    ArrowDown: () => focusRow(row.nextElementSibling),
+    k: () => focusRow(row.previousElementSibling),
+    ArrowUp: () => focusRow(row.previousElementSibling),
+    x: () => row.querySelector('input[name="item"]')?.click(),
+    e: () => row.querySelector('[data-edit]')?.click(),
+    d: () => {
+      deleteLater(row)
+      focusRow(row.nextElementSibling ?? row.previousElementSibling)
+    },
+    u: () => {
+      const last = [...pending.keys()].at(-1)
+      if (last === undefined) return
+      const { element } = pending.get(last)
+      restore(last, '')
+      focusRow(element)
+    },
+  }
+  act.Delete = act.d
+  if (!(key in act)) return
+  event.preventDefault()
+  act[key]()
+})
+
+// Import
+
+let isImporting = false
+const importForm = document.getElementById('import')
+
+if (importForm) {
+  const { list, file: field } = importForm.elements
+  const drop = importForm.querySelector('.drop')
+  const bar = importForm.querySelector('progress')
+  const step = document.getElementById('step')
+  const outcome = document.getElementById('outcome')
+  const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 0 })
+  const lines = new Intl.NumberFormat('en')
+
+  const guess = () => {
+    const [name] = /^(categories|products|users|reviews)/i.exec(field.files[0]?.name ?? '') ?? []
+    if (name && [...list.options].some(({ value }) => value === name.toLowerCase())) list.value = name.toLowerCase()
+  }
+  const show = (share, text) => {
+    bar.value = share
+    step.textContent = text
+  }
+  const end = html => {
+    isImporting = false
+    importForm.removeAttribute('aria-busy')
+    document.getElementById('progress').hidden = true
+    if (html !== null) outcome.innerHTML = html
+  }
+
+  field.addEventListener('change', guess)
+  for (const type of ['dragenter', 'dragover', 'dragleave', 'drop']) {
+    drop.addEventListener(type, event => {
+      event.preventDefault()
+      drop.classList.toggle('over', type === 'dragenter' || type === 'dragover')
+      if (type !== 'drop' || event.dataTransfer.files.length === 0) return
+      field.files = event.dataTransfer.files
+      guess()
+    })
+  }
+  // Beside the place for it, the browser would open the file.
+  for (const type of ['dragover', 'drop']) addEventListener(type, event => event.preventDefault())
+  importForm.addEventListener('submit', event => {
+    event.preventDefault()
+    if (isImporting) return
+    const [file] = field.files
+    const format = /\.csv$/i.test(file.name) ? 'csv' : 'ndjson'
+    const request = new XMLHttpRequest()
+    /** What the server has told so far, in whole lines. */
+    const told = () =>
+      request.responseText
+        .split('\n')
+        .slice(0, -1)
+        .map(line => JSON.parse(line))
+    isImporting = true
+    importForm.setAttribute('aria-busy', 'true')
+    document.getElementById('progress').hidden = false
+    outcome.textContent = ''
+    show(0, 'Checking the lines')
+    request.upload.addEventListener('progress', ({ loaded, total }) => {
+      show(
+        loaded / total,
+        loaded < total ? `Checking the lines: ${percent.format(loaded / total)}` : 'Checking the last lines',
+      )
+    })
+    request.addEventListener('progress', () => {
+      if (request.status !== 200) return
+      const { stored, of } = told().findLast(({ of }) => of) ?? {}
+      if (of) show(stored / of, `${lines.format(stored)} of ${lines.format(of)} lines`)
+    })
+    request.addEventListener('load', () => {
+      const isWhole = request.status === 200 && request.responseText.endsWith('\n')
+      end(isWhole ? (told().at(-1).html ?? null) : null)
+      if (request.status === 401) sessionEnded()
+      else if (!isWhole) refused(request.responseText, request.status)
+    })
+    request.addEventListener('error', () => {
+      end(null)
+      outcome.textContent = 'The connection was lost. Nothing was imported, unless the last lines were being stored.'
+      connectionLost()
+    })
+    request.open('POST', `/admin/import?${new URLSearchParams({ list: list.value, format })}`)
+    request.setRequestHeader('Content-Type', 'application/octet-stream')
+    request.send(file)
+  })
+}
+
+// Activity
+
+const CHANGES_SHOWN_MAX = 500
+
+document.addEventListener('htmx:sseMessage', () => {
+  for (const time of document.querySelectorAll('#changes time:not([title])')) {
+    const at = new Date(time.dateTime)
+    time.title = at.toLocaleString()
+    time.textContent = at.toLocaleTimeString()
+  }
+  for (const old of [...document.querySelectorAll('#changes > li')].slice(CHANGES_SHOWN_MAX)) old.remove()
+})
+
+// The start page
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  button.hidden = !navigator.clipboard
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(button.dataset.copy)
+    button.textContent = 'Copied'
+    setTimeout(() => {
+      button.textContent = 'Copy'
+    }, 2_000)
+  })
+}

@@ -1,0 +1,56 @@
+import type { Key } from '../../access/key.ts'
+import type { Awaitable } from '../../awaitable.ts'
+import { once } from '../../shared.ts'
+import type { PageServices } from './services.ts'
+
+/** The start page, and the files that the pages load. */
+const START = '/'
+const FILES = ['htmx.js', 'sse.js', 'page.css', 'icon.svg', 'pages.css', 'pages.js'].map(name => `/static/${name}`)
+
+/** Every route of the admin page. */
+const ADMIN = [
+  '/admin',
+  '/admin/',
+  '/admin/login',
+  '/admin/logout',
+  '/admin/facets',
+  '/admin/products/new',
+  '/admin/products/:id',
+  '/admin/products/:id/row',
+  '/admin/categories/',
+  '/admin/categories/new',
+  '/admin/categories/:id',
+  '/admin/users/',
+  '/admin/users/new',
+  '/admin/users/:id',
+  '/admin/reviews/',
+  '/admin/reviews/:id',
+  '/admin/deletions',
+  '/admin/import',
+  '/admin/export/:file',
+  '/admin/activity',
+  '/admin/activity/events',
+]
+
+/** Finds the key of a request for a route; `null` if the route needs none. */
+type Identify = (route: string) => ((headers: Headers) => Awaitable<Key | null>) | null
+
+/**
+ * Adds the start page and, unless it is off, the admin page. The first request for one of them loads them all, so a service
+ * whose pages nobody opens neither parses them nor keeps them in memory.
+ */
+export function addPages(services: PageServices): Identify {
+  const pages = once(async () => (await import('./app.ts')).createPages(services))
+  const { app } = services.catalog
+  const admin = services.hasAdminPage ? ADMIN : []
+  app.all(START, async context => {
+    // Programs get the answer of a path without a route.
+    const wantsPage = context.req.method === 'GET' && context.req.header('Accept')?.includes('text/html')
+    return wantsPage ? (await pages()).fetch(context.req.raw, context.env) : context.notFound()
+  })
+  for (const path of [...FILES, ...admin]) {
+    app.all(path, async context => (await pages()).fetch(context.req.raw, context.env))
+  }
+  if (services.catalog.access === null) return () => null
+  return route => (admin.includes(route) ? async headers => (await pages()).keyOf(headers) : null)
+}

@@ -1,0 +1,13 @@
+import type { Catalog } from '../http/operation.ts'
+import type { Repositories } from '../repositories.ts'
+import type { PasswordHasher } from '../users/password.ts'
+
+/** What the pages stand on. */
+export interface PageServices {
+  readonly catalog: Catalog
+  readonly repositories: Repositories
+  readonly hashPassword: PasswordHasher
+  readonly hasAdminPage: boolean
+  /** The number of entries of `X-Forwarded-Proto` to trust. */
+  readonly trustedProxies: number
+}

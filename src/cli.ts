@@ -3,6 +3,7 @@ import { breeds } from './breeds/part.ts'
 import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
 import { copyCommand } from './copy/command.ts'
+import { demo } from './demo/part.ts'
 import { health } from './health/command.ts'
 import type { Part } from './part.ts'
 import { readCommandLine, requiredParent } from './program/config.ts'
@@ -12,7 +13,7 @@ import { stopWithParent } from './program/parent.ts'
 import { version } from './program/version.ts'
 import { talk } from './talk/part.ts'
 
-const PARTS: readonly Part[] = [catalog, breeds, chat, talk]
+const PARTS: readonly Part[] = [catalog, demo, breeds, chat, talk]
 
 const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), accessStorage]
 

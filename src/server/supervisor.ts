@@ -6,6 +6,7 @@ import { environmentWith, LAUNCHER_VARIABLE } from '../program/config.ts'
 import { errorMessage } from '../program/error-message.ts'
 import { startLog } from '../program/log.ts'
 import { OperatorError, SETTING_EXIT_STATUS, SettingError } from '../program/operator-error.ts'
+import { ownCommand } from '../program/own-command.ts'
 import { HttpError } from './errors.ts'
 import { checkHealth } from './health-check.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -245,7 +246,7 @@ interface WorkerEvents {
 /** Starts this command line as a worker. Returns the error if that fails, for example because the executable was deleted. */
 function startWorker(worker: number, port: number, on: WorkerEvents): Bun.Subprocess | OperatorError {
   try {
-    return spawn([...program(), ...process.argv.slice(2), '--port', String(port)], {
+    return spawn([...ownCommand(), ...process.argv.slice(2), '--port', String(port)], {
       env: environmentWith({ [WORKER_VARIABLE]: String(worker), [LAUNCHER_VARIABLE]: String(process.pid) }),
       stdio: ['ignore', 'inherit', 'inherit'],
       serialization: 'json',
@@ -272,10 +273,4 @@ function wasStopped({ exitCode, signalCode }: Bun.Subprocess): boolean {
 
 function failureOf({ reason, exitStatus }: Extract<Report, { readonly event: 'failed' }>): OperatorError {
   return exitStatus === SETTING_EXIT_STATUS ? new SettingError(reason) : new OperatorError(reason)
-}
-
-/** The command of this process without arguments: the executable, or Bun with the source. */
-function program(): string[] {
-  const isExecutable = Bun.main.startsWith('/$bunfs/')
-  return isExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main]
 }

@@ -11,11 +11,12 @@ setDefaultTimeout(600_000)
 
 const PROJECT = resolve(import.meta.dir, '../..')
 
-const COPIED = ['src', 'test', 'package.json', 'LICENSE', 'README.md']
+const COPIED = ['client', 'src', 'test', 'package.json', 'LICENSE', 'README.md']
 
 /** One quick test file of each part, which needs neither a browser nor a PostgreSQL server of its own. */
 const TESTS: Readonly<Record<Part, string>> = {
   catalog: 'src/catalog/categories/categories.test.ts',
+  demo: 'src/demo/goods.test.ts',
   breeds: 'src/breeds/list-service.test.ts',
   chat: 'src/chat/page.test.ts',
   talk: 'src/talk/readme.test.ts',
@@ -24,7 +25,12 @@ const TESTS: Readonly<Record<Part, string>> = {
 /** One engine is enough here, as a part's folder holds its code for both. */
 const ON_SQLITE = '^((?!on PostgreSQL|without a cache).)*$'
 
-type Part = 'catalog' | 'breeds' | 'chat' | 'talk'
+type Part = 'catalog' | 'demo' | 'breeds' | 'chat' | 'talk'
+
+test('without the demo, the program builds, and passes the tests of the other parts', async () => {
+  using project = without('demo')
+  await expectWhole(project.path, 'demo')
+})
 
 test('without the breeds, the program builds, has no trace of them, and passes the tests of the other parts', async () => {
   using project = without('breeds')
@@ -44,9 +50,9 @@ test('without the terminal chat, the program builds, and passes the tests of the
   await expectWhole(project.path, 'talk')
 })
 
-test('without the breeds and both chats, the rest of the program has no errors of type', async () => {
+test('without the demo, the breeds and both chats, the rest of the program has no errors of type', async () => {
   // No part imports another one, so one check of types is enough.
-  using project = without('breeds', 'chat', 'talk')
+  using project = without('demo', 'breeds', 'chat', 'talk')
   await expectSuccess(project.path, ['node_modules/typescript-native/bin/tsc'])
 })
 

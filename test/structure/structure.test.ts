@@ -7,7 +7,7 @@ import { Glob, Transpiler } from 'bun'
 
 const SOURCE = resolve(import.meta.dir, '../../src')
 
-const PARTS = ['catalog', 'breeds', 'chat', 'talk']
+const PARTS = ['catalog', 'demo', 'breeds', 'chat', 'talk']
 
 const FILES = [...new Glob('**/*.{ts,tsx}').scanSync(SOURCE)]
   .filter(file => !/\.(test|d)\.tsx?$/.test(file))
@@ -49,6 +49,16 @@ test('no part imports another part, and only the command line imports parts', ()
   expect(entering.map(({ to }) => to).toSorted()).toEqual(PARTS.map(part => `${part}/part.ts`).toSorted())
 })
 
+test('the demo takes nothing from outside src but the source of the client, and browsers take nothing else', () => {
+  const files = [...new Glob('demo/**/*.js').scanSync(SOURCE)]
+  const imported = files.flatMap(file =>
+    [...readFileSync(join(SOURCE, file), 'utf8').matchAll(/from '([^']+)'/g)].map(([, path = '']) => path),
+  )
+  const fromClient = imported.filter(path => /^(\.\.\/)+client\/\w+\.js$/.test(path))
+  expect(fromClient.length).toBeGreaterThan(6)
+  expect(imported.filter(path => !fromClient.includes(path) && !/^\.\/\w+\.js$/.test(path))).toEqual([])
+})
+
 test('reading settings and writing logs import nothing of the product', () => {
   const imported = IMPORTS.filter(({ from }) => from === 'program/config.ts' || from === 'program/log.ts').map(
     ({ to }) => to,
@@ -79,6 +89,7 @@ test('no command loads a package before it runs', () => {
 
 test('a command starts without the packages that only some of its work needs', () => {
   expect(packagesLoadedBy('catalog/serve.ts')).toEqual(['@hono/zod-openapi', '@logtape/logtape', 'hono'])
+  expect(packagesLoadedBy('demo/serve.ts')).toEqual(['@logtape/logtape', 'hono', 'htmx-ext-sse', 'htmx.org'])
   expect(packagesLoadedBy('breeds/serve.ts')).toEqual(['@logtape/logtape', 'hono', 'htmx-ext-sse', 'htmx.org'])
   expect(packagesLoadedBy('talk/talk.ts')).toEqual(['@logtape/logtape', 'markdown-it'])
 })

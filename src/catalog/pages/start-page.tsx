@@ -76,6 +76,9 @@ export async function startPage(
             <code>npx stockroom key create NAME</code> makes a key. Put it into <code>STOCKROOM_KEY</code>.
           </p>
         )}
+        <p>
+          <code>npx stockroom demo</code> opens a small shop that shows what can be built with this.
+        </p>
         <footer class="quiet">Stockroom {version}</footer>
       </main>
     </Layout>

@@ -1,0 +1,84 @@
+import { Hono } from 'hono'
+import type { Client } from 'stockroom/client'
+import { addStaticFiles } from '../pages/static.ts'
+import { finishApp } from '../server/app.ts'
+import { HttpError } from '../server/errors.ts'
+import { queryOf } from '../server/request-target.ts'
+import type { App } from '../server/requests.ts'
+import { routing } from '../server/routing.ts'
+import { FORWARDED, forwardTo } from './forwarding.ts'
+import type { Opened } from './opening.ts'
+import { productPage, shopPage } from './pages.tsx'
+import { picture } from './pictures.ts'
+import { FILES } from './static-files.ts'
+import type { Traffic } from './traffic.ts'
+
+const MONTH_SECONDS = 2_592_000
+
+/** A page loads from its own origin only, and has neither inline scripts nor inline styles. Pictures of reviewers are data. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  'Referrer-Policy': 'same-origin',
+}
+
+const PICTURE_HEADERS = {
+  'Content-Type': 'image/svg+xml',
+  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'",
+  'Cache-Control': `public, max-age=${MONTH_SECONDS}, immutable`,
+}
+
+export interface DemoOptions {
+  /** Address of the catalog service. */
+  readonly catalog: string
+  readonly shop: Client
+  readonly opened: Opened
+  readonly traffic: Pick<Traffic, 'isBusy'>
+}
+
+/** The demo shop, and on the same port the service that it shows. It opens no port. */
+export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App {
+  const app: App = new Hono(routing())
+  app.get('/', async context => {
+    const categories = await shop.categories.list({ limit: 50, fields: ['id', 'name'] })
+    const page = shopPage({
+      categories: categories.items,
+      isBusy: traffic.isBusy,
+      asked: new URLSearchParams(queryOf(context.req.raw.url)),
+    })
+    return context.html(page, 200, PAGE_HEADERS)
+  })
+  app.get('/shop/:id', async context => {
+    const id = Number(context.req.param('id'))
+    const product = await found(shop.products.get(id, { fields: ['id', 'name', 'description', 'price', 'rating'] }))
+    if (!product) throw new HttpError(404, 'Product not found')
+    const origin = `http://${context.req.header('Host') ?? ''}`
+    const page = productPage({ product, visitor: opened.visitor, origin })
+    return context.html(page, 200, PAGE_HEADERS)
+  })
+  app.get('/pictures/:id', context => {
+    const id = Number.parseInt(context.req.param('id'), 10)
+    return new Response(picture(id, context.req.query('name') ?? ''), { headers: PICTURE_HEADERS })
+  })
+  // JSON, so that no form of another origin can send it.
+  app.put('/busy', async context => {
+    const body: unknown = await context.req.json().catch(() => null)
+    if (typeof body !== 'boolean') throw new HttpError(422, 'The body must be true or false')
+    traffic.isBusy = body
+    return context.json(traffic.isBusy)
+  })
+  for (const path of FORWARDED) app.all(path, forwardTo(catalog))
+  addStaticFiles(app, FILES)
+  finishApp(app)
+  return app
+}
+
+/** What was asked for; `null` if there is no such thing, or if its id is none. */
+async function found<Item>(answer: Promise<Item>): Promise<Item | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof Error && 'status' in error && (error.status === 404 || error.status === 422)) return null
+    throw error
+  }
+}

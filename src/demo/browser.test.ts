@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { spawn } from 'bun'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { createClient } from 'stockroom/client'
+import { PHONE, screens, violations } from '../../test/harness/browser/accessibility.ts'
+import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { type Service, startServer } from '../../test/harness/service.ts'
+import { until } from '../../test/harness/until.ts'
+
+/** Unpacking and starting a browser takes long on a busy machine. */
+const BROWSER_TIMEOUT_MS = 120_000
+
+setDefaultTimeout(BROWSER_TIMEOUT_MS)
+
+let browser: TestBrowser
+let demo: Service
+beforeAll(async () => {
+  ;[browser, demo] = await Promise.all([openBrowser(), startServer(['demo', '--host', '127.0.0.1', '--port', '0'])])
+}, BROWSER_TIMEOUT_MS)
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]()
+  await demo[Symbol.asyncDispose]()
+})
+
+test('typing filters at once: products, counts and address follow, and the line of curl below gets the same', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  await page.getByText('500 products').waitFor()
+  await page.getByRole('searchbox').pressSequentially('copper kett')
+  await page.getByText('2 products').waitFor()
+  expect(await names(page)).toEqual(['Copper Kettle', 'Copper Kettle'])
+  expect(await page.locator('mark').allTextContents()).toEqual(['Copper', 'Kettle', 'Copper', 'Kettle'])
+  expect(new URL(page.url()).search).toBe('?q=copper+kett')
+  expect(await countOf(page, 'Coffee & Tea')).toBe('2')
+  expect(await countOf(page, 'Garden')).toBe('0')
+  const line = page.locator('#requests li', { hasText: '/products/?q=copper' }).first()
+  expect(await line.locator('data').textContent()).toMatch(/^\d+ ms$/)
+  const command = (await line.locator('code').textContent()) ?? ''
+  const { stdout } = spawn(['bash', '-c', command.replace('curl', 'curl --silent')], { stderr: 'ignore' })
+  expect(JSON.parse(await stdout.text())).toMatchObject([
+    { name: 'Copper Kettle, 0.9 l' },
+    { name: 'Copper Kettle, 1.5 l' },
+  ])
+  expectQuiet(tab)
+})
+
+test('the request can be copied', async () => {
+  await using tab = await openShop({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const first = tab.page.locator('#requests li').first()
+  const line = await first.locator('code').textContent()
+  await first.getByRole('button').click()
+  await first.getByText('Copied').waitFor()
+  expect(await tab.page.evaluate('navigator.clipboard.readText()')).toBe(line)
+})
+
+test('category, price, stars and order are in the address, so they survive a reload, and back takes one away', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  const all = (await names(page)).join()
+  await page.getByLabel('Garden').focus()
+  await page.keyboard.press('Space')
+  await page.getByText('54 products').waitFor()
+  await page.getByText('$40 to $80').click()
+  await page.getByText('4 stars').locator('..').click()
+  await page.getByRole('combobox').selectOption('Lowest price')
+  await page.locator('#products[aria-busy=false]').waitFor()
+  const { search } = new URL(page.url())
+  expect(Object.fromEntries(new URLSearchParams(search))).toEqual({
+    category_id: '3',
+    price: '40-80',
+    min_rating: '4',
+    sort: 'price',
+  })
+  await page.reload()
+  await page.locator('#products li').first().waitFor()
+  expect(await page.getByLabel('Garden').isChecked()).toBe(true)
+  expect(await page.getByRole('combobox').inputValue()).toBe('price')
+  const shown = await page.locator('#products li').evaluateAll(items => items.map(item => Number(item.dataset.price)))
+  expect(shown.length).toBeGreaterThan(2)
+  expect(shown.every(price => price >= 40 && price < 80)).toBe(true)
+  await page.goBack()
+  expect(new URL(page.url()).searchParams.has('sort')).toBe(false)
+  await page.getByRole('link', { name: 'Clear all' }).click()
+  await page.getByText('500 products').waitFor()
+  expect(new URL(page.url()).search).toBe('')
+  expect((await names(page)).length).toBe(all.split(',').length)
+  expectQuiet(tab)
+})
+
+test('“Show more” adds the next page, and its address has all that is shown', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  await page.getByRole('link', { name: 'Show more' }).click()
+  await page.locator('#products li').nth(47).waitFor()
+  expect(
+    new Set(await page.locator('#products li').evaluateAll(items => items.map(item => item.dataset.id))).size,
+  ).toBe(48)
+  await page.reload()
+  await page.locator('#products li').nth(47).waitFor()
+})
+
+test('a search without results says so', async () => {
+  await using tab = await openShop()
+  await tab.page.getByRole('searchbox').fill('submarine')
+  await tab.page.getByText('Nothing found.').waitFor()
+  expect(await names(tab.page)).toEqual([])
+})
+
+test('a review is shown with its stars and counted; another filter of the histogram is one click away', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  await page.locator('#products a').first().click()
+  await page.locator('#reviews li').first().waitFor()
+  const counts = async () =>
+    (await page.locator('.histogram a > :last-child').allTextContents()).map(text => Number.parseInt(text, 10))
+  const [five = 0] = await counts()
+  await page.getByRole('radio', { name: '5 stars' }).check()
+  await page.getByRole('textbox').fill('Better than <b>ever</b>')
+  await page.getByRole('button', { name: 'Send the review' }).click()
+  await page.getByText('Thank you.').waitFor()
+  await page.locator('#reviews li', { hasText: 'Better than <b>ever</b>' }).waitFor()
+  expect((await counts())[0]).toBe(five + 1)
+  await page.locator('.histogram a').nth(4).click()
+  await page.waitForURL(/rating=1/)
+  expectQuiet(tab)
+})
+
+test('a server without a change feed and without facets still has a shop', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  for (const path of ['**/events?*', '**/facets/**'])
+    await page.route(path, route => route.fulfill({ status: 404, json: { detail: 'Not Found' } }))
+  await page.goto(demo.address)
+  await page.getByText('500 products').waitFor()
+  await page.getByText('no change feed').waitFor()
+  expect(await countOf(page, 'Garden')).toBe('')
+})
+
+test('axe finds nothing wrong with shop and product, on a phone and a desktop, light and dark', async () => {
+  for (const options of screens()) {
+    await using tab = await openShop(options)
+    const { page } = tab
+    expect(await violations(page), JSON.stringify(options)).toEqual([])
+    await page.goto(`${demo.address}/shop/7`)
+    await page.locator('#reviews li').first().waitFor()
+    expect(await violations(page), JSON.stringify(options)).toEqual([])
+  }
+})
+
+test('both pages fit the width of a phone, and load nothing from elsewhere', async () => {
+  await using tab = await openShop(PHONE)
+  const { page } = tab
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+  await page.goto(`${demo.address}/shop/7`)
+  await page.locator('#reviews li').first().waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+  expect(
+    new Set(
+      tab
+        .requests()
+        .map(address => new URL(address).origin)
+        .filter(origin => origin !== 'null'),
+    ),
+  ).toEqual(new Set([demo.address]))
+  expectQuiet(tab)
+})
+
+test('a price that anyone changes changes in all tabs, glows, and is in the list of events', async () => {
+  await using one = await openShop()
+  await using other = await openShop({ reducedMotion: 'reduce' })
+  const id = await one.page.locator('#products li').nth(20).getAttribute('data-id')
+  const edit = createClient(demo.address).products.edit
+  const { name } = await edit(Number(id), product => ({ ...product, price: 4_711.5 }))
+  for (const { page } of [one, other]) {
+    await page.locator(`#products .changed[data-id="${id}"]`, { hasText: '$4,711.50' }).waitFor()
+    await page.locator('#events li', { hasText: name }).getByText('$4,711.50').waitFor()
+  }
+  expectQuiet(one)
+})
+
+test('a review that somebody writes changes the stars in all tabs', async () => {
+  await using tab = await openShop()
+  const item = tab.page.locator('#products li').nth(2)
+  const before = await item.locator('.rating').textContent()
+  const review = { product_id: Number(await item.getAttribute('data-id')), user_id: 1, rating: 1, comment: 'No' }
+  await createClient(demo.address).reviews.create(review)
+  await until(async () => (await item.locator('.rating').textContent()) !== before)
+})
+
+test('a hidden tab closes its stream, and goes on where it was when it is shown again', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  const item = page.locator('#products li').nth(23)
+  const id = Number(await item.getAttribute('data-id'))
+  const setHidden = (isHidden: boolean) =>
+    page.evaluate(`
+      Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    `)
+  await setHidden(true)
+  await page.getByText('paused').waitFor()
+  await createClient(demo.address).products.edit(id, product => ({ ...product, price: 1_234.5 }))
+  await setHidden(false)
+  await page.locator(`#products [data-id="${id}"]`, { hasText: '$1,234.50' }).waitFor()
+})
+
+test('“Make it busy” fills the list of events with prices and reviews', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  const busy = page.getByRole('switch', { name: 'Make it busy' })
+  await busy.press('Space')
+  await page.locator('#events .review').nth(1).waitFor()
+  await page.locator('#events .updated').nth(4).waitFor()
+  expect(await busy.getAttribute('aria-checked')).toBe('true')
+  await busy.press('Space')
+  await page.locator('[aria-checked=false]').waitFor()
+})
+
+async function openShop(options?: BrowserContextOptions): Promise<Tab> {
+  const tab = await browser.openTab(options)
+  await tab.page.goto(demo.address)
+  await tab.page.locator('#products li').first().waitFor()
+  return tab
+}
+
+function names(page: Page): Promise<string[]> {
+  return page
+    .locator('#products h2')
+    .evaluateAll(titles => titles.map(title => title.innerText.split('\n')[0]?.trim() ?? ''))
+}
+
+async function countOf(page: Page, choice: string): Promise<string | null> {
+  return page.locator('.choice', { hasText: choice }).locator('data').textContent()
+}
+
+/** Nothing in the console. A stream and a search that nobody waits for any more are cut off. */
+function expectQuiet(tab: Tab): void {
+  expect(tab.complaints().filter(complaint => !/^failed: .* net::ERR_ABORTED/.test(complaint))).toEqual([])
+}

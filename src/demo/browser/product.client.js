@@ -1,0 +1,145 @@
+// The page of one product. The server has sent its name and price; ratings and reviews come from the API.
+
+import { createClient, Invalid } from '../client/index.js'
+import { element, html } from './html.js'
+import { follow } from './live.js'
+import { recorded } from './requests.js'
+import { glow, rating, showPrice, stars } from './tiles.js'
+
+const PAGE = 10
+const FIELDS = ['id', 'rating', 'comment', 'user']
+
+const [about, price, histogram, list, more, write, sent] = [
+  'rating',
+  'price',
+  'histogram',
+  'reviews',
+  'more',
+  'write',
+  'sent',
+].map(id => document.getElementById(id))
+const product = Number(document.querySelector('[data-id]').dataset.id)
+const visitor = Number(document.querySelector('[data-visitor]').dataset.visitor)
+
+const shop = createClient('/', { fetch: recorded })
+const quiet = createClient('/')
+
+/** The page of the list that was shown last. */
+let last = null
+let shownPrice = Number(price.textContent.replace(/[^\d.]/g, ''))
+
+// Back to the list as it was filtered.
+if (URL.canParse(document.referrer) && new URL(document.referrer).pathname === '/') {
+  document.getElementById('back').href = document.referrer
+}
+
+histogram.addEventListener('click', event => {
+  const link = event.target.closest('a')
+  if (!link) return
+  event.preventDefault()
+  history.pushState(null, '', link.href)
+  load(shop)
+})
+addEventListener('popstate', () => load(shop))
+more.addEventListener('click', async event => {
+  event.preventDefault()
+  last = await last.next()
+  add(last.items)
+  history.replaceState(null, '', addressOf(chosenStars(), list.children.length))
+  showMore()
+})
+write.addEventListener('submit', async event => {
+  event.preventDefault()
+  const fields = new FormData(write)
+  const review = {
+    product_id: product,
+    user_id: visitor,
+    rating: Number(fields.get('rating')),
+    comment: fields.get('comment'),
+  }
+  try {
+    await shop.reviews.create(review)
+    write.reset()
+    sent.textContent = 'Thank you. All open pages show it now.'
+    await load(quiet)
+  } catch (error) {
+    sent.textContent = error instanceof Invalid ? error.errors.map(({ msg }) => msg).join('. ') : error.message
+  }
+})
+
+await follow(quiet, {
+  reload: () => load(quiet),
+  repriced({ id, price: now }) {
+    if (id !== product || now === shownPrice) return
+    showPrice(price, shownPrice, now)
+    shownPrice = now
+    glow(price)
+  },
+  rated(products) {
+    if (products.some(({ id }) => id === product)) load(quiet).then(() => glow(about))
+  },
+})
+await load(shop)
+
+async function load(client) {
+  const limit = Number(new URLSearchParams(location.search).get('limit')) || PAGE
+  const query = { rating: chosenStars(), sort: '-id', limit, count: 1_000, fields: FIELDS }
+  const [ratings, reviews] = await Promise.all([
+    client.products.rating(product),
+    client.reviews.of({ product }).list(query),
+  ])
+  last = reviews
+  about.innerHTML = rating(ratings)
+  showHistogram(ratings)
+  list.replaceChildren()
+  add(reviews.items)
+  if (reviews.total === 0) list.append(element(html`<li class="quiet">No reviews yet. Write the first one.</li>`))
+  showMore()
+}
+
+function showHistogram({ histogram: counts, count }) {
+  const chosen = chosenStars()
+  const rows = counts.map((reviews, place) => {
+    const number = place + 1
+    const width = count === 0 ? 0 : (reviews / count) * 100
+    const to = number === chosen ? addressOf() : addressOf(number)
+    return html`
+      <a href="${to}" ${number === chosen ? html`aria-current="true"` : ''}>
+        <span>${number}<span class="visually-hidden"> stars: </span></span>
+        <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="10"/><rect class="full" width="${width}" height="10"/></svg>
+        <span>${reviews}<span class="visually-hidden"> reviews</span></span>
+      </a>`
+  })
+  const focused = document.activeElement?.closest('.histogram a')?.getAttribute('href')
+  histogram.innerHTML = html`${rows.toReversed()}`
+  if (focused) histogram.querySelector(`a[href="${focused}"], a[aria-current]`)?.focus()
+}
+
+function add(reviews) {
+  list.insertAdjacentHTML(
+    'beforeend',
+    html`${reviews.map(
+      ({ rating, comment, user }) => html`
+        <li>
+          <img src="${user.avatar}" alt="" width="40" height="40">
+          <p><b>${user.name}</b> ${stars(rating)}<span class="visually-hidden">${rating} of 5 stars</span></p>
+          <p>${comment}</p>
+        </li>`,
+    )}`,
+  )
+}
+
+function showMore() {
+  const shown = list.children.length
+  more.hidden = shown >= last.total
+  more.href = addressOf(chosenStars(), shown + PAGE)
+}
+
+function chosenStars() {
+  return Number(new URLSearchParams(location.search).get('rating')) || undefined
+}
+
+function addressOf(stars, limit) {
+  const query = new URLSearchParams({ ...(stars && { rating: stars }), ...(limit && { limit }) })
+  return query.size === 0 ? location.pathname : `${location.pathname}?${query}`
+}

@@ -1,0 +1,55 @@
+import { spawn } from 'bun'
+import { askNoProxyFor, LAUNCHER_VARIABLE } from '../program/config.ts'
+import { OperatorError } from '../program/operator-error.ts'
+import { ownCommand } from '../program/own-command.ts'
+
+const HOST = '127.0.0.1'
+
+const LISTENING_LINE = / at (http:\/\/[^\s,]+)/
+
+export interface CatalogService extends AsyncDisposable {
+  readonly address: string
+  /** Rejects if the service ends before it is disposed of. */
+  readonly failed: Promise<never>
+}
+
+/**
+ * Starts `stockroom serve` as a child process on a free port of this machine. It gets none of the user's settings, so that no
+ * `DATABASE_URL` leads the demo to real data.
+ */
+export async function startCatalog(database: string): Promise<CatalogService> {
+  const place = ['--host', HOST, '--port', '0', '--database', `sqlite:${database}`]
+  const child = spawn([...ownCommand(), 'serve', ...place, '--access-log', 'off', '--log-level', 'warning'], {
+    env: { [LAUNCHER_VARIABLE]: String(process.pid) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  askNoProxyFor(HOST)
+  let isStopping = false
+  const failed = child.exited.then(status => {
+    if (isStopping) return new Promise<never>(() => {})
+    throw new OperatorError(`the store catalog of the demo has ended with status ${status}`)
+  })
+  // Whoever waits for it gets the error.
+  failed.catch(() => {})
+  const address = await Promise.race([listeningAddress(child.stdout), failed])
+  return {
+    address,
+    failed,
+    [Symbol.asyncDispose]: async () => {
+      isStopping = true
+      child.kill()
+      await child.exited
+    },
+  }
+}
+
+async function listeningAddress(output: ReadableStream<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of output) {
+    text += decoder.decode(bytes, { stream: true })
+    const address = LISTENING_LINE.exec(text)?.[1]
+    if (address) return address
+  }
+  return new Promise<never>(() => {})
+}

@@ -1,0 +1,2 @@
+/** The files of the client, by name. */
+export const CLIENT_SOURCE: Readonly<Record<`${string}.js`, string>>

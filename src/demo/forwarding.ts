@@ -1,0 +1,46 @@
+import type { Context } from 'hono'
+import { parsedPath, queryOf } from '../server/request-target.ts'
+import type { RequestScope } from '../server/requests.ts'
+
+/** Headers about one connection (RFC 9110, 7.6.1), which each side makes for itself. */
+const OF_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding', 'host']
+
+const COLLECTIONS = ['categories', 'products', 'reviews', 'users'].map(name => `/${name}`)
+
+/** The service's own paths. */
+export const FORWARDED: readonly string[] = [
+  ...COLLECTIONS.flatMap(path => [
+    path,
+    `${path}/`,
+    `${path}/:a`,
+    `${path}/:a/:b`,
+    `${path}/:a/:b/:c`,
+    `${path}/:a/:b/:c/:d`,
+  ]),
+  ...['/facets/products', '/ratings/products/:id', '/events'],
+  ...['/openapi.json', '/openapi.strict.json', '/docs', '/docs/:file'],
+]
+
+/** Passes requests to the service at `address`, and its answers back, byte for byte and while they are sent. */
+export function forwardTo(address: string) {
+  return async (context: Context<{ Bindings: RequestScope }>): Promise<Response> => {
+    const { request } = context.env
+    const { method, url, body, signal } = request
+    const answer = await fetch(address + parsedPath(url) + queryOf(url), {
+      method,
+      headers: without(OF_CONNECTION, request.headers),
+      body,
+      signal,
+      redirect: 'manual',
+      // The client gets it as the service has compressed it.
+      decompress: false,
+    })
+    return new Response(answer.body, { status: answer.status, headers: without(OF_CONNECTION, answer.headers) })
+  }
+}
+
+function without(names: readonly string[], headers: Headers): Headers {
+  const kept = new Headers(headers)
+  for (const name of names) kept.delete(name)
+  return kept
+}

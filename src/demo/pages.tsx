@@ -1,0 +1,362 @@
+/** @jsxImportSource hono/jsx */
+
+import { raw } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import type { Rating } from 'stockroom/client'
+import { sharedPath, staticPath } from '../pages/static.ts'
+import { FILES } from './static-files.ts'
+
+/** The bounds of the price bands, in USD. */
+const PRICE_BOUNDS = [20, 40, 80, 160]
+
+const ORDERS = [
+  ['', 'Featured'],
+  ['-rating', 'Best rated'],
+  ['-reviews', 'Most reviews'],
+  ['price', 'Lowest price'],
+  ['-price', 'Highest price'],
+  ['name', 'Name'],
+  ['-id', 'Newest'],
+] as const
+
+const USD = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD' })
+
+interface FrameProperties {
+  readonly title: string
+  readonly script: 'shop/shop.js' | 'shop/product.js'
+  readonly head?: Child
+  readonly children?: Child
+}
+
+function Frame({ title, script, head, children }: FrameProperties) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{title}</title>
+        <link rel="icon" href={sharedPath('icon.svg')} type="image/svg+xml" />
+        <link rel="stylesheet" href={sharedPath('page.css')} />
+        <link rel="stylesheet" href={staticPath('shop.css', FILES['shop.css'])} />
+        <script type="module" src={staticPath(script, FILES[script])}></script>
+        {head}
+      </head>
+      <body>
+        <Star />
+        <header class="top">
+          <a class="brand" href="/">
+            Hearth &amp; Field
+          </a>
+          <p>A demo shop: all you see comes from Stockroom’s API</p>
+          <nav aria-label="About">
+            <a href="/docs">API docs</a>
+          </nav>
+        </header>
+        {children}
+        <noscript>
+          <p class="notice">The shop needs JavaScript: its page is a client of the API.</p>
+        </noscript>
+      </body>
+    </html>
+  )
+}
+
+/** Clips a bar to five stars. */
+function Star() {
+  const star = 'M10 1.5l2.6 5.4 5.9.8-4.3 4.1 1 5.9L10 14.9l-5.2 2.8 1-5.9L1.5 7.7l5.9-.8z'
+  return (
+    <svg class="visually-hidden" aria-hidden="true" width="0" height="0">
+      <clipPath id="five-stars">
+        {[0, 20, 40, 60, 80].map(x => (
+          <path d={star} transform={`translate(${x} 0)`} />
+        ))}
+      </clipPath>
+    </svg>
+  )
+}
+
+/** What the page has asked the service for, as lines of curl. */
+function Requests() {
+  return (
+    <section class="requests" aria-labelledby="requests-title">
+      <h2 id="requests-title">What this page has asked the API</h2>
+      <ol id="requests"></ol>
+    </section>
+  )
+}
+
+function Live({ children }: { readonly children?: Child }) {
+  return (
+    <aside class="live" aria-labelledby="live-title">
+      <h2 id="live-title">
+        Live <span id="live-state">connecting…</span>
+      </h2>
+      {children}
+      <p id="no-events">Changes by anyone appear here and in the page: prices, reviews.</p>
+      <ol id="events" class="events"></ol>
+    </aside>
+  )
+}
+
+interface ShopPage {
+  readonly categories: readonly { readonly id: number; readonly name: string }[]
+  readonly isBusy: boolean
+  /** The query of the page's address. */
+  readonly asked: URLSearchParams
+}
+
+export function shopPage({ categories, isBusy, asked }: ShopPage): string {
+  const isChosen = (name: string, value: string) => asked.getAll(name).includes(value)
+  const bands = [null, ...PRICE_BOUNDS].map((min, place) => [min, PRICE_BOUNDS[place] ?? null] as const)
+  return page(
+    <Frame title="Hearth & Field: a shop on Stockroom" script="shop/shop.js">
+      <main class="shop">
+        <h1 class="visually-hidden">Products</h1>
+        <search>
+          <form id="search" class="search" action="/" method="get">
+            <input
+              type="search"
+              name="q"
+              value={asked.get('q') ?? ''}
+              maxlength={200}
+              autocomplete="off"
+              spellcheck={false}
+              aria-label="Search products"
+              placeholder="Try “copper” or “tea”"
+            />
+            <label class="order">
+              <span>Order</span>
+              <select name="sort">
+                {ORDERS.map(([value, label]) => (
+                  <option value={value} selected={isChosen('sort', value)}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </form>
+        </search>
+        <Requests />
+        <details class="filters" id="filters">
+          <summary>Filters</summary>
+          <fieldset>
+            <legend>Category</legend>
+            {categories.map(({ id, name }) => (
+              <Choice
+                type="checkbox"
+                name="category_id"
+                value={String(id)}
+                isChosen={isChosen('category_id', String(id))}
+              >
+                {name}
+              </Choice>
+            ))}
+          </fieldset>
+          <fieldset data-bounds={PRICE_BOUNDS.join(',')}>
+            <legend>Price</legend>
+            <Choice type="radio" name="price" value="" isChosen={!asked.get('price')}>
+              Any
+            </Choice>
+            {bands.map(([min, max]) => (
+              <Choice
+                type="radio"
+                name="price"
+                value={`${min ?? ''}-${max ?? ''}`}
+                isChosen={isChosen('price', `${min ?? ''}-${max ?? ''}`)}
+              >
+                {min === null ? `Under $${max}` : max === null ? `$${min} and more` : `$${min} to $${max}`}
+              </Choice>
+            ))}
+          </fieldset>
+          <fieldset>
+            <legend>Stars</legend>
+            <Choice type="radio" name="min_rating" value="" isChosen={!asked.get('min_rating')}>
+              Any
+            </Choice>
+            {[4, 3, 2].map(stars => (
+              <Choice
+                type="radio"
+                name="min_rating"
+                value={String(stars)}
+                isChosen={isChosen('min_rating', String(stars))}
+              >
+                <Stars average={stars} /> <span class="visually-hidden">{stars} stars </span>&amp; up
+              </Choice>
+            ))}
+          </fieldset>
+        </details>
+        <Live>
+          <button id="busy" type="button" role="switch" aria-checked={isBusy ? 'true' : 'false'}>
+            Make it busy
+          </button>
+          <p class="hint">Five prices and two reviews a second. Open the shop in a second window to watch both.</p>
+        </Live>
+        <section class="found" aria-label="Products">
+          <p class="total">
+            <output id="total" form="search"></output>{' '}
+            <a id="clear" href="/" hidden>
+              Clear all
+            </a>
+          </p>
+          <ul id="products" class="tiles" aria-busy="true"></ul>
+          <p>
+            <a id="more" class="button" href="/" hidden>
+              Show more
+            </a>
+          </p>
+        </section>
+      </main>
+    </Frame>,
+  )
+}
+
+interface ChoiceProperties {
+  readonly type: 'checkbox' | 'radio'
+  readonly name: string
+  readonly value: string
+  readonly isChosen: boolean
+  readonly children?: Child
+}
+
+function Choice({ type, name, value, isChosen, children }: ChoiceProperties) {
+  return (
+    <label class="choice">
+      <input type={type} name={name} value={value} checked={isChosen} form="search" />
+      <span>{children}</span>
+      <data></data>
+    </label>
+  )
+}
+
+function Stars({ average }: { readonly average: number }) {
+  return (
+    <svg class="stars" viewBox="0 0 100 20" aria-hidden="true">
+      <rect width="100" height="20" />
+      <rect class="full" width={average * 20} height="20" />
+    </svg>
+  )
+}
+
+interface ProductPage {
+  readonly product: {
+    readonly id: number
+    readonly name: string
+    readonly description: string
+    readonly price: number
+    readonly rating: Rating
+  }
+  readonly visitor: number
+  readonly origin: string
+}
+
+export function productPage({ product, visitor, origin }: ProductPage): string {
+  const { id, name, description, price } = product
+  const picture = picturePath(id, name)
+  return page(
+    <Frame
+      title={`${name} · Hearth & Field`}
+      script="shop/product.js"
+      head={<StructuredData {...product} address={`${origin}/shop/${id}`} image={origin + picture} />}
+    >
+      <main class="product" data-id={String(id)} data-visitor={String(visitor)}>
+        <p class="back">
+          <a id="back" href="/">
+            ← All products
+          </a>
+        </p>
+        <img class="picture" src={picture} alt="" width="600" height="600" />
+        <div class="about">
+          <h1>{name}</h1>
+          <p id="rating" class="rating"></p>
+          <p class="price" id="price">
+            {USD.format(price)}
+          </p>
+          <p class="description">{description}</p>
+          <h2>Ratings</h2>
+          <div id="histogram" class="histogram"></div>
+        </div>
+        <Requests />
+        <section class="reviews" aria-labelledby="reviews-title">
+          <h2 id="reviews-title">Reviews</h2>
+          <ol id="reviews"></ol>
+          <p>
+            <a id="more" class="button" href="?" hidden>
+              Show more
+            </a>
+          </p>
+        </section>
+        <section class="write" aria-labelledby="write-title">
+          <h2 id="write-title">Write a review</h2>
+          <form id="write">
+            <fieldset class="rate">
+              <legend>Your rating</legend>
+              {[1, 2, 3, 4, 5].map(stars => (
+                <label>
+                  <input type="radio" name="rating" value={String(stars)} required />
+                  <span>
+                    {stars} <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
+                  </span>
+                </label>
+              ))}
+            </fieldset>
+            <label class="comment">
+              Your comment
+              <textarea name="comment" rows={3} required maxlength={2_000}></textarea>
+            </label>
+            <button type="submit">Send the review</button>
+            <output id="sent"></output>
+          </form>
+        </section>
+        <Live />
+      </main>
+    </Frame>,
+  )
+}
+
+interface StructuredDataProperties {
+  readonly name: string
+  readonly description: string
+  readonly price: number
+  readonly rating: Rating
+  readonly address: string
+  readonly image: string
+}
+
+/** What search engines read (https://schema.org/Product). They reject a rating of nobody. */
+function StructuredData({ name, description, price, rating, address, image }: StructuredDataProperties) {
+  const { average, count } = rating
+  const data = {
+    '@context': 'https://schema.org',
+    '@type': 'Product',
+    name,
+    description,
+    image,
+    url: address,
+    offers: {
+      '@type': 'Offer',
+      price: price.toFixed(2),
+      priceCurrency: 'USD',
+      availability: 'https://schema.org/InStock',
+    },
+    ...(count > 0 && {
+      aggregateRating: {
+        '@type': 'AggregateRating',
+        ratingValue: average,
+        reviewCount: count,
+        bestRating: 5,
+        worstRating: 1,
+      },
+    }),
+  }
+  // A data block, which no policy stops, because nothing runs it. No text in it may end the element.
+  return <script type="application/ld+json">{raw(JSON.stringify(data).replaceAll('<', '\\u003c'))}</script>
+}
+
+function picturePath(id: number, name: string): string {
+  return `/pictures/${id}?name=${encodeURIComponent(name)}`
+}
+
+function page(frame: Child): string {
+  return `<!doctype html>${frame}`
+}

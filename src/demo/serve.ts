@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../clock.ts'
+import type { CommandLine } from '../program/config.ts'
+import { startLog } from '../program/log.ts'
+import { listen } from '../server/listen.ts'
+import { readServerSettings } from '../server/settings.ts'
+import { stopSignal } from '../server/stop.ts'
+import { createDemo } from './app.ts'
+import { startCatalog } from './catalog-service.ts'
+import { loadClient } from './client.ts'
+import { openShop } from './opening.ts'
+import { demoHost, demoPort } from './settings.ts'
+import { Traffic } from './traffic.ts'
+
+export async function serveDemo(line: CommandLine): Promise<void> {
+  const settings = { ...readServerSettings(line, demoPort), host: line.value(demoHost) }
+  startLog('warning')
+  const stopped = stopSignal()
+  await using open = new AsyncDisposableStack()
+  const folder = open.adopt(mkdtempSync(join(tmpdir(), 'stockroom-demo-')), path =>
+    rmSync(path, { recursive: true, force: true }),
+  )
+  const catalog = open.use(await startCatalog(join(folder, 'shop.db')))
+  const { createClient } = await loadClient(join(folder, 'client'))
+  const shop = createClient(catalog.address)
+  const opened = await Promise.race([openShop(shop), catalog.failed])
+  const traffic = open.use(new Traffic(shop, opened, systemClock))
+  const server = open.use(listen({ app: createDemo({ catalog: catalog.address, shop, opened, traffic }), ...settings }))
+  traffic.start()
+  process.stdout.write(
+    `stockroom serves the demo shop at ${server.address}\n` +
+      `${opened.products.length} products; prices change while you watch. Ctrl-C stops it and deletes its data.\n`,
+  )
+  await Promise.race([stopped, catalog.failed])
+}

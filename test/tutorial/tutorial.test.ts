@@ -1,0 +1,133 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { spawn } from 'bun'
+import { openBrowser } from '../harness/browser/chromium.ts'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
+import { until } from '../harness/until.ts'
+
+setDefaultTimeout(120_000)
+
+const ROOT = resolve(import.meta.dir, '../..')
+
+/** A fenced block: its language, the file that it belongs to, and where in that file. */
+const BLOCK = /^```(\w+)(?: (\S+))?( \(at the end\))?\n(.*?)^```$/gms
+
+/** Installs this source instead of the published package, because tests ask no registry. */
+const NPM = `#!/bin/sh
+if [ "$*" != 'install stockroom' ]; then exec "$REAL_NPM" "$@"; fi
+mkdir -p node_modules/.bin
+ln -s "$SOURCE" node_modules/stockroom
+ln -s ../stockroom/bin/stockroom.js node_modules/.bin/stockroom
+`
+
+test('who follows the tutorial has a shop that filters while one types, and shows new prices at once', async () => {
+  await using open = new AsyncDisposableStack()
+  const folder = open.use(temporaryFolder()).path
+  const ports = { '8000': freePort(), '3000': freePort() }
+  const text = readFileSync(join(ROOT, 'docs/tutorial.md'), 'utf8').replaceAll(
+    /(localhost:|listen\()(8000|3000)\b/g,
+    (_, before, port: keyof typeof ports) => before + ports[port],
+  )
+  const reader = open.use(terminals(folder, { PORT: String(ports[8000]) }))
+  const browser = open.use(await openBrowser())
+  const tab = open.use(await browser.openTab())
+  const shown = () => tab.page.locator('#products li').allTextContents()
+  const visited: string[] = []
+
+  for (const [, language, file, isAdded, content = ''] of text.matchAll(BLOCK)) {
+    if (language === 'sh') await reader.type(content)
+    else if (language === 'text') await until(() => reader.printed().includes(content))
+    else if (isAdded) appendFileSync(reader.path(file), content)
+    else writeFileSync(reader.path(file), content)
+
+    if (content === 'node server.mjs\n') {
+      await until(() => reader.printed().includes('My shop is at'))
+      await tab.page.goto(`http://localhost:${ports[3000]}`)
+      await tab.page.getByText('4 products').waitFor()
+      expect(await shown()).toEqual([
+        'Stoneware Mug, $14.00 ★★★★★',
+        'Copper Kettle, $89.00 ★★★★',
+        'Iron Skillet, $44.50 ★★',
+        'Teapot, $42.00 ',
+      ])
+      await tab.page.getByRole('searchbox').pressSequentially('ket')
+      await tab.page.getByText('1 products').waitFor()
+      expect(await shown()).toEqual(['Copper Kettle, $89.00 ★★★★'])
+      await tab.page.getByRole('searchbox').fill('')
+      visited.push('page')
+    }
+    if (isAdded) {
+      const ready = tab.page.waitForEvent('console', message => message.text() === 'ready')
+      await tab.page.reload()
+      await ready
+      visited.push('events')
+    }
+    if (content === 'node sale.mjs\n') {
+      await tab.page.getByText('Copper Kettle, $80.10').waitFor()
+      await tab.page.getByText('Teapot, $37.80').waitFor()
+      visited.push('sale')
+    }
+  }
+  expect(visited).toEqual(['page', 'events', 'sale'])
+  expect(tab.complaints().filter(complaint => !complaint.includes('ERR_ABORTED'))).toEqual([])
+})
+
+/** Types commands as a reader does: what does not end goes on in a terminal of its own. */
+function terminals(folder: string, settings: Record<string, string>) {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'npm'), NPM)
+  chmodSync(join(bin, 'npm'), 0o755)
+  symlinkSync(process.execPath, join(bin, 'bun'))
+  const env = {
+    ...{ PATH: `${bin}:${process.env.PATH}`, HOME: folder, SOURCE: ROOT, REAL_NPM: Bun.which('npm') ?? 'npm' },
+    ...settings,
+  }
+  const running: Bun.Subprocess[] = []
+  /** What the last commands have printed. */
+  let printed = () => ''
+  let cwd = folder
+  return {
+    path: (file = '') => join(cwd, file),
+    printed: () => printed(),
+    type: async (commands: string) => {
+      const child = spawn(
+        ['bash', '-ec', `exec 2>&1; ${commands.trim().replace(/^(?=(npx|node) .*$(?![\s\S]))/m, 'exec ')}`],
+        {
+          cwd,
+          env,
+          stdin: 'ignore',
+          stdout: 'pipe',
+        },
+      )
+      running.push(child)
+      let output = ''
+      printed = () => output
+      const reading = (async () => {
+        const decoder = new TextDecoder()
+        for await (const bytes of child.stdout) output += decoder.decode(bytes, { stream: true })
+      })()
+      const listens = until(() => /serves the store catalog|My shop is at/.test(output) || child.exitCode !== null)
+      await Promise.race([child.exited, listens])
+      if (child.exitCode !== null) {
+        await reading
+        expect(child.exitCode, commands + output).toBe(0)
+      }
+      if (commands.startsWith('mkdir')) cwd = join(folder, 'my-shop')
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const child of running.toReversed()) {
+        if (child.exitCode === null) child.kill()
+        await child.exited
+      }
+    },
+  }
+}
+
+function freePort(): number {
+  const server = Bun.serve({ port: 0, fetch: () => new Response() })
+  const { port = 0 } = server
+  server.stop(true)
+  return port
+}

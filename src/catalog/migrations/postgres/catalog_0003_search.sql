@@ -126,7 +126,9 @@ CREATE TRIGGER users_truncated_noted AFTER TRUNCATE ON users
 FOR EACH STATEMENT EXECUTE FUNCTION note_truncated('users', 'user_facts');
 
 -- After the triggers, because creating them waits for the transactions that have changed rows.
-INSERT INTO index_form (id, number, is_built) VALUES (1, 1, FALSE);
 INSERT INTO index_notes (part, id) SELECT 'products', id FROM products;
 INSERT INTO index_notes (part, id) SELECT 'categories', id FROM categories;
 INSERT INTO index_notes (part, id) SELECT 'users', id FROM users;
+
+-- The index of an empty catalog is complete.
+INSERT INTO index_form (id, number, is_built) SELECT 1, 1, NOT EXISTS (SELECT 1 FROM index_notes);

@@ -115,7 +115,9 @@ CREATE TRIGGER users_deleted_noted AFTER DELETE ON users BEGIN
   INSERT INTO index_notes (part, id) VALUES ('users', old.id);
 END;
 
-INSERT INTO index_form (id, number, is_built) VALUES (1, 1, 0);
 INSERT INTO index_notes (part, id) SELECT 'products', id FROM products;
 INSERT INTO index_notes (part, id) SELECT 'categories', id FROM categories;
 INSERT INTO index_notes (part, id) SELECT 'users', id FROM users;
+
+-- The index of an empty catalog is complete.
+INSERT INTO index_form (id, number, is_built) SELECT 1, 1, NOT EXISTS (SELECT 1 FROM index_notes);

@@ -41,10 +41,18 @@ interface LoggedCommit {
 /** Creates the log's table in the migrating transaction. */
 export function createChangeLog(connection: Database): void {
   connection.run(CREATE_TABLE)
-  if (hasChangeLog(connection)) return
-  for (const column of FOLLOWED_COLUMNS) {
-    connection.run(`ALTER TABLE change_log ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`)
+  if (!hasChangeLog(connection)) {
+    for (const column of FOLLOWED_COLUMNS) {
+      connection.run(`ALTER TABLE change_log ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`)
+    }
   }
+  // So that no start of a service has to write.
+  connection
+    .query<null, [number, number]>(
+      `INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
+      SELECT 1, -1, '${BEGINNING}', ?, ?, 1 WHERE NOT EXISTS (SELECT 1 FROM change_log)`,
+    )
+    .run(Date.now(), newTag())
 }
 
 /** Whether the table is there, with all columns. */

@@ -26,7 +26,7 @@ const BEGIN_MS = 20
 const ONE = 'SELECT 1 AS one'
 const COUNT = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT count(*) AS n FROM n'
 /** Counts that take about a fifth of a second, and several seconds. */
-const SLOW = 1_000_000
+const SLOW = 200_000
 const VERY_SLOW = 20_000_000
 
 const ITEMS = {

@@ -1,3 +1,4 @@
+import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
@@ -21,6 +22,13 @@ const LOCK_INDEX = 'SELECT pg_try_advisory_xact_lock(5365741) AS is_ours'
 
 const NOTED =
   'SELECT (SELECT min(number) FROM index_notes)::float8 AS first, (SELECT max(number) FROM index_notes)::float8 AS last'
+
+const FORM = 'SELECT number::float8 AS number, is_built FROM index_form WHERE id = 1'
+
+interface IndexForm {
+  readonly number: number
+  readonly is_built: boolean
+}
 
 /**
  * PostgreSQL's planner takes every beginning of a word for one that half a percent of all rows have. For a rarer one, it may walk
@@ -48,17 +56,19 @@ export function postgresIndexSlices(database: PostgresDatabase, indexes: readonl
       const [range] = await database.readPrimary<NotedRange | { first: null; last: null }>(NOTED)
       return range && range.first !== null ? range : null
     },
-    isBuilt: () =>
-      database.transaction(async ask => {
-        const [form] = await ask<{ number: number; is_built: boolean }>(
-          'SELECT number::float8 AS number, is_built FROM index_form WHERE id = 1 FOR UPDATE',
-        )
+    isBuilt: async () => {
+      const [known] = await database.readPrimary<IndexForm>(FORM)
+      if (known?.number === INDEX_FORM) return known.is_built
+      return database.transaction(async ask => {
+        const [form] = await ask<IndexForm>(`${FORM} FOR UPDATE`)
         if (form?.number === INDEX_FORM) return form.is_built
         for (const { table } of indexes)
           await ask(`INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`)
         await ask('UPDATE index_form SET number = $1::bigint, is_built = FALSE WHERE id = 1', INDEX_FORM)
+        await ask(LOG_NO_CHANGES)
         return false
-      }),
+      })
+    },
     take: count =>
       database.transaction(async ask => {
         const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
@@ -71,13 +81,17 @@ export function postgresIndexSlices(database: PostgresDatabase, indexes: readonl
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
         for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
         await ask('DELETE FROM index_notes WHERE number = ANY ($1::text::bigint[])', `{${notes.numbers}}`)
+        // Otherwise each slice would clear the caches of all nodes.
+        await ask(LOG_NO_CHANGES)
         return 'taken'
       }),
-    built: async () => {
-      await database.write('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)
-      // Otherwise the planner knows nothing of them until the server's own job has run.
-      for (const { facts } of indexes) await database.write(`ANALYZE ${facts}`)
-    },
+    built: () =>
+      database.transaction(async ask => {
+        await ask('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)
+        // Otherwise the planner knows nothing of them until the server's own job has run.
+        for (const { facts } of indexes) await ask(`ANALYZE ${facts}`)
+        await ask(LOG_NO_CHANGES)
+      }),
   }
 }
 

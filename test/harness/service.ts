@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { spawn } from 'bun'
 import type { StopSignal } from '../../src/program/stop-signals.ts'
-import { TORTURE_VARIABLE } from './campaign.ts'
 import { EXECUTABLE_VARIABLE } from './executable.ts'
 
 /** The program as `npm start` and the npm package run it. */
@@ -13,22 +12,6 @@ export const SOURCE: readonly string[] = [process.execPath, resolve(import.meta.
  */
 const executable = process.env[EXECUTABLE_VARIABLE]
 const PROGRAM = executable ? [executable] : SOURCE
-
-/** Five times what the runtime sets by itself. */
-const CALLS_BEFORE_OPTIMIZATION = '5000'
-
-/**
- * Most processes of tests end before the runtime's optimizing compilers have paid off, and spend a quarter of their time on
- * them. So those begin later; `npm run torture` leaves them as they are.
- */
-const OPTIMIZED_LATE: Readonly<Record<string, string>> =
-  process.env[TORTURE_VARIABLE] === undefined
-    ? {
-        BUN_JSC_thresholdForOptimizeAfterWarmUp: CALLS_BEFORE_OPTIMIZATION,
-        BUN_JSC_thresholdForOptimizeAfterLongWarmUp: CALLS_BEFORE_OPTIMIZATION,
-        BUN_JSC_thresholdForOptimizeSoon: CALLS_BEFORE_OPTIMIZATION,
-      }
-    : {}
 
 const READY_LINE = /^stockroom serves .* at (http:\/\/[^\s,]+)/m
 
@@ -145,7 +128,7 @@ export function commandLine(argv: readonly string[], { through = [], program = P
 /** Without the settings of the user who runs the tests. */
 export function surroundingsOf({ environment, folder }: Surroundings) {
   return {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...OPTIMIZED_LATE, ...environment },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
     ...(folder !== undefined && { cwd: folder }),
   }
 }

@@ -9,7 +9,7 @@ import { commandLine, run, surroundingsOf } from '../../test/harness/service.ts'
 setDefaultTimeout(120_000)
 
 /** Enough to kill the copy in the middle. */
-const MANY_REVIEWS = 100_000
+const MANY_REVIEWS = 60_000
 
 test('a killed copy leaves the database empty, and the next one succeeds', async () => {
   await using source = await sqlite.freshDatabase()
@@ -21,8 +21,8 @@ test('a killed copy leaves the database empty, and the next one succeeds', async
     expect(await everythingIn(target.url), engine.name).toEqual([[], [], [], []])
     const { output } = await copied(source.url, target.url)
     expect(output).toContain(`${MANY_REVIEWS} reviews`)
-    const [, , , reviews] = await everythingIn(target.url)
-    expect(reviews).toHaveLength(MANY_REVIEWS)
+    const [stored] = await engine.read(target.url, 'SELECT CAST(count(*) AS integer) AS reviews FROM reviews')
+    expect(stored).toEqual({ reviews: MANY_REVIEWS })
   }
 })
 

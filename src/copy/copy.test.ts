@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
@@ -17,11 +17,17 @@ setDefaultTimeout(120_000)
 const FLAGS = ['--access-log', 'off']
 const WRITERS = 4
 
+/** Copies only read it. */
+let shop: Awaited<ReturnType<typeof oddShop>>
+beforeAll(async () => {
+  shop = await oddShop()
+})
+afterAll(() => shop[Symbol.asyncDispose]())
+
 /** From each engine to each. */
 const WAYS = ENGINES.flatMap(from => ENGINES.map(to => [from, to] as const))
 
 test('a database of unusual values goes from SQLite to PostgreSQL, on to another and back, and is the same to the last bit', async () => {
-  await using shop = await oddShop()
   await using first = await postgres.freshDatabase()
   await using second = await postgres.freshDatabase()
   using folder = temporaryFolder()
@@ -57,7 +63,6 @@ test('a user of the terminal chat logs in at the copy with the same password and
 })
 
 test("a copy to PostgreSQL has the chat's tables that only PostgreSQL has, and joins the text of a growing answer", async () => {
-  await using shop = await oddShop()
   await using target = await postgres.freshDatabase()
   await copied(shop.url, target.url)
   await using sql = connected(target.url)
@@ -117,7 +122,6 @@ test('a copy goes on with ids after the highest ever used, even by rows deleted 
 })
 
 test('a copy has the same indexes and foreign keys as a database whose tables were just created', async () => {
-  await using shop = await oddShop()
   for (const engine of ENGINES) {
     await using other = await migrated(engine)
     await using target = await engine.freshDatabase()
@@ -164,7 +168,6 @@ test('a copy of a database in use is of one moment, with everything acknowledged
 })
 
 test('copy takes the password of PostgreSQL from the environment if the address has none', async () => {
-  await using shop = await oddShop()
   await using target = await postgres.freshDatabase()
   const url = new URL(target.url)
   const password = decodeURIComponent(url.password)
@@ -175,7 +178,6 @@ test('copy takes the password of PostgreSQL from the environment if the address 
 })
 
 test('a copied SQLite file is readable by its owner alone', async () => {
-  await using shop = await oddShop()
   using folder = temporaryFolder()
   const file = join(folder.path, 'copy.db')
   await copied(shop.url, `sqlite:${file}`)
@@ -184,7 +186,6 @@ test('a copied SQLite file is readable by its owner alone', async () => {
 })
 
 test('copy shows its progress as a bar at a terminal, and as a line for each table elsewhere', async () => {
-  await using shop = await oddShop()
   using folder = temporaryFolder()
   const { errors } = await copied(shop.url, `sqlite:${join(folder.path, 'plain.db')}`)
   expect(errors).toContain('reviews: 3\n')

@@ -42,7 +42,7 @@ function expectSameWhereverCut(texts: fc.Arbitrary<string>, runs: ReturnType<Eff
 campaign(
   'sections that had to be cut are the same in a stream, for any lines that mean something to a block parser',
   effort => {
-    expectSameWhereverCut(LINES_OF_MARKDOWN, effort.runs(150))
+    expectSameWhereverCut(LINES_OF_MARKDOWN, effort.runs(60))
   },
 )
 
@@ -50,12 +50,12 @@ campaign('sections that had to be cut are the same in a stream, for examples of 
   const texts = fc.array(fc.constantFrom(...EXAMPLES.map(({ text }) => text)), { minLength: 1, maxLength: 3 })
   expectSameWhereverCut(
     texts.map(parts => parts.join('')),
-    effort.runs(80),
+    effort.runs(30),
   )
 })
 
 campaign('sections that had to be cut are the same in a stream, for long tables', effort => {
-  expectSameWhereverCut(LONG_TABLES, effort.runs(20))
+  expectSameWhereverCut(LONG_TABLES, effort.runs(8))
 })
 
 campaign('sections that had to be cut are the same in a stream, for long paragraphs', effort => {
@@ -63,7 +63,7 @@ campaign('sections that had to be cut are the same in a stream, for long paragra
 })
 
 campaign('sections that had to be cut are the same in a stream, for any text at all', effort => {
-  expectSameWhereverCut(fc.string({ unit: 'binary', maxLength: 100 }), effort.runs(120))
+  expectSameWhereverCut(fc.string({ unit: 'binary', maxLength: 100 }), effort.runs(60))
 })
 
 test('a stream of hostile text gives the same HTML as one rendering', () => {

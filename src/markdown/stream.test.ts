@@ -45,7 +45,7 @@ campaign(
       fc.property(texts, fc.constantFrom('', '\n'), SIZES, (parts, between, sizes) =>
         expectSameAsInOneGo(cut(parts.join(between), sizes)),
       ),
-      effort.runs(150),
+      effort.runs(60),
     )
   },
 )
@@ -55,7 +55,7 @@ campaign(
   effort => {
     fc.assert(
       fc.property(LINES_OF_MARKDOWN, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-      effort.runs(250),
+      effort.runs(100),
     )
   },
 )
@@ -63,14 +63,14 @@ campaign(
 campaign('a stream gives what one rendering gives, for long paragraphs, cut anywhere', effort => {
   fc.assert(
     fc.property(LONG_PARAGRAPHS, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-    effort.runs(15),
+    effort.runs(8),
   )
 })
 
 campaign('a stream gives what one rendering gives, for long tables, cut anywhere', effort => {
   fc.assert(
     fc.property(LONG_TABLES, SIZES, (text, sizes) => expectSameAsInOneGo(cut(text, sizes))),
-    effort.runs(100),
+    effort.runs(40),
   )
 })
 
@@ -79,7 +79,7 @@ campaign('a stream gives what one rendering gives, for any text at all, cut anyw
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), SIZES, (text, sizes) =>
       expectSameAsInOneGo(cut(text, sizes)),
     ),
-    effort.runs(250),
+    effort.runs(100),
   )
 })
 
@@ -93,7 +93,7 @@ campaign('a stream gives what one rendering gives, when several pieces arrive be
       }
       expect(stream.html()).toBe(markdown.render(text))
     }),
-    effort.runs(500),
+    effort.runs(200),
   )
 })
 
@@ -167,6 +167,6 @@ campaign('the HTML is one line if line breaks are requested as entities', async 
       expect(stream.html()).toBe(markdown.render(text).replaceAll('\n', '&#10;'))
       expect(oneLine.render(text)).toBe(stream.html())
     }),
-    effort.runs(300),
+    effort.runs(150),
   )
 })

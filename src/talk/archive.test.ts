@@ -1,9 +1,11 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { isStored } from '../../test/harness/terminal/stored-messages.ts'
 import { logIn, PASSWORD, register, type TalkPlace, talkPlace } from '../../test/harness/terminal/talk.ts'
+
+setDefaultTimeout(120_000)
 
 const TIME = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g
 
@@ -24,9 +26,17 @@ const TURNS = [
 ] as const
 
 withEachEngine('the archive', engine => {
-  test('--last prints the last messages in readable form', async () => {
-    await using place = await talkPlace(engine)
+  /** In which two users have talked, for tests that change nothing of that. */
+  let place: TalkPlace
+  beforeAll(async () => {
+    place = await talkPlace(engine)
     await talked(place, 'ada', TURNS)
+    await talked(place, 'bob', [['My islands', 'Yours.']])
+  })
+  afterAll(() => place[Symbol.asyncDispose]())
+
+  test('--last prints the last messages in readable form', async () => {
+    const asked = place.model.calls.length
     const { status, output, errors } = await place.pipe(logIn('ada'), ['--last', '3'])
     expect(status).toBe(0)
     expect(output.replace(TIME, 'TIME')).toBe(`\
@@ -43,12 +53,10 @@ You are welcome: ask about Islands again.
 
 `)
     expect(errors).toBe('[L]og in or [R]egister? L\nUsername: ada\nPassword: \n')
-    expect(place.model.calls).toHaveLength(3)
+    expect(place.model.calls).toHaveLength(asked)
   })
 
   test('--last with --json prints them one line each, for scripts', async () => {
-    await using place = await talkPlace(engine)
-    await talked(place, 'ada', TURNS)
     const { output } = await place.pipe(logIn('ada'), ['--last', '2', '--json'])
     const lines = output.split('\n')
     expect(lines.pop()).toBe('')
@@ -60,18 +68,13 @@ You are welcome: ask about Islands again.
   })
 
   test("--last with a number beyond the room's messages prints all of them, and nothing for an empty room", async () => {
-    await using place = await talkPlace(engine)
-    await talked(place, 'ada', TURNS)
-    await place.pipe([...register('bob'), 'quit'])
+    await place.pipe([...register('carol'), 'quit'])
     expect(await texts(place, 'ada', ['--last', '10000'])).toEqual(TURNS.flat())
-    expect(await texts(place, 'bob', ['--last', '10000'])).toEqual([])
-    expect((await place.pipe(logIn('bob'), ['--search', 'quokka'])).output).toBe('')
+    expect(await texts(place, 'carol', ['--last', '10000'])).toEqual([])
+    expect((await place.pipe(logIn('carol'), ['--search', 'quokka'])).output).toBe('')
   })
 
   test('--search prints the messages that have all the words, in any letter case; with --last, the last of them', async () => {
-    await using place = await talkPlace(engine)
-    await talked(place, 'ada', TURNS)
-    await talked(place, 'bob', [['My islands', 'Yours.']])
     expect(await texts(place, 'ada', ['--search', 'ISLANDS'])).toEqual([TURNS[1][1], TURNS[2][1]])
     expect(await texts(place, 'ada', ['--search', ' islands   ask '])).toEqual([TURNS[2][1]])
     expect(await texts(place, 'ada', ['--search', 'islands', '--last', '1'])).toEqual([TURNS[2][1]])
@@ -80,8 +83,6 @@ You are welcome: ask about Islands again.
   })
 
   test('at a terminal, printed messages are laid out as answers are', async () => {
-    await using place = await talkPlace(engine)
-    await talked(place, 'ada', TURNS)
     const session = place.sit({ flags: ['--last', '3'] })
     await session.shows('egister?')
     session.type(`L\rada\r${PASSWORD}\r`)
@@ -157,9 +158,7 @@ let a
   })
 
   test('--export overwrites nothing, and says where it cannot write', async () => {
-    await using place = await talkPlace(engine)
-    await talked(place, 'ada', TURNS)
-    const file = join(place.folder, 'room.md')
+    const file = join(place.folder, 'mine.md')
     writeFileSync(file, 'mine')
     const there = await place.pipe(logIn('ada'), ['--export', file])
     expect(there.status).toBe(1)
@@ -205,11 +204,9 @@ let a
   })
 
   test('nothing of a room is shown without its password', async () => {
-    await using place = await talkPlace(engine)
-    await talked(place, 'ada', TURNS)
-    const file = join(place.folder, 'room.md')
+    const file = join(place.folder, 'secret.md')
     for (const flags of [['--last', '9'], ['--search', 'a'], ['--export', file], ['--forget']]) {
-      const { status, output, errors } = await place.pipe(['L', 'ada', 'wrong', 'L', 'bob', PASSWORD], flags)
+      const { status, output, errors } = await place.pipe(['L', 'ada', 'wrong', 'L', 'eve', PASSWORD], flags)
       expect({ status, output }, flags.join(' ')).toEqual({ status: 1, output: '' })
       expect(errors).toEndWith('stockroom: nobody has logged in\n')
     }

@@ -76,11 +76,11 @@ withEachEngine('a conversation', engine => {
     expect(prompt).toStartWith('ai: answer to question 0\n')
   })
 
-  test('with 200 stored messages, the model gets the last 50 before the prompt', async () => {
+  test('with 100 stored messages, the model gets the last 50 before the prompt', async () => {
     await using place = await talkPlace(engine)
-    const stored = await talkUntil(place, 200)
+    const stored = await talkUntil(place, 100)
     const { prompt } = await askedFor(place, 'And now?')
-    expect(prompt).toBe([...stored.slice(150).map(asLine), 'And now?'].join('\n'))
+    expect(prompt).toBe([...stored.slice(50).map(asLine), 'And now?'].join('\n'))
     expect(prompt.split('\n')).toHaveLength(51)
   })
 

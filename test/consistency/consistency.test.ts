@@ -17,7 +17,7 @@ import { type Observations, Workload } from './workload.ts'
 
 setDefaultTimeout(120_000)
 
-const ROUND_MS = 1_500
+const ROUND_MS = 1_000
 const PROCESSES = 2
 
 /** The name of the process that is killed, for PostgreSQL. */
@@ -27,7 +27,7 @@ const KILLED = 'killed'
 const PAUSED_MS = 20
 
 /** When a process is killed. */
-const KILLED_AFTER_MS = 500
+const KILLED_AFTER_MS = 300
 const WORKERS_KILLED = 2
 
 /** A worker is stopped for a time that its supervisor bears, and then for good, each at any moment of some length. */
@@ -40,7 +40,7 @@ const LASTING_PAUSE_MS = 20
 
 /** The standby becomes the primary, and the other way round. */
 const SWITCHOVERS = 2
-const SWITCHED_AFTER_MS = 500
+const SWITCHED_AFTER_MS = 300
 /** Most of such a round, there is no primary. */
 const SWITCHED_OPERATIONS_MIN = 5
 

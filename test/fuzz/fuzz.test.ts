@@ -18,7 +18,7 @@ import { fuzzSockets } from './sockets.ts'
 
 setDefaultTimeout(120_000)
 
-const REQUESTS = 800
+const REQUESTS = 500
 const WORKERS = 8
 
 /** Enough to meet every operation and every rule. */

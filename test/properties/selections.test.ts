@@ -18,7 +18,7 @@ import { startService } from '../harness/service.ts'
 
 setDefaultTimeout(120_000)
 
-const STEPS = 45
+const STEPS = 30
 /** The different selections of a walk. */
 const SELECTIONS = 24
 const READ_AFTER_EACH_STEP = 3

@@ -9,7 +9,7 @@ import { ENGINES, type Engine } from '../harness/engines.ts'
 import { startService } from '../harness/service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
 
-const RUNS = 5
+const RUNS = 3
 const STEPS_MAX = 60
 
 /** An id that is never given. */

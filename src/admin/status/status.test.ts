@@ -39,8 +39,8 @@ test('the page draws each chart, and its figures change while it is open', async
   const plots = await page.locator('.plot').count()
   expect(plots).toBeGreaterThanOrEqual(11)
   await until(async () => (await page.locator('.plot canvas').count()) === plots)
+  // Until then, it shows what the service wrote when it started.
   const before = '0/s'
-  // The start has written a row.
   await until(async () => (await figureOf(page, 'Writes to SQLite', 'writes')) === before)
   const api = client(() => shop.address)
   await until(async () => {

@@ -34,6 +34,16 @@ async function oddShop(url: string): Promise<void> {
   await api.delete('/reviews/2')
 }
 
+/** Much faster than `seed`, whose data is random. */
+async function fillWithProducts(url: string, count: number): Promise<void> {
+  await run(['seed', '--database', url, '--products', '1', '--reviews', '0'])
+  await sqlite.write(
+    url,
+    `WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
+    INSERT INTO products (id, name, price, description) SELECT i, 'Product ' || i, 1.5, 'Steel, with an ash handle' FROM numbers`,
+  )
+}
+
 async function exported(url: string, to: string, flags: readonly string[] = []) {
   expect(await run(['export', '--database', url, ...flags, to])).toMatchObject({ status: 0 })
 }
@@ -135,7 +145,7 @@ test('one resource is written to standard output', async () => {
 
 test('an export ends when its reader has seen enough', async () => {
   await using shop = await sqlite.freshDatabase()
-  await run(['seed', '--database', shop.url, '--products', '50000', '--reviews', '0'])
+  await fillWithProducts(shop.url, 50_000)
   const child = spawn(commandLine(['export', '--database', shop.url, '--resource', 'products'], {}), {
     ...surroundingsOf({}),
     stdout: 'pipe',
@@ -163,7 +173,7 @@ test('an export overwrites nothing, and makes no database', async () => {
 test('an export that is interrupted leaves nothing', async () => {
   using folder: TemporaryFolder = temporaryFolder()
   await using shop = await sqlite.freshDatabase()
-  await run(['seed', '--database', shop.url, '--products', '100000', '--reviews', '0'])
+  await fillWithProducts(shop.url, 100_000)
   for (const [signal, status] of INTERRUPTIONS) {
     const child = spawn(commandLine(['export', '--database', shop.url, join(folder.path, 'shop')], {}), {
       ...surroundingsOf({}),

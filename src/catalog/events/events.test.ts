@@ -11,6 +11,8 @@ import { until } from '../../../test/harness/until.ts'
 setDefaultTimeout(120_000)
 
 const QUIET = ['--access-log', 'off']
+/** More than three pages of a follower. */
+const LOADED_EVENTS = 3_500
 const NDJSON = { 'Content-Type': 'application/x-ndjson' }
 
 /** Two processes on one database. */
@@ -306,14 +308,16 @@ test('after the restore of a backup, an id that is not in it is unknown, and an 
 
 test('a follower of a loaded database reads it page by page, each event once and in order', async () => {
   await using shop = await open(sqlite)
-  await Promise.all(Array.from({ length: 12_000 }, () => shop.api.create('/categories/', sample.category)))
+  await Promise.all(Array.from({ length: LOADED_EVENTS }, () => shop.api.create('/categories/', sample.category)))
   await using late = await EventFollower.at(shop.other.address, '/events?since=start')
   await using late2 = await EventFollower.at(shop.one.address, '/events?since=start')
   const more = Promise.all(Array.from({ length: 500 }, () => shop.api.create('/categories/', sample.category)))
-  await late.count(12_500)
-  await late2.count(12_500)
+  await late.count(LOADED_EVENTS + 500)
+  await late2.count(LOADED_EVENTS + 500)
   await more
-  expect(late.events.map(({ data }) => data?.data.id)).toEqual(Array.from({ length: 12_500 }, (_, place) => place + 1))
+  expect(late.events.map(({ data }) => data?.data.id)).toEqual(
+    Array.from({ length: LOADED_EVENTS + 500 }, (_, place) => place + 1),
+  )
   expect(late2.events.map(({ id }) => id)).toEqual(late.events.map(({ id }) => id))
 })
 

@@ -13,7 +13,7 @@ import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
-const ROUNDS = 30
+const ROUNDS = 12
 
 const open = new AsyncDisposableStack()
 let primary: PostgresServer

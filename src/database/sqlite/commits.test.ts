@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout } from 'bun:test'
 import { join } from 'node:path'
+import { campaign, type Effort } from '../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { openPipeline } from '../../../test/harness/pipeline.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -9,8 +10,9 @@ import { amidVisitors } from '../../../test/harness/visitors.ts'
 
 setDefaultTimeout(120_000)
 
-const WRITES = 50
-const WRITES_AMID_LONG_LISTS = 15
+/** In a round; `npm run torture` repeats it. */
+const WRITES = 20
+const WRITES_AMID_LONG_LISTS = 6
 const LONG_LIST_ITEMS = 450
 
 const FLAGS = ['--access-log', 'off']
@@ -69,68 +71,96 @@ describe('two processes on one SQLite file', () => {
   }
 
   /** Expects that no read over such a connection is older than an acknowledged write, while visitors keep the reader busy. */
-  const expectNothingStale = async (connect: Connect, path: string, writes = WRITES): Promise<void> => {
+  const expectNothingStale = async (
+    { rounds }: Effort,
+    connect: Connect,
+    path: string,
+    writes = WRITES,
+  ): Promise<void> => {
     await using connection = await connect(readerAddress)
     const visits = [path, '/healthz', `/products/${product}`].map(visited => () => connection.get(visited))
-    expect(await amidVisitors(visits, () => staleReads(connection.get, path, writes))).toEqual([])
+    for (const _ of rounds(1)) {
+      expect(await amidVisitors(visits, () => staleReads(connection.get, path, writes))).toEqual([])
+    }
   }
 
-  test('over new connections, no read of a resource is older than an acknowledged write', async () => {
-    await expectNothingStale(newConnections, `/products/${product}`)
+  campaign('over new connections, no read of a resource is older than an acknowledged write', async effort => {
+    await expectNothingStale(effort, newConnections, `/products/${product}`)
   })
 
-  test('over new connections, no read of a list is older than an acknowledged write', async () => {
-    await expectNothingStale(newConnections, '/products/?limit=50')
+  campaign('over new connections, no read of a list is older than an acknowledged write', async effort => {
+    await expectNothingStale(effort, newConnections, '/products/?limit=50')
   })
 
-  test('over new connections, no read of the reviews of a product is older than an acknowledged write', async () => {
-    await expectNothingStale(newConnections, `/reviews/products/${product}`)
+  campaign(
+    'over new connections, no read of the reviews of a product is older than an acknowledged write',
+    async effort => {
+      await expectNothingStale(effort, newConnections, `/reviews/products/${product}`)
+    },
+  )
+
+  campaign(
+    'over new connections, no read of the reviews of a user is older than an acknowledged write',
+    async effort => {
+      await expectNothingStale(effort, newConnections, `/reviews/users/${user}`)
+    },
+  )
+
+  campaign('over new connections, no read of a list that streams is older than an acknowledged write', async effort => {
+    await expectNothingStale(effort, newConnections, `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS)
   })
 
-  test('over new connections, no read of the reviews of a user is older than an acknowledged write', async () => {
-    await expectNothingStale(newConnections, `/reviews/users/${user}`)
+  campaign('over kept connections, no read of a resource is older than an acknowledged write', async effort => {
+    await expectNothingStale(effort, keptConnections, `/products/${product}`)
   })
 
-  test('over new connections, no read of a list that streams is older than an acknowledged write', async () => {
-    await expectNothingStale(newConnections, `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS)
+  campaign('over kept connections, no read of a list is older than an acknowledged write', async effort => {
+    await expectNothingStale(effort, keptConnections, '/products/?limit=50')
   })
 
-  test('over kept connections, no read of a resource is older than an acknowledged write', async () => {
-    await expectNothingStale(keptConnections, `/products/${product}`)
-  })
+  campaign(
+    'over kept connections, no read of the reviews of a product is older than an acknowledged write',
+    async effort => {
+      await expectNothingStale(effort, keptConnections, `/reviews/products/${product}`)
+    },
+  )
 
-  test('over kept connections, no read of a list is older than an acknowledged write', async () => {
-    await expectNothingStale(keptConnections, '/products/?limit=50')
-  })
+  campaign(
+    'over kept connections, no read of the reviews of a user is older than an acknowledged write',
+    async effort => {
+      await expectNothingStale(effort, keptConnections, `/reviews/users/${user}`)
+    },
+  )
 
-  test('over kept connections, no read of the reviews of a product is older than an acknowledged write', async () => {
-    await expectNothingStale(keptConnections, `/reviews/products/${product}`)
-  })
-
-  test('over kept connections, no read of the reviews of a user is older than an acknowledged write', async () => {
-    await expectNothingStale(keptConnections, `/reviews/users/${user}`)
-  })
-
-  test('over kept connections, no read of a list that streams is older than an acknowledged write', async () => {
-    await expectNothingStale(keptConnections, `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS)
-  })
+  campaign(
+    'over kept connections, no read of a list that streams is older than an acknowledged write',
+    async effort => {
+      await expectNothingStale(effort, keptConnections, `/products/?limit=${LONG_LIST_ITEMS}`, WRITES_AMID_LONG_LISTS)
+    },
+  )
 
   // No list that streams: the runtime closes a connection on which a request arrives while an answer streams.
-  test('over pipelined requests, no read of a resource is older than an acknowledged write', async () => {
-    await expectNothingStale(openPipeline, `/products/${product}`)
+  campaign('over pipelined requests, no read of a resource is older than an acknowledged write', async effort => {
+    await expectNothingStale(effort, openPipeline, `/products/${product}`)
   })
 
-  test('over pipelined requests, no read of a list is older than an acknowledged write', async () => {
-    await expectNothingStale(openPipeline, '/products/?limit=50')
+  campaign('over pipelined requests, no read of a list is older than an acknowledged write', async effort => {
+    await expectNothingStale(effort, openPipeline, '/products/?limit=50')
   })
 
-  test('over pipelined requests, no read of the reviews of a product is older than an acknowledged write', async () => {
-    await expectNothingStale(openPipeline, `/reviews/products/${product}`)
-  })
+  campaign(
+    'over pipelined requests, no read of the reviews of a product is older than an acknowledged write',
+    async effort => {
+      await expectNothingStale(effort, openPipeline, `/reviews/products/${product}`)
+    },
+  )
 
-  test('over pipelined requests, no read of the reviews of a user is older than an acknowledged write', async () => {
-    await expectNothingStale(openPipeline, `/reviews/users/${user}`)
-  })
+  campaign(
+    'over pipelined requests, no read of the reviews of a user is older than an acknowledged write',
+    async effort => {
+      await expectNothingStale(effort, openPipeline, `/reviews/users/${user}`)
+    },
+  )
 })
 
 /** The price in a product, in a list that starts with it, or in a list of its reviews. */

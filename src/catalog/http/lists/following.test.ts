@@ -12,14 +12,14 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 
-const CLIENTS = 32
+const CLIENTS = 16
 const CREATES_OF_A_CLIENT = 10
 /** Hashing a password takes longer than anything else, and only a few may wait for it. */
 const CLIENTS_WITH_USERS = 4
-const USERS_OF_A_CLIENT = 5
+const USERS_OF_A_CLIENT = 3
 
 const FOLLOWERS = 4
-const PAGE = 50
+const PAGE = 25
 
 const Identified = z.array(z.looseObject({ id: z.int() }))
 

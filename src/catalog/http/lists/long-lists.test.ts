@@ -18,27 +18,34 @@ setDefaultTimeout(120_000)
 const LONG_LIST_ITEMS = 1_000
 
 onEachEngine('long lists', api => {
+  let made: Promise<readonly number[]> | undefined
+  /** The ids of as many categories, made once for the tests that only read them. */
+  const longList = () => {
+    made ??= createCategories(api, LONG_LIST_ITEMS)
+    return made
+  }
+
   test('a long list comes whole and in order of id, whatever its limit', async () => {
-    const ids = await createCategories(api, LONG_LIST_ITEMS)
+    const ids = await longList()
     const expected = new Map(ids.map(id => [id, { id, ...sample.category, products: [] }]))
-    for (const limit of ['1000000000', '9007199254740991', String(LONG_LIST_ITEMS + 1)]) {
+    for (const limit of ['1000000000', '9007199254740991', String(LONG_LIST_ITEMS * 10)]) {
       const answer = await api.get(`/categories/?after_id=${(ids[0] ?? 0) - 1}&limit=${limit}`)
       expect(answer.status, limit).toBe(200)
       expect(answer.headers.get('Content-Type'), limit).toBe('application/json')
       expect(answer.headers.get('Link'), limit).toBeNull()
-      expect(idsOf(answer), limit).toEqual(ids)
-      expect(answer.body, limit).toEqual([...expected.values()])
+      expect(idsOf(answer).slice(0, ids.length), limit).toEqual([...ids])
+      expect(z.array(z.unknown()).parse(answer.body).slice(0, ids.length), limit).toEqual([...expected.values()])
     }
   })
 
   test('a long list is cut at its limit, with a link to the rest', async () => {
-    const ids = await createCategories(api, LONG_LIST_ITEMS)
+    const ids = await longList()
     const all = idsOf(await api.get('/categories/?limit=1000000000'))
-    expect(all.slice(-ids.length)).toEqual(ids)
+    const skipped = all.indexOf(ids[0] ?? 0)
     const limit = LONG_LIST_ITEMS - 234
-    const answer = await api.get(`/categories/?skip=${all.length - ids.length}&limit=${limit}`)
+    const answer = await api.get(`/categories/?skip=${skipped}&limit=${limit}`)
     expect(idsOf(answer)).toEqual(ids.slice(0, limit))
-    expect(idsOf(await api.get(nextOf(answer) ?? ''))).toEqual(ids.slice(limit))
+    expect(idsOf(await api.get(nextOf(answer) ?? '')).slice(0, ids.length - limit)).toEqual(ids.slice(limit))
     const exact = await api.get(`/categories/?limit=${all.length}`)
     expect(exact.headers.get('Link')).toBeNull()
     expect(idsOf(exact)).toEqual(all)
@@ -109,7 +116,7 @@ onEachEngine('long lists', api => {
   })
 
   test('a reader may abandon a long list, and the service goes on', async () => {
-    const ids = await createCategories(api, LONG_LIST_ITEMS)
+    const ids = await longList()
     const path = `/categories/?after_id=${(ids[0] ?? 0) - 1}&limit=1000000000`
     for (let round = 0; round < 5; round += 1) {
       const abort = new AbortController()
@@ -118,22 +125,23 @@ onEachEngine('long lists', api => {
       expect(await reader.next()).toStartWith('[')
       abort.abort()
     }
-    expect(idsOf(await api.get(path))).toEqual(ids)
+    expect(idsOf(await api.get(path)).slice(0, ids.length)).toEqual([...ids])
     expect(await api.create('/categories/', sample.category)).toBeGreaterThan(ids.at(-1) ?? Number.POSITIVE_INFINITY)
   })
 
   test('a long list comes whole to many readers at once', async () => {
-    const ids = await createCategories(api, LONG_LIST_ITEMS)
+    const ids = await longList()
     const path = `/categories/?after_id=${(ids[0] ?? 0) - 1}&limit=1000000000`
     const lists = await Promise.all(Array.from({ length: 8 }, async () => idsOf(await api.get(path))))
-    for (const list of lists) expect(list).toEqual(ids)
+    for (const list of lists) expect(list.slice(0, ids.length)).toEqual([...ids])
   })
 
   test('a long list after a huge skip is its last items', async () => {
-    const ids = await createCategories(api, LONG_LIST_ITEMS)
-    const { length } = idsOf(await api.get('/categories/?limit=1000000000'))
-    const answer = await api.get(`/categories/?skip=${length - 2}`)
-    expect(idsOf(answer)).toEqual(ids.slice(-2))
+    await longList()
+    const all = idsOf(await api.get('/categories/?limit=1000000000'))
+    expect(all.length).toBeGreaterThanOrEqual(LONG_LIST_ITEMS)
+    const answer = await api.get(`/categories/?skip=${all.length - 2}`)
+    expect(idsOf(answer)).toEqual(all.slice(-2))
     expect(answer.headers.get('Link')).toBeNull()
   })
 })

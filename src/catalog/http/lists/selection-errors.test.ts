@@ -10,7 +10,7 @@ import {
   notDigits,
   notFinite,
 } from '../../../../test/harness/catalog/validation-errors.ts'
-import { onEachEngine } from '../../../../test/harness/contract.ts'
+import { onOneEngine } from '../../../../test/harness/contract.ts'
 
 setDefaultTimeout(120_000)
 
@@ -33,7 +33,7 @@ const PRODUCT_FIELDS = "'*', 'id', 'name', 'description', 'price', 'reviews', 'c
 const USER_FIELDS =
   "'*', 'id', 'name', 'email', 'avatar', 'password', 'is_active', 'is_admin', 'is_banned', 'is_blocked', 'is_deleted', 'is_suspended', 'is_verified' or 'reviews'"
 
-onEachEngine('errors of selections', api => {
+onOneEngine('errors of selections', api => {
   /** Each request has exactly one error. */
   const areRefused = async (rows: readonly (readonly [target: string, loc: Loc, fault: Fault])[]) => {
     for (const [target, loc, fault] of rows)

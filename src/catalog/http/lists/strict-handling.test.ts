@@ -1,7 +1,7 @@
 import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { shelf } from '../../../../test/harness/catalog/resources.ts'
 import { at, expectRefusal, type Fault, notDigits } from '../../../../test/harness/catalog/validation-errors.ts'
-import { onEachEngine } from '../../../../test/harness/contract.ts'
+import { onOneEngine } from '../../../../test/harness/contract.ts'
 
 setDefaultTimeout(120_000)
 
@@ -16,7 +16,7 @@ const READS = [
   '/ratings/products/1',
 ]
 
-onEachEngine('strict handling', api => {
+onOneEngine('strict handling', api => {
   beforeAll(() => shelf(api))
 
   test('every read refuses an unknown parameter if it is asked to be strict, and ignores it otherwise', async () => {

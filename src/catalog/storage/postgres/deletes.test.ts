@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
+import { campaign } from '../../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
 import { connected, createDatabase, type TestDatabase } from '../../../../test/harness/postgres/database.ts'
 import { sharedServerUrl } from '../../../../test/harness/postgres/shared-server.ts'
@@ -11,7 +12,7 @@ import { until } from '../../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
-const ROUNDS = 30
+const ROUNDS = 12
 const CLIENTS = 8
 
 const WithReviews = z.object({ reviews: z.array(z.object({ id: z.int() })) })
@@ -29,22 +30,25 @@ beforeAll(async () => {
 })
 afterAll(() => open.disposeAsync())
 
-test('deleting a product or a user returns each acknowledged review that was deleted with it', async () => {
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const product = await node(round).create('/products/', sample.product)
-    const user = await node(round).create('/users/', { ...sample.user, password: '' })
-    const path = round % 2 === 0 ? `/products/${product}` : `/users/${user}`
-    const { acknowledged, deleted } = await deletedAmidCreates(path, api =>
-      api.post('/reviews/', sample.review(product, user)),
-    )
-    const shown = WithReviews.parse(deleted).reviews.map(({ id }) => id)
-    expect(shown, path).toEqual(acknowledged.slice(0, shown.length))
-    expect(shown.length, path).toBe(Math.min(acknowledged.length, 100))
-  }
-})
+campaign(
+  'deleting a product or a user returns each acknowledged review that was deleted with it',
+  async ({ rounds }) => {
+    for (const round of rounds(ROUNDS)) {
+      const product = await node(round).create('/products/', sample.product)
+      const user = await node(round).create('/users/', { ...sample.user, password: '' })
+      const path = round % 2 === 0 ? `/products/${product}` : `/users/${user}`
+      const { acknowledged, deleted } = await deletedAmidCreates(path, api =>
+        api.post('/reviews/', sample.review(product, user)),
+      )
+      const shown = WithReviews.parse(deleted).reviews.map(({ id }) => id)
+      expect(shown, path).toEqual(acknowledged.slice(0, shown.length))
+      expect(shown.length, path).toBe(Math.min(acknowledged.length, 100))
+    }
+  },
+)
 
-test('deleting a category returns each product acknowledged before', async () => {
-  for (let round = 0; round < ROUNDS; round += 1) {
+campaign('deleting a category returns each product acknowledged before', async ({ rounds }) => {
+  for (const round of rounds(ROUNDS)) {
     const category = await node(round).create('/categories/', sample.category)
     const { acknowledged, deleted } = await deletedAmidCreates(`/categories/${category}`, api =>
       api.post(`/products/${category}/products`, sample.product),

@@ -32,7 +32,7 @@ interface Row {
 /** What it needs of a database. */
 interface Source {
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
-  snapshot<Result>(read: () => Result): Result
+  snapshot<Result>(read: () => Result, purpose?: 'look'): Result
   /** `null` if it would show what may not be on the disk yet. */
   durableSnapshot<Result>(read: () => Result): Result | null
   write<Result>(work: () => Result): Promise<Result>
@@ -67,8 +67,8 @@ export class SqliteHistory implements ChangeHistory {
     const selectUnfollowed = this.#database.prepare<[], { place: number }>(`
       SELECT place FROM (SELECT place, tag FROM change_log ORDER BY place DESC LIMIT ${CACHE_ROWS_MAX})
       WHERE tag = 0 ORDER BY place DESC LIMIT 1`)
-    const unfollowed = this.#database.snapshot(() => selectUnfollowed.get())?.place ?? 0
-    const last = this.#database.snapshot(() => this.#selectLast.get())
+    const unfollowed = this.#look(() => selectUnfollowed.get())?.place ?? 0
+    const last = this.#look(() => this.#selectLast.get())
     if (!last || last.place <= unfollowed) {
       const insert = this.#database.prepare<[time: number, tag: number]>(`
         INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
@@ -96,21 +96,25 @@ export class SqliteHistory implements ChangeHistory {
 
   async removeOld(): Promise<void> {
     const kept = this.#log.kept ?? 0
-    const [first, last] = [await this.first(), await this.last()]
-    const events = ({ position }: LoggedTransaction) =>
-      this.#database.snapshot(() => this.#select.get(position)?.events ?? 0)
-    const newest = events(last)
-    if (newest - events(first) <= kept * (1 + TOLERATED_SHARE)) return
+    const [first, last] = [this.#look(() => this.#select.get(0)), this.#look(() => this.#selectLast.get())]
+    if (!first || !last) return
+    const newest = last.events
+    if (newest - first.events <= kept * (1 + TOLERATED_SHARE)) return
     // The last row up to which no event is to be kept becomes the first.
-    let [low, high] = [first.position, last.position]
+    let [low, high] = [first.place, last.place]
     while (low + 1 < high) {
       const middle = Math.floor((low + high) / 2)
-      const row = this.#database.snapshot(() => this.#select.get(middle))
+      const row = this.#look(() => this.#select.get(middle))
       if (row && row.events <= newest - kept) low = middle
       else high = middle
     }
-    const found = this.#database.snapshot(() => this.#select.get(low))
+    const found = this.#look(() => this.#select.get(low))
     await this.#removeUntil((found && found.events <= newest - kept ? found.place : low) - 1)
+  }
+
+  /** Reads what is shown to nobody, so that no commit of another process has to be synced for it. */
+  #look<Result>(read: () => Result): Result {
+    return this.#database.snapshot(read, 'look')
   }
 
   async #removeUntil(place: number): Promise<void> {

@@ -169,9 +169,10 @@ export class ListParameters<Row extends Values> {
       const { query: list } = this.selection(owners, query)
       return list.from.after ? [] : [wrongParameter.value('cursor', 'not a cursor of this list')]
     }
+    if (afterId === undefined) return []
     const { order } = this.#order(query, searchIn(query))
     const isByAscendingId = order.by.length === 0 && !order.isDescending
-    if (afterId === undefined || isByAscendingId) return []
+    if (isByAscendingId) return []
     return [wrongParameter.value('after_id', 'after_id needs the order of ids')]
   }
 }

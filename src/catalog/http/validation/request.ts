@@ -52,7 +52,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   type Result = Read<Input<Path, Query, Body>>
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = fieldsReader(inputs.path, 'path')
-  const readQuery = fieldsReader(inputs.query, 'query')
+  const parsers = parsersOf(inputs.query)
   // Most requests have no query, and no parameter is required.
   const noQuery = readFields(inputs.query, {}, 'query')
   const withRules = rulesOf(inputs)
@@ -60,11 +60,16 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
     request: Request,
     pathParameters: Readonly<Record<string, string>>,
     readBody: (() => Promise<Uint8Array>) | null,
-    { isStrict = false, bodyRead }: { isStrict?: boolean; bodyRead?: (bytes: Uint8Array) => void } = {},
+    { isStrict = false, bodyRead }: { isStrict?: boolean; bodyRead?: (bytes: Uint8Array) => void } = NO_OPTIONS,
   ): Awaitable<Result> => {
     const path = readPath(pathFields, pathParameters)
-    const query = request.url.includes('?') ? readQuery(queryFields, request.url) : noQuery
-    if (readBody === null) return withRules(together(path, query, noBody), request.url, isStrict)
+    const { url } = request
+    const sent = url.includes('?') ? queryFields(url, parsers) : null
+    const query = sent ? readFields(inputs.query, sent, 'query') : noQuery
+    if (readBody === null) {
+      const read = together(path, query, noBody)
+      return sent ? withRules(read, sent, isStrict ? url : null) : read
+    }
     return timed('reading the body', readBody).then(bytes => {
       bodyRead?.(bytes)
       const started = performance.now()
@@ -83,31 +88,31 @@ function together<Path, Query, Body>(path: Read<Path>, query: Read<Query>, body:
   return { errors: [path, query, body].flatMap(part => ('errors' in part ? part.errors : [])) }
 }
 
-/** Makes the function that also checks the rules of the query, and that it has no unknown parameters if it is strict. */
+const NO_OPTIONS = {}
+
+/** Makes the function that also checks the rules of the query, and that a URL has no unknown parameters. */
 function rulesOf<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>({
   query,
   queryRules: rules,
 }: Inputs<Path, Query, Body>) {
+  type Result = Read<Input<Path, Query, Body>>
   const names = Object.keys(query.shape)
-  const parsers = parsersOf(query)
   const place = ({ loc }: ValidationError) => (loc[0] === 'query' ? names.indexOf(String(loc[1])) : -1)
-  return (read: Read<Input<Path, Query, Body>>, url: string, isStrict: boolean): Read<Input<Path, Query, Body>> => {
-    if (!url.includes('?')) return read
-    const errors = 'errors' in read ? [...read.errors] : []
-    if (rules) {
-      const sent = queryFields(url, parsers)
-      errors.push(...rules.bounds(sent))
-      // In the order of the parameters.
-      errors.sort((one, other) => place(one) - place(other))
-      if ('value' in read && errors.length === 0) errors.push(...rules.misfits(read.value.path, read.value.query, sent))
-    }
-    if (isStrict) errors.push(...unknownParameters(url, names))
+  const errorsOf = (read: Result, sent: Parameters): readonly ValidationError[] => {
+    const single = rules?.bounds(sent) ?? []
+    // In the order of the parameters.
+    if ('errors' in read) return [...read.errors, ...single].sort((one, other) => place(one) - place(other))
+    return single.length > 0 || !rules ? single : rules.misfits(read.value.path, read.value.query, sent)
+  }
+  return (read: Result, sent: Parameters, strictUrl: string | null): Result => {
+    const wrong = errorsOf(read, sent)
+    const errors = strictUrl === null ? wrong : [...wrong, ...unknownParameters(strictUrl, names)]
     return errors.length === 0 ? read : { errors }
   }
 }
 
 /** Makes the function that validates the fields of a part. An operation without such fields does not look for any. */
-function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path' | 'query') {
+function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path') {
   const none = Object.keys(schema.shape).length === 0 ? readFields(schema, {}, source) : null
   const parsers = parsersOf(schema)
   return <Sent>(fieldsOf: (sent: Sent, parsers: Parsers) => Record<string, unknown>, sent: Sent) =>

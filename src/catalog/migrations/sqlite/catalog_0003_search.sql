@@ -28,7 +28,8 @@ CREATE TABLE product_facts (
   average      REAL
 ) STRICT;
 
-CREATE INDEX product_facts_by_category ON product_facts (category_id, price);
+-- With all that facets count.
+CREATE INDEX product_facts_by_category ON product_facts (category_id, price, average);
 CREATE INDEX product_facts_by_price ON product_facts (price);
 CREATE INDEX product_facts_by_name ON product_facts (sort_name);
 CREATE INDEX product_facts_by_score ON product_facts (score);

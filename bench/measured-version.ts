@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { execute } from './command.ts'
 import { WORKING_TREE } from './stockroom.ts'
 
-/** What a report writes. */
+/** The files that a report writes. */
 export const PAGE = join(WORKING_TREE.root, 'docs', 'performance.md')
 export const PICTURES = join(WORKING_TREE.root, 'docs', 'performance')
 

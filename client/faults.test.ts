@@ -78,7 +78,7 @@ onOneEngine('behind a network that fails in every way', api => {
     const seen: number[] = []
     for await (const { id } of shop.client.products.all({ limit: 10 })) {
       seen.push(id)
-      // What was read already is deleted, so that a list that is cut by number would skip items.
+      // Deletes items that were read already. A list that pages by `skip` would now miss others.
       const index = ids.indexOf(id)
       if (index % 3 === 0 && index >= 0) await shop.direct.products.delete(id)
     }

@@ -123,7 +123,7 @@ export interface Created {
   ids: number[]
 }
 
-// What lists can be asked for
+// Parameters of lists
 
 export type OneOrMore<Value> = Value | readonly Value[]
 
@@ -233,7 +233,7 @@ export interface Product extends ProductCreate {
   reviews: EmbeddedReview[]
 }
 
-/** What `fields` can ask for. */
+/** The members that `fields` can choose. */
 export interface ProductMembers extends Product {
   category_id: number | null
   rating: Rating
@@ -246,7 +246,7 @@ export interface Rating {
   count: number
   /** How many reviews have one star, two, …, five. */
   histogram: [number, number, number, number, number]
-  /** What `sort: 'rating'` sorts by. */
+  /** `sort: 'rating'` orders products by this. */
   score: number
 }
 

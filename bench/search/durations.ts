@@ -1,4 +1,4 @@
-/** What many requests of one kind took, in milliseconds. */
+/** Response times of many requests of one kind, in milliseconds. */
 export interface Durations {
   readonly count: number
   readonly median: number

@@ -16,11 +16,11 @@ export interface RequestGroup {
   readonly title: string
   /** All different, so that no cache answers them. */
   readonly paths: readonly string[]
-  /** What the specification requires; none if it does not. */
+  /** Required by the specification, for each engine; empty if it requires nothing. */
   readonly required: Readonly<Partial<Record<Engine, readonly Bound[]>>>
   /** The paths are of whole lists; each is read to a deep place first, whose page is then measured. */
   readonly isDeep?: boolean
-  /** So many products are created before each request. */
+  /** Number of products that are created before each request. */
   readonly created?: number
 }
 

@@ -35,7 +35,7 @@ const PEERS = [
 /** One, because a rank of each match can take a second. */
 const PEER_ROUNDS = 1
 
-/** What all parts of a run share. */
+/** Shared by all parts of a run. */
 interface Run {
   readonly options: SearchOptions
   readonly files: CatalogFiles

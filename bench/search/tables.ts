@@ -9,7 +9,7 @@ import type { WriterFigures, WriterTurn } from './writers.ts'
 /** The most that the main thread may pause, on SQLite. */
 const PAUSE_MAX_MS = 10
 
-/** What writers keep of the rate of the version before. */
+/** Least rates of writers, as a share of their rate on the version before. */
 const QUIET_LEAST = 0.85
 const BESIDE_LEAST = 0.5
 

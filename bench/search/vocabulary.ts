@@ -31,7 +31,7 @@ const SMALL_WORDS =
 /** Rare words of descriptions, besides those that a dictionary has. */
 const COMPOUNDS = 30_000
 
-/** Where in a list of words, from its frequent end to its rare one, the typed words are. */
+/** Positions of the typed words in a list of words: 0 is its most frequent word, 1 its rarest. */
 const TYPED_PLACES = [0, 0.02, 0.1, 0.25, 0.5, 0.75, 0.95]
 
 /** Lists of words, each ordered from frequent to rare. */
@@ -60,7 +60,7 @@ export function vocabulary(random: Random): Vocabulary {
   }
 }
 
-/** So many words with decreasing frequency, for somebody to type. */
+/** The words at those positions, for somebody to type. */
 export function typedWords(words: readonly string[]): string[] {
   const typed = TYPED_PLACES.flatMap(place => words[Math.floor(place * (words.length - 1))] ?? [])
   return [...new Set(typed)]

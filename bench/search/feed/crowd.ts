@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** What a process of followers tells about itself. */
+/** Counters that a process of followers reports. */
 export interface FollowersReport {
   /** Followers whose stream has begun. */
   ready: number
@@ -10,7 +10,7 @@ export interface FollowersReport {
   lost: number
 }
 
-/** So many followers in one process. */
+/** Limit on the followers in one process. */
 const FOLLOWERS_PER_PROCESS = 5_000
 
 const CONNECT_MAX_MS = 120_000

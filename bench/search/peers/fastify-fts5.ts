@@ -63,7 +63,7 @@ interface ProductCreate {
   price: number
 }
 
-/** Where a page begins: after an item with this key and id, or after so many items. */
+/** The start of a page: after the item with this key and id, or after a number of items. */
 type Cursor = { key: string | number; id: number } | { skipped: number }
 
 const database = new Database(process.env.DATABASE ?? '')

@@ -1,10 +1,14 @@
 import type { Change, LoggedTransaction } from '../../database/change.ts'
 import { idOf } from './place.ts'
 
-/** The resources by their tables. */
-const RESOURCES = { categories: 'category', products: 'product', users: 'user', reviews: 'review' } as const
+export type Resource = 'category' | 'product' | 'user' | 'review'
 
-export type Resource = (typeof RESOURCES)[keyof typeof RESOURCES]
+const RESOURCES: ReadonlyMap<string, Resource> = new Map([
+  ['categories', 'category'],
+  ['products', 'product'],
+  ['users', 'user'],
+  ['reviews', 'review'],
+])
 
 /** An event of the feed. It is made of the log alone, so it is the same for all followers on all nodes. */
 export interface FeedEvent {
@@ -60,8 +64,8 @@ export function cloudEvent({ id, type, subject, time, data }: CloudEvent): strin
 }
 
 function told(change: Change): Told[] {
-  const resource = resourceOf(change.table)
-  if (resource === null) return []
+  const resource = RESOURCES.get(change.table)
+  if (resource === undefined) return []
   if ('count' in change) return [imported(resource, change)]
   const { id, before, after, values, gone } = change
   const verb = after === null ? 'deleted' : before === null ? 'created' : 'updated'
@@ -95,8 +99,4 @@ function imported(resource: Resource, change: Extract<Change, { count: number }>
   const products = resource === 'product' || resource === 'review' ? null : []
   const data = { count, first_id: firstId, last_id: lastId }
   return { type: `${table}.imported`, resource, subject: `/${table}/`, products, data }
-}
-
-function resourceOf(table: string): Resource | null {
-  return table in RESOURCES ? RESOURCES[table as keyof typeof RESOURCES] : null
 }

@@ -5,7 +5,7 @@ import type { RequestScope } from '../../server/requests.ts'
 import { mustAllow } from '../http/guard.ts'
 import { prefersLines } from '../http/lists/negotiation.ts'
 import { type Catalog, operation } from '../http/operation.ts'
-import { integerParameter, listOf, within } from '../http/validation/fields.ts'
+import { boundedInteger, integerParameter, valueList } from '../http/validation/fields.ts'
 import type { Feed } from './feed.ts'
 import { filterOf, isOfUsers, TYPE_WORDS, TYPES } from './filter.ts'
 import type { Start } from './follower.ts'
@@ -45,16 +45,16 @@ const EventsQuery = z.object({
     .string()
     .optional()
     .describe('The id of the last event that the client has, or `start` for the oldest kept event'),
-  types: listOf(z.enum(TYPE_WORDS), TYPES_MAX)
+  types: valueList(z.enum(TYPE_WORDS), TYPES_MAX)
     .optional()
     .describe('Only events of these types, or about these resources. `ready` and `reset` always come.'),
-  product_id: listOf(integerParameter(), PRODUCTS_MAX)
+  product_id: valueList(integerParameter(), PRODUCTS_MAX)
     .optional()
     .describe('Only events about these products and their reviews'),
-  wait: within(integerParameter(), 0, WAIT_MAX_SECONDS)
+  wait: boundedInteger({ minimum: 0, maximum: WAIT_MAX_SECONDS })
     .default(0)
     .describe('How many seconds a poll waits for the first event'),
-  limit: within(integerParameter(), 1, EVENTS_MAX).default(EVENTS_DEFAULT),
+  limit: boundedInteger({ minimum: 1, maximum: EVENTS_MAX }).default(EVENTS_DEFAULT),
 })
 
 const ABOUT =

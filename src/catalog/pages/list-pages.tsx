@@ -3,7 +3,7 @@ import type { Child } from 'hono/jsx'
 import type { ValidationError } from '../http/validation/errors.ts'
 import { adminPage, Notice, type Visitor } from './frame.tsx'
 import type { Item, Rows } from './lists.ts'
-import type { CategoryItem, Lists, ProductItem, ReviewItem } from './managed.ts'
+import { type CategoryItem, KINDS, type Kind, type Lists, type ProductItem, type ReviewItem } from './managed.ts'
 import { CategoryRow, count, ProductRow, ReviewRow, shownTotal, Table, UserRow } from './tables.tsx'
 
 const STARS = [1, 2, 3, 4, 5]
@@ -149,61 +149,52 @@ async function namesOf(
   return new Map([...found].map(([id, { name }]) => [id, name]))
 }
 
-export async function categoriesPage({ categories }: Lists, { visitor, query, told }: Told) {
-  const rows = await categories.rows(query)
-  return adminPage({
-    title: 'Categories',
-    visitor,
-    section: '/admin/categories/',
-    children: (
-      <>
-        <Head title="Categories" create={{ href: '/admin/categories/new', text: 'New category' }} told={told} />
-        <Filters path="/admin/categories/">
-          <Search query={query} label="Search categories" />
-          <Order orders={OTHER_ORDERS} query={query} />
-        </Filters>
-        <div id="results">
-          <Total rows={rows} noun="category" nouns="categories" />
-          <Table
-            columns={['Category']}
-            rows={rows}
-            path="/admin/categories/"
-            empty={query.get('q') ? <NothingFound path="/admin/categories/" /> : <p>There are no categories yet.</p>}
-          >
-            {rows.items.map((item: Item<CategoryItem>) => (
-              <CategoryRow item={item} />
-            ))}
-          </Table>
-        </div>
-      </>
-    ),
-  })
+export async function categoriesPage({ categories }: Lists, told: Told) {
+  const rows = await categories.rows(told.query)
+  return namedPage(told, rows, { ...KINDS.categories, nouns: 'categories', columns: ['Category'] }, item => (
+    <CategoryRow item={item} />
+  ))
 }
 
-export async function usersPage({ users }: Lists, { visitor, query, told }: Told) {
-  const rows = await users.rows(query)
+export async function usersPage({ users }: Lists, told: Told) {
+  const rows = await users.rows(told.query)
+  return namedPage(told, rows, { ...KINDS.users, nouns: 'users', columns: ['User', 'Flags'] }, item => (
+    <UserRow item={item} />
+  ))
+}
+
+interface NamedKind extends Pick<Kind, 'noun' | 'title' | 'list' | 'path'> {
+  readonly nouns: string
+  readonly columns: readonly string[]
+}
+
+/** A list of resources that are found by words and ordered by name. */
+function namedPage<Value>(
+  { visitor, query, told }: Told,
+  rows: Rows<Value>,
+  { noun, nouns, title, list, path, columns }: NamedKind,
+  row: (item: Item<Value>) => Child,
+) {
   return adminPage({
-    title: 'Users',
+    title,
     visitor,
-    section: '/admin/users/',
+    section: list,
     children: (
       <>
-        <Head title="Users" create={{ href: '/admin/users/new', text: 'New user' }} told={told} />
-        <Filters path="/admin/users/">
-          <Search query={query} label="Search users" />
+        <Head title={title} create={{ href: `/admin/${path}/new`, text: `New ${noun}` }} told={told} />
+        <Filters path={list}>
+          <Search query={query} label={`Search ${nouns}`} />
           <Order orders={OTHER_ORDERS} query={query} />
         </Filters>
         <div id="results">
-          <Total rows={rows} noun="user" />
+          <Total rows={rows} noun={noun} nouns={nouns} />
           <Table
-            columns={['User', 'Flags']}
+            columns={columns}
             rows={rows}
-            path="/admin/users/"
-            empty={query.get('q') ? <NothingFound path="/admin/users/" /> : <p>There are no users yet.</p>}
+            path={list}
+            empty={query.get('q') ? <NothingFound path={list} /> : <p>There are no {nouns} yet.</p>}
           >
-            {rows.items.map(item => (
-              <UserRow item={item} />
-            ))}
+            {rows.items.map(row)}
           </Table>
         </div>
       </>

@@ -42,11 +42,7 @@ export function addFacets(catalog: Catalog, countFacets: CountFacets<ProductRow>
       absent: [],
     },
     ({ query }, scope) => {
-      const {
-        facets = FACET_NAMES,
-        price_bands: priceBands = [],
-        category_limit: categoryLimit,
-      } = FacetParameters.parse(query)
+      const { facets = FACET_NAMES, price_bands: priceBands = [], category_limit: categoryLimit } = query
       const { query: list } = filters.selection({}, query)
       const names = FACET_NAMES.filter(name => facets.includes(name))
       return whenThere(countFacets({ list, names, priceBands, categoryLimit }), source =>

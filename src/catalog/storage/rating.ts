@@ -7,7 +7,7 @@ export interface Rating {
   readonly count: number
   /** Number of reviews with one, two, three, four and five stars. */
   readonly histogram: readonly number[]
-  /** What products are sorted by; 0 without reviews. */
+  /** Products are sorted by it; 0 without reviews. */
   readonly score: number
 }
 

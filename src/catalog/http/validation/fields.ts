@@ -74,19 +74,6 @@ export function anyText(maxLength: number) {
     .openapi({ maxLength })
 }
 
-/** An integer in a query with bounds that are part of the interface. */
-export function within(integer: z.ZodInt, least: number, most: number) {
-  return integer.min(least).max(most)
-}
-
-/** Several values in a query: separated by commas, or the parameter is repeated, or both. */
-export function listOf<Item extends z.ZodType>(item: Item, most: number) {
-  return z
-    .array(item)
-    .max(most)
-    .openapi(stricter({ minItems: 1 }))
-}
-
 /** An id in a response. */
 export function id() {
   return z.int().openapi(stricter({ minimum: 1, maximum: INTEGER_MAX }))

@@ -6,7 +6,6 @@ export function numbersOf(field: z.core.$ZodType | undefined): 'integers' | 'all
   if (field instanceof z.ZodOptional || field instanceof z.ZodDefault || field instanceof z.ZodNullable) {
     return numbersOf(field.unwrap())
   }
-  if (field instanceof z.ZodArray) return numbersOf(field.element)
   if (!(field instanceof z.ZodNumber)) return null
   return field.isInt ? 'integers' : 'all'
 }

@@ -51,7 +51,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
 ) {
   type Result = Read<Input<Path, Query, Body>>
   const noBody = readFields(inputs.body, undefined, 'body')
-  const readPath = fieldsReader(inputs.path, 'path')
+  const readPath = pathReader(inputs.path)
   const parsers = parsersOf(inputs.query)
   // Most requests have no query, and no parameter is required.
   const noQuery = readFields(inputs.query, {}, 'query')
@@ -62,7 +62,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
     readBody: (() => Promise<Uint8Array>) | null,
     { isStrict = false, bodyRead }: { isStrict?: boolean; bodyRead?: (bytes: Uint8Array) => void } = NO_OPTIONS,
   ): Awaitable<Result> => {
-    const path = readPath(pathFields, pathParameters)
+    const path = readPath(pathParameters)
     const { url } = request
     const sent = url.includes('?') ? queryFields(url, parsers) : null
     const query = sent ? readFields(inputs.query, sent, 'query') : noQuery
@@ -111,12 +111,11 @@ function rulesOf<Path extends z.ZodObject, Query extends z.ZodObject, Body exten
   }
 }
 
-/** Makes the function that validates the fields of a part. An operation without such fields does not look for any. */
-function fieldsReader<Schema extends z.ZodObject>(schema: Schema, source: 'path') {
-  const none = Object.keys(schema.shape).length === 0 ? readFields(schema, {}, source) : null
+/** Makes the function that validates the parameters of a path. An operation without any does not look for them. */
+function pathReader<Schema extends z.ZodObject>(schema: Schema) {
+  const none = Object.keys(schema.shape).length === 0 ? readFields(schema, {}, 'path') : null
   const parsers = parsersOf(schema)
-  return <Sent>(fieldsOf: (sent: Sent, parsers: Parsers) => Record<string, unknown>, sent: Sent) =>
-    none ?? readFields(schema, fieldsOf(sent, parsers), source)
+  return (sent: Readonly<Record<string, string>>) => none ?? readFields(schema, pathFields(sent, parsers), 'path')
 }
 
 /** Parses the text of each parameter. Text that is not of the parameter's type stays text, and the schema rejects it. */

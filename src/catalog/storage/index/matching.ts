@@ -21,26 +21,22 @@ export interface Match {
 }
 
 export interface Beginning {
+  /** With a blank after the last word if that may not go on. Then the name has to be compared with a blank after it, too. */
   readonly text: string
-  /** Whether the last word may go on. */
   readonly isOpen: boolean
   readonly isWanted: boolean
 }
 
-/** Items that match a search. */
-export function matchOf(search: Search, syntax: MatchSyntax): Match {
-  return { words: allUnits(search, syntax, ''), beginning: null }
-}
-
-/** Items that match a search with this rank. */
-export function matchOfRank(search: Search, rank: Rank, syntax: MatchSyntax): Match {
+/** Items that match a search, with a rank only those of this rank. */
+export function matchOf(search: Search, rank: Rank | null, syntax: MatchSyntax): Match {
+  if (rank === null) return { words: allUnits(search, syntax, ''), beginning: null }
   const { beginning: text, isOpen } = search
   const ofName = allUnits(search, syntax, OF_NAME)
   if (rank === 1) return { words: `(${allUnits(search, syntax, '')})${syntax.andNot}(${ofName})`, beginning: null }
   const [first = ''] = text.split(' ')
   const isOneWord = first === text
   const begins = syntax.term(FIRST_OF_NAME + first, isOneWord && isOpen)
-  const beginning = isOneWord ? null : { text, isOpen, isWanted: rank === 3 }
+  const beginning = isOneWord ? null : { text: isOpen ? text : `${text} `, isOpen, isWanted: rank === 3 }
   if (rank === 3) return { words: `(${ofName})${syntax.and}${begins}`, beginning }
   return { words: isOneWord ? `(${ofName})${syntax.andNot}${begins}` : ofName, beginning }
 }

@@ -4,7 +4,7 @@ import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
 import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
-import { type Beginning, type MatchSyntax, matchOf, matchOfRank, type Rank } from '../index/matching.ts'
+import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
 import type { IndexDescription, StoredResource, Values } from '../resource.ts'
@@ -213,7 +213,7 @@ export function indexSelection<Row extends Values>(
   const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
   const conditions = [where]
   const parameter = (value: Parameter) => `$${parameters.push(value)}`
-  const match = search && (rank === null ? matchOf(search, TSQUERY) : matchOfRank(search, rank, TSQUERY))
+  const match = search && matchOf(search, rank, TSQUERY)
   if (match) conditions.push(`owner.words @@ ${parameter(match.words)}::text::tsquery`)
   if (match?.beginning) conditions.push(beginningSql(match.beginning, parameter))
   const columns = [...query.order.by, 'id'].map(column => `owner.${column}`).join(', ')
@@ -227,7 +227,6 @@ function firstRows(items: number): number {
 
 /** A condition on how a name begins. */
 function beginningSql({ text, isOpen, isWanted }: Beginning, parameter: (value: Parameter) => string): string {
-  const wanted = isOpen ? text : `${text} `
-  const begins = `starts_with(owner.beginning${isOpen ? '' : " || ' '"}, ${parameter(wanted)}::text)`
+  const begins = `starts_with(owner.beginning${isOpen ? '' : " || ' '"}, ${parameter(text)}::text)`
   return isWanted ? begins : `NOT ${begins}`
 }

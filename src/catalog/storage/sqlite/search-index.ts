@@ -3,7 +3,7 @@ import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
 import type { IndexSlices } from '../index/catching-up.ts'
 import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
-import { type Beginning, type Match, type MatchSyntax, matchOf, matchOfRank, type Rank } from '../index/matching.ts'
+import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { ListQuery } from '../query.ts'
 import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { IndexDescription, StoredResource, Values } from '../resource.ts'
@@ -160,7 +160,7 @@ export function indexSelection<Row extends Values>(
   rank: Rank | null,
 ) {
   const { facts, words } = index
-  const match = query.search && matchIn(query.search, rank)
+  const match = query.search && matchOf(query.search, rank, FTS5)
   // The words are read in the order of ids, so a page of this order reads no more of them than it has to pass over.
   const id = match ? { id: 'hit.rowid' } : {}
   const list = listSql(resource, query, { ...SQLITE_PARAMETERS, ...id })
@@ -176,13 +176,8 @@ export function indexSelection<Row extends Values>(
   }
 }
 
-function matchIn(search: NonNullable<ListQuery<never>['search']>, rank: Rank | null): Match {
-  return rank === null ? matchOf(search, FTS5) : matchOfRank(search, rank, FTS5)
-}
-
 /** A condition on how a name begins. */
 function beginningSql({ text, isOpen, isWanted }: Beginning): { sql: string; parameters: Parameter[] } {
-  const wanted = isOpen ? text : `${text} `
   const begins = `substr(owner.beginning${isOpen ? '' : " || ' '"}, 1, ?) = ?`
-  return { sql: isWanted ? begins : `NOT ${begins}`, parameters: [[...wanted].length, wanted] }
+  return { sql: isWanted ? begins : `NOT ${begins}`, parameters: [[...text].length, text] }
 }

@@ -8,7 +8,7 @@ import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, nestedObjects, selectedColumns } from '../shape.ts'
-import type { Changed, Done, Found, IdLists, Missing, ResourceTable, RowReads, Update } from '../store.ts'
+import type { Changed, Done, Found, IdLists, IdPage, Missing, ResourceTable, RowReads, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
 import { listStatements, SQLITE_PARAMETERS } from './lists.ts'
@@ -83,11 +83,7 @@ export function sqliteTable<Row extends Values>(
       if (!isShort(query)) return besides.page(query)
       return database.snapshot(() => {
         const { statement, parameters } = pageOf(query)
-        const rows = statement.all(...parameters, query.limit + 1, query.from.skip)
-        const more = rows.length > query.limit
-        if (more) rows.pop()
-        const last = rows.at(-1)
-        return { ids: rows.map(({ id }) => id), last: last ? placeOf(query.order, last) : null, more, isCurrent: true }
+        return idPage(query, statement.all(...parameters, query.limit + 1, query.from.skip))
       })
     },
     count: (query, most) => (query.source === 'index' && indexed ? indexed : besides).count(query, most),
@@ -155,6 +151,18 @@ function isShort<Row extends Values>({ where, order }: ListQuery<Row>): boolean 
   return order.by.length === 0 && where.every(({ column, is }) => is === '=' || column === 'id')
 }
 
+/** The page of a list whose rows were read, and one more if there are more. */
+function idPage<Row extends Values>({ order, limit }: ListQuery<Row>, rows: readonly PlacedRow[]): IdPage {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    ids: shown.map(({ id }) => id),
+    last: last ? placeOf(order, last) : null,
+    more: rows.length > limit,
+    isCurrent: true,
+  }
+}
+
 /** Lists that may take long, which are read in a thread of their own. */
 function listsBeside<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>): IdLists<Row> {
   return {
@@ -165,14 +173,7 @@ function listsBeside<Row extends Values>(database: SqliteDatabase, resource: Sto
         WHERE ${where} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
         [...parameters, query.limit + 1, query.from.skip],
       )
-      const shown = rows.slice(0, query.limit)
-      const last = shown.at(-1)
-      return {
-        ids: shown.map(({ id }) => id),
-        last: last ? placeOf(query.order, last) : null,
-        more: rows.length > query.limit,
-        isCurrent: true,
-      }
+      return idPage(query, rows)
     },
     count: async (query, most) => {
       const all = { ...query, order: BY_ID, from: { after: null, skip: 0 } }

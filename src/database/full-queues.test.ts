@@ -32,7 +32,7 @@ test('SQLite: a write that finds the queue full gets 503, asks to try again, and
 
 test('PostgreSQL: a request that finds the queue full gets 503, asks to try again, and is no failure of the database', async () => {
   await using empty = await createDatabase(await sharedServerUrl())
-  const address = postgresAddress(empty.url, { password: null, isPooled: false })
+  const address = postgresAddress(empty.url, { password: null, isPooled: false, shallDistribute: false })
   await using database = await PostgresDatabase.open({
     address,
     replicas: [],

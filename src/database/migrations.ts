@@ -11,6 +11,8 @@ export interface Migrations {
   readonly part: string
   readonly sqlite: readonly Migration[]
   readonly postgres: readonly Migration[]
+  /** The first one distributes the part's tables over the servers of Citus; empty if they stay on the coordinator. */
+  readonly citus: readonly Migration[]
 }
 
 /**

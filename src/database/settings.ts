@@ -7,6 +7,9 @@ const CONNECTIONS_MAX = 1_000
 /** How a pooler such as PgBouncer shares its connections to the server. */
 const POOLERS = ['none', 'transaction'] as const
 
+/** What distributes the tables of a new database over several servers. */
+const DISTRIBUTIONS = ['none', 'citus'] as const
+
 interface SqliteAddress {
   readonly engine: 'sqlite'
   readonly path: string
@@ -63,6 +66,7 @@ function databaseAddress(text: string): DatabaseAddress {
     return postgresAddress(text, {
       password: secret('DATABASE_PASSWORD', password => password),
       isPooled: fromEnvironment('DATABASE_POOLER', pooler => oneOf(POOLERS, pooler)) === 'transaction',
+      shallDistribute: fromEnvironment('DATABASE_DISTRIBUTION', name => oneOf(DISTRIBUTIONS, name)) === 'citus',
     })
   }
   if (scheme !== 'sqlite' || rest.length === 0) {

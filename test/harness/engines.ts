@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { citusUrl, createCitusDatabase } from './postgres/citus.ts'
 import { connected, createDatabase } from './postgres/database.ts'
 import { sharedServerUrl } from './postgres/shared-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -63,9 +64,21 @@ export const postgres: Engine = {
   },
 }
 
+const coordinator = citusUrl()
+
+/** `null` if there is no cluster to test with. */
+export const citus: Engine | null =
+  coordinator === null
+    ? null
+    : {
+        ...postgres,
+        name: 'Citus',
+        freshDatabase: () => createCitusDatabase(coordinator),
+      }
+
 function pathOf(url: string): string {
   return url.slice('sqlite:'.length)
 }
 
 /** All engines; they must answer alike. */
-export const ENGINES: readonly Engine[] = [sqlite, postgres]
+export const ENGINES: readonly Engine[] = [sqlite, postgres, ...(citus ? [citus] : [])]

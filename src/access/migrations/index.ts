@@ -7,4 +7,5 @@ export const accessMigrations: Migrations = {
   part: 'access',
   sqlite: [{ name: 'access_0001', sql: sqlite }],
   postgres: [{ name: 'access_0001', sql: postgres }],
+  citus: [],
 }

@@ -1,5 +1,6 @@
 import type { Migrations } from '../../database/migrations.ts'
 // Imported as text, because the compiled program has no folder to read them from.
+import citus from './citus/catalog_citus_0001.sql' with { type: 'text' }
 import postgres from './postgres/catalog_0001.sql' with { type: 'text' }
 import postgresRatings from './postgres/catalog_0002_ratings.sql' with { type: 'text' }
 import postgresSearch from './postgres/catalog_0003_search.sql' with { type: 'text' }
@@ -22,4 +23,5 @@ export const catalogMigrations: Migrations = {
     // On SQLite, the log is part of every file: see `database/sqlite/change-log.ts`.
     { name: 'catalog_0004_events', sql: postgresEvents },
   ],
+  citus: [{ name: 'catalog_citus_0001', sql: citus }],
 }

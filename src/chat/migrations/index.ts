@@ -7,4 +7,5 @@ export const chatMigrations: Migrations = {
   part: 'chat',
   sqlite: [{ name: 'chat_0001', sql: sqlite }],
   postgres: [{ name: 'chat_0001', sql: postgres }],
+  citus: [],
 }

@@ -24,6 +24,8 @@ export interface PostgresAddress {
   readonly certificateAuthority: string | null
   /** Whether a pooler gives each transaction another connection to the server, so that connections have no settings. */
   readonly isPooled: boolean
+  /** Whether Citus shall distribute the tables if they are new. */
+  readonly shallDistribute: boolean
   /** The name of the connections in `pg_stat_activity`. */
   readonly applicationName: string | null
   /** Host, port and database: safe to show, because user and password are left out. */
@@ -35,13 +37,14 @@ interface Surroundings {
   /** Used if the address has none. */
   readonly password: string | null
   readonly isPooled: boolean
+  readonly shallDistribute: boolean
 }
 
 /**
  * Parses `postgres://user:password@host:port/database?sslmode=…`. Throws a `SettingError` that does not repeat the address,
  * because it may contain a password.
  */
-export function postgresAddress(text: string, { password, isPooled }: Surroundings): PostgresAddress {
+export function postgresAddress(text: string, { password, isPooled, shallDistribute }: Surroundings): PostgresAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || url.hostname === '' || url.hash !== '') {
     throw new SettingError('the address must look like postgres://user:password@host:5432/database')
@@ -65,6 +68,7 @@ export function postgresAddress(text: string, { password, isPooled }: Surroundin
     tls: tlsMode(url.searchParams.get('sslmode') ?? 'prefer'),
     certificateAuthority: certificate(url.searchParams.get('sslrootcert')),
     isPooled,
+    shallDistribute,
     applicationName: url.searchParams.get('application_name'),
     place: `${url.hostname}:${port}/${database}`,
   }

@@ -108,6 +108,11 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
+  /** Whether Citus distributes the tables over several servers. Known when it is `ready`. */
+  get isDistributed(): boolean {
+    return this.#usable().isDistributed
+  }
+
   /** Joins concurrent calls into one statement: see `Batch`. */
   batch<Input, Output>(...[run, limits]: ConstructorParameters<typeof Batch<Input, Output>>): Batch<Input, Output> {
     const batch = new Batch(run, limits, this.#batchSizes)

@@ -8,8 +8,8 @@ setDefaultTimeout(120_000)
 
 /** Opens a database with one migration, and closes it again. */
 async function migrated(url: string, sql: string): Promise<void> {
-  const migrations = [{ part: 'shelves', sqlite: [], postgres: [{ name: 'shelves_0001', sql }] }]
-  const address = postgresAddress(url, { password: null, isPooled: false })
+  const migrations = [{ part: 'shelves', sqlite: [], postgres: [{ name: 'shelves_0001', sql }], citus: [] }]
+  const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute: false })
   await using database = await PostgresDatabase.open({ address, replicas: [], connections: 1, migrations, waitMs: 0 })
   await database.ready
 }

@@ -1,6 +1,7 @@
-import { type Migrations, refuseUnknown } from '../migrations.ts'
+import { OperatorError } from '../../program/operator-error.ts'
+import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { isCreatedTwice } from './failure.ts'
-import type { Pool } from './pool.ts'
+import type { Pool, Query, RawConnection } from './pool.ts'
 
 /** When many nodes start at once, a node may lose against each of the others. */
 const TRIES = 100
@@ -14,26 +15,70 @@ export async function isMigrated(pool: Pool): Promise<boolean> {
 /**
  * Applies the missing migrations, each in its own transaction, which first inserts the migration's name. If several nodes
  * insert the same name at once, one goes ahead; the others wait for its commit and then skip the migration. This needs no
- * advisory lock, which some engines lack.
+ * advisory lock, which some engines lack. Those for Citus are applied to a new database that shall be distributed, and to one
+ * that is distributed already. Resolves to whether it is.
  */
-export async function migrate(pool: Pool, parts: readonly Migrations[], place: string): Promise<void> {
+export async function migrate(
+  pool: Pool,
+  parts: readonly Migrations[],
+  { place, shallDistribute }: { readonly place: string; readonly shallDistribute: boolean },
+): Promise<boolean> {
   await retryConflicts(() =>
     pool.query('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL)'),
   )
   const applied = new Set((await pool.query<{ name: string }>('SELECT name FROM migrations')).map(row => row.name))
   const migrations = parts.flatMap(({ postgres }) => postgres)
-  refuseUnknown(applied, parts, migrations, place)
-  for (const { name, sql } of migrations.filter(candidate => !applied.has(candidate.name))) {
-    await retryConflicts(() =>
-      pool.transaction(async (query, connection) => {
-        const inserted = await query(
-          'INSERT INTO migrations (name, applied_at) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING name',
-          name,
-        )
-        if (inserted.length > 0) await connection.runScript(sql)
-      }),
-    )
+  const distributing = parts.flatMap(({ citus }) => citus)
+  refuseUnknown(applied, parts, [...migrations, ...distributing], place)
+  const concerned = parts.filter(({ citus }) => citus.length > 0)
+  const isNew = !concerned.some(({ postgres }) => postgres.some(({ name }) => applied.has(name)))
+  const isDistributed = distributing.some(({ name }) => applied.has(name)) || (isNew && shallDistribute)
+  if (shallDistribute && !isDistributed && distributing.length > 0) {
+    throw new OperatorError(`${place} has data that is not distributed yet; run stockroom distribute`)
   }
+  const missing = (of: readonly Migration[]) => of.filter(({ name }) => !applied.has(name))
+  for (const migration of missing(migrations)) {
+    await apply(pool, migration, (_, connection) => connection.runScript(migration.sql))
+  }
+  if (isDistributed) for (const migration of missing(distributing)) await distribute(pool, migration)
+  return isDistributed
+}
+
+/** Applies a migration for Citus. */
+export async function distribute(
+  pool: Pool,
+  migration: Migration,
+  progress: (done: number, all: number) => void = () => {},
+): Promise<void> {
+  const commands = commandsOf(migration)
+  await apply(pool, migration, async query => {
+    for (const [place, command] of commands.entries()) {
+      progress(place, commands.length)
+      await query(command)
+    }
+  })
+}
+
+/** Citus forwards the text of a command as it was sent, so each is sent alone. */
+function commandsOf({ sql }: Migration): string[] {
+  const paragraphs = sql.split(/\n\n+/).map(paragraph => paragraph.replace(/^--.*\n?/gm, '').trim())
+  return paragraphs.filter(command => command !== '')
+}
+
+async function apply(
+  pool: Pool,
+  { name }: Migration,
+  work: (query: Query, connection: RawConnection) => Promise<void>,
+): Promise<void> {
+  await retryConflicts(() =>
+    pool.transaction(async (query, connection) => {
+      const inserted = await query(
+        'INSERT INTO migrations (name, applied_at) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING name',
+        name,
+      )
+      if (inserted.length > 0) await work(query, connection)
+    }),
+  )
 }
 
 async function retryConflicts(work: () => Promise<unknown>): Promise<void> {

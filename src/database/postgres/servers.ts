@@ -43,6 +43,8 @@ export interface Servers extends AsyncDisposable {
   readonly knowsRole: boolean
   /** SQL for the version of the database that a statement reads; `null` if the server cannot tell. */
   readonly state: string | null
+  /** Whether Citus distributes the tables over several servers. */
+  readonly isDistributed: boolean
 }
 
 /** Connects and applies the missing migrations. Rejects with an `OperatorError` if the database cannot be used. */
@@ -53,6 +55,7 @@ export async function connectServers({
   migrations,
   mustExist = false,
 }: ServersSettings): Promise<Servers> {
+  let isDistributed: boolean
   {
     await using migrating = new Pool(address, {
       connections: 1,
@@ -64,7 +67,7 @@ export async function connectServers({
     if (mustExist && !(await isMigrated(migrating))) {
       throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
     }
-    await migrate(migrating, migrations, address.place)
+    isDistributed = await migrate(migrating, migrations, address)
   }
   const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })
   const version = await versionOf(primary)
@@ -74,7 +77,9 @@ export async function connectServers({
     reading,
     replicas: followers,
     knowsRole: version !== null,
-    state: replicas.length === 0 && version !== null ? await stateOf(primary, version) : null,
+    // If rows are on several servers, no single snapshot tells of all changes.
+    state: replicas.length === 0 && version !== null && !isDistributed ? await stateOf(primary, version) : null,
+    isDistributed,
     [Symbol.asyncDispose]: async () => {
       await followers[Symbol.asyncDispose]()
       await primary[Symbol.asyncDispose]()
@@ -90,10 +95,7 @@ async function versionOf(primary: Pool): Promise<number | null> {
   return version && Number(version[1])
 }
 
-/** `null` with Citus: if rows are spread over several machines, no single snapshot tells of all changes. */
 async function stateOf(primary: Pool, version: number): Promise<string | null> {
-  const distributed = await primary.query("SELECT FROM pg_extension WHERE extname = 'citus'")
-  if (distributed.length > 0) return null
   const state = stateOn(version)
   try {
     await primary.query(`SELECT ${state}`)

@@ -33,6 +33,7 @@ const ITEMS = {
   part: 'items',
   sqlite: [{ name: 'items_0001', sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT' }],
   postgres: [],
+  citus: [],
 }
 
 test('a read shows every write that was acknowledged before it', async () => {

@@ -7,4 +7,5 @@ export const talkMigrations: Migrations = {
   part: 'talk',
   sqlite: [{ name: 'talk_0001', sql: sqlite }],
   postgres: [{ name: 'talk_0001', sql: postgres }],
+  citus: [],
 }

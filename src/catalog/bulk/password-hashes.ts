@@ -1,5 +1,5 @@
 import { PASSWORD_MASK } from '../users/schema.ts'
-import type { NewRow } from './loader.ts'
+import type { NewRow } from './load.ts'
 
 const HASHES_AT_ONCE = 4
 

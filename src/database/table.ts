@@ -5,14 +5,14 @@
  * - `text`: unchanged
  * - `time`: milliseconds since 1970
  */
-export type ColumnType = 'integer' | 'flag' | 'number' | 'text' | 'time'
+export type TableColumnType = 'integer' | 'flag' | 'number' | 'text' | 'time'
 
 /** Describes a table to what reads or fills whole tables. */
 export interface Table {
   readonly name: string
   /** The primary key. Rows are read in its order; texts sort by their UTF-8 bytes. */
   readonly key: string
-  readonly columns: Readonly<Record<string, ColumnType>>
+  readonly columns: Readonly<Record<string, TableColumnType>>
   /** Columns that PostgreSQL stores in another form: the SQL that reads them. */
   readonly postgres?: Readonly<Record<string, string>>
   /** SQL to run on PostgreSQL after the rows of all tables are copied. */

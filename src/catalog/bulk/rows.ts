@@ -11,8 +11,19 @@ export interface BadLine {
   readonly errors: readonly ValidationError[]
 }
 
+/** Ends a load whose lines are all refused because some are wrong. */
+export class WrongLinesError extends Error {
+  override name = 'WrongLinesError'
+  readonly lines: readonly BadLine[]
+
+  constructor(lines: readonly BadLine[]) {
+    super('lines are wrong')
+    this.lines = lines
+  }
+}
+
 /** Rows that are ready to be stored. */
-export interface Rows {
+export interface CheckedRows {
   readonly rows: readonly NewRow[]
   /** The line of each row. */
   readonly numbers: readonly number[]
@@ -20,7 +31,11 @@ export interface Rows {
 }
 
 /** Validates lines like request bodies. */
-export async function rowsOf(resource: BulkResource, lines: readonly Line[], hashes: PasswordHashes): Promise<Rows> {
+export async function rowsOf(
+  resource: BulkResource,
+  lines: readonly Line[],
+  hashes: PasswordHashes,
+): Promise<CheckedRows> {
   const rows: NewRow[] = []
   const numbers: number[] = []
   const bad: BadLine[] = []
@@ -48,7 +63,7 @@ function rowOf({ line }: BulkResource, value: unknown): Read {
 export async function storeRows(
   load: Load,
   resource: BulkResource,
-  { rows, numbers, bad }: Rows,
+  { rows, numbers, bad }: CheckedRows,
 ): Promise<{ ids: readonly number[]; bad: readonly BadLine[] }> {
   const { ids, misfits } = await load.store(resource.stored, rows)
   if (misfits.size === 0) return { ids, bad }

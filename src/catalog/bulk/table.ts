@@ -1,4 +1,4 @@
-import type { Table, ColumnType as TableColumnType } from '../../database/table.ts'
+import type { Table, TableColumnType } from '../../database/table.ts'
 import type { ColumnType, TableName } from '../storage/resource.ts'
 
 const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {

@@ -1,5 +1,5 @@
-import type { ColumnType, Row, Table, TableReader, TableWriter } from '../table.ts'
-import { fieldOf, linesOf, valuesIn } from './copy-text.ts'
+import type { Row, Table, TableColumnType, TableReader, TableWriter } from '../table.ts'
+import { fieldOf, linesOf, valuesOfLine } from './copy-text.ts'
 import type { PostgresDatabase } from './database.ts'
 import type { Query, RawConnection } from './pool.ts'
 
@@ -15,14 +15,14 @@ export const MAY_IDLE = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 const CHARACTERS_AT_ONCE = 262_144
 
 /** The SQL that reads a column for COPY, and the value that its text stands for. */
-const READ: Readonly<Record<ColumnType, (column: string) => string>> = {
+const READ: Readonly<Record<TableColumnType, (column: string) => string>> = {
   integer: column => column,
   flag: column => `${column}::int`,
   number: column => column,
   text: column => column,
   time: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 }
-const VALUE_OF: Readonly<Record<ColumnType, (text: string) => string | number>> = {
+const VALUE_OF: Readonly<Record<TableColumnType, (text: string) => string | number>> = {
   integer: Number,
   flag: Number,
   number: Number,
@@ -87,7 +87,7 @@ export class PostgresTables implements TableWriter {
     const sql = `COPY (SELECT ${read.join(', ')} FROM ${name} ORDER BY ${order}) TO STDOUT`
     for await (const lines of linesOf(this.#connection.copyOut(sql))) {
       yield lines.map(line =>
-        valuesIn(line).map((text, place) => (text === null ? null : (conversions[place]?.(text) ?? text))),
+        valuesOfLine(line).map((text, place) => (text === null ? null : (conversions[place]?.(text) ?? text))),
       )
     }
   }

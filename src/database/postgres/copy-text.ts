@@ -22,7 +22,7 @@ export function fieldOf(text: string | null): string {
 }
 
 /** The values of a line without its line feed. */
-export function valuesIn(line: string): (string | null)[] {
+export function valuesOfLine(line: string): (string | null)[] {
   return line.split('\t').map(field => {
     if (field === NULL) return null
     return field.includes('\\') ? field.replace(/\\./g, pair => UNESCAPED[pair] ?? pair) : field

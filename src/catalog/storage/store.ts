@@ -24,9 +24,9 @@ export interface Done {
 export type Update<Row extends Values> = { readonly [Column in keyof Row]?: Row[Column] | undefined }
 
 /** The storage of one kind of resource. A write is on the disk when it resolves. */
-export interface ResourceStore<Row extends Values> extends Shown<Row> {
+export interface ResourceStore<Row extends Values> extends ShownResources<Row> {
   /** The same resources with the chosen members only. `names` are words of `memberWords`. */
-  showing(names: ReadonlySet<string>): Shown<Row>
+  showing(names: ReadonlySet<string>): ShownResources<Row>
   exists(id: number): Promise<boolean>
   /** With a claim, rejects with a `KeyTakenError` if its key is taken. If a reference is absent, nothing is kept. */
   create(row: Row, claim?: Claim): Promise<Done | Missing>
@@ -36,7 +36,7 @@ export interface ResourceStore<Row extends Values> extends Shown<Row> {
 }
 
 /** The resources of one kind, alone and in lists, as a client sees them. */
-export interface Shown<Row extends Values> extends Lists<Row> {
+export interface ShownResources<Row extends Values> extends Lists<Row> {
   /** `null` if it does not exist. */
   find(id: number): Awaitable<Representation | null>
 }
@@ -140,4 +140,4 @@ export interface ResourceTable<Row extends Values>
 }
 
 /** Reads resources and pages, with or without a cache. */
-export interface Reader<Row extends Values> extends Pick<Shown<Row>, 'find' | 'page' | 'count'> {}
+export interface Reader<Row extends Values> extends Pick<ShownResources<Row>, 'find' | 'page' | 'count'> {}

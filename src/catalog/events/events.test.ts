@@ -14,6 +14,7 @@ const QUIET = ['--access-log', 'off']
 /** More than three pages of a follower. */
 const LOADED_EVENTS = 3_500
 const NDJSON = { 'Content-Type': 'application/x-ndjson' }
+const ORIGIN = 'https://shop.example'
 
 /** Two processes on one database. */
 interface Shop extends AsyncDisposable {
@@ -340,3 +341,58 @@ test('HEAD is answered as GET, without a stream', async () => {
   const { status, headers } = await shop.api.send('/events', { method: 'HEAD' })
   expect([status, headers.get('Content-Type')]).toEqual([200, 'text/event-stream'])
 })
+
+test('with CORS_ORIGINS, a page of a listed origin may read the stream and polls, and what a poll leads to', async () => {
+  await using shop = await open(sqlite, ['--cors-origins', ORIGIN])
+  for (const accept of ['text/event-stream', 'application/x-ndjson']) {
+    const listed = await headersOf(shop.one.address, { Accept: accept, Origin: ORIGIN })
+    expect(listed.get('Content-Type'), accept).toBe(accept)
+    expect(listed.get('Access-Control-Allow-Origin'), accept).toBe(ORIGIN)
+    expect(
+      listed
+        .get('Access-Control-Expose-Headers')
+        ?.toLowerCase()
+        .split(/\s*,\s*/),
+      accept,
+    ).toContain('link')
+    const other = await headersOf(shop.one.address, { Accept: accept, Origin: 'https://evil.example' })
+    expect(other.get('Access-Control-Allow-Origin'), accept).toBeNull()
+    for (const headers of [listed, other]) {
+      const vary = headers
+        .get('Vary')
+        ?.toLowerCase()
+        .split(/\s*,\s*/)
+      expect(vary, accept).toEqual(expect.arrayContaining(['accept', 'origin']))
+    }
+  }
+  const preflight = await shop.api.send('/events', {
+    method: 'OPTIONS',
+    headers: {
+      Origin: ORIGIN,
+      'Access-Control-Request-Method': 'GET',
+      'Access-Control-Request-Headers': 'authorization,last-event-id',
+    },
+  })
+  expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).toEqual([204, ORIGIN])
+  expect(preflight.headers.get('Access-Control-Allow-Headers')?.toLowerCase()).toContain('last-event-id')
+})
+
+test('without CORS_ORIGINS, no page of another origin may read the stream or a poll', async () => {
+  await using shop = await open(sqlite)
+  for (const accept of ['text/event-stream', 'application/x-ndjson']) {
+    const headers = await headersOf(shop.one.address, { Accept: accept, Origin: ORIGIN })
+    expect(headers.get('Content-Type'), accept).toBe(accept)
+    expect(
+      [...headers.keys()].filter(name => name.startsWith('access-control-')),
+      accept,
+    ).toEqual([])
+  }
+})
+
+/** The headers of `/events`, of which nothing is read. */
+async function headersOf(address: string, headers: Record<string, string>): Promise<Headers> {
+  const leaving = new AbortController()
+  const response = await fetch(`${address}/events`, { headers, signal: leaving.signal })
+  leaving.abort()
+  return response.headers
+}

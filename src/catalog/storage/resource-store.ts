@@ -1,6 +1,5 @@
 import { whenThere } from '../../awaitable.ts'
 import { projected } from './projection.ts'
-import type { ListQuery } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, ShownResources } from './store.ts'
 
@@ -73,8 +72,8 @@ export function directReader<Row extends Values>(
 ): Reader<Row> {
   return {
     find: id => whenThere(rows.read([id]), ({ found }) => found[0] ?? null),
-    page: (query: ListQuery<Row>) =>
-      whenThere(lists.page(query), ({ ids, last, more }) => {
+    page: (query, known) =>
+      whenThere(known ?? lists.page(query), ({ ids, last, more }) => {
         if (ids.length === 0) return { items: [], last, more, isWhole: true }
         return whenThere(rows.read(ids), ({ found, count }) => ({
           items: found,

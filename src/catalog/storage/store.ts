@@ -43,7 +43,8 @@ export interface ShownResources<Row extends Values> extends Lists<Row> {
 
 /** The lists of one kind of resource. A short one is read as a page, a long one in pieces. */
 export interface Lists<Row extends Values> {
-  page(query: ListQuery<Row>): Awaitable<ListPage>
+  /** With `known`, the ids of the list were read before. */
+  page(query: ListQuery<Row>, known?: IdPage): Awaitable<ListPage>
   /**
    * Reads a piece of a long list. It uses no cache, and leaves nothing in one. Call it after `end`, which finds the place to
    * read until.

@@ -42,26 +42,28 @@ export interface RequestInput<Path extends z.ZodType, Query extends z.ZodType, B
 export type ReadValue<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
 
 /**
- * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
- * Without `readBody` it returns the result at once. `bodyRead` gets the body as it was sent. If it is strict, each parameter that
- * the operation does not have is an error.
+ * Validates all parts of a request, even if one is wrong, so that the client gets all errors at once. Without `readBody` it
+ * returns the result at once. `bodyRead` gets the body as it was sent. If it is strict, each parameter that the operation does
+ * not have is an error.
  */
+export type RequestReader<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = (
+  request: Request,
+  pathParameters: Readonly<Record<string, string>>,
+  readBody: (() => Promise<Uint8Array>) | null,
+  options?: { readonly isStrict?: boolean; readonly bodyRead?: (bytes: Uint8Array) => void },
+) => Awaitable<ReadValue<RequestInput<Path, Query, Body>>>
+
+/** Makes the reader of an operation's requests, which compiles their schemas. */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
-) {
-  type Result = ReadValue<RequestInput<Path, Query, Body>>
+): RequestReader<Path, Query, Body> {
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = pathReader(inputs.path)
   const parsers = parsersOf(inputs.query)
   // Most requests have no query, and no parameter is required.
   const noQuery = readFields(inputs.query, {}, 'query')
   const withRules = rulesOf(inputs)
-  return (
-    request: Request,
-    pathParameters: Readonly<Record<string, string>>,
-    readBody: (() => Promise<Uint8Array>) | null,
-    { isStrict = false, bodyRead }: { isStrict?: boolean; bodyRead?: (bytes: Uint8Array) => void } = NO_OPTIONS,
-  ): Awaitable<Result> => {
+  return (request, pathParameters, readBody, { isStrict = false, bodyRead } = NO_OPTIONS) => {
     const path = readPath(pathParameters)
     const { url } = request
     const sent = url.includes('?') ? queryFields(url, parsers) : null

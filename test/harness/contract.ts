@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe } from 'bun:test'
+import { resolve } from 'node:path'
 import { type Client, client } from './client.ts'
 import { ENGINES, type Engine, sqlite } from './engines.ts'
 import { startService } from './service.ts'
+
+/** The environment of a service that hashes passwords quickly: most tests with users need no hash that takes 40 ms. */
+export const QUICK_HASHES = { BUN_OPTIONS: `--preload=${resolve(import.meta.dir, 'quick-hashes.ts')}` }
 
 /** Flags of a service that reads everything from its database. */
 export const WITHOUT_CACHE = ['--cache-bytes', '0']
@@ -27,7 +31,9 @@ function onService(engine: Engine, flags: readonly string[], tests: (api: Client
   let address = ''
   beforeAll(async () => {
     const database = open.use(await engine.freshDatabase())
-    const service = open.use(await startService(database.url, { flags: ['--access-log', 'off', ...flags] }))
+    const service = open.use(
+      await startService(database.url, { flags: ['--access-log', 'off', ...flags], environment: QUICK_HASHES }),
+    )
     address = service.address
   })
   afterAll(() => open.disposeAsync())

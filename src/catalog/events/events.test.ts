@@ -143,32 +143,6 @@ for (const engine of ENGINES) {
       ])
     })
 
-    test('what a filter cannot be is told in the words of FastAPI', async () => {
-      await using shop = await open(engine)
-      const many = Array.from({ length: 101 }, (_, place) => place).join()
-      const { status, body } = await shop.api.get(`/events?types=product,colour&product_id=1,x,&wait=61&limit=0`)
-      expect(status).toBe(422)
-      const { detail } = body as { detail: { loc: unknown; type: string; msg: string }[] }
-      expect(detail.map(({ loc, type }) => [loc, type])).toEqual([
-        [['query', 'types', 1], 'literal_error'],
-        [['query', 'product_id', 1], 'int_parsing'],
-        [['query', 'product_id', 2], 'int_parsing'],
-        [['query', 'wait'], 'less_than_equal'],
-        [['query', 'limit'], 'greater_than_equal'],
-      ])
-      expect(detail[0]?.msg).toStartWith("Input should be 'product.created', 'product.updated', ")
-      expect(detail[0]?.msg).toEndWith("'reset', 'product', 'category', 'review' or 'user'")
-      expect((await shop.api.get(`/events?product_id=${many}`)).body).toEqual({
-        detail: [
-          {
-            type: 'too_long',
-            loc: ['query', 'product_id'],
-            msg: 'List should have at most 100 items after validation, not 101',
-          },
-        ],
-      })
-    })
-
     test('a poll answers with the next events, waits for the first, and always leads on', async () => {
       await using shop = await open(engine)
       const { api } = shop
@@ -196,12 +170,18 @@ for (const engine of ENGINES) {
       const left = await poll(`${page.next}&types=category`)
       expect(left.types).toEqual([])
       expect(left.next).not.toContain(page.next)
-      const began = performance.now()
-      const waiting = poll(`${rest.next}&wait=30`)
+      const leaving = new AbortController()
+      const waiting = poll(`${rest.next}&wait=60`)
+      // One that waits as long for something else.
+      const other = fetch(`${shop.one.address}${rest.next}&wait=60&types=category`, {
+        headers: lines,
+        signal: leaving.signal,
+      }).catch(() => null)
       await Bun.sleep(200)
       await client(() => shop.other.address).delete('/reviews/1')
-      expect((await waiting).types).toEqual(['review.deleted'])
-      expect(performance.now() - began).toBeLessThan(5_000)
+      expect(await Promise.race([waiting, other])).toMatchObject({ types: ['review.deleted'] })
+      leaving.abort()
+      await other
       expect((await poll(`${(await waiting).next}&wait=1`)).types).toEqual([])
       expect((await poll('/events?since=of-another-database')).types).toEqual(['reset'])
     })
@@ -259,9 +239,7 @@ for (const engine of ENGINES) {
       expect(reader.types).toEqual(['category.created', 'product.created', 'review.created', 'reviews.deleted'])
       expect(owner.types).toEqual(['user.created', 'user.deleted'])
       await revokeKey(shop.url, 'reader')
-      const began = performance.now()
       await reader.ended()
-      expect(performance.now() - began).toBeLessThan(10_000)
       expect(owner.isEnded).toBe(false)
     })
 
@@ -274,13 +252,39 @@ for (const engine of ENGINES) {
       const ids = await Promise.all(followers.map(async follower => (await follower.count(100)).map(({ id }) => id)))
       for (const seen of ids) expect(seen).toEqual(ids[0] ?? [])
       expect(new Set(ids[0]).size).toBe(100)
-      const began = performance.now()
       await service.stop()
-      expect(performance.now() - began).toBeLessThan(3_000)
       for (const follower of followers) await follower.ended()
+      // A stop that had to wait for them would have cut them.
+      expect(followers.map(({ isCut }) => isCut)).toEqual(followers.map(() => false))
     })
   })
 }
+
+test('what a filter cannot be is told in the words of FastAPI', async () => {
+  await using shop = await open(sqlite)
+  const many = Array.from({ length: 101 }, (_, place) => place).join()
+  const { status, body } = await shop.api.get(`/events?types=product,colour&product_id=1,x,&wait=61&limit=0`)
+  expect(status).toBe(422)
+  const { detail } = body as { detail: { loc: unknown; type: string; msg: string }[] }
+  expect(detail.map(({ loc, type }) => [loc, type])).toEqual([
+    [['query', 'types', 1], 'literal_error'],
+    [['query', 'product_id', 1], 'int_parsing'],
+    [['query', 'product_id', 2], 'int_parsing'],
+    [['query', 'wait'], 'less_than_equal'],
+    [['query', 'limit'], 'greater_than_equal'],
+  ])
+  expect(detail[0]?.msg).toStartWith("Input should be 'product.created', 'product.updated', ")
+  expect(detail[0]?.msg).toEndWith("'reset', 'product', 'category', 'review' or 'user'")
+  expect((await shop.api.get(`/events?product_id=${many}`)).body).toEqual({
+    detail: [
+      {
+        type: 'too_long',
+        loc: ['query', 'product_id'],
+        msg: 'List should have at most 100 items after validation, not 101',
+      },
+    ],
+  })
+})
 
 test('after the restore of a backup, an id that is not in it is unknown, and an older one goes on', async () => {
   await using database = await sqlite.freshDatabase()

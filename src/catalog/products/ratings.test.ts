@@ -4,7 +4,7 @@ import { spawn } from 'bun'
 import { z } from 'zod'
 import { campaign } from '../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
-import { onEachEngine, withEachEngine } from '../../../test/harness/contract.ts'
+import { onEachEngine, QUICK_HASHES, withEachEngine } from '../../../test/harness/contract.ts'
 import { copied } from '../../../test/harness/copy/copied.ts'
 import { ENGINES, postgres } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
@@ -19,7 +19,7 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 const NO_REVIEWS = { average: null, count: 0, histogram: [0, 0, 0, 0, 0], score: 0 }
-const CLIENTS = 10
+const CLIENTS = 6
 /** Each client does everything once. */
 const STEPS = 20
 const PRODUCTS = 5
@@ -194,8 +194,8 @@ withEachEngine('the ratings in a database', engine => {
 
   const changeRatingsAtOnce = async () => {
     await using database = await engine.freshDatabase()
-    await using one = await startService(database.url, { flags: FLAGS })
-    await using other = await startService(database.url, { flags: FLAGS })
+    await using one = await startService(database.url, { flags: FLAGS, environment: QUICK_HASHES })
+    await using other = await startService(database.url, { flags: FLAGS, environment: QUICK_HASHES })
     const nodes = [client(() => one.address), client(() => other.address)] as const
     const products: number[] = []
     for (let count = 0; count < PRODUCTS; count += 1) products.push(await nodes[0].create('/products/', sample.product))

@@ -31,8 +31,11 @@ const SETTINGS = {
  */
 export const INITIALIZED_DATA_VARIABLE = 'STOCKROOM_TEST_POSTGRES_DATA'
 
-/** Without fsync: faster, and a test need not survive a power failure. */
-const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB' }
+/**
+ * Without fsync: faster, and a test need not survive a power failure. Without autovacuum: it would visit each of hundreds of
+ * databases, and most are dropped before it pays off.
+ */
+const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_wal_size: '256MB', autovacuum: 'off' }
 
 export interface ServerOptions {
   /** Whether commits are written to a disk before they are acknowledged, as in production. */

@@ -22,7 +22,7 @@ setDefaultTimeout(120_000)
 const FLAGS = ['--access-log', 'off']
 const NDJSON = { 'Content-Type': 'application/x-ndjson' }
 const CLIENTS = 8
-const STEPS = 15
+const STEPS = 8
 /** So many that a process takes many slices to index them. */
 const MANY = 6_000
 

@@ -15,8 +15,8 @@ export async function isMigrated(pool: Pool): Promise<boolean> {
 /**
  * Applies the missing migrations, each in its own transaction, which first inserts the migration's name. If several nodes
  * insert the same name at once, one goes ahead; the others wait for its commit and then skip the migration. This needs no
- * advisory lock, which some engines lack. Those for Citus are applied to a new database that shall be distributed, and to one
- * that is distributed already. Resolves to whether it is.
+ * other lock. Those for Citus are applied to a new database that shall be distributed, and to one that is distributed already.
+ * Resolves to whether it is.
  */
 export async function migrate(
   pool: Pool,

@@ -5,6 +5,7 @@ import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'
 import { failureOf, isUnsupportedParameter } from './failure.ts'
+import { mustHaveFeatures } from './features.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { Pool } from './pool.ts'
 import { Replicas } from './replicas.ts'
@@ -64,8 +65,9 @@ export async function connectServers({
       isPrepared: false,
     })
     await mustSuit(migrating, address)
-    if (mustExist && !(await isMigrated(migrating))) {
-      throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
+    if (!(await isMigrated(migrating))) {
+      if (mustExist) throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
+      await mustHaveFeatures(migrating, address.place)
     }
     isDistributed = await migrate(migrating, migrations, address)
   }

@@ -20,6 +20,8 @@ export interface TcpProxy extends AsyncDisposable {
   readonly thaw: () => void
   /** Takes what clients send and passes it on only when the result is called, even if the client is gone by then. */
   readonly holdBack: () => () => void
+  /** Spoils a word wherever clients send it from now on, so that the server does not know it. */
+  readonly spoil: (word: string) => void
   /** Passes on new connections only; older ones stay silent, as when a machine is lost and replaced. */
   readonly replace: () => void
   /** How many client connections were opened so far. */
@@ -33,6 +35,7 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let frozen = false
   let released = Promise.resolve()
+  let spoiled: string | null = null
   let opened = 0
   const keep = (socket: Socket, partner?: Socket) => {
     sockets.add(socket)
@@ -46,8 +49,9 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   }
   const forward = (client: Socket) => {
     const server = connect(target, '127.0.0.1')
-    client.on('data', async bytes => {
+    client.on('data', async (bytes: Buffer) => {
       await released
+      if (spoiled !== null) spoil(bytes, spoiled)
       server.write(bytes)
     })
     client.on('close', async () => {
@@ -101,6 +105,9 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       released = promise
       return resolve
     },
+    spoil: word => {
+      spoiled = word
+    },
     replace: () => {
       frozen = false
       held.clear()
@@ -111,4 +118,10 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       listener.close()
     },
   }
+}
+
+/** Keeps the length of the bytes, which messages state. */
+function spoil(bytes: Buffer, word: string): void {
+  for (let at = bytes.indexOf(word); at !== -1; at = bytes.indexOf(word, at + word.length))
+    bytes.fill('X', at, at + word.length)
 }

@@ -4,6 +4,7 @@ import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'
+import { warnOfCitusSettings } from './citus-settings.ts'
 import { failureOf, isUnsupportedParameter } from './failure.ts'
 import { mustHaveFeatures } from './features.ts'
 import { isMigrated, migrate } from './migrate.ts'
@@ -74,6 +75,8 @@ export async function connectServers({
   const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })
   const version = await versionOf(primary)
   const followers = new Replicas(primary, replicas, connections)
+  // In the background, because a worker may hang.
+  if (isDistributed) void warnOfCitusSettings(reading, connections)
   return {
     primary,
     reading,

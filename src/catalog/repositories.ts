@@ -11,6 +11,7 @@ import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { searchIndexOf } from './search-index.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
 import { type CountFacets, facetCounting } from './storage/cache/facets.ts'
+import { citusWrites } from './storage/citus/writes.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import type { CatchingUp } from './storage/index/catching-up.ts'
@@ -30,7 +31,7 @@ import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
 import { sqliteRatings } from './storage/sqlite/ratings.ts'
 import { sqliteIndexReads } from './storage/sqlite/search-index.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
-import type { IdLists, Lists, ResourceStore } from './storage/store.ts'
+import type { IdLists, Lists, ResourceStore, Writes } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
 
 /** The storage of the catalog's resources, for either engine. */
@@ -138,14 +139,26 @@ function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   return {
     keys: postgresKeyStore(database),
     ratings: postgresRatings(database),
-    storedTable: <Row extends Values>(resource: StoredResource<Row>) =>
-      postgresTable(
-        database,
-        resource,
-        keep,
-        indexOf(resource, index => postgresIndexReads(database, resource, index), searchIndex),
-      ),
+    storedTable: <Row extends Values>(resource: StoredResource<Row>) => {
+      const indexed = indexOf(resource, index => postgresIndexReads(database, resource, index), searchIndex)
+      const table = postgresTable(database, resource, keep, indexed)
+      return { ...table, ...chosenWrites(database, table, citusWrites(database, resource, keep)) }
+    },
     searchIndex,
     facetReads: postgresFacetReads(database, PRODUCTS, PRODUCT_INDEX),
+  }
+}
+
+/** Writes that know whether the tables are distributed when they are called: that is known when the database is reached. */
+function chosenWrites<Row extends Values>(
+  database: PostgresDatabase,
+  postgres: Writes<Row>,
+  citus: Writes<Row>,
+): Writes<Row> {
+  const writes = () => (database.isDistributed ? citus : postgres)
+  return {
+    create: async (...row) => writes().create(...row),
+    update: async (...row) => writes().update(...row),
+    delete: async (...row) => writes().delete(...row),
   }
 }

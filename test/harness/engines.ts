@@ -67,7 +67,7 @@ export const postgres: Engine = {
 const coordinator = citusUrl()
 
 /** `null` if there is no cluster to test with. */
-export const citus: Engine | null =
+const citus: Engine | null =
   coordinator === null
     ? null
     : {

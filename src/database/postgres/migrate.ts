@@ -45,7 +45,7 @@ export async function migrate(
 }
 
 /** Applies a migration for Citus. */
-export async function distribute(
+async function distribute(
   pool: Pool,
   migration: Migration,
   progress: (done: number, all: number) => void = () => {},

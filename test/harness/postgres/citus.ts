@@ -5,7 +5,7 @@ import { PostgresDatabase } from '../../../src/database/postgres/database.ts'
 import { connected, type TestDatabase } from './database.ts'
 
 /** The address of a database on the coordinator of a Citus cluster, whose workers it knows. Without it, nothing is tested on Citus. */
-export const CITUS_VARIABLE = 'STOCKROOM_TEST_CITUS'
+const CITUS_VARIABLE = 'STOCKROOM_TEST_CITUS'
 
 /** Few, because each is asked for lists. */
 const SHARDS = 4

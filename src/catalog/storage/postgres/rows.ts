@@ -19,7 +19,7 @@ const ITEM_PREFIX = 'item.'
 const CHARACTER_MAX_BYTES = 3
 
 /** More bytes are certainly more characters than an array shows. */
-const NESTED_MAX_BYTES = CHARACTER_MAX_BYTES * NESTED_MAX_CHARACTERS
+export const NESTED_MAX_BYTES = CHARACTER_MAX_BYTES * NESTED_MAX_CHARACTERS
 
 /** A row of a resource, with the columns of an item NULL; or one of its items, `item.…`, with all others NULL. */
 export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value | boolean>>
@@ -129,7 +129,7 @@ export function firstRows<Row extends Values>(resource: StoredResource<Row>, sta
     ${array ? `UNION ALL SELECT owners.*, ${itemColumns(array)}, item.owner_id, NULL, NULL FROM items AS item LEFT JOIN owners ON FALSE WHERE item.${shown}` : ''}`
 }
 
-function itemColumns(array: NestedArray): string {
+export function itemColumns(array: NestedArray): string {
   return selectedItemColumns(array, columnSql, ITEM_PREFIX)
 }
 
@@ -140,7 +140,7 @@ function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
 }
 
 /** SQL for the weight of long texts. */
-function bytesOf(columns: Readonly<Record<string, ColumnType>>, source: string): string {
+export function bytesOf(columns: Readonly<Record<string, ColumnType>>, source: string): string {
   const bytes = longColumns(columns).map(column => `coalesce(octet_length(${source}.${column}), 0)`)
   return bytes.join(' + ') || '0'
 }

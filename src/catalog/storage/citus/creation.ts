@@ -112,7 +112,7 @@ export function citusCreating<Row extends Values>(
           last: Math.max(...[...created.values()].map(({ id }) => id)),
         }
       })
-      if (Number.isFinite(last)) await database.write(show, table, last)
+      if (shard !== null && Number.isFinite(last)) await database.write(show, table, last)
       return outcomes
     } catch (error) {
       const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1

@@ -31,10 +31,13 @@ const CONFLICT_TRIES = 10
 const CONFLICT_PAUSE_MS = 4
 
 /** Failures after which a read is retried. */
-const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'conflict', 'standby'])
+const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'worker', 'conflict', 'standby'])
 
 /** Failures after which a write is retried, because it was not done. */
-const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'late'])
+const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'late', 'worker'])
+
+/** Limit on the tries of a write whose worker is lost. It may be back, and the coordinator has to connect to it again. */
+const WORKER_TRIES = 2
 
 /** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
 const STANDBY_PAUSE_MS = 100
@@ -243,7 +246,8 @@ export class PostgresDatabase implements AsyncDisposable {
       } catch (error) {
         const failure = failureOf(error)
         if (isDiskFull(error)) this.#readiness.diskWasFull()
-        if (!WRITE_RETRIES.has(failure) || tries === CONFLICT_TRIES) throw translated(error)
+        const triesMax = failure === 'worker' ? WORKER_TRIES : CONFLICT_TRIES
+        if (!WRITE_RETRIES.has(failure) || tries >= triesMax) throw translated(error)
         if (failure === 'late') this.#clock.forget()
         else await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)
       }

@@ -1,3 +1,4 @@
+import { DatabaseUnavailableError, WorkerLostError } from '../../../database/errors.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
@@ -10,7 +11,8 @@ import { newRevision } from '../revision.ts'
 import { type FlatRow, nestedObjects } from '../shape.ts'
 import type { Done, Found, Missing } from '../store.ts'
 import { addDerivedRows, countedReview } from './derived-rows.ts'
-import { ONE_CONNECTION_PER_WORKER, turn } from './transactions.ts'
+import { ONE_CONNECTION_PER_WORKER, shardColumn, turn } from './transactions.ts'
+import { LostWorkers, workerOf } from './workers.ts'
 
 /** A row to create, with the claim of its request if that has an `Idempotency-Key`. */
 interface NewRow<Row> {
@@ -21,10 +23,13 @@ interface NewRow<Row> {
 /** The columns of the rows that one row references, as in its `FlatRow`. */
 type Nested = Readonly<Record<string, Value>>
 
-type Outcome = Done | Missing | KeyTakenError
+type Outcome = Done | Missing | KeyTakenError | DatabaseUnavailableError
 
 /** One transaction at a time per collection, because a second one would only wait for the first. */
 const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
+
+/** Limit on the draws of ids for rows on workers that answer. */
+const DRAWS_MAX = 100
 
 /**
  * Creates rows on Citus, concurrent ones in one transaction. Resolves to the new resource.
@@ -42,17 +47,32 @@ export function citusCreating<Row extends Values>(
   { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
 ): (row: Row, claim?: Claim) => Promise<Done | Missing> {
   const { table, index } = resource
+  const shard = shardColumn(table)
+  const workers = new LostWorkers(database)
   const readParents = parentReader(database, resource)
   const { names, input } = inputOf({ id: 'integer', revision: 'integer', ...resource.columns })
   const draw = `
     WITH turn AS MATERIALIZED (SELECT ${ONE_CONNECTION_PER_WORKER}, ${turn(table)})
     SELECT nextval('${table}_id_seq')::float8 AS id FROM turn CROSS JOIN generate_series(1, $1::bigint)`
+  const drawForWorkers = `WITH drawn AS MATERIALIZED (${draw}) SELECT id, ${workerOf('id')} AS worker FROM drawn`
   const insert = `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${input}`
   const show = 'UPDATE shown_ids SET last_id = $2::bigint WHERE collection = $1::text AND last_id < $2::bigint'
 
+  /** Takes the turn and draws ids, in ascending order. If the id of a row tells its worker, none for a lost one. */
+  const drawIds = async (ask: Query, count: number): Promise<number[]> => {
+    const isLost = workers.ids
+    const ids: number[] = []
+    for (let draws = 0; ids.length < count; draws += 1) {
+      if (draws === DRAWS_MAX) throw new DatabaseUnavailableError('the database cannot be used: too few workers answer')
+      const isPlaced = isLost.size > 0 && shard === 'id'
+      const drawn = await ask<{ id: number; worker?: number }>(isPlaced ? drawForWorkers : draw, count - ids.length)
+      for (const { id, worker } of drawn) if (worker === undefined || !isLost.has(worker)) ids.push(id)
+    }
+    return ids.sort((one, other) => one - other)
+  }
   /** Stores rows that have their parents, and the answers to those that have a claim. */
   const store = async (ask: Query, inputs: ReadonlyMap<NewRow<Row>, Nested>): Promise<Map<NewRow<Row>, Found>> => {
-    const drawn = (await ask<{ id: number }>(draw, inputs.size)).map(({ id }) => id).sort((one, other) => one - other)
+    const drawn = await drawIds(ask, inputs.size)
     const created = [...inputs].map(([input, nested], place) => {
       const stored = { ...input.row, id: drawn[place] ?? 0, revision: newRevision() }
       return { input, stored, found: represent({ ...nested, ...stored }) }
@@ -92,7 +112,7 @@ export function citusCreating<Row extends Values>(
           last: Math.max(...[...created.values()].map(({ id }) => id)),
         }
       })
-      if (Number.isFinite(last)) await database.write(show, table, last)
+      if (shard !== null && Number.isFinite(last)) await database.write(show, table, last)
       return outcomes
     } catch (error) {
       const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1
@@ -102,10 +122,40 @@ export function citusCreating<Row extends Values>(
     }
   }
 
-  const batch = database.batch<NewRow<Row>, Outcome>(createAll, IN_FLIGHT)
+  /** Creates the rows that do not need a lost worker, and refuses the others. */
+  const createWithoutLost = async (inputs: readonly NewRow<Row>[]): Promise<Outcome[]> => {
+    const isLost = workers.ids
+    if (isLost.size === 0 || shard === null || shard === 'id') return createAll(inputs)
+    const places = [...new Set(inputs.map(({ row }) => Number(row[shard])))]
+    const placed = await database.readPrimary<{ place: number; worker: number }>(
+      `SELECT place::float8 AS place, ${workerOf('place')} AS worker FROM unnest($1::bigint[]) AS place`,
+      `{${places.join(',')}}`,
+    )
+    const lost = new Set(placed.filter(({ worker }) => isLost.has(worker)).map(({ place }) => place))
+    const kept = inputs.filter(({ row }) => !lost.has(Number(row[shard])))
+    const outcomes = (kept.length > 0 ? await createAll(kept) : []).values()
+    return inputs.map(({ row }) => {
+      const outcome = lost.has(Number(row[shard])) ? null : outcomes.next().value
+      return outcome ?? new DatabaseUnavailableError('the database cannot be used: a worker does not answer')
+    })
+  }
+
+  const batch = database.batch<NewRow<Row>, Outcome>(async inputs => {
+    const known = workers.ids
+    try {
+      return await createWithoutLost(inputs)
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError) || shard === null) throw error
+      await workers.check()
+      const isSame = known.symmetricDifference(workers.ids).size === 0
+      // After any other failure, the rows may have been created.
+      if (isSame || !(error instanceof WorkerLostError)) throw error
+      return createWithoutLost(inputs)
+    }
+  }, IN_FLIGHT)
   return async (row, claim) => {
     const outcome = await batch.add({ row, claim })
-    if (outcome instanceof KeyTakenError) throw outcome
+    if (outcome instanceof Error) throw outcome
     return outcome
   }
 }

@@ -29,6 +29,11 @@ export function turn(table: TableName): string {
   return `pg_advisory_xact_lock(hashtext('stockroom creates'), hashtext('${table}'))`
 }
 
+/** SQL that takes the turn, unless somebody has it. */
+export function freeTurn(table: TableName): string {
+  return `pg_try_advisory_xact_lock(hashtext('stockroom creates'), hashtext('${table}'))`
+}
+
 /** SQL that keeps reviews where they are, and categories and users existing, until the transaction ends. */
 export const NO_MOVES = "pg_advisory_xact_lock_shared(hashtext('stockroom moves'), 0)"
 

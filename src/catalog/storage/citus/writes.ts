@@ -35,9 +35,11 @@ export function citusWrites<Row extends Values>(
   const { name, table, columns, references, keptOnUpdate, array, index } = resource
   const shard = shardColumn(table) ?? 'id'
   const at = `id = $1::bigint AND ${shard} = $2::bigint`
-  const lockRow = `
+  const readRow = `
     SELECT ${selectedColumns(resource, columnSql)} FROM ${table} AS owner ${joins(resource, 'JOIN')}
-    WHERE owner.id = $1::bigint AND owner.${shard} = $2::bigint FOR UPDATE OF owner`
+    WHERE owner.id = $1::bigint AND owner.${shard} = $2::bigint`
+  // Creates of items go on while their owner is updated.
+  const [lockToUpdate, lockToDelete] = [`${readRow} FOR NO KEY UPDATE OF owner`, `${readRow} FOR UPDATE OF owner`]
   const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column) && column !== shard)
   const assignments = updated.map((column, place) => {
     const value = typed(`$${COLUMNS_AFTER + 1 + place}`, columns[column] ?? 'text')
@@ -50,9 +52,13 @@ export function citusWrites<Row extends Values>(
   const removeWithItems = removal(database, resource, remove)
   const insert = `INSERT INTO ${table} (id, revision, ${names.join(', ')}) VALUES ($1::bigint, $2::bigint, ${values.join(', ')})`
 
-  const begin = async (ask: Query, id: number, place: number, isAlone: boolean): Promise<FlatRow | null> => {
-    const lock = `SELECT ${ONE_CONNECTION_PER_WORKER}, ${isAlone ? ALONE : NO_MOVES}`
-    const [, [row]] = await Promise.all([ask(lock), ask<FlatRow>(lockRow, id, place)])
+  const begin = async (
+    ask: Query,
+    [id, place]: readonly [id: number, place: number],
+    { lockRow, isAlone }: { readonly lockRow: string; readonly isAlone: boolean },
+  ): Promise<FlatRow | null> => {
+    const beginning = `SELECT ${ONE_CONNECTION_PER_WORKER}, ${isAlone ? ALONE : NO_MOVES}`
+    const [, [row]] = await Promise.all([ask(beginning), ask<FlatRow>(lockRow, id, place)])
     return row ?? null
   }
   const absentReference = async (ask: Query, row: Update<Row>): Promise<Missing | null> => {
@@ -85,7 +91,7 @@ export function citusWrites<Row extends Values>(
       placed(id, place =>
         database.transaction(async ask => {
           const target = Number(row[shard] ?? place)
-          const before = await begin(ask, id, place, target !== place)
+          const before = await begin(ask, [id, place], { lockRow: lockToUpdate, isAlone: target !== place })
           if (!before) return null
           const absent = await absentReference(ask, row)
           if (absent) return absent
@@ -99,7 +105,7 @@ export function citusWrites<Row extends Values>(
                   ask(remove, id, place),
                   ask(insert, id, revision, ...names.map(column => row[column] ?? before[column] ?? null)),
                 ])
-          const [, [after]] = await Promise.all([change, ask<FlatRow>(lockRow, id, target)])
+          const [, [after]] = await Promise.all([change, ask<FlatRow>(readRow, id, target)])
           if (!after) throw new Error(`${table} ${id} is not where it was stored`)
           const items = array ? await firstItems(ask, array, id, await lastShown(ask, array)) : []
           await addDerivedRows(ask, database, {
@@ -114,7 +120,7 @@ export function citusWrites<Row extends Values>(
     delete: (id, expected) =>
       placed(id, place =>
         database.transaction(async ask => {
-          const before = await begin(ask, id, place, isSpread(table))
+          const before = await begin(ask, [id, place], { lockRow: lockToDelete, isAlone: isSpread(table) })
           if (!before) return null
           if (!isExpected(expected, before.revision)) return { changed: name }
           const { items, gone } = await removeWithItems(ask, id, place)

@@ -26,6 +26,7 @@ import { adminPage } from './pages/settings.ts'
 import { repositoriesOf } from './repositories.ts'
 import { cacheBytes, corsOrigins, eventsKept, idempotencyBytes, readAccess, servePort } from './settings.ts'
 import { logCache } from './storage/cache/log.ts'
+import { showUnfinished } from './storage/citus/unfinished.ts'
 import { expireKeys } from './storage/idempotency/expiry.ts'
 import { PasswordHashing } from './users/password.ts'
 
@@ -77,6 +78,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await using __ = expireKeys(repositories.keys)
   await using ___ = feed && removeOldEvents(feed, database.history)
   await using ____ = repositories.searchIndex.inBackground()
+  await using _____ = database.engine === 'postgres' ? showUnfinished(database) : null
   using admin = await openAdmin(settings.admin, serving)
   await using server = listen({
     app: catalog,

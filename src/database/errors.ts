@@ -8,6 +8,11 @@ export class DatabaseUnavailableError extends OperatorError {
   override name = 'DatabaseUnavailableError'
 }
 
+/** A server that has some of the rows cannot be used. The statement was not executed. */
+export class WorkerLostError extends DatabaseUnavailableError {
+  override name = 'WorkerLostError'
+}
+
 /** The database is damaged. Retrying does not help; somebody has to restore it. */
 export class DatabaseDamagedError extends DatabaseUnavailableError {
   override name = 'DatabaseDamagedError'

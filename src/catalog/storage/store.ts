@@ -127,9 +127,13 @@ export interface IdLists<Row extends Values> {
   count(query: ListQuery<Row>, most: number): Awaitable<Counted>
 }
 
+/** The writes of one kind of resource on one engine. */
+export type Writes<Row extends Values> = Pick<ResourceStore<Row>, 'create' | 'update' | 'delete'>
+
 /** One kind of resource on one engine. `resourceStore` builds on it. */
 export interface ResourceTable<Row extends Values>
-  extends Pick<ResourceStore<Row>, 'exists' | 'create' | 'update' | 'delete'>,
+  extends Pick<ResourceStore<Row>, 'exists'>,
+    Writes<Row>,
     RowReads<Row>,
     IdLists<Row> {
   /** Reads the same rows with other members. */

@@ -31,10 +31,13 @@ const CONFLICT_TRIES = 10
 const CONFLICT_PAUSE_MS = 4
 
 /** Failures after which a read is retried. */
-const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'conflict', 'standby'])
+const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'worker', 'conflict', 'standby'])
 
 /** Failures after which a write is retried, because it was not done. */
-const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'late'])
+const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'late', 'worker'])
+
+/** Limit on the tries of a write whose worker is lost. It may be back, and the coordinator has to connect to it again. */
+const WORKER_TRIES = 2
 
 /** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
 const STANDBY_PAUSE_MS = 100
@@ -147,13 +150,31 @@ export class PostgresDatabase implements AsyncDisposable {
     )
   }
 
-  async #readOnPrimary<Row>(sql: string, read: (reading: Pool, sql: string) => Promise<Row[]>): Promise<Row[]> {
-    const { reading, knowsRole } = this.#usable()
+  /**
+   * Reads rows that Citus has on one shard or on several. Its workers have them, so what the coordinator is does not matter; and
+   * a query that is part of another one may need a file on each server.
+   */
+  readShards<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+    return this.#retried(reading => reading.query<Row>(sql, ...parameters))
+  }
+
+  /** Reads by statements of one transaction. Those that `work` does not wait for are sent at once. `work` may be called again. */
+  readTogether<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#retried(reading => reading.transaction(work))
+  }
+
+  #readOnPrimary<Row>(sql: string, read: (reading: Pool, sql: string) => Promise<Row[]>): Promise<Row[]> {
+    const { knowsRole } = this.#usable()
     const query = knowsRole ? onPrimary(sql) : sql
+    return this.#retried(reading => read(reading, query))
+  }
+
+  async #retried<Result>(read: (reading: Pool) => Promise<Result>): Promise<Result> {
+    const { reading } = this.#usable()
     const triedUntil = performance.now() + READ_RETRY_MAX_MS
     for (let tries = 1; ; tries += 1) {
       try {
-        return await read(reading, query)
+        return await read(reading)
       } catch (error) {
         const failure = failureOf(error)
         const isRetryable = READ_RETRIES.has(failure) && !(error instanceof TimeLimitError)
@@ -243,7 +264,8 @@ export class PostgresDatabase implements AsyncDisposable {
       } catch (error) {
         const failure = failureOf(error)
         if (isDiskFull(error)) this.#readiness.diskWasFull()
-        if (!WRITE_RETRIES.has(failure) || tries === CONFLICT_TRIES) throw translated(error)
+        const triesMax = failure === 'worker' ? WORKER_TRIES : CONFLICT_TRIES
+        if (!WRITE_RETRIES.has(failure) || tries >= triesMax) throw translated(error)
         if (failure === 'late') this.#clock.forget()
         else await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)
       }

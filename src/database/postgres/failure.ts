@@ -1,6 +1,6 @@
 import { SQL } from 'bun'
 import { errorMessage } from '../../program/error-message.ts'
-import { DatabaseUnavailableError } from '../errors.ts'
+import { DatabaseUnavailableError, WorkerLostError } from '../errors.ts'
 
 /** The server did not answer within the statement timeout: it, or the network, hangs. */
 export class TimeLimitError extends Error {
@@ -12,6 +12,7 @@ export class TimeLimitError extends Error {
  *
  * - `conflict`: rolled back because of another transaction; a retry may succeed
  * - `lost`: the connection broke during the statement; it may or may not have been executed
+ * - `worker`: Citus has lost one of its workers; nothing was executed
  * - `unreachable`: the server cannot be reached; nothing was executed
  * - `read-only`: the server no longer accepts writes, as after a failover; nothing was executed
  * - `standby`: the server is a standby, but the primary was asked for; nothing was executed
@@ -23,6 +24,7 @@ export class TimeLimitError extends Error {
 export type Failure =
   | 'conflict'
   | 'lost'
+  | 'worker'
   | 'unreachable'
   | 'read-only'
   | 'standby'
@@ -48,10 +50,18 @@ const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
   [/^(28...|3D000)$/, 'denied'],
 ]
 
+/** How the coordinator of Citus says that it cannot reach a worker. Citus does not translate its messages. */
+const WORKER_UNREACHABLE = /^(connection to the remote node|failure on connection marked as essential)/
+const ON_WORKER = /^while executing command on /
+
+/** What a worker, or the connection to it, ends with. The code is XX000 if the connection broke, which has no code of its own. */
+const WORKER_LOST = /^(57P0[123]|08...|XX000)$/
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof TimeLimitError) return 'lost'
   if (!(error instanceof SQL.PostgresError)) return 'fault'
   const state = stateOf(error)
+  if (state !== null && isWorkerLost(error, state)) return 'worker'
   if (state !== null) return BY_STATE.find(([pattern]) => pattern.test(state))?.[1] ?? 'fault'
   if (error.code === 'ERR_POSTGRES_CONNECTION_REFUSED' || error.code === 'ERR_POSTGRES_CONNECTION_TIMEOUT')
     return 'unreachable'
@@ -72,14 +82,27 @@ export function isUnsupportedParameter(error: unknown): boolean {
   return stateOf(error) === '08P01'
 }
 
+/** Whether a server that accepts writes does not know what a statement uses. A missing permission is another matter. */
+export function isUnsupported(error: unknown): boolean {
+  const state = stateOf(error)
+  return state === '0A000' || (error instanceof SQL.PostgresError && failureOf(error) === 'fault' && state !== '42501')
+}
+
 export function isDiskFull(error: unknown): boolean {
   return stateOf(error) === '53100'
 }
 
 /** The error for the caller: a fault is a bug of ours; every other failure means that the database is unavailable. */
 export function translated(error: unknown): unknown {
-  if (failureOf(error) === 'fault') return error
-  return new DatabaseUnavailableError(`the database cannot be used: ${errorMessage(error)}`, { cause: error })
+  const failure = failureOf(error)
+  if (failure === 'fault') return error
+  const reason = `the database cannot be used: ${errorMessage(error)}`
+  if (failure === 'worker') return new WorkerLostError(reason, { cause: error })
+  return new DatabaseUnavailableError(reason, { cause: error })
+}
+
+function isWorkerLost({ message, where }: SQL.PostgresError, state: string): boolean {
+  return WORKER_UNREACHABLE.test(message) || (ON_WORKER.test(where ?? '') && WORKER_LOST.test(state))
 }
 
 /** The SQLSTATE code that the server sent; `null` for errors of the connection. */

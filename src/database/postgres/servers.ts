@@ -4,7 +4,9 @@ import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'
+import { warnOfCitusSettings } from './citus-settings.ts'
 import { failureOf, isUnsupportedParameter } from './failure.ts'
+import { mustHaveFeatures } from './features.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { Pool } from './pool.ts'
 import { Replicas } from './replicas.ts'
@@ -64,14 +66,17 @@ export async function connectServers({
       isPrepared: false,
     })
     await mustSuit(migrating, address)
-    if (mustExist && !(await isMigrated(migrating))) {
-      throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
+    if (!(await isMigrated(migrating))) {
+      if (mustExist) throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
+      await mustHaveFeatures(migrating, address.place)
     }
     isDistributed = await migrate(migrating, migrations, address)
   }
   const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })
   const version = await versionOf(primary)
   const followers = new Replicas(primary, replicas, connections)
+  // In the background, because a worker may hang.
+  if (isDistributed) void warnOfCitusSettings(reading, connections)
   return {
     primary,
     reading,

@@ -20,10 +20,20 @@ export interface TcpProxy extends AsyncDisposable {
   readonly thaw: () => void
   /** Takes what clients send and passes it on only when the result is called, even if the client is gone by then. */
   readonly holdBack: () => () => void
+  /** Spoils a word wherever clients send it from now on, so that the server does not know it. */
+  readonly spoil: (word: string) => void
+  /** The same for each connection from the moment on when a client sends this text over it. */
+  readonly holdBackFrom: (text: string) => Held
   /** Passes on new connections only; older ones stay silent, as when a machine is lost and replaced. */
   readonly replace: () => void
   /** How many client connections were opened so far. */
   readonly connections: () => number
+}
+
+interface Held {
+  /** Resolves when the text was sent for the first time. */
+  readonly begun: Promise<void>
+  readonly passOn: () => void
 }
 
 /** Opens a proxy on a free loopback port, in front of a server at another port. */
@@ -33,6 +43,8 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let frozen = false
   let released = Promise.resolve()
+  let spoiled: string | null = null
+  let heldBack: { text: string; begin: () => void; released: Promise<void> } | null = null
   let opened = 0
   const keep = (socket: Socket, partner?: Socket) => {
     sockets.add(socket)
@@ -46,11 +58,19 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   }
   const forward = (client: Socket) => {
     const server = connect(target, '127.0.0.1')
-    client.on('data', async bytes => {
+    let releasedHere = Promise.resolve()
+    client.on('data', async (bytes: Buffer) => {
+      if (heldBack && bytes.includes(heldBack.text)) {
+        heldBack.begin()
+        releasedHere = heldBack.released
+      }
+      await releasedHere
       await released
+      if (spoiled !== null) spoil(bytes, spoiled)
       server.write(bytes)
     })
     client.on('close', async () => {
+      await releasedHere
       await released
       server.destroySoon()
     })
@@ -101,6 +121,21 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       released = promise
       return resolve
     },
+    spoil: word => {
+      spoiled = word
+    },
+    holdBackFrom: text => {
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      heldBack = { text, begin, released: promise }
+      return {
+        begun,
+        passOn: () => {
+          heldBack = null
+          resolve()
+        },
+      }
+    },
     replace: () => {
       frozen = false
       held.clear()
@@ -111,4 +146,10 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       listener.close()
     },
   }
+}
+
+/** Keeps the length of the bytes, which messages state. */
+function spoil(bytes: Buffer, word: string): void {
+  for (let at = bytes.indexOf(word); at !== -1; at = bytes.indexOf(word, at + word.length))
+    bytes.fill('X', at, at + word.length)
 }

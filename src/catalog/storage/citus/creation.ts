@@ -1,0 +1,200 @@
+import { DatabaseUnavailableError, WorkerLostError } from '../../../database/errors.ts'
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { Query } from '../../../database/postgres/pool.ts'
+import { changeOf } from '../change.ts'
+import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
+import { inputOf } from '../postgres/creation.ts'
+import type { KeepAnswers } from '../postgres/keys.ts'
+import { columnSql } from '../postgres/rows.ts'
+import type { Reference, ResourceName, StoredResource, Value, Values } from '../resource.ts'
+import { newRevision } from '../revision.ts'
+import { type FlatRow, nestedObjects } from '../shape.ts'
+import type { Done, Found, Missing } from '../store.ts'
+import { addDerivedRows, countedReview } from './derived-rows.ts'
+import { shardColumn } from './shards.ts'
+import { ONE_CONNECTION_PER_WORKER, turn } from './transactions.ts'
+import { LostWorkers, workerOf } from './workers.ts'
+
+/** A row to create, with the claim of its request if that has an `Idempotency-Key`. */
+interface NewRow<Row> {
+  readonly row: Row
+  readonly claim: Claim | undefined
+}
+
+/** The columns of the rows that one row references, as in its `FlatRow`. */
+type Nested = Readonly<Record<string, Value>>
+
+type Outcome = Done | Missing | KeyTakenError | DatabaseUnavailableError
+
+/** One transaction at a time per collection, because a second one would only wait for the first. */
+const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
+
+/** Limit on the draws of ids for rows on workers that answer. */
+const DRAWS_MAX = 100
+
+/**
+ * Creates rows on Citus, concurrent ones in one transaction. Resolves to the new resource.
+ *
+ * The transaction waits for its turn, draws ids, and stores the rows. An INSERT of rows from JSON makes Citus commit in two phases,
+ * so the answers for repeated requests, which are on the coordinator, are stored together with the rows on the workers. Before
+ * the rows are acknowledged, `shown_ids` says that statements which ask several shards may show them.
+ *
+ * Referenced rows are read first, outside the transaction. If one is deleted in between, its foreign key refuses the new row, and
+ * everything is tried again.
+ */
+export function citusCreating<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
+): (row: Row, claim?: Claim) => Promise<Done | Missing> {
+  const { table, index } = resource
+  const shard = shardColumn(table)
+  const workers = new LostWorkers(database)
+  const readParents = parentReader(database, resource)
+  const { names, input } = inputOf({ id: 'integer', revision: 'integer', ...resource.columns })
+  const draw = `
+    WITH turn AS MATERIALIZED (SELECT ${ONE_CONNECTION_PER_WORKER}, ${turn(table)})
+    SELECT nextval('${table}_id_seq')::float8 AS id FROM turn CROSS JOIN generate_series(1, $1::bigint)`
+  const drawForWorkers = `WITH drawn AS MATERIALIZED (${draw}) SELECT id, ${workerOf('id')} AS worker FROM drawn`
+  const insert = `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${input}`
+  const show = 'UPDATE shown_ids SET last_id = $2::bigint WHERE collection = $1::text AND last_id < $2::bigint'
+
+  /** Takes the turn and draws ids, in ascending order. If the id of a row tells its worker, none for a lost one. */
+  const drawIds = async (ask: Query, count: number): Promise<number[]> => {
+    const isLost = workers.ids
+    const ids: number[] = []
+    for (let draws = 0; ids.length < count; draws += 1) {
+      if (draws === DRAWS_MAX) throw new DatabaseUnavailableError('the database cannot be used: too few workers answer')
+      const isPlaced = isLost.size > 0 && shard === 'id'
+      const drawn = await ask<{ id: number; worker?: number }>(isPlaced ? drawForWorkers : draw, count - ids.length)
+      for (const { id, worker } of drawn) if (worker === undefined || !isLost.has(worker)) ids.push(id)
+    }
+    return ids.sort((one, other) => one - other)
+  }
+  /** Stores rows that have their parents, and the answers to those that have a claim. */
+  const store = async (ask: Query, inputs: ReadonlyMap<NewRow<Row>, Nested>): Promise<Map<NewRow<Row>, Found>> => {
+    const drawn = await drawIds(ask, inputs.size)
+    const created = [...inputs].map(([input, nested], place) => {
+      const stored = { ...input.row, id: drawn[place] ?? 0, revision: newRevision() }
+      return { input, stored, found: represent({ ...nested, ...stored }) }
+    })
+    const rows = created.map(({ stored }) => stored)
+    const answers = created.flatMap(({ input: { claim }, found }) =>
+      claim ? [{ ...claim, answer: found.json, revision: found.revision }] : [],
+    )
+    const { isFollowed } = database.history
+    await Promise.all([
+      ask(insert, JSON.stringify(rows)),
+      keep(ask, answers),
+      addDerivedRows(ask, database, {
+        reviews: table === 'reviews' ? rows.map(row => countedReview(row, 1)) : [],
+        notes: index ? rows.map(({ id }) => ({ part: index.table, id })) : [],
+        changes: rows.map(row => changeOf(resource, { id: row.id, before: null, after: row }, isFollowed)),
+      }),
+    ])
+    return new Map(created.map(({ input, found }) => [input, found]))
+  }
+
+  const createAll = async (inputs: readonly NewRow<Row>[]): Promise<Outcome[]> => {
+    try {
+      const { outcomes, last } = await database.transaction(async ask => {
+        const parents = await readParents(inputs.map(({ row }) => row))
+        const whole = new Map<NewRow<Row>, Nested>()
+        for (const [place, input] of inputs.entries()) {
+          const { nested } = parents[place] ?? {}
+          if (nested) whole.set(input, nested)
+        }
+        const created = whole.size > 0 ? await store(ask, whole) : new Map<NewRow<Row>, Found>()
+        return {
+          outcomes: inputs.map((input, place): Outcome => {
+            const found = created.get(input)
+            return found ? { done: found } : { missing: parents[place]?.missing ?? resource.name }
+          }),
+          last: Math.max(...[...created.values()].map(({ id }) => id)),
+        }
+      })
+      if (shard !== null && Number.isFinite(last)) await database.write(show, table, last)
+      return outcomes
+    } catch (error) {
+      const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1
+      if (!(error instanceof KeyTakenError) || place === -1) throw error
+      const others = inputs.length > 1 ? await createAll(inputs.toSpliced(place, 1)) : []
+      return others.toSpliced(place, 0, error)
+    }
+  }
+
+  /** Creates the rows that do not need a lost worker, and refuses the others. */
+  const createWithoutLost = async (inputs: readonly NewRow<Row>[]): Promise<Outcome[]> => {
+    const isLost = workers.ids
+    if (isLost.size === 0 || shard === null || shard === 'id') return createAll(inputs)
+    const places = [...new Set(inputs.map(({ row }) => Number(row[shard])))]
+    const placed = await database.readPrimary<{ place: number; worker: number }>(
+      `SELECT place::float8 AS place, ${workerOf('place')} AS worker FROM unnest($1::bigint[]) AS place`,
+      `{${places.join(',')}}`,
+    )
+    const lost = new Set(placed.filter(({ worker }) => isLost.has(worker)).map(({ place }) => place))
+    const kept = inputs.filter(({ row }) => !lost.has(Number(row[shard])))
+    const outcomes = (kept.length > 0 ? await createAll(kept) : []).values()
+    return inputs.map(({ row }) => {
+      const outcome = lost.has(Number(row[shard])) ? null : outcomes.next().value
+      return outcome ?? new DatabaseUnavailableError('the database cannot be used: a worker does not answer')
+    })
+  }
+
+  const batch = database.batch<NewRow<Row>, Outcome>(async inputs => {
+    const known = workers.ids
+    try {
+      return await createWithoutLost(inputs)
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError) || shard === null) throw error
+      await workers.check()
+      const isSame = known.symmetricDifference(workers.ids).size === 0
+      // After any other failure, the rows may have been created.
+      if (isSame || !(error instanceof WorkerLostError)) throw error
+      return createWithoutLost(inputs)
+    }
+  }, IN_FLIGHT)
+  return async (row, claim) => {
+    const outcome = await batch.add({ row, claim })
+    if (outcome instanceof Error) throw outcome
+    return outcome
+  }
+}
+
+/** What a row has of those that it references, or the first of them that does not exist. */
+type Parents =
+  | { readonly nested: Nested; readonly missing?: never }
+  | { readonly missing: ResourceName; readonly nested?: never }
+
+/** Makes the function that reads the rows which new rows reference. */
+function parentReader<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+): (rows: readonly Row[]) => Promise<Parents[]> {
+  const nested = nestedObjects(resource)
+  const read = async (rows: readonly Row[], { column, table: owners }: Reference<Row>) => {
+    const ids = [...new Set(rows.flatMap(row => row[column] ?? []))]
+    if (ids.length === 0) return new Map<Value, Nested>()
+    const shown = nested
+      .filter(({ table }) => table === owners)
+      .flatMap(({ name, columns }) =>
+        Object.entries(columns).map(([of, type]) => `, ${columnSql('owner', of, type)} AS "${name}.${of}"`),
+      )
+    const found = await database.read<Nested & { readonly id: number }>(
+      `SELECT owner.id::float8 AS id${shown.join('')} FROM ${owners} AS owner WHERE owner.id = ANY ($1::bigint[])`,
+      `{${ids.join(',')}}`,
+    )
+    return new Map<Value, Nested>(found.map(({ id, ...columns }) => [id, columns]))
+  }
+  return async rows => {
+    const parents = await Promise.all(
+      resource.references.map(async reference => ({ ...reference, byId: await read(rows, reference) })),
+    )
+    return rows.map((row): Parents => {
+      const referenced = parents.filter(({ column }) => row[column] !== null)
+      const absent = referenced.find(({ column, byId }) => !byId.has(row[column] ?? null))
+      if (absent) return { missing: absent.resource }
+      return { nested: Object.assign({}, ...referenced.map(({ column, byId }) => byId.get(row[column] ?? null))) }
+    })
+  }
+}

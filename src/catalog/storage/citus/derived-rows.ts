@@ -1,0 +1,103 @@
+import { type Change, eventCount } from '../../../database/change.ts'
+import { insertChanges } from '../../../database/postgres/changes.ts'
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { Query } from '../../../database/postgres/pool.ts'
+import { inputOf } from '../postgres/creation.ts'
+import { COUNT_COLUMNS } from '../rating.ts'
+import type { IndexDescription, Value, Values } from '../resource.ts'
+import type { FlatRow } from '../shape.ts'
+
+const COUNTS = Object.values(COUNT_COLUMNS)
+
+/** Adds numbers of reviews to those that products have. */
+const ADD_COUNTS = `
+  ON CONFLICT (product_id) DO UPDATE SET ${COUNTS.map(column => `${column} = kept.${column} + excluded.${column}`).join(', ')}`
+
+const COUNTED = inputOf({ product_id: 'integer', ...Object.fromEntries(COUNTS.map(column => [column, 'integer'])) })
+
+/** An INSERT of rows from JSON makes Citus commit in two phases, even if there are none. */
+const COUNT = `
+  INSERT INTO product_ratings AS kept (${COUNTED.names}) SELECT ${COUNTED.names} FROM ${COUNTED.input}
+  ORDER BY product_id ${ADD_COUNTS}`
+
+const NOTE = `
+  INSERT INTO index_notes (part, id)
+  SELECT part, id FROM ${inputOf({ part: 'text', id: 'integer' }).input}`
+
+/** Takes the reviews of the user $1 out of the counts. */
+export const UNCOUNT_USER = `
+  INSERT INTO product_ratings AS kept (product_id, ${COUNTS.join(', ')})
+  SELECT product_id, ${COUNTS.map((_, place) => `-count(*) FILTER (WHERE rating = ${place + 1})`).join(', ')}
+  FROM reviews WHERE user_id = $1::bigint GROUP BY product_id ORDER BY product_id ${ADD_COUNTS}`
+
+/** A review that a product has got or lost. */
+export interface CountedReview {
+  readonly product_id: Value
+  readonly rating: Value
+  readonly by: 1 | -1
+}
+
+export function countedReview(row: Values, by: 1 | -1): CountedReview {
+  return { product_id: row.product_id ?? null, rating: row.rating ?? null, by }
+}
+
+/** A row that the index has to be brought up to date with. */
+interface Note {
+  readonly part: string
+  readonly id: number
+}
+
+/** What follows from the writes of a transaction. */
+export interface Consequences {
+  readonly reviews?: readonly CountedReview[]
+  readonly notes?: readonly Note[]
+  readonly changes: readonly Change[]
+}
+
+/**
+ * Writes what triggers write on plain PostgreSQL, where tables have them: counts of reviews and notes for the index. Then it logs
+ * the changes, if they are followed. Call it last, when the transaction has all its other locks. Notes and changes are on the
+ * coordinator, so they must be committed together with the rows on the workers.
+ */
+export async function addDerivedRows(
+  ask: Query,
+  database: PostgresDatabase,
+  { reviews = [], notes = [], changes }: Consequences,
+): Promise<void> {
+  const counts = countsOf(reviews)
+  const noted = [...notes, ...counts.map(({ product_id }) => ({ part: 'product_values', id: product_id }))]
+  const statements = [ask(COUNT, JSON.stringify(counts))]
+  if (noted.length > 0) statements.push(ask(NOTE, JSON.stringify(noted)))
+  if (database.logsChanges && changes.length > 0) {
+    const { isFollowed } = database.history
+    const log = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed })
+    statements.push(ask(log, JSON.stringify(changes), eventCount(changes)))
+  }
+  await Promise.all(statements)
+}
+
+/** The note about a row that was updated; none if the index has nothing of what has changed. */
+export function updateNotes(index: IndexDescription | null, before: FlatRow, after: FlatRow): Note[] {
+  if (!index) return []
+  const isOther = (columns: readonly string[]) => columns.some(column => before[column] !== after[column])
+  if (isOther([index.name, index.text])) return [{ part: index.table, id: after.id }]
+  return index.values && isOther(Object.keys(index.copied)) ? [{ part: index.values, id: after.id }] : []
+}
+
+/** The counts to add to those of each product, in the order of the products. */
+function countsOf(reviews: readonly CountedReview[]) {
+  const byProduct = Map.groupBy(reviews, ({ product_id }) => Number(product_id))
+  return [...byProduct]
+    .map(([product_id, of]) => {
+      const added = COUNTS.map((_, place) =>
+        of.reduce((sum, { rating, by }) => (Number(rating) === place + 1 ? sum + by : sum), 0),
+      )
+      return { product_id, added }
+    })
+    .filter(({ added }) => added.some(count => count !== 0))
+    .map(({ product_id, added }) => ({
+      product_id,
+      ...Object.fromEntries(COUNTS.map((column, place) => [column, added[place]])),
+    }))
+    .sort((one, other) => one.product_id - other.product_id)
+}

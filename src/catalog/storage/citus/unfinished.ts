@@ -1,0 +1,49 @@
+import { getLogger } from '@logtape/logtape'
+import { systemClock } from '../../../clock.ts'
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import { regularly } from '../../../database/regularly.ts'
+import type { TableName } from '../resource.ts'
+import { freeTurn } from './transactions.ts'
+
+const log = getLogger(['stockroom', 'database'])
+
+const PERIOD_MS = 1_000
+
+/** Those whose rows are on several shards. */
+const TABLES: readonly TableName[] = ['products', 'reviews']
+
+/** SQL for the last id that was drawn for a row of a table. */
+function drawn(table: TableName): string {
+  return `SELECT '${table}' AS collection, last_value - (NOT is_called)::int AS last_id FROM ${table}_id_seq`
+}
+
+const BEHIND = `
+  SELECT collection FROM shown_ids JOIN (${TABLES.map(drawn).join(' UNION ALL ')}) AS drawn USING (collection)
+  WHERE shown_ids.last_id < drawn.last_id`
+
+/**
+ * Shows the rows of nodes that died after they had created them, but before they could update `shown_ids`. Nobody creates rows
+ * while this process has the turn, so all rows with drawn ids are committed, or were never stored.
+ */
+export function showUnfinished(database: PostgresDatabase): AsyncDisposable {
+  const show = (table: TableName) =>
+    database.transaction(async ask => {
+      const [turn] = await ask<{ is_ours: boolean }>(`SELECT ${freeTurn(table)} AS is_ours`)
+      if (!turn?.is_ours) return
+      await ask(`
+        UPDATE shown_ids SET last_id = drawn.last_id FROM (${drawn(table)}) AS drawn
+        WHERE shown_ids.collection = drawn.collection AND shown_ids.last_id < drawn.last_id`)
+    })
+  const work = async () => {
+    if (!database.isDistributed) return
+    for (const { collection } of await database.readPrimary<{ collection: TableName }>(BEHIND)) await show(collection)
+  }
+  const stopping = new AbortController()
+  const running = regularly({ periodMs: PERIOD_MS, work, clock: systemClock, signal: stopping.signal, log })
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort()
+      await running
+    },
+  }
+}

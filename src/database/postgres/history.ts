@@ -4,6 +4,7 @@ import { newTag } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import { CURRENT_TRANSACTION, LOG_NO_CHANGES } from './changes.ts'
 import type { Query } from './pool.ts'
+import { RUNNING_TRANSACTIONS } from './running.ts'
 
 /** The size of a piece. */
 const PIECE_ROWS = 500
@@ -25,11 +26,16 @@ const ADDED_SHARE = 0.03
 const COLUMNS = 'position::float8, tag::float8, logged_at::float8 AS time, events, changes'
 const SELECT = `SELECT ${COLUMNS} FROM change_log`
 
-/** The first rows from $1 on, up to the limit on their events. */
-const PIECE = `
-  SELECT ${COLUMNS} FROM (
+/** SQL for whether the transaction of a row has ended, as a row may be visible before the workers of Citus have committed. */
+const HAS_ENDED = { onOneServer: 'TRUE', distributed: `xmin NOT IN (${RUNNING_TRANSACTIONS})` }
+
+/** SQL for the first rows from $1 on, up to the limit on their events. */
+const pieceOf = (hasEnded: string) => `
+  SELECT ${COLUMNS}, has_ended FROM (
     SELECT *, sum(events) OVER (ORDER BY position) - events AS events_before
-    FROM (SELECT * FROM change_log WHERE position >= $1::bigint ORDER BY position LIMIT ${PIECE_ROWS}) AS first
+    FROM (
+      SELECT *, ${hasEnded} AS has_ended FROM change_log WHERE position >= $1::bigint ORDER BY position LIMIT ${PIECE_ROWS}
+    ) AS first
   ) AS piece WHERE events_before < ${PIECE_EVENTS} ORDER BY position`
 
 interface Row {
@@ -40,12 +46,17 @@ interface Row {
   readonly changes: readonly Change[]
 }
 
+interface PieceRow extends Row {
+  readonly has_ended: boolean
+}
+
 /** What it needs of a database. */
 interface Source {
   readonly readPrimary: Query
   readonly write: Query
   /** Whether writes are in the log. */
   readonly logsChanges: boolean
+  readonly isDistributed: boolean
 }
 
 /** Transactions that may still commit rows up to a position. */
@@ -60,6 +71,8 @@ interface Gap {
  * reader stops before a position that it does not see, until every transaction that was running when it first saw this gap has
  * ended: then the position belongs to one that failed. Two snapshots would not do, because the id of a running transaction may
  * be higher than the end of a snapshot; the locks that transactions hold on their own ids tell all of them.
+ *
+ * With Citus, a reader also stops before a transaction that still holds this lock, because its rows may be missing on a worker.
  */
 export class PostgresHistory implements ChangeHistory {
   readonly #database: Source
@@ -109,7 +122,9 @@ export class PostgresHistory implements ChangeHistory {
 
   async read(from: number): Promise<LoggedPiece> {
     await this.#closeGap()
-    const rows = await this.#database.readPrimary<Row>(PIECE, from)
+    const piece = await this.#database.readPrimary<PieceRow>(pieceOf(this.#hasEnded), from)
+    const unended = piece.findIndex(({ has_ended }) => !has_ended)
+    const rows = unended === -1 ? piece : piece.slice(0, unended)
     const missing = rows.findIndex(({ position }, place) => {
       const before = rows[place - 1]?.position ?? position - 1
       return position > before + 1 && position - 1 > this.#settled
@@ -118,7 +133,8 @@ export class PostgresHistory implements ChangeHistory {
     if (missing === -1) {
       if (from <= this.#settled) this.#settled = Math.max(this.#settled, last)
       const events = rows.reduce((sum, row) => sum + row.events, 0)
-      return { transactions: rows.map(logged), isEnd: rows.length < PIECE_ROWS && events < PIECE_EVENTS }
+      const isWhole = rows.length < PIECE_ROWS && events < PIECE_EVENTS
+      return { transactions: rows.map(logged), isEnd: isWhole || unended !== -1 }
     }
     if (!this.#gap) {
       this.#gap = { until: last, running: await this.#running() }
@@ -168,27 +184,37 @@ export class PostgresHistory implements ChangeHistory {
 
   /** A position up to which no row will appear any more: the last one, unless a transaction takes long. */
   async #settledNow(): Promise<number> {
-    const [recent] = await this.#database.readPrimary<{ first: number; last: number; count: number }>(`
-      SELECT min(position)::float8 AS first, max(position)::float8 AS last, count(*)::float8 AS count
-      FROM (SELECT position FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent`)
-    if (!recent || recent.count === recent.last - recent.first + 1) return recent?.last ?? 0
+    const [recent] = await this.#database.readPrimary<{ last: number | null; isWhole: boolean }>(`
+      SELECT max(position)::float8 AS last, count(*) = max(position) - min(position) + 1 AND bool_and(has_ended) AS "isWhole"
+      FROM (${this.#recent}) AS recent`)
+    if (!recent?.last) return 0
+    if (recent.isWhole) return recent.last
     const before = await this.#running()
     const until = performance.now() + SETTLED_WITHIN_MS
     while (before.size > 0) {
       if (!meet(before, await this.#running())) break
-      if (performance.now() > until) return this.#beforeFirstGap()
+      if (performance.now() > until) return (await this.#beforeFirstUnsettled()) ?? recent.last
       await wait(SETTLED_INTERVAL_MS)
     }
     return recent.last
   }
 
-  async #beforeFirstGap(): Promise<number> {
+  /** `null` if all are settled by now. */
+  async #beforeFirstUnsettled(): Promise<number | null> {
     const [last] = await this.#database.readPrimary<{ position: number }>(`
       SELECT position::float8 AS position FROM (
-        SELECT position, lead(position) OVER (ORDER BY position) AS next
-        FROM (SELECT position FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent
-      ) AS followed WHERE next > position + 1 ORDER BY position LIMIT 1`)
-    return last?.position ?? 0
+        SELECT position, lead(position) OVER (ORDER BY position) AS next, lead(has_ended) OVER (ORDER BY position) AS next_has_ended
+        FROM (${this.#recent}) AS recent
+      ) AS followed WHERE next > position + 1 OR NOT next_has_ended ORDER BY position LIMIT 1`)
+    return last?.position ?? null
+  }
+
+  get #hasEnded(): string {
+    return this.#database.isDistributed ? HAS_ENDED.distributed : HAS_ENDED.onOneServer
+  }
+
+  get #recent(): string {
+    return `SELECT position, ${this.#hasEnded} AS has_ended FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}`
   }
 
   async #closeGap(): Promise<void> {

@@ -3,6 +3,7 @@ import { catalogMigrations } from '../../../src/catalog/migrations/index.ts'
 import { postgresAddress } from '../../../src/database/postgres/address.ts'
 import { PostgresDatabase } from '../../../src/database/postgres/database.ts'
 import { connected, type TestDatabase } from './database.ts'
+import { openTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** The address of a database on the coordinator of a Citus cluster, whose workers it knows. Without it, nothing is tested on Citus. */
 const CITUS_VARIABLE = 'STOCKROOM_TEST_CITUS'
@@ -20,8 +21,19 @@ export function citusUrl(): string | null {
   return process.env[CITUS_VARIABLE] || null
 }
 
-/** Creates a database on each server of the cluster, with distributed tables. Disposing of it drops all of them. */
-export async function createCitusDatabase(coordinatorUrl: string): Promise<TestDatabase> {
+interface CitusDatabase extends TestDatabase {
+  /** The workers' proxies, if it was asked for any. */
+  readonly proxies: readonly TcpProxy[]
+}
+
+/**
+ * Creates a database on each server of the cluster, with distributed tables. Servers may reach workers through proxies only.
+ * Disposing of it drops all of them.
+ */
+export async function createCitusDatabase(
+  coordinatorUrl: string,
+  { throughProxies = false }: { readonly throughProxies?: boolean } = {},
+): Promise<CitusDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
   const url = at(coordinatorUrl, null, name)
   const { hostname, port } = new URL(url)
@@ -38,16 +50,21 @@ export async function createCitusDatabase(coordinatorUrl: string): Promise<TestD
     )
     await onServer(at(coordinatorUrl, server, name), sql => sql.unsafe('CREATE EXTENSION citus'))
   }
+  const proxies = throughProxies ? await Promise.all(workers.map(({ port }) => openTcpProxy(port))) : []
   await onServer(url, async sql => {
     await sql.unsafe(`ALTER DATABASE ${name} SET citus.shard_count = ${SHARDS}`)
     await sql`SELECT citus_set_coordinator_host(${coordinator.host}, ${coordinator.port})`
-    for (const { host, port } of workers) await sql`SELECT citus_add_node(${host}, ${port})`
+    for (const [place, { host, port }] of workers.entries()) {
+      await sql`SELECT citus_add_node(${host}, ${proxies[place]?.port ?? port})`
+    }
   })
   await distribute(url)
   return {
     name,
     url,
+    proxies,
     [Symbol.asyncDispose]: async () => {
+      for (const proxy of proxies) await proxy[Symbol.asyncDispose]()
       for (const server of servers.toReversed()) {
         await onServer(at(coordinatorUrl, server, 'postgres'), sql =>
           sql.unsafe(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

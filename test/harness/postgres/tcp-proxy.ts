@@ -20,10 +20,18 @@ export interface TcpProxy extends AsyncDisposable {
   readonly thaw: () => void
   /** Takes what clients send and passes it on only when the result is called, even if the client is gone by then. */
   readonly holdBack: () => () => void
+  /** The same for each connection from the moment on when a client sends this text over it. */
+  readonly holdBackFrom: (text: string) => Held
   /** Passes on new connections only; older ones stay silent, as when a machine is lost and replaced. */
   readonly replace: () => void
   /** How many client connections were opened so far. */
   readonly connections: () => number
+}
+
+interface Held {
+  /** Resolves when the text was sent for the first time. */
+  readonly begun: Promise<void>
+  readonly passOn: () => void
 }
 
 /** Opens a proxy on a free loopback port, in front of a server at another port. */
@@ -33,6 +41,7 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let frozen = false
   let released = Promise.resolve()
+  let heldBack: { text: string; begin: () => void; released: Promise<void> } | null = null
   let opened = 0
   const keep = (socket: Socket, partner?: Socket) => {
     sockets.add(socket)
@@ -46,11 +55,18 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   }
   const forward = (client: Socket) => {
     const server = connect(target, '127.0.0.1')
+    let releasedHere = Promise.resolve()
     client.on('data', async bytes => {
+      if (heldBack && bytes.includes(heldBack.text)) {
+        heldBack.begin()
+        releasedHere = heldBack.released
+      }
+      await releasedHere
       await released
       server.write(bytes)
     })
     client.on('close', async () => {
+      await releasedHere
       await released
       server.destroySoon()
     })
@@ -100,6 +116,18 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       const { promise, resolve } = Promise.withResolvers<void>()
       released = promise
       return resolve
+    },
+    holdBackFrom: text => {
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      heldBack = { text, begin, released: promise }
+      return {
+        begun,
+        passOn: () => {
+          heldBack = null
+          resolve()
+        },
+      }
     },
     replace: () => {
       frozen = false

@@ -102,3 +102,10 @@ ALTER TABLE products ADD CONSTRAINT products_category_id_fkey
 
 ALTER TABLE reviews ADD CONSTRAINT reviews_user_id_fkey
   FOREIGN KEY (user_id) REFERENCES users (id) DEFERRABLE INITIALLY DEFERRED
+
+-- The number of the worker that has a product, and the transactions that are prepared there: see storage/citus/finished-notes.ts.
+CREATE FUNCTION prepared_transactions(product_id bigint) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT (SELECT groupid FROM pg_dist_local_group) || coalesce(string_agg(' ' || gid, ''), '') FROM pg_prepared_xacts
+$$
+
+SELECT create_distributed_function('prepared_transactions(bigint)', '$1', colocate_with => 'products')

@@ -1,6 +1,7 @@
 import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
+import { finishedNotes } from '../citus/finished-notes.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
 import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
@@ -51,6 +52,9 @@ const TSQUERY: MatchSyntax = {
 /** Brings the indexes of these resources up to date, in transactions. */
 export function postgresIndexSlices(database: PostgresDatabase, indexes: readonly IndexDescription[]): IndexSlices {
   const takers = new Map(indexes.flatMap(takersOf))
+  const logNothing = async (ask: Query) => {
+    if (database.changes.areLogged) await ask(LOG_NO_CHANGES)
+  }
   return {
     noted: async () => {
       const [range] = await database.readPrimary<NotedRange | { first: null; last: null }>(NOTED)
@@ -65,34 +69,50 @@ export function postgresIndexSlices(database: PostgresDatabase, indexes: readonl
         for (const { table } of indexes)
           await ask(`INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`)
         await ask('UPDATE index_form SET number = $1::bigint, is_built = FALSE WHERE id = 1', INDEX_FORM)
-        await ask(LOG_NO_CHANGES)
+        await logNothing(ask)
         return false
       })
     },
-    take: count =>
-      database.transaction(async ask => {
+    take: async count => {
+      const finished = database.isDistributed ? await finishedNotes(database, SLICE_NOTES[count]) : null
+      if (finished?.length === 0) return 'busy'
+      return database.transaction(async ask => {
         const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
         if (!lock?.is_ours) return 'busy'
-        const [notes] = await ask<{ numbers: string | null; parts: string | null }>(`
-          WITH notes AS (SELECT number, part, id FROM index_notes ORDER BY number LIMIT ${SLICE_NOTES[count]})
-          SELECT string_agg(number::text, ',') AS numbers, json_object_agg(part, ids)::text AS parts
-          FROM (SELECT part, string_agg(number::text, ',') AS number, json_agg(DISTINCT id) AS ids FROM notes GROUP BY part) AS by_part`)
+        const [notes] = await (finished
+          ? ask<Notes>(notesWhere('number = ANY ($1::text::bigint[])'), `{${finished}}`)
+          : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${SLICE_NOTES[count]}`)))
         if (!notes?.numbers || !notes.parts) return 'taken'
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
         for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
         await ask('DELETE FROM index_notes WHERE number = ANY ($1::text::bigint[])', `{${notes.numbers}}`)
         // Otherwise each slice would clear the caches of all nodes.
-        await ask(LOG_NO_CHANGES)
+        await logNothing(ask)
         return 'taken'
-      }),
+      })
+    },
     built: () =>
       database.transaction(async ask => {
         await ask('UPDATE index_form SET is_built = TRUE WHERE id = 1 AND number = $1::bigint', INDEX_FORM)
         // Otherwise the planner knows nothing of them until the server's own job has run.
         for (const { facts } of indexes) await ask(`ANALYZE ${facts}`)
-        await ask(LOG_NO_CHANGES)
+        await logNothing(ask)
       }),
   }
+}
+
+interface Notes {
+  readonly numbers: string | null
+  /** A JSON object of the ids by part. */
+  readonly parts: string | null
+}
+
+/** SQL that groups notes by their parts. */
+function notesWhere(condition: string): string {
+  return `
+    WITH notes AS (SELECT number, part, id FROM index_notes WHERE ${condition})
+    SELECT string_agg(number::text, ',') AS numbers, json_object_agg(part, ids)::text AS parts
+    FROM (SELECT part, string_agg(number::text, ',') AS number, json_agg(DISTINCT id) AS ids FROM notes GROUP BY part) AS by_part`
 }
 
 type Take = (ask: Query, ids: readonly number[]) => Promise<void>
@@ -103,7 +123,7 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   const select = `
     SELECT ${notedColumns(index, sql => `${sql}::float8`)} FROM ${table} AS owner
     ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''}
-    WHERE owner.id = ANY ($1::text::bigint[])`
+    WHERE owner.id = ANY ($1::bigint[])`
   const changing = valueColumns(index)
   const { names, input } = inputOf({ id: 'integer', sort_name: 'text', beginning: 'text', ...changing, words: 'text' })
   const columns = names.split(', ')

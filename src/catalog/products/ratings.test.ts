@@ -6,7 +6,7 @@ import { campaign } from '../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { onEachEngine, QUICK_HASHES, withEachEngine } from '../../../test/harness/contract.ts'
 import { copied } from '../../../test/harness/copy/copied.ts'
-import { ENGINES, postgres } from '../../../test/harness/engines.ts'
+import { citus, ENGINES, postgres } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { commandLine, run, startService, surroundingsOf } from '../../../test/harness/service.ts'
@@ -89,7 +89,8 @@ onEachEngine('the rating of a product', api => {
 })
 
 withEachEngine('the ratings in a database', engine => {
-  test('count what another program creates, changes, moves and deletes', async () => {
+  // Distributed tables have no triggers to count it.
+  test.skipIf(engine === citus)('count what another program creates, changes, moves and deletes', async () => {
     await using database = await engine.freshDatabase()
     await using service = await startService(database.url, { flags: FLAGS })
     const api = client(() => service.address)
@@ -161,7 +162,8 @@ withEachEngine('the ratings in a database', engine => {
     expect(after.kept).toEqual(after.counted)
   })
 
-  test('are filled when a database that has reviews is migrated', async () => {
+  // No distributed database is so old.
+  test.skipIf(engine === citus)('are filled when a database that has reviews is migrated', async () => {
     await using database = await engine.freshDatabase()
     const first = {
       ...catalogMigrations,

@@ -1,7 +1,10 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import { SELECT_RATINGS } from '../postgres/ratings.ts'
+import { ratingsSql } from '../postgres/ratings.ts'
+import { idArray } from '../postgres/table.ts'
 import { type RatingRow, type Ratings, ratingOf } from '../rating.ts'
-import { idArray, readAcross } from './shards.ts'
+import { readAcross } from './shards.ts'
+
+const SELECT = ratingsSql('$1::bigint[]')
 
 /** Concurrent requests for one product each do not share a statement, because it would ask several shards. */
 export function citusRatings(database: PostgresDatabase): Ratings {
@@ -10,8 +13,8 @@ export function citusRatings(database: PostgresDatabase): Ratings {
       const ids = idArray(productIds)
       const rows =
         productIds.length === 1
-          ? await database.readShards<RatingRow>(SELECT_RATINGS, ids)
-          : await readAcross(database, ask => ask<RatingRow>(SELECT_RATINGS, ids))
+          ? await database.readShards<RatingRow>(SELECT, ids)
+          : await readAcross(database, ask => ask<RatingRow>(SELECT, ids))
       return new Map(rows.map(row => [row.id, ratingOf(row)]))
     },
   }

@@ -13,13 +13,12 @@ import {
   textsIf,
   type WeighedGroup,
 } from '../postgres/rows.ts'
-import { singly } from '../postgres/table.ts'
+import { idArray, inOrder, joining, singly } from '../postgres/table.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type Values } from '../resource.ts'
 import { nestedObjects, selectedItemColumns } from '../shape.ts'
 import type { Read } from '../store.ts'
-import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { Places } from './places.ts'
-import { idArray, readAcross, shardColumn } from './shards.ts'
+import { readAcross, shardColumn } from './shards.ts'
 import { shownIds } from './shown-ids.ts'
 
 type ReadIds = (ids: readonly number[]) => Promise<Read>
@@ -35,16 +34,23 @@ export function rowReader<Row extends Values>(
   return resource.array ? ownersReader(database, resource, resource.array) : referenceReader(database, resource)
 }
 
+/** There is no cache, so what a statement reads need not tell its state. */
+const STATE = 'NULL::text'
+
+/** Without a subquery, Citus knows which shards to ask. */
+const SEVERAL = { state: STATE, ids: '$1::bigint[]' }
+
 /** For rows whose ids tell their shards. One of them is read on one shard, as of one moment. */
 function shardReader<Row extends Values>(database: PostgresDatabase, resource: StoredResource<Row>): ReadIds {
   const rows = new PostgresRows(resource)
-  const [one, several] = [oneRow(resource), severalRows(resource)]
-  const readOne = async (id: number) => rows.joined(await database.readShards<JoinedRow>(one, id)).get(id)
+  const joined = joining(database, rows)
+  const [one, several] = [oneRow(resource, { state: STATE }), severalRows(resource, SEVERAL)]
+  const readOne = async (id: number) => joined(await database.readShards<JoinedRow>(one, id))
   return async ids => {
     const [id] = ids
-    if (ids.length === 1 && id !== undefined) return onlyOne(rows, await readOne(id))
+    if (ids.length === 1 && id !== undefined) return inOrder(rows, ids, await readOne(id), readOne)
     const read = await readAcross(database, ask => ask<JoinedRow>(several, idArray(ids)))
-    return inOrder(rows, ids, rows.joined(read), readOne)
+    return inOrder(rows, ids, joined(read), readOne)
   }
 }
 
@@ -56,34 +62,34 @@ function placedReader<Row extends Values>(
   column: string,
 ): ReadIds {
   const rows = new PostgresRows(resource)
+  const joined = joining(database, rows)
   // Rows that are shown with these are on the same shards.
   const alongside = nestedObjects(resource).filter(({ table }) => shardColumn(table) === 'id')
   const placed = [`owner.${column}`, ...alongside.map(({ name }) => `"${name}".id`)]
-  const one = oneRow(resource, placed.map(name => ` AND ${name} = $2::bigint`).join(''))
-  const several = severalRows(resource, placed.map(name => ` AND ${name} = ANY ($2::bigint[])`).join(''))
+  const on = (places: string) => placed.map(name => ` AND ${name} = ${places}`).join('')
+  const one = oneRow(resource, { state: STATE, onShard: on('$2::bigint') })
+  const several = severalRows(resource, { ...SEVERAL, onShard: on('ANY ($2::bigint[])') })
   const find = `SELECT id::float8 AS id, ${columnSql(resource.table, column, 'integer')} AS ${column}
     FROM ${resource.table} WHERE id = ANY ($1::bigint[])`
 
-  const readAt = async (ask: Query, ids: readonly number[]): Promise<Map<number, WeighedGroup>> => {
+  const readAt = async (ask: Query, ids: readonly number[]): Promise<readonly JoinedRow[]> => {
     const known = [...new Set(ids.flatMap(id => places.of(id) ?? []))]
-    return known.length === 0 ? new Map() : rows.joined(await ask<JoinedRow>(several, idArray(ids), idArray(known)))
+    return known.length === 0 ? [] : ask<JoinedRow>(several, idArray(ids), idArray(known))
   }
   const readOne = async (ask: Query, id: number) => {
     const place = places.of(id)
-    return place === undefined ? undefined : rows.joined(await ask<JoinedRow>(one, id, place)).get(id)
+    return joined(place === undefined ? [] : await ask<JoinedRow>(one, id, place))
   }
   const read: ReadIds = ids =>
     readAcross(database, async ask => {
-      const groups = await readAt(ask, ids)
-      const others = ids.filter(id => !groups.has(id))
-      if (others.length > 0) {
-        // By their ids alone: a join on all shards takes five times as long.
-        const found = await ask<{ id: number }>(find, idArray(others))
-        for (const row of found) places.note(row)
-        const there = found.map(({ id }) => id)
-        for (const [id, group] of await readAt(ask, there)) groups.set(id, group)
-      }
-      return inOrder(rows, ids, groups, id => readOne(ask, id))
+      const guessed = await readAt(ask, ids)
+      const there = new Set(guessed.map(({ id }) => id))
+      const others = ids.filter(id => !there.has(id))
+      // By their ids alone: a join on all shards takes five times as long.
+      const found = others.length === 0 ? [] : await ask<{ id: number }>(find, idArray(others))
+      for (const row of found) places.note(row)
+      const foundIds = found.map(({ id }) => id)
+      return inOrder(rows, ids, joined([...guessed, ...(await readAt(ask, foundIds))]), id => readOne(ask, id))
     })
   const search = singly(database, read)
   const ask: Query = (sql, ...parameters) => database.readShards(sql, ...parameters)
@@ -92,20 +98,19 @@ function placedReader<Row extends Values>(
     const [id] = ids
     if (ids.length !== 1 || id === undefined) return read(ids)
     const guessed = await readOne(ask, id)
-    return guessed ? onlyOne(rows, guessed) : search(id)
+    return guessed.groups.size > 0 ? inOrder(rows, ids, guessed, () => readOne(ask, id)) : search(id)
   }
 }
 
 /** For rows of a reference table, without anything of other tables. */
 function referenceReader<Row extends Values>(database: PostgresDatabase, resource: StoredResource<Row>): ReadIds {
   const rows = new PostgresRows(resource)
-  const [one, several] = [oneRow(resource), severalRows(resource)]
-  return async ids => {
-    const read = await database.read<JoinedRow>(several, idArray(ids))
-    return inOrder(rows, ids, rows.joined(read), async id =>
-      rows.joined(await database.read<JoinedRow>(one, id)).get(id),
+  const joined = joining(database, rows)
+  const [one, several] = [oneRow(resource, { state: STATE }), severalRows(resource, SEVERAL)]
+  return async ids =>
+    inOrder(rows, ids, joined(await database.read<JoinedRow>(several, idArray(ids))), async id =>
+      joined(await database.read<JoinedRow>(one, id)),
     )
-  }
 }
 
 /** Limit on the texts of the items that one statement reads. Longer ones than their share are read by another one. */
@@ -129,7 +134,8 @@ function ownersReader<Row extends Values>(
 ): ReadIds {
   const rows = new PostgresRows(resource)
   const alone = { ...resource, array: null }
-  const [one, several] = [oneRow(alone), severalRows(alone)]
+  const joined = joining(database, rows)
+  const [one, several] = [oneRow(alone, { state: STATE }), severalRows(alone, SEVERAL)]
   const shown = shownIds(database, array.table)
   const { firstItems, wholeItems } = arrayReads(array)
 
@@ -141,19 +147,23 @@ function ownersReader<Row extends Values>(
         ask<JoinedRow>(several, idArray(ids)),
         firstItems(ask, ids, lastId ?? Number.MAX_SAFE_INTEGER),
       ])
-      const groups = new Map<number, WeighedGroup>()
-      for (const [id, { group, weight, isWhole }] of rows.joined(own)) {
+      const { groups, isCurrent } = joined(own)
+      const withItems = new Map<number, WeighedGroup>()
+      for (const [id, { group, weight, isWhole }] of groups) {
         const of = items.get(id) ?? []
-        groups.set(id, {
+        withItems.set(id, {
           group: rows.group(group.row, of),
           weight: of.reduce((sum, item) => sum + item.weight, weight),
           isWhole: isWhole && of.every(({ is_whole }) => is_whole),
         })
       }
-      return inOrder(rows, ids, groups, async id => {
+      return inOrder(rows, ids, { groups: withItems, isCurrent }, async id => {
         const [own, whole] = await Promise.all([ask<JoinedRow>(one, id), wholeItems(ask, items.get(id) ?? [])])
-        const known = rows.joined(own).get(id)
-        return known && { ...known, group: rows.group(known.group.row, whole) }
+        const again = joined(own)
+        const known = again.groups.get(id)
+        return known
+          ? { ...again, groups: new Map([[id, { ...known, group: rows.group(known.group.row, whole) }]]) }
+          : again
       })
     })
   }
@@ -214,28 +224,4 @@ function shownItems(items: readonly ItemRow[]): ItemRow[] {
     return isCut
   })
   return items.slice(0, heavy === -1 ? NESTED_MAX + 1 : heavy)
-}
-
-/** Resources in the order of their ids, up to the weight limit, and at least one of them. */
-async function inOrder<Row extends Values>(
-  rows: PostgresRows<Row>,
-  ids: readonly number[],
-  groups: ReadonlyMap<number, WeighedGroup>,
-  readOne: (id: number) => Promise<WeighedGroup | undefined>,
-): Promise<Read> {
-  const read = { found: [] as Read['found'][number][], isCurrent: false }
-  let weight = 0
-  for (const [place, id] of ids.entries()) {
-    const known = groups.get(id)
-    const whole = known && !known.isWhole ? await readOne(id) : known
-    // Otherwise it was deleted meanwhile.
-    if (whole) read.found.push(rows.found(whole.group))
-    weight += known?.weight ?? 0
-    if (weight > CHUNK_WEIGHT_MAX) return { ...read, count: place + 1 }
-  }
-  return { ...read, count: ids.length }
-}
-
-function onlyOne<Row extends Values>(rows: PostgresRows<Row>, known: WeighedGroup | undefined): Read {
-  return { found: known ? [rows.found(known.group)] : [], count: 1, isCurrent: false }
 }

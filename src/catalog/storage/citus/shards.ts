@@ -34,8 +34,3 @@ export function readAcross<Result>(database: PostgresDatabase, work: (ask: Query
     return result
   })
 }
-
-/** Ids as one parameter. As `$1::bigint[]`, without a cast from text, it tells Citus which shards to ask. */
-export function idArray(ids: readonly number[]): string {
-  return `{${ids.join(',')}}`
-}

@@ -10,7 +10,7 @@ import {
   selectedColumns,
   selectedItemColumns,
 } from '../shape.ts'
-import type { Found, Read } from '../store.ts'
+import type { Found } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 
 export const ITEM_PREFIX = 'item.'
@@ -29,8 +29,6 @@ export type OwnerOrItem = FlatRow & {
   readonly owner_id: number | null
   /** The state of the database when it was read, in a resource's own row. */
   readonly state: string | null
-  /** The number of ids that were looked up, in a resource's own row; `NULL` for all of them. */
-  readonly looked_up: number | null
 }
 
 /** A resource's row with the items that were read. */
@@ -63,69 +61,38 @@ export function firstItems({ table, key, columns }: NestedArray, ownerId: string
 }
 
 /**
- * SQL for the resources with the ids $1 and the items of their arrays. Returns nothing if they are too heavy together. One scan
- * of the items of all resources takes half the time, but returns nothing if one of these has very many.
+ * SQL for the ids $1. The planner does not see how many they are: otherwise PostgreSQL would plan a statement for a few ids
+ * each time, which takes three times as long as to run it.
  */
-export function lightRows<Row extends Values>(
+export const IDS = '(SELECT $1::bigint[])::bigint[]'
+
+/**
+ * SQL for the resources with the ids $1 and the items of their arrays, which are scanned all at once: for many resources, that
+ * takes two thirds of the time. Returns nothing if they are too heavy together, or have more items than `scannedMax`.
+ */
+export function scannedRows<Row extends Values>(
   resource: StoredResource<Row>,
   array: NestedArray,
-  { state, scannedMax }: { readonly state: string; readonly scannedMax: number | null },
+  { state, scannedMax }: { readonly state: string; readonly scannedMax: number },
 ): string {
   const { table } = resource
   const { table: rows, key } = array
-  const scan = `WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT ${scannedMax}`
-  const first = `SELECT * FROM ${rows} WHERE ${key} = owners.id::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}`
   return `
     WITH owners AS MATERIALIZED (
       SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight
-      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY ($1::bigint[])
+      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY (${IDS})
     ), items AS MATERIALIZED (
-      ${scannedMax === null ? `SELECT item.* FROM owners CROSS JOIN LATERAL (${first}) AS item` : `SELECT * FROM ${rows} ${scan}`}
+      SELECT * FROM ${rows} WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT ${scannedMax}
     ), light AS MATERIALIZED (
-      SELECT ${state} AS state, NULL::float8 AS looked_up
+      SELECT ${state} AS state
       FROM (SELECT count(*) AS number, coalesce(sum(${bytesOf(array.columns, 'items')}), 0) AS weight FROM items) AS all_items
-      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX}
-        ${scannedMax === null ? '' : `AND number < ${scannedMax}`}
+      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX} AND number < ${scannedMax}
     )
-    SELECT owners.*, ${itemColumns(array)}, NULL::float8 AS owner_id, light.state, light.looked_up
+    SELECT owners.*, ${itemColumns(array)}, NULL::float8 AS owner_id, light.state
     FROM light CROSS JOIN owners LEFT JOIN items AS item ON FALSE
     UNION ALL
-    SELECT owners.*, ${itemColumns(array)}, item.${key}::float8, NULL, NULL
+    SELECT owners.*, ${itemColumns(array)}, item.${key}::float8, NULL
     FROM light CROSS JOIN items AS item LEFT JOIN owners ON FALSE`
-}
-
-/**
- * SQL for the resources with the ids $1 and the items of their arrays: in the order of the ids, up to the weight limit, and at
- * least one of them.
- */
-export function firstRows<Row extends Values>(resource: StoredResource<Row>, state: string): string {
-  const { table, array } = resource
-  const items = array
-    ? `items AS MATERIALIZED (
-      SELECT item.*, owners.place, owners.id AS owner_id
-      FROM owners CROSS JOIN LATERAL (${firstItems(array, 'owners.id::bigint')}) AS item
-    ), texts AS (
-      SELECT place, weight FROM owners UNION ALL SELECT place, ${bytesOf(array.columns, 'items')} FROM items
-    )`
-    : 'texts AS (SELECT place, weight FROM owners)'
-  const shown = 'place <= (SELECT last_place FROM first)'
-  const owners = (item: string, from: string) => `
-    SELECT owners.*${item}, NULL::float8 AS owner_id, first.state, first.looked_up
-    FROM first CROSS JOIN owners ${from} WHERE owners.${shown}`
-  return `
-    WITH owners AS MATERIALIZED (
-      SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight, wanted.place::float8 AS place
-      FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
-        JOIN ${table} AS owner ON owner.id = wanted.id ${joins(resource, 'JOIN')}
-    ), ${items}, first AS MATERIALIZED (
-      SELECT max(place) AS last_place, CASE WHEN max(weight_so_far) > ${CHUNK_WEIGHT_MAX} THEN max(place) END AS looked_up,
-        ${state} AS state
-      FROM (
-        SELECT place, sum(weight) AS weight, sum(sum(weight)) OVER (ORDER BY place) AS weight_so_far FROM texts GROUP BY place
-      ) AS weighed WHERE weight_so_far - weight <= ${CHUNK_WEIGHT_MAX}
-    )
-    ${array ? owners(`, ${itemColumns(array)}`, 'LEFT JOIN items AS item ON FALSE') : owners('', '')}
-    ${array ? `UNION ALL SELECT owners.*, ${itemColumns(array)}, item.owner_id, NULL, NULL FROM items AS item LEFT JOIN owners ON FALSE WHERE item.${shown}` : ''}`
 }
 
 /** A resource that is heavier is not read together with others, so that no statement holds much. */
@@ -136,6 +103,10 @@ export type JoinedRow = RawRow & {
   readonly id: number
   /** Whether it has the resource's own long texts, as its first row has. */
   readonly is_first: boolean
+  /** Whether the statement has read all of the resource. */
+  readonly is_whole: boolean
+  /** The state of the database when it was read, in a resource's first row. */
+  readonly state: string | null
   /** The resource's long texts with those of its items. */
   readonly weight: number
 }
@@ -148,47 +119,65 @@ export interface WeighedGroup {
   readonly isWhole: boolean
 }
 
+/** What a statement reads besides the resources, and where. */
+interface Reading {
+  /** SQL for the state of the database. */
+  readonly state: string
+  /** SQL for the ids $1 of `severalRows`. */
+  readonly ids: string
+  /** Further conditions, which tell Citus the shards of rows that their ids do not tell. */
+  readonly onShard?: string
+}
+
 /**
- * SQL for the resources with the ids $1 and the first items of their arrays, in any order. `onShard` tells where else the
- * statement looks for a row, as conditions on its table. Of a heavy resource, there is one row without long texts. Each shard of
- * Citus can do all of it alone, and is asked only if it may have one of the resources.
+ * SQL for the resources with the ids $1 and the first items of their arrays, in any order. Of a heavy resource, there is one row
+ * without long texts. Each shard of Citus can do all of it alone, and is asked only if it may have one of the resources.
  */
-export function severalRows<Row extends Values>(resource: StoredResource<Row>, onShard = ''): string {
+export function severalRows<Row extends Values>(
+  resource: StoredResource<Row>,
+  { state, ids, onShard = '' }: Reading,
+): string {
   const { table, array } = resource
   if (!array) {
     const isLight = `${weightOf(resource)} <= ${LIGHT_MAX}`
     return `
-      SELECT ${selectedColumns(resource, textsIf(isLight))}, TRUE AS is_first, (${weightOf(resource)})::float8 AS weight
-      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY ($1::bigint[])${onShard}`
+      SELECT ${selectedColumns(resource, textsIf(isLight))}, TRUE AS is_first, ${isLight} AS is_whole,
+        (${weightOf(resource)})::float8 AS weight, ${state} AS state
+      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY (${ids})${onShard}`
   }
   const weight = `${weightOf(resource)} + coalesce(item.items_weight, 0)`
   const isLight = `${weight} <= ${LIGHT_MAX}`
+  const isFirst = 'item.is_first IS NOT FALSE'
   return `
-    SELECT ${selectedColumns(resource, textsIf(`item.is_first IS NOT FALSE AND ${isLight}`))},
-      item.is_first IS NOT FALSE AS is_first, (${weight})::float8 AS weight,
+    SELECT ${selectedColumns(resource, textsIf(`${isFirst} AND ${isLight}`))}, ${isFirst} AS is_first,
+      ${isLight} AS is_whole, (${weight})::float8 AS weight, CASE WHEN ${isFirst} THEN ${state} END AS state,
       ${selectedItemColumns(array, textsIf(isLight), ITEM_PREFIX)}
     FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (
       SELECT *, id = min(id) OVER () AS is_first, sum(${bytesOf(array.columns, array.table)}) OVER () AS items_weight
       FROM (
-        SELECT * FROM ${array.table} WHERE ${array.key} = owner.id AND ${array.key} = ANY ($1::bigint[])
+        SELECT * FROM ${array.table} WHERE ${array.key} = owner.id AND ${array.key} = ANY (${ids})
         ORDER BY id LIMIT ${NESTED_MAX + 1}
       ) AS ${array.table}
     ) AS item ON item.is_first OR ${isLight}
-    WHERE owner.id = ANY ($1::bigint[])${onShard}`
+    WHERE owner.id = ANY (${ids})${onShard}`
 }
 
 /** SQL for the resource $1 and the items that its array may show. Each table is named with the id, so that Citus asks one shard. */
-export function oneRow<Row extends Values>(resource: StoredResource<Row>, onShard = ''): string {
+export function oneRow<Row extends Values>(
+  resource: StoredResource<Row>,
+  { state, onShard = '' }: Omit<Reading, 'ids'>,
+): string {
   const { table, array } = resource
   const weight = `(${weightOf(resource)})::float8 AS weight`
   if (!array) {
     return `
-      SELECT ${selectedColumns(resource, columnSql)}, TRUE AS is_first, ${weight}
+      SELECT ${selectedColumns(resource, columnSql)}, TRUE AS is_first, TRUE AS is_whole, ${weight}, ${state} AS state
       FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = $1::bigint${onShard}`
   }
   const isFirst = 'item.weight_before IS NULL'
   return `
-    SELECT ${selectedColumns(resource, textsIf(isFirst))}, ${isFirst} AS is_first, ${weight}, ${itemColumns(array)}
+    SELECT ${selectedColumns(resource, textsIf(isFirst))}, ${isFirst} AS is_first, TRUE AS is_whole,
+      ${weight}, CASE WHEN ${isFirst} THEN ${state} END AS state, ${itemColumns(array)}
     FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (${firstItems(array, '$1::bigint')}) AS item ON TRUE
     WHERE owner.id = $1::bigint${onShard}`
 }
@@ -234,32 +223,25 @@ export class PostgresRows<Row extends Values> {
     this.#references = resource.references.map(({ column }) => column)
   }
 
-  /** The resources in rows that were read by their ids, in the order of the ids. */
-  read(ids: readonly number[], rows: readonly OwnerOrItem[]): Omit<Read, 'isCurrent'> {
+  /** The resources in rows of `scannedRows`, in the order of the ids. */
+  scanned(ids: readonly number[], rows: readonly OwnerOrItem[]): Found[] {
     const groups = new Map<number, Group>()
-    let count = ids.length
-    for (const row of rows) {
-      if (row.owner_id !== null) continue
-      groups.set(row.id, { row, items: [] })
-      count = row.looked_up ?? count
-    }
+    for (const row of rows) if (row.owner_id === null) groups.set(row.id, { row, items: [] })
     for (const row of rows) {
       const item = row.owner_id === null ? null : this.#itemOf(row)
       if (item && row.owner_id !== null) groups.get(row.owner_id)?.items.push(item)
     }
-    const found = ids.flatMap(id => {
+    return ids.flatMap(id => {
       const group = groups.get(id)
       return group ? [this.found(group)] : []
     })
-    return { found, count }
   }
 
   /** The resources in rows of `severalRows` or `oneRow`, by their ids. */
   joined(rows: readonly JoinedRow[]): Map<number, WeighedGroup> {
     const groups = new Map<number, WeighedGroup>()
     for (const row of rows) {
-      if (row.is_first)
-        groups.set(row.id, { group: this.group(row, []), weight: row.weight, isWhole: row.weight <= LIGHT_MAX })
+      if (row.is_first) groups.set(row.id, { group: this.group(row, []), weight: row.weight, isWhole: row.is_whole })
     }
     for (const row of rows) {
       const item = this.#itemOf(row)

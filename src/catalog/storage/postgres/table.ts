@@ -1,18 +1,29 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
 import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
-import type { StoredResource, Values } from '../resource.ts'
+import type { NestedArray, StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
-import type { IdLists, Read, ResourceTable, RowReads } from '../store.ts'
+import type { Found, IdLists, Read, ResourceTable, RowReads } from '../store.ts'
+import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import { creating, typed } from './creation.ts'
 import type { KeepAnswers } from './keys.ts'
-import { columnSql, firstRows, lightRows, type OwnerOrItem, PostgresRows } from './rows.ts'
+import {
+  columnSql,
+  IDS,
+  type JoinedRow,
+  type OwnerOrItem,
+  oneRow,
+  PostgresRows,
+  scannedRows,
+  severalRows,
+  type WeighedGroup,
+} from './rows.ts'
 import { postgresWrites } from './writes.ts'
 
 export const POSTGRES_PARAMETERS: ParameterSql = {
   value: (number, type) => typed(`$${number}`, type),
-  // Without a cast from text, Citus knows which shards to ask.
-  isAmong: (column, number) => `${column} = ANY ($${number}::bigint[])`,
+  // As for `IDS`, the planner does not see how many they are.
+  isAmong: (column, number) => `${column} = ANY ((SELECT $${number}::bigint[])::bigint[])`,
   integers: values => `{${values.join(',')}}`,
 }
 
@@ -110,26 +121,42 @@ function rowReads<Row extends Values>(
   select: Select<Row>,
 ): RowReads<Row> {
   const { array } = resource
-  const readBy = async (statement: string, ids: readonly number[]): Promise<Read | null> => {
-    const read = await database.read<OwnerOrItem>(statement, `{${ids.join(',')}}`)
-    if (read.length === 0) return null
-    const state = read.find(({ owner_id }) => owner_id === null)?.state ?? null
-    return { ...rows.read(ids, read), isCurrent: database.changes.observe(state) }
+  const joined = joining(database, rows)
+  const statementsWith = (state: string) => ({
+    state,
+    one: oneRow(resource, { state }),
+    several: severalRows(resource, { state, ids: IDS }),
+  })
+  // How to read the state is known when the database is ready.
+  let made = statementsWith(database.changes.state)
+  const statements = () => {
+    if (made.state !== database.changes.state) made = statementsWith(database.changes.state)
+    return made
   }
-  const readFirst = async (ids: readonly number[]): Promise<Read> =>
-    (await readBy(firstRows(resource, database.changes.state), ids)) ?? {
-      found: [],
-      count: ids.length,
-      isCurrent: false,
-    }
-  const readLight = (ids: readonly number[], scannedMax: number | null) =>
-    array && readBy(lightRows(resource, array, { state: database.changes.state, scannedMax }), ids)
+  const readOne = async (id: number) => joined(await database.read<JoinedRow>(statements().one, id))
+  const readSeveral = async (ids: readonly number[]): Promise<Read> => {
+    const [id] = ids
+    // It needs no plan for many, and is read as a whole at once.
+    if (ids.length === 1 && id !== undefined) return inOrder(rows, ids, await readOne(id), readOne)
+    return inOrder(rows, ids, joined(await database.read<JoinedRow>(statements().several, idArray(ids))), readOne)
+  }
+  const readScanned = async (ids: readonly number[], array: NestedArray): Promise<Read | null> => {
+    const scan = scannedRows(resource, array, {
+      state: database.changes.state,
+      scannedMax: (ids.length + 1) * NESTED_MAX,
+    })
+    const read = await database.read<OwnerOrItem>(scan, idArray(ids))
+    if (read.length === 0) return null
+    const own = read.find(({ owner_id }) => owner_id === null)
+    const isCurrent = database.changes.observe(own?.state ?? null)
+    return { found: rows.scanned(ids, read), count: ids.length, isCurrent }
+  }
+  const readSingle = singly(database, readSeveral)
 
-  const readSingle = singly(database, async ids => (await readLight(ids, null)) ?? readFirst(ids))
   const read = async (ids: readonly number[]): Promise<Read> => {
     const [id] = ids
     if (ids.length === 1 && id !== undefined) return readSingle(id)
-    return (await readLight(ids, (ids.length + 1) * NESTED_MAX)) ?? readFirst(ids)
+    return (array && (await readScanned(ids, array))) ?? readSeveral(ids)
   }
   return { read, scan: scanning(select, read) }
 }
@@ -149,6 +176,54 @@ export function singly(
     return inputs.map(id => byId.get(id) ?? { found: [], count: 1, isCurrent: false })
   })
   return id => batch.add(id)
+}
+
+/** Resources that one statement has read. */
+interface Joined {
+  readonly groups: ReadonlyMap<number, WeighedGroup>
+  readonly isCurrent: boolean
+}
+
+/** Makes the function that finds the resources in rows of one statement. */
+export function joining<Row extends Values>(database: PostgresDatabase, rows: PostgresRows<Row>) {
+  return (read: readonly JoinedRow[]): Joined => ({
+    groups: rows.joined(read),
+    isCurrent: database.changes.observe(read.find(({ is_first }) => is_first)?.state ?? null),
+  })
+}
+
+/**
+ * Resources in the order of their ids, up to the weight limit, and at least one of them. `readOne` reads the heavy ones again, each
+ * as a whole.
+ */
+export async function inOrder<Row extends Values>(
+  rows: PostgresRows<Row>,
+  ids: readonly number[],
+  read: Joined,
+  readOne: (id: number) => Promise<Joined>,
+): Promise<Read> {
+  const found: Found[] = []
+  let { isCurrent } = read
+  let weight = 0
+  for (const [place, id] of ids.entries()) {
+    let known = read.groups.get(id)
+    if (!known) continue
+    weight += known.weight
+    if (!known.isWhole) {
+      const again = await readOne(id)
+      known = again.groups.get(id)
+      isCurrent &&= again.isCurrent
+    }
+    // Otherwise it was deleted meanwhile.
+    if (known) found.push(rows.found(known.group))
+    if (weight > CHUNK_WEIGHT_MAX) return { found, count: place + 1, isCurrent }
+  }
+  return { found, count: ids.length, isCurrent }
+}
+
+/** Ids as one parameter. */
+export function idArray(ids: readonly number[]): string {
+  return `{${ids.join(',')}}`
 }
 
 /** Reads the ids of a piece of a long list, then their rows. */

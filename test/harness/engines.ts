@@ -67,7 +67,7 @@ export const postgres: Engine = {
 const coordinator = citusUrl()
 
 /** `null` if there is no cluster to test with. */
-const citus: Engine | null =
+export const citus: Engine | null =
   coordinator === null
     ? null
     : {

@@ -4,6 +4,7 @@ import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
 import { copyCommand } from './copy/command.ts'
 import { demo } from './demo/part.ts'
+import { distributeCommand } from './distribute/command.ts'
 import { health } from './health/command.ts'
 import type { Part } from './part.ts'
 import { readCommandLine, requiredParent } from './program/config.ts'
@@ -17,7 +18,13 @@ const PARTS: readonly Part[] = [catalog, demo, breeds, chat, talk]
 
 const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), accessStorage]
 
-const COMMANDS = [...PARTS.flatMap(({ commands }) => commands), keyCommand, copyCommand(STORAGES), health]
+const COMMANDS = [
+  ...PARTS.flatMap(({ commands }) => commands),
+  keyCommand,
+  copyCommand(STORAGES),
+  distributeCommand(STORAGES),
+  health,
+]
 
 // The reader of the output may close it early, as `head` does. The command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -11,7 +11,8 @@ import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { searchIndexOf } from './search-index.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
 import { type CountFacets, facetCounting } from './storage/cache/facets.ts'
-import { citusWrites } from './storage/citus/writes.ts'
+import { citusRatings } from './storage/citus/ratings.ts'
+import { citusTable } from './storage/citus/table.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import type { CatchingUp } from './storage/index/catching-up.ts'
@@ -31,7 +32,7 @@ import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
 import { sqliteRatings } from './storage/sqlite/ratings.ts'
 import { sqliteIndexReads } from './storage/sqlite/search-index.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
-import type { IdLists, Lists, ResourceStore, Writes } from './storage/store.ts'
+import type { IdLists, Lists, ResourceStore, ResourceTable } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
 
 /** The storage of the catalog's resources, for either engine. */
@@ -136,29 +137,45 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
 function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   const keep = postgresKeys(space)
   const searchIndex = searchIndexOf(database)
+  const [ratings, ratingsOfShards] = [postgresRatings(database), citusRatings(database)]
   return {
     keys: postgresKeyStore(database),
-    ratings: postgresRatings(database),
+    ratings: { read: (ids: readonly number[]) => (database.isDistributed ? ratingsOfShards : ratings).read(ids) },
     storedTable: <Row extends Values>(resource: StoredResource<Row>) => {
       const indexed = indexOf(resource, index => postgresIndexReads(database, resource, index), searchIndex)
-      const table = postgresTable(database, resource, keep, indexed)
-      return { ...table, ...chosenWrites(database, table, citusWrites(database, resource, keep)) }
+      return byDistribution(
+        database,
+        postgresTable(database, resource, keep, indexed),
+        citusTable(database, resource, keep, indexed),
+      )
     },
     searchIndex,
     facetReads: postgresFacetReads(database, PRODUCTS, PRODUCT_INDEX),
   }
 }
 
-/** Writes that know whether the tables are distributed when they are called: that is known when the database is reached. */
-function chosenWrites<Row extends Values>(
+/** Whether the tables are distributed is known when the database is ready. */
+function byDistribution<Row extends Values>(
   database: PostgresDatabase,
-  postgres: Writes<Row>,
-  citus: Writes<Row>,
-): Writes<Row> {
-  const writes = () => (database.isDistributed ? citus : postgres)
+  whole: ResourceTable<Row>,
+  distributed: ResourceTable<Row>,
+): ResourceTable<Row> {
+  const table = () => (database.isDistributed ? distributed : whole)
   return {
-    create: async (...row) => writes().create(...row),
-    update: async (...row) => writes().update(...row),
-    delete: async (...row) => writes().delete(...row),
+    page: query => table().page(query),
+    count: (query, most) => table().count(query, most),
+    last: query => table().last(query),
+    canScan: () => table().canScan(),
+    exists: id => table().exists(id),
+    read: ids => table().read(ids),
+    scan: query => table().scan(query),
+    showing: resource => {
+      const [some, ofShards] = [whole.showing(resource), distributed.showing(resource)]
+      const reads = () => (database.isDistributed ? ofShards : some)
+      return { read: ids => reads().read(ids), scan: query => reads().scan(query) }
+    },
+    create: (row, claim) => table().create(row, claim),
+    update: (id, row, expected) => table().update(id, row, expected),
+    delete: (id, expected) => table().delete(id, expected),
   }
 }

@@ -5,8 +5,10 @@ import type { ColumnSql } from './shape.ts'
 /** How an engine writes parameters; `number` counts from 1. */
 export interface ParameterSql {
   readonly value: (number: number, type: ColumnType) => string
-  /** A condition on a column and a parameter that is a JSON array of integers. */
+  /** A condition on a column and a parameter of `integers`. */
   readonly isAmong: (column: string, number: number) => string
+  /** Integers as one parameter. */
+  readonly integers: (values: readonly Value[]) => string
   /** The id of a row, if it is not that of `owner`. */
   readonly id?: string
 }
@@ -45,7 +47,7 @@ export function listSql<Row extends Values>(
     const ids = condition.value.filter(value => value !== null)
     // Without `OR`, an index leads to them.
     if (ids.length === 0 && condition.value.length > 0) return `${column} IS NULL`
-    const isAmong = sql.isAmong(column, parameters.push(JSON.stringify(ids)))
+    const isAmong = sql.isAmong(column, parameters.push(sql.integers(ids)))
     return ids.length < condition.value.length ? `(${isAmong} OR ${column} IS NULL)` : isAmong
   })
   if (from.after) conditions.push(compared(order.isDescending ? '<' : '>', from.after))

@@ -150,13 +150,31 @@ export class PostgresDatabase implements AsyncDisposable {
     )
   }
 
-  async #readOnPrimary<Row>(sql: string, read: (reading: Pool, sql: string) => Promise<Row[]>): Promise<Row[]> {
-    const { reading, knowsRole } = this.#usable()
+  /**
+   * Reads rows that Citus has on one shard or on several. Its workers have them, so what the coordinator is does not matter; and
+   * a query that is part of another one may need a file on each server.
+   */
+  readShards<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+    return this.#retried(reading => reading.query<Row>(sql, ...parameters))
+  }
+
+  /** Reads by statements of one transaction. Those that `work` does not wait for are sent at once. `work` may be called again. */
+  readTogether<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#retried(reading => reading.transaction(work))
+  }
+
+  #readOnPrimary<Row>(sql: string, read: (reading: Pool, sql: string) => Promise<Row[]>): Promise<Row[]> {
+    const { knowsRole } = this.#usable()
     const query = knowsRole ? onPrimary(sql) : sql
+    return this.#retried(reading => read(reading, query))
+  }
+
+  async #retried<Result>(read: (reading: Pool) => Promise<Result>): Promise<Result> {
+    const { reading } = this.#usable()
     const triedUntil = performance.now() + READ_RETRY_MAX_MS
     for (let tries = 1; ; tries += 1) {
       try {
-        return await read(reading, query)
+        return await read(reading)
       } catch (error) {
         const failure = failureOf(error)
         const isRetryable = READ_RETRIES.has(failure) && !(error instanceof TimeLimitError)

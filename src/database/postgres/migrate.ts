@@ -1,5 +1,6 @@
 import { OperatorError } from '../../program/operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
+import { clusterOf } from './citus-cluster.ts'
 import { isCreatedTwice } from './failure.ts'
 import type { Pool, Query, RawConnection } from './pool.ts'
 
@@ -36,49 +37,45 @@ export async function migrate(
   if (shallDistribute && !isDistributed && distributing.length > 0) {
     throw new OperatorError(`${place} has data that is not distributed yet; run stockroom distribute`)
   }
+  if (isNew && isDistributed) await clusterOf((sql, ...of) => pool.query(sql, ...of), place)
   const missing = (of: readonly Migration[]) => of.filter(({ name }) => !applied.has(name))
   for (const migration of missing(migrations)) {
     await apply(pool, migration, (_, connection) => connection.runScript(migration.sql))
   }
-  if (isDistributed) for (const migration of missing(distributing)) await distribute(pool, migration)
-  return isDistributed
-}
-
-/** Applies a migration for Citus. */
-async function distribute(
-  pool: Pool,
-  migration: Migration,
-  progress: (done: number, all: number) => void = () => {},
-): Promise<void> {
-  const commands = commandsOf(migration)
-  await apply(pool, migration, async query => {
-    for (const [place, command] of commands.entries()) {
-      progress(place, commands.length)
-      await query(command)
-    }
-  })
+  if (!isDistributed) return false
+  for (const migration of missing(distributing)) {
+    await apply(pool, migration, async query => {
+      for (const command of commandsOf(migration)) await query(command)
+    })
+  }
+  return true
 }
 
 /** Citus forwards the text of a command as it was sent, so each is sent alone. */
-function commandsOf({ sql }: Migration): string[] {
+export function commandsOf({ sql }: Migration): string[] {
   const paragraphs = sql.split(/\n\n+/).map(paragraph => paragraph.replace(/^--.*\n?/gm, '').trim())
   return paragraphs.filter(command => command !== '')
 }
 
 async function apply(
   pool: Pool,
-  { name }: Migration,
+  migration: Migration,
   work: (query: Query, connection: RawConnection) => Promise<void>,
 ): Promise<void> {
   await retryConflicts(() =>
     pool.transaction(async (query, connection) => {
-      const inserted = await query(
-        'INSERT INTO migrations (name, applied_at) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING name',
-        name,
-      )
-      if (inserted.length > 0) await work(query, connection)
+      if (await record(query, migration)) await work(query, connection)
     }),
   )
+}
+
+/** Records a migration before it is applied, in the same transaction. Resolves to whether it is new. */
+export async function record(query: Query, { name }: Migration): Promise<boolean> {
+  const inserted = await query(
+    'INSERT INTO migrations (name, applied_at) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING name',
+    name,
+  )
+  return inserted.length > 0
 }
 
 async function retryConflicts(work: () => Promise<unknown>): Promise<void> {

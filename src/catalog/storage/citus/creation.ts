@@ -11,7 +11,8 @@ import { newRevision } from '../revision.ts'
 import { type FlatRow, nestedObjects } from '../shape.ts'
 import type { Done, Found, Missing } from '../store.ts'
 import { addDerivedRows, countedReview } from './derived-rows.ts'
-import { ONE_CONNECTION_PER_WORKER, shardColumn, turn } from './transactions.ts'
+import { shardColumn } from './shards.ts'
+import { ONE_CONNECTION_PER_WORKER, turn } from './transactions.ts'
 import { LostWorkers, workerOf } from './workers.ts'
 
 /** A row to create, with the claim of its request if that has an `Idempotency-Key`. */

@@ -1,52 +1,39 @@
-import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import { NO_MOVES } from './transactions.ts'
+import type { TableName, Value } from '../resource.ts'
+import { shardColumn } from './shards.ts'
 
-/** Limit on the places that are remembered. */
+/** Limit on the rows whose place is remembered. */
 const PLACES_MAX = 100_000
 
+/** A row with the column that decides which shard has it. */
+type PlacedRow = { readonly id: number } & Readonly<Record<string, Value | boolean | undefined>>
+
 /**
- * The products of reviews: they tell which shard has a review, but its own id does not. What is remembered is only a guess, because
- * any node may have moved a review since. So a statement that uses a guess looks for the review by both ids, and if it finds
- * nothing, the review has to be looked for on all shards.
+ * Remembers where rows are whose own id does not tell their shard: a review is on the shard of its product. A place is only a
+ * guess: a statement that uses it also finds the row by its id, so nothing has to be forgotten when a row is moved.
  */
 export class Places {
-  readonly #find: (id: number) => Promise<number | null>
-  #recent = new Map<number, number>()
-  #older = new Map<number, number>()
+  /** The column whose value is the place; `null` if the id tells it, or if every server has the row. */
+  readonly column: string | null
+  #young = new Map<number, number>()
+  #old = new Map<number, number>()
 
-  constructor(database: PostgresDatabase) {
-    const batch = database.batch<number, number | null>(async ids => {
-      const found = await database.transaction(async ask => {
-        const [, rows] = await Promise.all([
-          ask(`SELECT ${NO_MOVES}`),
-          ask<{ id: number; product_id: number }>(
-            'SELECT id::float8 AS id, product_id::float8 AS product_id FROM reviews WHERE id = ANY ($1::bigint[])',
-            `{${[...new Set(ids)].join(',')}}`,
-          ),
-        ])
-        return new Map(rows.map(({ id, product_id }) => [id, product_id]))
-      })
-      return ids.map(id => found.get(id) ?? null)
-    })
-    this.#find = id => batch.add(id)
+  constructor(table: TableName) {
+    const column = shardColumn(table)
+    this.column = column === 'id' ? null : column
   }
 
-  /** The product that a review had; `null` if that is not known. */
-  guess(id: number): number | null {
-    return this.#recent.get(id) ?? this.#older.get(id) ?? null
+  note(row: PlacedRow): void {
+    const place = this.column === null ? null : row[this.column]
+    if (typeof place !== 'number') return
+    if (this.#young.size >= PLACES_MAX / 2) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(row.id, place)
   }
 
-  remember(id: number, productId: number): void {
-    this.#recent.set(id, productId)
-    if (this.#recent.size < PLACES_MAX / 2) return
-    this.#older = this.#recent
-    this.#recent = new Map()
-  }
-
-  /** Looks for a review on all shards; `null` if it does not exist. */
-  async find(id: number): Promise<number | null> {
-    const productId = await this.#find(id)
-    if (productId !== null) this.remember(id, productId)
-    return productId
+  /** The place of a row as far as it is known. */
+  of(id: number): number | undefined {
+    return this.#young.get(id) ?? this.#old.get(id)
   }
 }

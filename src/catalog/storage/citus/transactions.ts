@@ -1,19 +1,5 @@
 import type { TableName } from '../resource.ts'
-
-/**
- * The column that decides which shard has a row. So a product with its reviews is on one shard. `null` for tables that are whole
- * on every server.
- */
-const SHARD_COLUMNS: Readonly<Record<TableName, string | null>> = {
-  categories: null,
-  users: null,
-  products: 'id',
-  reviews: 'product_id',
-}
-
-export function shardColumn(table: TableName): string | null {
-  return SHARD_COLUMNS[table]
-}
+import { MOVES } from './shards.ts'
 
 /**
  * SQL that makes a transaction use one connection to each worker: otherwise it uses one for each shard, and prepares each of them.
@@ -35,7 +21,7 @@ export function freeTurn(table: TableName): string {
 }
 
 /** SQL that keeps reviews where they are, and categories and users existing, until the transaction ends. */
-export const NO_MOVES = "pg_advisory_xact_lock_shared(hashtext('stockroom moves'), 0)"
+export const NO_MOVES = `pg_advisory_xact_lock_shared(${MOVES})`
 
 /** SQL that waits until no other transaction reads several shards, or changes what is on one. */
-export const ALONE = "pg_advisory_xact_lock(hashtext('stockroom moves'), 0)"
+export const ALONE = `pg_advisory_xact_lock(${MOVES})`

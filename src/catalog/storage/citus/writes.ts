@@ -4,15 +4,23 @@ import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf, GONE_IDS_MAX } from '../change.ts'
 import { typed } from '../postgres/creation.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
-import { bytesOf, columnSql, itemColumns, NESTED_MAX_BYTES, PostgresRows, type RawRow } from '../postgres/rows.ts'
+import {
+  cappedBytesOf,
+  columnSql,
+  itemColumns,
+  NESTED_MAX_BYTES,
+  type PostgresRows,
+  type RawRow,
+} from '../postgres/rows.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type TableName, type Values } from '../resource.ts'
 import { isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, selectedColumns } from '../shape.ts'
 import type { Missing, Update, Writes } from '../store.ts'
 import { citusCreating } from './creation.ts'
 import { addDerivedRows, countedReview, UNCOUNT_USER, updateNotes } from './derived-rows.ts'
-import { Places } from './places.ts'
-import { ALONE, NO_MOVES, ONE_CONNECTION_PER_WORKER, shardColumn } from './transactions.ts'
+import type { Places } from './places.ts'
+import { readAcross, shardColumn } from './shards.ts'
+import { ALONE, NO_MOVES, ONE_CONNECTION_PER_WORKER } from './transactions.ts'
 
 /** Limit on looking for a row that other clients move at the same time. */
 const LOOKS_MAX = 5
@@ -28,10 +36,8 @@ const COLUMNS_AFTER = 3
 export function citusWrites<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  keep: KeepAnswers,
+  { rows, places, keep }: { readonly rows: PostgresRows<Row>; readonly places: Places; readonly keep: KeepAnswers },
 ): Writes<Row> {
-  const rows = new PostgresRows(resource)
-  const places = new Places(database)
   const { name, table, columns, references, keptOnUpdate, array, index } = resource
   const shard = shardColumn(table) ?? 'id'
   const at = `id = $1::bigint AND ${shard} = $2::bigint`
@@ -70,6 +76,11 @@ export function citusWrites<Row extends Values>(
     }
     return null
   }
+  const find = async (id: number): Promise<number | undefined> => {
+    const sql = `SELECT ${shard}::float8 AS place FROM ${table} WHERE id = $1::bigint`
+    const [found] = await readAcross(database, ask => ask<{ place: number }>(sql, id))
+    return found?.place
+  }
   /** Does work on a row where it is. `work` resolves to `null` if the row is not there. */
   const placed = async <Result>(
     id: number,
@@ -77,8 +88,8 @@ export function citusWrites<Row extends Values>(
   ): Promise<Result | Missing> => {
     if (shard === 'id') return (await work(id)) ?? { missing: name }
     for (let looks = 0; looks < LOOKS_MAX; looks += 1) {
-      const place = (looks === 0 ? places.guess(id) : null) ?? (await places.find(id))
-      if (place === null) return { missing: name }
+      const place = (looks === 0 ? places.of(id) : undefined) ?? (await find(id))
+      if (place === undefined) return { missing: name }
       const result = await work(place)
       if (result !== null) return result
     }
@@ -113,7 +124,7 @@ export function citusWrites<Row extends Values>(
             notes: updateNotes(index, before, after),
             changes: [changeOf(resource, { id, before, after }, database.history.isFollowed)],
           })
-          if (shard !== 'id') places.remember(id, target)
+          places.note(after)
           return { done: rows.found(rows.group(after, items)) }
         }),
       ),
@@ -206,7 +217,7 @@ async function firstItems(
   const { table, key, columns } = array
   const from = `FROM ${table} AS item WHERE item.${key} = $1::bigint AND item.id <= $2::bigint ORDER BY item.id`
   const weighed = await ask<{ id: number; weight: number }>(
-    `SELECT item.id::float8 AS id, (${bytesOf(columns, 'item')})::float8 AS weight ${from} LIMIT ${NESTED_MAX + 1} ${lock}`,
+    `SELECT item.id::float8 AS id, (${cappedBytesOf(columns, 'item')})::float8 AS weight ${from} LIMIT ${NESTED_MAX + 1} ${lock}`,
     ownerId,
     lastId,
   )
@@ -215,7 +226,7 @@ async function firstItems(
   for (const { id, weight } of weighed) {
     if (bytes > NESTED_MAX_BYTES) break
     lastRead = id
-    bytes += Math.min(weight, NESTED_MAX_BYTES)
+    bytes += weight
   }
   return lastRead === 0 ? [] : ask<RawRow>(`SELECT ${itemColumns(array)} ${from}`, ownerId, lastRead)
 }

@@ -3,13 +3,14 @@ import { COUNT_COLUMNS, type Rating, type RatingRow, type Ratings, ratingOf } fr
 
 const COUNTS = Object.entries(COUNT_COLUMNS).map(([name, column]) => `coalesce(${column}, 0)::float8 AS ${name}`)
 
-const SELECT = `
+/** SQL for the counts of the products $1. */
+export const SELECT_RATINGS = `
   SELECT id::float8 AS id, ${COUNTS.join(', ')}
-  FROM products LEFT JOIN product_ratings ON product_id = id WHERE id = ANY ($1::text::bigint[])`
+  FROM products LEFT JOIN product_ratings ON product_id = id WHERE id = ANY ($1::bigint[])`
 
 export function postgresRatings(database: PostgresDatabase): Ratings {
   const read = async (productIds: readonly number[]): Promise<Map<number, Rating>> => {
-    const rows = await database.read<RatingRow>(SELECT, `{${productIds.join(',')}}`)
+    const rows = await database.read<RatingRow>(SELECT_RATINGS, `{${productIds.join(',')}}`)
     return new Map(rows.map(row => [row.id, ratingOf(row)]))
   }
   // Concurrent requests for one product each share a statement.

@@ -13,7 +13,7 @@ import {
 import type { Found, Read } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 
-const ITEM_PREFIX = 'item.'
+export const ITEM_PREFIX = 'item.'
 
 /** The most bytes of UTF-8 that a character takes, as JavaScript counts characters. */
 const CHARACTER_MAX_BYTES = 3
@@ -55,10 +55,9 @@ export function rowColumns<Row extends Values>(resource: StoredResource<Row>): s
  * that are not shown. None of them counts for more than the limit, so the second one is always read.
  */
 export function firstItems({ table, key, columns }: NestedArray, ownerId: string): string {
-  const weight = `least(${bytesOf(columns, table)}, ${NESTED_MAX_BYTES})`
   return `
     SELECT * FROM (
-      SELECT *, sum(${weight}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS weight_before
+      SELECT *, sum(${cappedBytesOf(columns, table)}) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS weight_before
       FROM (SELECT * FROM ${table} WHERE ${key} = ${ownerId} ORDER BY id LIMIT ${NESTED_MAX + 1}) AS ${table}
     ) AS weighed WHERE coalesce(weight_before, 0) <= ${NESTED_MAX_BYTES}`
 }
@@ -79,7 +78,7 @@ export function lightRows<Row extends Values>(
   return `
     WITH owners AS MATERIALIZED (
       SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight
-      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY ($1::text::bigint[])
+      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY ($1::bigint[])
     ), items AS MATERIALIZED (
       ${scannedMax === null ? `SELECT item.* FROM owners CROSS JOIN LATERAL (${first}) AS item` : `SELECT * FROM ${rows} ${scan}`}
     ), light AS MATERIALIZED (
@@ -116,7 +115,7 @@ export function firstRows<Row extends Values>(resource: StoredResource<Row>, sta
   return `
     WITH owners AS MATERIALIZED (
       SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight, wanted.place::float8 AS place
-      FROM unnest($1::text::bigint[]) WITH ORDINALITY AS wanted (id, place)
+      FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
         JOIN ${table} AS owner ON owner.id = wanted.id ${joins(resource, 'JOIN')}
     ), ${items}, first AS MATERIALIZED (
       SELECT max(place) AS last_place, CASE WHEN max(weight_so_far) > ${CHUNK_WEIGHT_MAX} THEN max(place) END AS looked_up,
@@ -127,6 +126,79 @@ export function firstRows<Row extends Values>(resource: StoredResource<Row>, sta
     )
     ${array ? owners(`, ${itemColumns(array)}`, 'LEFT JOIN items AS item ON FALSE') : owners('', '')}
     ${array ? `UNION ALL SELECT owners.*, ${itemColumns(array)}, item.owner_id, NULL, NULL FROM items AS item LEFT JOIN owners ON FALSE WHERE item.${shown}` : ''}`
+}
+
+/** A resource that is heavier is not read together with others, so that no statement holds much. */
+const LIGHT_MAX = 65_536
+
+/** A row of `severalRows` or `oneRow`: a resource with one of its items, if it has any. */
+export type JoinedRow = RawRow & {
+  readonly id: number
+  /** Whether it has the resource's own long texts, as its first row has. */
+  readonly is_first: boolean
+  /** The resource's long texts with those of its items. */
+  readonly weight: number
+}
+
+/** A resource in rows of one statement. */
+export interface WeighedGroup {
+  readonly group: Group
+  readonly weight: number
+  /** Whether a statement for several resources has read all of it. */
+  readonly isWhole: boolean
+}
+
+/**
+ * SQL for the resources with the ids $1 and the first items of their arrays, in any order. `onShard` tells where else the
+ * statement looks for a row, as conditions on its table. Of a heavy resource, there is one row without long texts. Each shard of
+ * Citus can do all of it alone, and is asked only if it may have one of the resources.
+ */
+export function severalRows<Row extends Values>(resource: StoredResource<Row>, onShard = ''): string {
+  const { table, array } = resource
+  if (!array) {
+    const isLight = `${weightOf(resource)} <= ${LIGHT_MAX}`
+    return `
+      SELECT ${selectedColumns(resource, textsIf(isLight))}, TRUE AS is_first, (${weightOf(resource)})::float8 AS weight
+      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY ($1::bigint[])${onShard}`
+  }
+  const weight = `${weightOf(resource)} + coalesce(item.items_weight, 0)`
+  const isLight = `${weight} <= ${LIGHT_MAX}`
+  return `
+    SELECT ${selectedColumns(resource, textsIf(`item.is_first IS NOT FALSE AND ${isLight}`))},
+      item.is_first IS NOT FALSE AS is_first, (${weight})::float8 AS weight,
+      ${selectedItemColumns(array, textsIf(isLight), ITEM_PREFIX)}
+    FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (
+      SELECT *, id = min(id) OVER () AS is_first, sum(${bytesOf(array.columns, array.table)}) OVER () AS items_weight
+      FROM (
+        SELECT * FROM ${array.table} WHERE ${array.key} = owner.id AND ${array.key} = ANY ($1::bigint[])
+        ORDER BY id LIMIT ${NESTED_MAX + 1}
+      ) AS ${array.table}
+    ) AS item ON item.is_first OR ${isLight}
+    WHERE owner.id = ANY ($1::bigint[])${onShard}`
+}
+
+/** SQL for the resource $1 and the items that its array may show. Each table is named with the id, so that Citus asks one shard. */
+export function oneRow<Row extends Values>(resource: StoredResource<Row>, onShard = ''): string {
+  const { table, array } = resource
+  const weight = `(${weightOf(resource)})::float8 AS weight`
+  if (!array) {
+    return `
+      SELECT ${selectedColumns(resource, columnSql)}, TRUE AS is_first, ${weight}
+      FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = $1::bigint${onShard}`
+  }
+  const isFirst = 'item.weight_before IS NULL'
+  return `
+    SELECT ${selectedColumns(resource, textsIf(isFirst))}, ${isFirst} AS is_first, ${weight}, ${itemColumns(array)}
+    FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (${firstItems(array, '$1::bigint')}) AS item ON TRUE
+    WHERE owner.id = $1::bigint${onShard}`
+}
+
+/** SQL for columns, the long texts only under a condition. */
+export function textsIf(condition: string): typeof columnSql {
+  return (source, column, type) => {
+    const sql = columnSql(source, column, type)
+    return type === 'long text' ? `CASE WHEN ${condition} THEN ${sql} END` : sql
+  }
 }
 
 export function itemColumns(array: NestedArray): string {
@@ -140,9 +212,14 @@ function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
 }
 
 /** SQL for the weight of long texts. */
-export function bytesOf(columns: Readonly<Record<string, ColumnType>>, source: string): string {
+function bytesOf(columns: Readonly<Record<string, ColumnType>>, source: string): string {
   const bytes = longColumns(columns).map(column => `coalesce(octet_length(${source}.${column}), 0)`)
   return bytes.join(' + ') || '0'
+}
+
+/** The same for an item. More than its array can show makes no difference. */
+export function cappedBytesOf(columns: NestedArray['columns'], source: string): string {
+  return `least(${bytesOf(columns, source)}, ${NESTED_MAX_BYTES})`
 }
 
 /** Turns rows into resources. */
@@ -175,6 +252,21 @@ export class PostgresRows<Row extends Values> {
       return group ? [this.found(group)] : []
     })
     return { found, count }
+  }
+
+  /** The resources in rows of `severalRows` or `oneRow`, by their ids. */
+  joined(rows: readonly JoinedRow[]): Map<number, WeighedGroup> {
+    const groups = new Map<number, WeighedGroup>()
+    for (const row of rows) {
+      if (row.is_first)
+        groups.set(row.id, { group: this.group(row, []), weight: row.weight, isWhole: row.weight <= LIGHT_MAX })
+    }
+    for (const row of rows) {
+      const item = this.#itemOf(row)
+      if (item) groups.get(row.id)?.group.items.push(item)
+    }
+    for (const { group } of groups.values()) group.items.sort((one, other) => one.id - other.id)
+    return groups
   }
 
   /** A resource's own row with the items in other rows. */

@@ -11,8 +11,9 @@ import { postgresWrites } from './writes.ts'
 
 export const POSTGRES_PARAMETERS: ParameterSql = {
   value: (number, type) => typed(`$${number}`, type),
-  isAmong: (column, number) =>
-    `${column} = ANY (ARRAY(SELECT value::bigint FROM json_array_elements_text($${number}::text::json) AS value))`,
+  // Without a cast from text, Citus knows which shards to ask.
+  isAmong: (column, number) => `${column} = ANY ($${number}::bigint[])`,
+  integers: values => `{${values.join(',')}}`,
 }
 
 /** Resources of a long list that are read at a time, unless they are heavy. */
@@ -94,7 +95,7 @@ export function postgresTable<Row extends Values>(
 }
 
 /** The ids of a page, and the place of each of them. */
-type Select<Row extends Values> = (query: ListQuery<Row>) => Promise<{
+export type Select<Row extends Values> = (query: ListQuery<Row>) => Promise<{
   readonly ids: readonly number[]
   readonly placeAt: (at: number) => Cursor | null
   readonly more: boolean
@@ -124,28 +125,41 @@ function rowReads<Row extends Values>(
   const readLight = (ids: readonly number[], scannedMax: number | null) =>
     array && readBy(lightRows(resource, array, { state: database.changes.state, scannedMax }), ids)
 
+  const readSingle = singly(database, async ids => (await readLight(ids, null)) ?? readFirst(ids))
+  const read = async (ids: readonly number[]): Promise<Read> => {
+    const [id] = ids
+    if (ids.length === 1 && id !== undefined) return readSingle(id)
+    return (await readLight(ids, (ids.length + 1) * NESTED_MAX)) ?? readFirst(ids)
+  }
+  return { read, scan: scanning(select, read) }
+}
+
+/** Reads single resources, concurrent ones by one call of `read`. */
+export function singly(
+  database: PostgresDatabase,
+  read: (ids: readonly number[]) => Promise<Read>,
+): (id: number) => Promise<Read> {
   const batch = database.batch<number, Read>(async inputs => {
     const byId = new Map<number, Read>()
     for (let ids = [...new Set(inputs)]; ids.length > 0; ) {
-      const { found, count, isCurrent } = (await readLight(ids, null)) ?? (await readFirst(ids))
+      const { found, count, isCurrent } = await read(ids)
       for (const one of found) byId.set(one.id, { found: [one], count: 1, isCurrent })
       ids = ids.slice(count)
     }
     return inputs.map(id => byId.get(id) ?? { found: [], count: 1, isCurrent: false })
   })
+  return id => batch.add(id)
+}
 
-  const read = async (ids: readonly number[]): Promise<Read> => {
-    const [id] = ids
-    if (ids.length === 1 && id !== undefined) return batch.add(id)
-    return (await readLight(ids, (ids.length + 1) * NESTED_MAX)) ?? readFirst(ids)
-  }
-  return {
-    read,
-    scan: async query => {
-      const { ids, placeAt, more } = await select({ ...query, limit: SCAN_ITEMS })
-      if (ids.length === 0) return { items: [], last: null }
-      const { found, count } = await read(ids)
-      return { items: found, last: more || count < ids.length ? placeAt(count - 1) : null }
-    },
+/** Reads the ids of a piece of a long list, then their rows. */
+export function scanning<Row extends Values>(
+  select: Select<Row>,
+  read: (ids: readonly number[]) => Promise<Read>,
+): RowReads<Row>['scan'] {
+  return async query => {
+    const { ids, placeAt, more } = await select({ ...query, limit: SCAN_ITEMS })
+    if (ids.length === 0) return { items: [], last: null }
+    const { found, count } = await read(ids)
+    return { items: found, last: more || count < ids.length ? placeAt(count - 1) : null }
   }
 }

@@ -7,6 +7,7 @@ import type { StoredResource, Values } from '../resource.ts'
 export const SQLITE_PARAMETERS: ParameterSql = {
   value: () => '?',
   isAmong: column => `${column} IN (SELECT value FROM json_each(?))`,
+  integers: values => JSON.stringify(values),
 }
 
 /** Statements that stay prepared for each kind of resource, one for each shape of query. */

@@ -1,0 +1,22 @@
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { TableName } from '../resource.ts'
+import { shardColumn } from './shards.ts'
+
+const ONE_AT_A_TIME = { statementsMax: 1, inputsMax: 8_192 }
+
+/**
+ * Reads the id up to which all rows of a collection are committed on every worker. Citus has no snapshot of several workers, so
+ * a statement that asks more than one shard must not show higher ids: it may have asked one shard before a commit and another
+ * one after it. Resolves to `null` for a reference table, which is read on one server. Concurrent calls share a statement.
+ */
+export function shownIds(database: PostgresDatabase, table: TableName): () => Promise<number | null> {
+  if (shardColumn(table) === null) return async () => null
+  const batch = database.batch<null, number>(async asked => {
+    const [shown] = await database.readPrimary<{ id: number }>(
+      `SELECT last_id::float8 AS id FROM shown_ids WHERE collection = '${table}'`,
+    )
+    if (!shown) throw new Error(`shown_ids has no row for ${table}`)
+    return asked.map(() => shown.id)
+  }, ONE_AT_A_TIME)
+  return () => batch.add(null)
+}

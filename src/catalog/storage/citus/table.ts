@@ -1,0 +1,132 @@
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import type { Parameter } from '../../../database/postgres/pool.ts'
+import type { KeepAnswers } from '../postgres/keys.ts'
+import { columnSql, PostgresRows } from '../postgres/rows.ts'
+import { POSTGRES_PARAMETERS, type Select, scanning } from '../postgres/table.ts'
+import { BY_ID, type ListQuery } from '../query.ts'
+import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import type { StoredResource, Values } from '../resource.ts'
+import type { IdLists, ResourceTable } from '../store.ts'
+import { Places } from './places.ts'
+import { rowReader } from './rows.ts'
+import { readAcross, shardColumn } from './shards.ts'
+import { shownIds } from './shown-ids.ts'
+import { citusWrites } from './writes.ts'
+
+/** So many items at most are counted by fetching them, without a look at all others. */
+const FETCHED_COUNT_MAX = 10_000
+
+/** Reads and writes one kind of resource on Citus. */
+export function citusTable<Row extends Values>(
+  database: PostgresDatabase,
+  resource: StoredResource<Row>,
+  keep: KeepAnswers,
+  indexed: IdLists<Row> | null,
+): ResourceTable<Row> {
+  const { table } = resource
+  const rows = new PostgresRows(resource)
+  const places = new Places(table)
+  const shown = shownIds(database, table)
+
+  /** Runs the statement of a list, with what it may show as a further condition. */
+  const readList = async <Selected>(
+    query: ListQuery<Row>,
+    sql: (list: { where: string; orderBy: string; reversed: string; next: number }) => string,
+    ...further: Parameter[]
+  ): Promise<Selected[]> => {
+    const { where, orderBy, reversed, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
+    const list = { orderBy, reversed }
+    if (shardColumn(table) === null) {
+      return database.read(sql({ ...list, where, next: parameters.length + 1 }), ...parameters, ...further)
+    }
+    if (isOnOneShard(query, table)) {
+      return database.readShards(sql({ ...list, where, next: parameters.length + 1 }), ...parameters, ...further)
+    }
+    const last = await shown()
+    const bounded = `${where} AND owner.id <= $${parameters.length + 1}::bigint`
+    const statement = sql({ ...list, where: bounded, next: parameters.length + 2 })
+    return readAcross(database, ask => ask<Selected>(statement, ...parameters, last, ...further))
+  }
+
+  const select: Select<Row> = async query => {
+    const { order, from, limit } = query
+    const columns = `owner.id::float8 AS id${placeColumns(resource, order, columnSql)}${placeColumn(places)}`
+    const found = await readList<PlacedRow>(
+      query,
+      ({ where, orderBy, next }) =>
+        `SELECT ${columns} FROM ${table} AS owner
+        WHERE ${where} ORDER BY ${orderBy} LIMIT $${next}::bigint OFFSET $${next + 1}::bigint`,
+      limit + 1,
+      from.skip,
+    )
+    for (const row of found) places.note(row)
+    const ids = found.slice(0, limit).map(({ id }) => id)
+    const placeAt = (at: number) => {
+      const row = at < limit ? found[at] : undefined
+      return row ? placeOf(order, row) : null
+    }
+    return { ids, placeAt, more: found.length > limit, isCurrent: false }
+  }
+
+  const rowReads = (some: StoredResource<Row>) => {
+    const read = rowReader(database, some, places)
+    return { read, scan: scanning(select, read) }
+  }
+
+  return {
+    ...rowReads(resource),
+    showing: rowReads,
+    page: async query => {
+      if (query.source === 'index' && indexed) return indexed.page(query)
+      const { ids, placeAt, more, isCurrent } = await select(query)
+      return { ids, last: placeAt(ids.length - 1), more, isCurrent }
+    },
+    count: async (query, most) => {
+      if (query.source === 'index' && indexed) return indexed.count(query, most)
+      const all = { ...query, order: BY_ID, from: { after: null, skip: 0 } }
+      // A limited subquery would write a file on the coordinator.
+      if (most <= FETCHED_COUNT_MAX) {
+        const found = await readList(
+          all,
+          ({ where, next }) => `SELECT owner.id FROM ${table} AS owner WHERE ${where} LIMIT $${next}::bigint`,
+          most,
+        )
+        return { count: found.length, isCurrent: false }
+      }
+      const [row] = await readList<{ number: number }>(
+        all,
+        ({ where }) => `SELECT count(*)::float8 AS number FROM ${table} AS owner WHERE ${where}`,
+      )
+      return { count: Math.min(row?.number ?? 0, most), isCurrent: false }
+    },
+    last: async query => {
+      const [row] = await readList<PlacedRow>(
+        query,
+        ({ where, reversed }) =>
+          `SELECT owner.id::float8 AS id${placeColumns(resource, query.order, columnSql)} FROM ${table} AS owner
+          WHERE ${where} ORDER BY ${reversed} LIMIT 1`,
+      )
+      return row ? placeOf(query.order, row) : null
+    },
+    canScan: async () => {},
+    exists: async id => {
+      const sql = `SELECT id FROM ${table} WHERE id = $1::bigint`
+      const found = await (shardColumn(table) === null ? database.read(sql, id) : database.readShards(sql, id))
+      return found.length > 0
+    },
+    ...citusWrites(database, resource, { rows, places, keep }),
+  }
+}
+
+/** Whether one shard has all rows of a list. */
+function isOnOneShard<Row extends Values>({ where }: ListQuery<Row>, table: StoredResource<Row>['table']): boolean {
+  return where.some(
+    condition =>
+      condition.column === shardColumn(table) &&
+      (condition.is === '=' || (condition.is === 'in' && condition.value.length === 1)),
+  )
+}
+
+function placeColumn({ column }: Places): string {
+  return column === null ? '' : `, ${columnSql('owner', column, 'integer')} AS ${column}`
+}

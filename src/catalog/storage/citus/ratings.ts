@@ -10,8 +10,8 @@ export function citusRatings(database: PostgresDatabase): Ratings {
       const ids = idArray(productIds)
       const rows =
         productIds.length === 1
-          ? await database.readShards<RatingRow>(SELECT_RATINGS, ids)
-          : await readAcross(database, ask => ask<RatingRow>(SELECT_RATINGS, ids))
+          ? await database.readShard<RatingRow>('products', SELECT_RATINGS, ids)
+          : await readAcross(database, 'products', ask => ask<RatingRow>(SELECT_RATINGS, ids))
       return new Map(rows.map(row => [row.id, ratingOf(row)]))
     },
   }

@@ -39,11 +39,12 @@ export function rowReader<Row extends Values>(
 function shardReader<Row extends Values>(database: PostgresDatabase, resource: StoredResource<Row>): ReadIds {
   const rows = new PostgresRows(resource)
   const [one, several] = [oneRow(resource), severalRows(resource)]
-  const readOne = async (id: number) => rows.joined(await database.readShards<JoinedRow>(one, id)).get(id)
+  const readOne = async (id: number) =>
+    rows.joined(await database.readShard<JoinedRow>(resource.table, one, id)).get(id)
   return async ids => {
     const [id] = ids
     if (ids.length === 1 && id !== undefined) return onlyOne(rows, await readOne(id))
-    const read = await readAcross(database, ask => ask<JoinedRow>(several, idArray(ids)))
+    const read = await readAcross(database, resource.table, ask => ask<JoinedRow>(several, idArray(ids)))
     return inOrder(rows, ids, rows.joined(read), readOne)
   }
 }
@@ -73,7 +74,7 @@ function placedReader<Row extends Values>(
     return place === undefined ? undefined : rows.joined(await ask<JoinedRow>(one, id, place)).get(id)
   }
   const read: ReadIds = ids =>
-    readAcross(database, async ask => {
+    readAcross(database, resource.table, async ask => {
       const groups = await readAt(ask, ids)
       const others = ids.filter(id => !groups.has(id))
       if (others.length > 0) {
@@ -86,7 +87,7 @@ function placedReader<Row extends Values>(
       return inOrder(rows, ids, groups, id => readOne(ask, id))
     })
   const search = singly(database, read)
-  const ask: Query = (sql, ...parameters) => database.readShards(sql, ...parameters)
+  const ask: Query = (sql, ...parameters) => database.readShard(resource.table, sql, ...parameters)
 
   return async ids => {
     const [id] = ids
@@ -136,7 +137,7 @@ function ownersReader<Row extends Values>(
   const read: ReadIds = async ids => {
     // Before the items are read: all of them up to this id are committed.
     const lastId = await shown()
-    return readAcross(database, async ask => {
+    return readAcross(database, array.table, async ask => {
       const [own, items] = await Promise.all([
         ask<JoinedRow>(several, idArray(ids)),
         firstItems(ask, ids, lastId ?? Number.MAX_SAFE_INTEGER),

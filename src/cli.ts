@@ -1,4 +1,4 @@
-import { accessStorage, keyCommand } from './access/command.ts'
+import { keyCommand, loadAccessStorage } from './access/command.ts'
 import { breeds } from './breeds/part.ts'
 import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
@@ -16,7 +16,7 @@ import { talk } from './talk/part.ts'
 
 const PARTS: readonly Part[] = [catalog, demo, breeds, chat, talk]
 
-const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), accessStorage]
+const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), loadAccessStorage]
 
 const COMMANDS = [
   ...PARTS.flatMap(({ commands }) => commands),

@@ -2,16 +2,20 @@ import { check } from './check.ts'
 import { SHARED_BROWSER_VARIABLE } from './harness/browser/chromium.ts'
 import { runBunTest, summary } from './harness/bun-test.ts'
 import { buildExecutable, EXECUTABLE_VARIABLE } from './harness/executable.ts'
+import { INITIALIZED_DATA_VARIABLE, initializedData } from './harness/postgres/server.ts'
 import { SHARED_SERVER_VARIABLE, startSharedServer } from './harness/postgres/shared-server.ts'
 import { temporaryFolder } from './harness/temporary-folder.ts'
 
 await using server = await startSharedServer()
 using browser = temporaryFolder()
 using built = temporaryFolder()
+using initialized = temporaryFolder()
+const data = await initializedData(initialized.path)
 const [checks, executable] = await Promise.all([check(), buildExecutable(built.path)])
 const tests = runBunTest(process.argv.slice(2), {
   environment: {
     [SHARED_SERVER_VARIABLE]: server.url(),
+    [INITIALIZED_DATA_VARIABLE]: data,
     [SHARED_BROWSER_VARIABLE]: browser.path,
     [EXECUTABLE_VARIABLE]: executable,
   },

@@ -14,4 +14,4 @@ within a second. A name has up to 64 letters, digits, dots, underscores and hyph
   run: async line => (await import('./keys.ts')).manageKeys(line),
 }
 
-export const accessStorage = async (): Promise<Storage> => (await import('./tables.ts')).accessStorage
+export const loadAccessStorage = async (): Promise<Storage> => (await import('./tables.ts')).accessStorage

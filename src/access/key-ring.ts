@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Awaitable } from '../awaitable.ts'
 import { type Clock, pause, systemClock } from '../clock.ts'
+import { following } from '../shared.ts'
 import { DIGEST_BYTES, digestInto, isSecret, type Key } from './key.ts'
 import type { KeyRepository } from './repository.ts'
 
@@ -33,8 +34,6 @@ export class KeyRing {
   /** The start of the read that found these keys. */
   #keysFrom = Number.NEGATIVE_INFINITY
   #lastBegan = Number.NEGATIVE_INFINITY
-  #reading: Promise<void> = Promise.resolve()
-  #nextReading: Promise<void> | null = null
 
   constructor(repository: Pick<KeyRepository, 'list'>, clock = systemClock) {
     this.#repository = repository
@@ -76,20 +75,14 @@ export class KeyRing {
     return candidates?.find(({ digest }) => timingSafeEqual(digest, sought))?.key ?? null
   }
 
-  /** Resolves after a read that has begun after this call. All waiting callers share it. */
-  #readAgain(): Promise<void> {
-    this.#nextReading ??= this.#readNext()
-    return this.#nextReading
-  }
-
-  async #readNext(): Promise<void> {
-    await this.#reading.catch(() => {})
-    const early = this.#lastBegan + PAUSE_MS - this.#clock.now()
-    if (early > 0) await pause(this.#clock, early)
-    this.#nextReading = null
-    this.#reading = this.#read()
-    return this.#reading
-  }
+  /** Resolves after a read that has begun after this call. */
+  readonly #readAgain = following(
+    () => this.#read(),
+    async () => {
+      const early = this.#lastBegan + PAUSE_MS - this.#clock.now()
+      if (early > 0) await pause(this.#clock, early)
+    },
+  )
 
   async #read(): Promise<void> {
     const began = this.#clock.now()

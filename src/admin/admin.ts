@@ -1,7 +1,7 @@
 import { EventLoopLag } from '../metrics/event-loop.ts'
 import { gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
-import type { MetricsSource, Shown } from '../metrics/source.ts'
+import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import { listenForOperators } from '../server/listen.ts'
 import { RequestMetrics, serverFamilies } from '../server/metrics.ts'
 import { OPERATOR_PORT_FLAG, requireFreePort } from '../server/port.ts'
@@ -41,7 +41,7 @@ export function countingAdmin(settings: AdminSettings, serving: ServingProcess):
 }
 
 /** Listens on the port for operators. */
-export function showMetrics(settings: AdminSettings, source: MetricsSource): Shown {
+export function showMetrics(settings: AdminSettings, source: MetricsSource): ShownMetrics {
   const read = async (connections: () => Promise<number | null>) => {
     const [known, count] = await Promise.all([source.families(), connections()])
     if (count === null) return known

@@ -1,4 +1,4 @@
-import type { MetricsSource, Shown } from '../metrics/source.ts'
+import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import type { CommandLine } from '../program/config.ts'
 import type { ServingProcess } from '../server/worker.ts'
 import type { Admin } from './observed.ts'
@@ -19,7 +19,7 @@ export async function openAdmin(settings: AdminSettings | null, serving: Serving
 }
 
 /** For a supervisor: shows the metrics of its workers to operators, if there is a port for them. */
-export async function showWorkers(line: CommandLine, source: MetricsSource): Promise<Shown | null> {
+export async function showWorkers(line: CommandLine, source: MetricsSource): Promise<ShownMetrics | null> {
   const settings = readAdminSettings(line)
   return settings && (await import('./admin.ts')).showMetrics(settings, source)
 }

@@ -20,7 +20,7 @@ interface Fragment {
   readonly children?: Child
 }
 
-export function Status({ swap, children }: Fragment) {
+export function ListStatus({ swap, children }: Fragment) {
   return (
     <div id={TOPIC.status} {...(swap && { 'hx-swap-oob': 'true' })}>
       {children}
@@ -51,7 +51,7 @@ export function breedsPage(): string {
         {/* Attributes that must last are on the wrappers, because each event replaces the elements inside. */}
         <div class="stage" hx-disable>
           <div class="status">
-            <Status />
+            <ListStatus />
             <p class="waiting">Waiting for the list…</p>
             <p class="interrupted">The connection was lost. Trying again…</p>
           </div>

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { ServerSentEvent } from '../server/event-stream.ts'
 import { type ListService, ListServiceError } from './list-service.ts'
 import { listing } from './listing.ts'
-import { MORE_TO_COME, Name, NO_MORE, Status, TOPIC } from './page.tsx'
+import { ListStatus, MORE_TO_COME, Name, NO_MORE, TOPIC } from './page.tsx'
 
 const log = getLogger(['stockroom', 'breeds'])
 
@@ -53,5 +53,5 @@ function logFields({ message, cause }: ListServiceError) {
 }
 
 function status(text: string): ServerSentEvent {
-  return { name: TOPIC.status, chunk: `${<Status swap>{text}</Status>}` }
+  return { name: TOPIC.status, chunk: `${<ListStatus swap>{text}</ListStatus>}` }
 }

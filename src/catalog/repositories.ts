@@ -1,7 +1,7 @@
 import type { StoreDatabase } from '../database/open.ts'
 import type { PostgresDatabase } from '../database/postgres/database.ts'
 import type { SqliteDatabase } from '../database/sqlite/database.ts'
-import type { Loader } from './bulk/loader.ts'
+import type { Loader } from './bulk/load.ts'
 import { loaderOf } from './bulk/open.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import { compressedCharacters } from './http/compression.ts'

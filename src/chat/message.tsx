@@ -21,7 +21,7 @@ const NOTES: Record<Exclude<Ending['state'], 'finished' | 'failed'>, string> = {
   interrupted: 'The answer was interrupted here, because the server that was writing it stopped.',
 }
 
-export function Message({ sender, children }: { sender: Sender; children?: Child }) {
+export function MessageBox({ sender, children }: { sender: Sender; children?: Child }) {
   return (
     <article class={`message ${sender}`}>
       <h2 class="sender">{SENDER_NAMES[sender]}</h2>
@@ -32,22 +32,22 @@ export function Message({ sender, children }: { sender: Sender; children?: Child
 
 export function UserMessage({ content }: { content: string }) {
   return (
-    <Message sender="user">
+    <MessageBox sender="user">
       <div class="bubble typed">{content}</div>
-    </Message>
+    </MessageBox>
   )
 }
 
 /** The assistant's message: an answer that has ended, or empty until the stream fills it. */
 export function AnswerMessage({ rendering }: { rendering: Rendering | null }) {
   return (
-    <Message sender="ai">
+    <MessageBox sender="ai">
       {/* The attributes are on the bubble because the answer inside is replaced again and again. Screen readers read the
           answer once it is complete; otherwise they would start again with each piece. */}
       <div class="bubble written" aria-live="polite" aria-busy={rendering?.ending ? 'false' : 'true'}>
         <Answer rendering={rendering} />
       </div>
-    </Message>
+    </MessageBox>
   )
 }
 

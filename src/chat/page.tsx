@@ -5,7 +5,7 @@ import { staticPath } from '../pages/static.ts'
 import type { Rendering } from './answers/rendered-answer.ts'
 import { BoundNote, BoundText } from './bound-text.tsx'
 import script from './chat.client.js' with { type: 'text' }
-import { AnswerMessage, ClosedListener, LISTENER_ID, Message, UserMessage } from './message.tsx'
+import { AnswerMessage, ClosedListener, LISTENER_ID, MessageBox, UserMessage } from './message.tsx'
 import type { ReachedBound } from './spending/spending.ts'
 import { CHAT_STYLES_PATH } from './styles.ts'
 
@@ -99,16 +99,16 @@ function Turn({ reqId, prompt, rendering }: { reqId: string; prompt: string; ren
 function SampleMessages() {
   return (
     <>
-      <Message sender="ai">
+      <MessageBox sender="ai">
         <div class="bubble">Hello! Write to me below, and my answer appears here as it arrives.</div>
-      </Message>
+      </MessageBox>
       <UserMessage content="Can you write more than plain text?" />
-      <Message sender="ai">
+      <MessageBox sender="ai">
         <div class="bubble">
           Yes: lists, tables, and code with colours. I answer each message by itself, without looking back at earlier
           ones.
         </div>
-      </Message>
+      </MessageBox>
     </>
   )
 }

@@ -3,6 +3,7 @@ import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { connected } from '../../test/harness/postgres/database.ts'
+import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
@@ -65,10 +66,10 @@ withEachEngine('several processes', engine => {
     expect(status).toBe(200)
     expect(text).toContain('>reloaded</div>')
     expect(text).toContain('sse-connect="/chatstream/reloaded"')
-    while ((await there.status('reloaded')) !== '{"status":"running"}') await Bun.sleep(10)
+    await until(async () => (await there.status('reloaded')) === '{"status":"running"}')
     await call.answer('two')
     await listener.end()
-    while ((await there.status('reloaded')) !== '{"status":"ended"}') await Bun.sleep(10)
+    await until(async () => (await there.status('reloaded')) === '{"status":"ended"}')
     const ended = (await there.get('/chat/reloaded')).text
     expect(ended).toContain('<p>one two</p>')
     expect(ended).not.toContain('sse-connect')
@@ -142,7 +143,7 @@ withEachEngine('several processes', engine => {
     expect(last?.chunk).toContain('<p>one')
     const kept = () => there.get('/chat/undead')
     const text = last?.chunk.slice(last.chunk.indexOf('<p>one'), last.chunk.indexOf('</p>')) ?? ''
-    while (!(await kept()).text.includes(text)) await Bun.sleep(10)
+    await until(async () => (await kept()).text.includes(text))
     expect((await kept()).text).toContain('The answer was interrupted here')
     expect(callsFor('undead')).toBe(1)
   })
@@ -160,7 +161,7 @@ withEachEngine('several processes', engine => {
     lost.leave()
     await doomed.stop('SIGKILL')
     const next = await server.startAnother()
-    while ((await next.chat.status('left')) !== '{"status":"ended"}') await Bun.sleep(10)
+    await until(async () => (await next.chat.status('left')) === '{"status":"ended"}')
     const { text } = await next.chat.get('/chat/left')
     expect(text).toContain('The beginning')
     expect(text).toContain('The answer was interrupted here')

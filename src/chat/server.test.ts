@@ -4,6 +4,7 @@ import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-s
 import { turnsOn } from '../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { run } from '../../test/harness/service.ts'
+import { until } from '../../test/harness/until.ts'
 
 let server: ChatServer
 let chat: ChatClient
@@ -23,10 +24,10 @@ withEachEngine('the chat server', engine => {
     const { listener, call } = await listen('status')
     await call.send('here')
     await listener.until('here')
-    while ((await chat.status('status')) !== '{"status":"running"}') await Bun.sleep(10)
+    await until(async () => (await chat.status('status')) === '{"status":"running"}')
     await call.finish()
     await listener.end()
-    while ((await chat.status('status')) !== '{"status":"ended"}') await Bun.sleep(10)
+    await until(async () => (await chat.status('status')) === '{"status":"ended"}')
   })
 
   test('a page of another origin may link to the chat, but may not post, stop or begin anything', async () => {

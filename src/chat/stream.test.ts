@@ -3,6 +3,7 @@ import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { turnsOn } from '../../test/harness/chat/turns.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
+import { until } from '../../test/harness/until.ts'
 
 const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></div>\n\n'
 
@@ -80,7 +81,7 @@ withEachEngine('the stream', engine => {
     const { reqId, listener, call } = await begin('odd characters')
     await call.send('a\0b \ud83c')
     await listener.until('a\ufffdb')
-    while ((await chat.status(reqId)) !== '{"status":"running"}') await Bun.sleep(10)
+    await until(async () => (await chat.status(reqId)) === '{"status":"running"}')
     await call.answer('\udf31 c \ud83c d')
     expect(await listener.end()).toContain('<p>a\ufffdb 🌱 c \ufffd d</p>')
     expect((await chat.get(`/chat/${reqId}`)).text).toContain('<p>a\ufffdb 🌱 c \ufffd d</p>')

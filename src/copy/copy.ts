@@ -1,15 +1,12 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { openDatabase, openExistingDatabase, type StoreDatabase } from '../database/open.ts'
+import { fillTables, readTables } from '../database/bulk.ts'
+import { openDatabase, openExistingDatabase } from '../database/open.ts'
 import { type DatabaseAddress, databaseOperand } from '../database/settings.ts'
-import type { Table } from '../database/table.ts'
 import type { Storage } from '../part.ts'
 import type { CommandLine } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 import { progress } from '../program/progress.ts'
-import { postgresStore } from './postgres.ts'
-import { sqliteStore } from './sqlite.ts'
-import type { Store } from './store.ts'
 import { transfer } from './transfer.ts'
 
 export async function copy({ operands }: CommandLine, storages: readonly Storage[]): Promise<void> {
@@ -25,14 +22,12 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   await using targetDatabase = await openDatabase({ address: target, replicas: [], connections: 1 }, migrations)
   await targetDatabase.ready
   const shown = progress()
-  const copied = await transfer(storeOf(sourceDatabase, tables), storeOf(targetDatabase, tables), tables, shown)
+  const copied = await fillTables(targetDatabase, tables, target =>
+    transfer(work => readTables(sourceDatabase, work), target, tables, shown),
+  )
   for (const { complete } of storages) await complete?.(targetDatabase, shown)
   const counts = copied.map(({ name, rows }) => `${rows} ${name}`)
   process.stdout.write(`Copied and compared: ${counts.join(', ')}\n`)
-}
-
-function storeOf(database: StoreDatabase, tables: readonly Table[]): Store {
-  return database.engine === 'sqlite' ? sqliteStore(database, tables) : postgresStore(database, tables)
 }
 
 /** Compares addresses only: two names of one server count as two databases. */

@@ -1,65 +1,60 @@
-import type { Table } from '../database/table.ts'
+import type { Row, Table, TableReader, TableWriter } from '../database/table.ts'
 import { OperatorError } from '../program/operator-error.ts'
 import type { Progress } from '../program/progress.ts'
-import type { Source, Store, Target } from './store.ts'
 
 /** Rows between two progress reports. */
 const REPORT_ROWS = 10_000
 
-const LINE_FEED = 0x0a
-
-interface Content {
+interface CopiedTable {
+  readonly table: Table
   readonly rows: number
-  /** The SHA-256 digest of its lines, in hexadecimal. */
+  /** The SHA-256 digest of its rows, in hexadecimal. */
   readonly checksum: string
 }
 
-interface CopiedTable extends Content {
-  readonly table: Table
-  /** `null` if the table assigns no ids. */
-  readonly lastId: number | null
-}
+/** Runs `work` on a snapshot of the source. */
+type ReadSource = <Result>(work: (source: TableReader) => Promise<Result>) => Promise<Result>
 
 /**
- * Copies all tables, then reads them back and compares them before it commits. Resolves to the number of rows in each.
- * Rejects with an `OperatorError`; then nothing is copied.
+ * Copies all tables, then reads them back and compares them. Resolves to the number of rows in each. Rejects with an
+ * `OperatorError`; then the target must be rolled back.
  */
-export function transfer(
-  from: Store,
-  to: Store,
+export async function transfer(
+  readSource: ReadSource,
+  target: TableWriter,
   tables: readonly Table[],
   progress: Progress,
 ): Promise<{ name: string; rows: number }[]> {
-  return to.fill(async target => {
-    // Release the source before creating the indexes, which takes a while.
-    const copied = await from.read(source => copyTables(source, target, tables, progress))
-    await target.complete((done, total) => progress.report('indexes', done, total))
-    for (const { table, lastId } of copied) {
-      if (lastId !== null && lastId > (await target.lastId(table))) await target.continueAfter(table, lastId)
-    }
-    for (const content of copied) await compare(content, target, progress)
-    return copied.map(({ table: { name }, rows }) => ({ name, rows }))
-  })
+  if (!(await target.areEmpty(tables))) {
+    throw new OperatorError('TO is not empty, so nothing was copied; copy needs an empty database')
+  }
+  await target.dropIndexes(tables)
+  // Release the source before creating the indexes, which takes a while.
+  const copied = await readSource(source => copyTables(source, target, tables, progress))
+  await target.complete((done, total) => progress.report('indexes', done, total))
+  for (const content of copied) await compare(content, target, progress)
+  return copied.map(({ table: { name }, rows }) => ({ name, rows }))
 }
 
 async function copyTables(
-  source: Source,
-  target: Target,
+  source: TableReader,
+  target: TableWriter,
   tables: readonly Table[],
   progress: Progress,
 ): Promise<CopiedTable[]> {
   const copied: CopiedTable[] = []
   for (const table of tables) {
     const digest = new Digest(table.name, await source.count(table), progress)
-    await target.store(table, digest.of(source.lines(table)))
-    copied.push({ table, ...digest.content(), lastId: isNumbered(table) ? await source.lastId(table) : null })
+    await target.insert(table, digest.of(source.rows(table)))
+    if (table.columns[table.key] === 'integer') await target.continueIds(table, await source.lastId(table))
+    copied.push({ table, ...digest.content() })
   }
   return copied
 }
 
-async function compare({ table, rows, checksum }: CopiedTable, target: Target, progress: Progress): Promise<void> {
+async function compare({ table, rows, checksum }: CopiedTable, target: TableWriter, progress: Progress): Promise<void> {
   const digest = new Digest(`${table.name}, checked`, rows, progress)
-  for await (const _ of digest.of(target.lines(table))) {
+  for await (const _ of digest.of(target.rows(table))) {
     // Reading it computes the checksum.
   }
   const stored = digest.content()
@@ -70,7 +65,7 @@ async function compare({ table, rows, checksum }: CopiedTable, target: Target, p
   }
 }
 
-/** Counts and hashes the lines that pass through it. */
+/** Counts and hashes the rows that pass through it. */
 class Digest {
   readonly #part: string
   readonly #total: number
@@ -85,26 +80,22 @@ class Digest {
     this.#progress = progress
   }
 
-  async *of(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      this.#hash.update(chunk)
-      for (let place = chunk.indexOf(LINE_FEED); place !== -1; place = chunk.indexOf(LINE_FEED, place + 1))
-        this.#rows += 1
+  async *of(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+    for await (const rows of batches) {
+      // Without the outer brackets, because the source and the target may come in different batches.
+      if (rows.length > 0) this.#hash.update(`${JSON.stringify(rows).slice(1, -1)},`)
+      this.#rows += rows.length
       if (this.#rows >= this.#reported + REPORT_ROWS && this.#rows < this.#total) {
         this.#reported = this.#rows
         this.#progress.report(this.#part, this.#rows, this.#total)
       }
-      yield chunk
+      yield rows
     }
     this.#progress.report(this.#part, this.#rows, this.#rows)
   }
 
   /** Covers everything that has passed. */
-  content(): Content {
+  content(): Omit<CopiedTable, 'table'> {
     return { rows: this.#rows, checksum: this.#hash.digest('hex') }
   }
-}
-
-function isNumbered({ key, columns }: Table): boolean {
-  return columns[key] === 'integer'
 }

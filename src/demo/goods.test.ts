@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { appearance, CATEGORIES, goods, opinion, people } from './goods.ts'
+import { appearance, DEMO_CATEGORIES, goods, opinion, people } from './goods.ts'
 import { picture } from './pictures.ts'
 import { Random } from './random.ts'
 
@@ -12,7 +12,7 @@ test('the goods are 500, always the same, each with a name of its own that fits 
 })
 
 test('each kind belongs to a category of the shop, and each name tells its kind', () => {
-  const names = CATEGORIES.map(({ name }) => name)
+  const names = DEMO_CATEGORIES.map(({ name }) => name)
   for (const { kind, name } of goods()) {
     expect(names).toContain(kind.category)
     expect(appearance(name)?.kind).toBe(kind)

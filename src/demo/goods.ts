@@ -23,11 +23,11 @@ const SHARE = {
   verdict: 0.5,
 }
 
-export type Kind = (typeof KINDS)[number]
+export type GoodKind = (typeof KINDS)[number]
 type Style = (typeof STYLES)[keyof typeof STYLES]
 
 export interface Good {
-  readonly kind: Kind
+  readonly kind: GoodKind
   readonly name: string
   readonly description: string
   readonly price: number
@@ -41,7 +41,7 @@ export interface Opinion {
   readonly comment: string
 }
 
-export const CATEGORIES: readonly { readonly name: string; readonly description: string }[] = [
+export const DEMO_CATEGORIES: readonly { readonly name: string; readonly description: string }[] = [
   { name: 'Kitchen', description: 'Pans, knives and boards that outlast a kitchen' },
   { name: 'Coffee & Tea', description: 'For the first hour of the day' },
   { name: 'Garden', description: 'Tools for beds, pots and lawns' },
@@ -108,7 +108,7 @@ export function believable(price: number): number {
 }
 
 /** The style of a product and its kind, as its name says; `null` for products of others. */
-export function appearance(name: string): { readonly kind: Kind; readonly style: Style } | null {
+export function appearance(name: string): { readonly kind: GoodKind; readonly style: Style } | null {
   const [title = ''] = name.split(',')
   const kind = KINDS.find(candidate => title.endsWith(candidate.kind))
   return kind ? { kind, style: styleOf(title.slice(0, -kind.kind.length).trim()) } : null

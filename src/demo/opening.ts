@@ -1,12 +1,12 @@
 import type { Client } from 'stockroom/client'
-import { CATEGORIES, type Good, goods, opinion, people } from './goods.ts'
+import { DEMO_CATEGORIES, type Good, goods, opinion, people } from './goods.ts'
 import { Random } from './random.ts'
 
 const SEED = 7
 /** The service takes it for a password that nobody knows, and hashes it once for all. */
 const NO_PASSWORD = '**********'
 
-export interface Product {
+export interface StockedProduct {
   readonly id: number
   readonly good: Good
 }
@@ -14,7 +14,7 @@ export interface Product {
 /** What the shop has when it opens. */
 export interface Opened {
   /** The most reviewed first. */
-  readonly products: readonly Product[]
+  readonly products: readonly StockedProduct[]
   readonly reviewers: readonly number[]
   /** The user in whose name visitors write reviews. */
   readonly visitor: number
@@ -25,10 +25,11 @@ export async function openShop(shop: Client): Promise<Opened> {
   const random = new Random(SEED)
   const stocked = goods()
   const [categories, [visitor = 0, ...reviewers]] = await Promise.all([
-    shop.categories.createMany(CATEGORIES).then(({ ids }) => ids),
+    shop.categories.createMany(DEMO_CATEGORIES).then(({ ids }) => ids),
     shop.users.createMany(['A visitor', ...people()].map(account)).then(({ ids }) => ids),
   ])
-  const categoryOf = ({ kind }: Good) => categories[CATEGORIES.findIndex(({ name }) => name === kind.category)] ?? null
+  const categoryOf = ({ kind }: Good) =>
+    categories[DEMO_CATEGORIES.findIndex(({ name }) => name === kind.category)] ?? null
   const { ids } = await shop.products.createMany(
     stocked.map(good => {
       const { name, description, price } = good

@@ -2,7 +2,7 @@ import { getLogger } from '@logtape/logtape'
 import type { Client } from 'stockroom/client'
 import { type Clock, pause } from '../clock.ts'
 import { believable, opinion } from './goods.ts'
-import type { Opened, Product } from './opening.ts'
+import type { Opened, StockedProduct } from './opening.ts'
 import { Random } from './random.ts'
 
 const log = getLogger(['stockroom', 'demo'])
@@ -88,7 +88,7 @@ export class Traffic implements AsyncDisposable {
     await this.#shop.reviews.create(review, { signal: this.#stopping.signal })
   }
 
-  #someProduct(): Product {
+  #someProduct(): StockedProduct {
     const { products } = this.#opened
     const share = this.isBusy ? BUSY_SHOWN_FIRST_SHARE : SHOWN_FIRST_SHARE
     return this.#random.of(this.#random.next() < share ? products.slice(0, SHOWN_FIRST) : products)

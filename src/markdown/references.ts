@@ -7,7 +7,7 @@ type Definition = Definitions[string]
  * The link reference definitions of a growing text. Those of its finished part stay; those of its open part are read
  * again with each piece. The first definition of a label wins.
  */
-export class References {
+export class LinkDefinitions {
   readonly #finished = new Map<string, Definition>()
   #open = new Map<string, Definition>()
   /** Labels finished since the last rendering, and the definitions that were open then. */

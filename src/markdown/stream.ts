@@ -1,7 +1,7 @@
 import type { Token } from 'markdown-it'
 import { CodeCache } from './code.ts'
 import type { Dialect } from './dialect.ts'
-import { References } from './references.ts'
+import { LinkDefinitions } from './references.ts'
 import { forcedCut, naturalCuts, type Parsed } from './sections.ts'
 import { SourceText } from './source-text.ts'
 
@@ -27,7 +27,7 @@ export class MarkdownStream {
   readonly #dialect: Dialect
   readonly #sectionMax: number
   readonly #source = new SourceText()
-  readonly #references = new References()
+  readonly #references = new LinkDefinitions()
   readonly #finished: Finished[] = []
   #finishedHtml = ''
   /** The text after the finished sections, and the table head to repeat before it if a table had to be cut. */

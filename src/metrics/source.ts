@@ -2,7 +2,7 @@ import type { Awaitable } from '../awaitable.ts'
 import type { Family } from './family.ts'
 
 /** A port on which operators see metrics. */
-export interface Shown extends AsyncDisposable {
+export interface ShownMetrics extends AsyncDisposable {
   /** Prints its address. */
   readonly announce: () => void
 }

@@ -8,14 +8,14 @@ const ANSWER_MAX_MS = 4_000
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
 /** The address of a server, and the path to ask for. */
-interface Place {
+interface ServerPlace {
   readonly host: string
   readonly port: number
   readonly path: string
 }
 
 /** Rejects with an `OperatorError` unless the server answers 200. */
-export async function checkHealth(place: Place): Promise<void> {
+export async function checkHealth(place: ServerPlace): Promise<void> {
   const host = LOOPBACK[place.host] ?? place.host
   const status = await answered({ ...place, host }).catch((error: unknown) => {
     throw new OperatorError(`no answer from port ${place.port}: ${errorMessage(error)}`)
@@ -24,7 +24,7 @@ export async function checkHealth(place: Place): Promise<void> {
 }
 
 /** The status of the answer. Unlike `fetch`, this asks no proxy. */
-function answered(place: Place): Promise<number | undefined> {
+function answered(place: ServerPlace): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = get({ ...place, signal: AbortSignal.timeout(ANSWER_MAX_MS) }, response => {
       response.resume()

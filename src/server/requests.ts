@@ -81,7 +81,7 @@ interface RequestSettings {
 /** A request and its response. */
 export interface Exchange {
   readonly request: RoutedRequest
-  readonly scope: Scope
+  readonly scope: RunningRequest
   readonly target: SentTarget
   readonly response: Response
   /** Until the response is there. A stream goes on after that. */
@@ -91,7 +91,7 @@ export interface Exchange {
 /** Is told of every exchange. It must not throw. */
 export interface Observer {
   /** Before anything else is done with the request. */
-  readonly begin?: (scope: Scope) => void
+  readonly begin?: (scope: RunningRequest) => void
   readonly end: (exchange: Exchange) => void
 }
 
@@ -107,7 +107,7 @@ interface Shared {
 }
 
 /** A class, so that properties that no handler reads cost nothing. */
-export class Scope implements RequestScope {
+export class RunningRequest implements RequestScope {
   readonly request: Request
   readonly requestId: string
   readonly server: Server<undefined>
@@ -179,7 +179,7 @@ export function requestHandlers(app: ServedApp, settings: RequestSettings) {
 class RouteHandler {
   readonly #target: SentTarget
   readonly #shared: Shared
-  readonly #begins: readonly ((scope: Scope) => void)[]
+  readonly #begins: readonly ((scope: RunningRequest) => void)[]
   readonly #ends: readonly ((exchange: Exchange) => void)[]
   readonly #keyOf: ((headers: Headers) => Awaitable<Key | null>) | null
   readonly #limiter: RateLimiter | null
@@ -201,13 +201,13 @@ class RouteHandler {
   }
 
   answer(request: RoutedRequest, server: Server<undefined>): Awaitable<Response> {
-    const scope = new Scope(request, server, this.#target.matched(request), this.#shared)
+    const scope = new RunningRequest(request, server, this.#target.matched(request), this.#shared)
     if (this.#limiter !== null || this.#ends.length > 0) scope.arrivedAt = performance.now()
     for (const begin of this.#begins) begin(scope)
     return scope.timeline === null ? this.#run(request, scope) : scope.timeline.run(() => this.#run(request, scope))
   }
 
-  #run(request: RoutedRequest, scope: Scope): Awaitable<Response> {
+  #run(request: RoutedRequest, scope: RunningRequest): Awaitable<Response> {
     try {
       const response = this.#identify(request, scope)
       if (response instanceof Response) return this.#finish(request, scope, response)
@@ -219,7 +219,7 @@ class RouteHandler {
     }
   }
 
-  #identify(request: Request, scope: Scope): Awaitable<Response> {
+  #identify(request: Request, scope: RunningRequest): Awaitable<Response> {
     const { app, checkHost } = this.#shared
     // Browsers send it by themselves and without a key, so it does not count.
     if (app.crossOrigin && isPreflight(request)) {
@@ -233,11 +233,11 @@ class RouteHandler {
     })
   }
 
-  #limit(request: Request, scope: Scope): Awaitable<Response> {
+  #limit(request: Request, scope: RunningRequest): Awaitable<Response> {
     return this.#limiter?.take(scope) ?? this.#handle(request, scope)
   }
 
-  #handle(request: Request, scope: Scope): Awaitable<Response> {
+  #handle(request: Request, scope: RunningRequest): Awaitable<Response> {
     const { app, checkHost } = this.#shared
     checkHost(request.headers.get('Host'))
     const handler = scope.matched.route === this.#target.route ? this.#direct?.[request.method] : undefined
@@ -246,7 +246,7 @@ class RouteHandler {
     return app.fetch(scope.isHead ? asGet(request) : request, scope)
   }
 
-  #finish(request: RoutedRequest, scope: Scope, response: Response): Response {
+  #finish(request: RoutedRequest, scope: RunningRequest, response: Response): Response {
     const { headers } = response
     headers.set('X-Request-Id', scope.requestId)
     // Keeps browsers from guessing another content type.
@@ -259,11 +259,11 @@ class RouteHandler {
     return response
   }
 
-  #fail(request: RoutedRequest, scope: Scope, error: unknown): Response {
+  #fail(request: RoutedRequest, scope: RunningRequest, error: unknown): Response {
     return this.#finish(request, scope, errorResponse(error, scope.requestId))
   }
 
-  #tell(request: RoutedRequest, scope: Scope, response: Response): void {
+  #tell(request: RoutedRequest, scope: RunningRequest, response: Response): void {
     const durationMs = performance.now() - scope.arrivedAt
     const exchange = { request, scope, target: this.#target, response, durationMs }
     for (const end of this.#ends) end(exchange)

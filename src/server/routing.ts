@@ -1,7 +1,7 @@
 import type { Params, Result, Router } from 'hono/router'
 import { TrieRouter } from 'hono/router/trie-router'
 import type { MatchedRoute } from './request-target.ts'
-import { Scope } from './requests.ts'
+import { RunningRequest } from './requests.ts'
 
 /**
  * Options for a Hono app behind the runtime's router, which has already matched the target as it was sent. By default Hono
@@ -10,7 +10,7 @@ import { Scope } from './requests.ts'
  */
 export function routing<Handler>(): { router: Router<Handler>; getPath: GetPath } {
   const router = new MatchedRouter<Handler>()
-  return { router, getPath: (_, { env } = {}) => (env instanceof Scope ? router.take(env.matched) : '') }
+  return { router, getPath: (_, { env } = {}) => (env instanceof RunningRequest ? router.take(env.matched) : '') }
 }
 
 type GetPath = (request: Request, options?: { env?: object }) => string

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { getLogger, type LogLevel } from '@logtape/logtape'
 import { spawn } from 'bun'
-import type { MetricsSource, Shown } from '../metrics/source.ts'
+import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import { environmentWith, LAUNCHER_VARIABLE } from '../program/config.ts'
 import { errorMessage } from '../program/error-message.ts'
 import { startLog } from '../program/log.ts'
@@ -12,7 +12,7 @@ import { checkHealth } from './health-check.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { claimPort, requireFreePort } from './port.ts'
 import { stopSignal } from './stop.ts'
-import { ALIVE_QUESTION, METRICS_QUESTION, print, type Report, WORKER_VARIABLE } from './worker.ts'
+import { ALIVE_QUESTION, METRICS_QUESTION, print, WORKER_VARIABLE, type WorkerReport } from './worker.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 const log = getLogger(['stockroom', 'supervisor'])
@@ -48,7 +48,7 @@ export interface SupervisorSettings {
  */
 export async function supervise(
   { count, host, port, level, timeoutMs }: SupervisorSettings,
-  showMetrics: (source: MetricsSource) => Promise<Shown | null>,
+  showMetrics: (source: MetricsSource) => Promise<ShownMetrics | null>,
 ): Promise<void> {
   startLog(level)
   using starting = new DisposableStack()
@@ -68,7 +68,7 @@ export async function supervise(
 }
 
 /** A report of a worker that starts. */
-type Started = Extract<Report, { readonly text: string | null }>
+type Started = Extract<WorkerReport, { readonly text: string | null }>
 
 interface Ended {
   readonly error: OperatorError
@@ -92,7 +92,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   /** The text to print when all workers listen; `null` afterwards. */
   #texts: string[] | null = []
   #allListen = () => {}
-  readonly #told = new Set<Report['event']>()
+  readonly #told = new Set<WorkerReport['event']>()
   #port: number
 
   constructor(count: number, host: string, port: number, timeoutMs: number) {
@@ -239,7 +239,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
 }
 
 interface WorkerEvents {
-  readonly reports: (report: Report) => void
+  readonly reports: (report: WorkerReport) => void
   readonly disconnects: () => void
 }
 
@@ -271,6 +271,6 @@ function wasStopped({ exitCode, signalCode }: Bun.Subprocess): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT' || signalCode === 'SIGHUP'
 }
 
-function failureOf({ reason, exitStatus }: Extract<Report, { readonly event: 'failed' }>): OperatorError {
+function failureOf({ reason, exitStatus }: Extract<WorkerReport, { readonly event: 'failed' }>): OperatorError {
   return exitStatus === SETTING_EXIT_STATUS ? new SettingError(reason) : new OperatorError(reason)
 }

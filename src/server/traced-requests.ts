@@ -4,14 +4,14 @@ import { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext } from '../tracing/trace-context.ts'
 import type { Span, TimedPart, Tracer } from '../tracing/tracer.ts'
 import { isUnlimited } from './rate-limit.ts'
-import type { Exchange, Observer, Scope } from './requests.ts'
+import type { Exchange, Observer, RunningRequest } from './requests.ts'
 
 const log = getLogger(['stockroom', 'request'])
 
 /** Exports a span for each request, and logs where the time of slow ones went. Health checks are left out. */
 export function tracedRequests({ slowMs, tracer }: Omit<Tracing, keyof AsyncDisposable>): readonly Observer[] {
   if (slowMs === null && tracer === null) return []
-  const begin = (scope: Scope) => {
+  const begin = (scope: RunningRequest) => {
     if (isUnlimited(scope.matched.route)) return
     const span = tracer && beginSpan(tracer, scope)
     if (span !== null || slowMs !== null) scope.timeline = new Timeline(span)
@@ -25,7 +25,7 @@ export function tracedRequests({ slowMs, tracer }: Omit<Tracing, keyof AsyncDisp
   return [{ begin, end }]
 }
 
-function beginSpan(tracer: Tracer, { request, matched, arrivedAt }: Scope): Span | null {
+function beginSpan(tracer: Tracer, { request, matched, arrivedAt }: RunningRequest): Span | null {
   const name = () => {
     const route = template(matched.route)
     return route === null ? request.method : `${request.method} ${route}`

@@ -23,7 +23,7 @@ export const METRICS_QUESTION = 'metrics'
 export const ALIVE_QUESTION = 'alive'
 
 /** A worker's message to its supervisor. */
-export type Report =
+export type WorkerReport =
   | { readonly event: 'listening'; readonly port: number; readonly text: string }
   | { readonly event: 'ready'; readonly text: string | null }
   | { readonly event: 'alive' }
@@ -75,7 +75,7 @@ export async function serveAsWorker(
   }
 }
 
-function report(report: Report): void {
+function report(report: WorkerReport): void {
   // Without its supervisor, the worker is about to stop: see `parent.ts`.
   if (process.connected) process.send?.(report)
 }

@@ -1,4 +1,4 @@
-import type { MetricsSource, Shown } from '../metrics/source.ts'
+import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../program/config.ts'
 import { host, logLevel, workers, workerTimeout } from './settings.ts'
 import { ALONE, type ServingProcess, serveAsWorker, WORKER_VARIABLE } from './worker.ts'
@@ -7,7 +7,7 @@ interface Serving {
   /** Serves in one process. */
   readonly serve: (line: CommandLine, serving: ServingProcess) => Promise<void>
   /** Shows the metrics of several processes to operators, if they have asked for it. */
-  readonly showMetrics: (line: CommandLine, source: MetricsSource) => Promise<Shown | null>
+  readonly showMetrics: (line: CommandLine, source: MetricsSource) => Promise<ShownMetrics | null>
 }
 
 /** Serves in this process, or in the number of workers that the command line asks for. */

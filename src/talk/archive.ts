@@ -12,7 +12,7 @@ const TURNS_READ = 100
 const OWNER_ONLY = 0o600
 
 /** Selects messages of a room: those that contain all the words, and of those the last `last`. `null` sets no limit. */
-export interface Selection {
+export interface ArchiveSelection {
   readonly last: number | null
   readonly words: string | null
 }
@@ -22,7 +22,7 @@ export async function printMessages(
   terminal: Terminal,
   rooms: RoomRepository,
   room: string,
-  selection: Selection,
+  selection: ArchiveSelection,
   asJson: boolean,
 ): Promise<void> {
   using stop = terminal.interruptible()
@@ -41,7 +41,11 @@ async function printReadably(terminal: Terminal, message: Message): Promise<void
   await terminal.print('\n')
 }
 
-async function* selected(rooms: RoomRepository, room: string, { last, words }: Selection): AsyncGenerator<Message> {
+async function* selected(
+  rooms: RoomRepository,
+  room: string,
+  { last, words }: ArchiveSelection,
+): AsyncGenerator<Message> {
   if (words === null && last !== null) return yield* await rooms.last(room, last)
   const found: Message[] = []
   for await (const message of allMessages(rooms, room)) {

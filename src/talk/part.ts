@@ -16,7 +16,7 @@ The history is stored in the database: by default in the file data/stockroom.db 
 readable by its owner only.
 
 ${CREDENTIALS_NOTE}`,
-      run: async line => (await import('./talk.ts')).talk(line),
+      run: async line => (await import('./talk.ts')).talkAtTerminal(line),
     },
   ],
   storage: async () => (await import('./tables.ts')).talkStorage,

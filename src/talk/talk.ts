@@ -19,7 +19,7 @@ const DATABASE_WAIT_MS = 30_000
 /** One Ctrl-C may arrive several times: from the terminal, and from npm and the launcher, which forward it. */
 const INTERRUPT_DEBOUNCE_MS = 200
 
-export async function talk(line: CommandLine): Promise<void> {
+export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const settings = readDatabaseSettings(line)
   const task = chosenTask(line)
   const model = task ? null : await openChatModel(line.value(chatModel), line.value(chatBaseUrl))

@@ -17,7 +17,7 @@ import { type Observations, Workload } from './workload.ts'
 
 setDefaultTimeout(120_000)
 
-const ROUND_MS = 1_000
+const ROUND_MS = 500
 const PROCESSES = 2
 
 /** The name of the process that is killed, for PostgreSQL. */
@@ -27,25 +27,25 @@ const KILLED = 'killed'
 const PAUSED_MS = 20
 
 /** When a process is killed. */
-const KILLED_AFTER_MS = 300
+const KILLED_AFTER_MS = 150
 const WORKERS_KILLED = 2
 
 /** A worker is stopped for a time that its supervisor bears, and then for good, each at any moment of some length. */
 const WORKER_TIMEOUT_SECONDS = 2
 const PAUSED_WORKER_MS = 300
-const HUNG_AFTER_MAX_MS = 500
+const HUNG_AFTER_MAX_MS = 250
 /** Connections that are open before a worker hangs: so many that each worker has some. */
 const LASTING_CONNECTIONS = 24
 const LASTING_PAUSE_MS = 20
 
 /** The standby becomes the primary, and the other way round. */
 const SWITCHOVERS = 2
-const SWITCHED_AFTER_MS = 300
+const SWITCHED_AFTER_MS = 150
 /** Most of such a round, there is no primary. */
-const SWITCHED_OPERATIONS_MIN = 5
+const SWITCHED_OPERATIONS_MIN = 3
 
 /** Enough to show that a round did something, even on a busy machine. */
-const OPERATIONS_MIN = 10
+const OPERATIONS_MIN = 5
 
 withEachEngine('consistency', engine => {
   campaign(

@@ -3,7 +3,7 @@ import { type Service, startService } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
 
 /** How long a killed service stays down. */
-const GONE_MS = 300
+const GONE_MS = 150
 
 /** A service that can be killed and restarted at another address. */
 export class Process implements AsyncDisposable {

@@ -1,7 +1,12 @@
-import { afterAll, beforeAll, describe } from 'bun:test'
+import { afterAll, beforeAll, describe, test } from 'bun:test'
+import { resolve } from 'node:path'
 import { type Client, client } from './client.ts'
-import { ENGINES, type Engine, sqlite } from './engines.ts'
+import { citus, ENGINES, type Engine, sqlite } from './engines.ts'
+import { citusUrl } from './postgres/citus.ts'
 import { startService } from './service.ts'
+
+/** The environment of a service that hashes passwords quickly: most tests with users need no hash that takes 40 ms. */
+export const QUICK_HASHES = { BUN_OPTIONS: `--preload=${resolve(import.meta.dir, 'quick-hashes.ts')}` }
 
 /** Flags of a service that reads everything from its database. */
 export const WITHOUT_CACHE = ['--cache-bytes', '0']
@@ -9,6 +14,23 @@ export const WITHOUT_CACHE = ['--cache-bytes', '0']
 /** Runs tests with each engine. */
 export function withEachEngine(subject: string, tests: (engine: Engine) => void): void {
   for (const engine of ENGINES) describe(`${subject}, on ${engine.name}`, () => tests(engine))
+  if (!citus) countSkipped()
+}
+
+/** Runs tests that need a cluster of Citus, at the address of its coordinator. */
+export function onCitus(subject: string, tests: (coordinatorUrl: string) => void): void {
+  const url = citusUrl()
+  if (url === null) countSkipped()
+  else describe(subject, () => tests(url))
+}
+
+let isSkippedCounted = false
+
+/** Counts the tests of a file that need a cluster as one. */
+function countSkipped(): void {
+  if (isSkippedCounted) return
+  isSkippedCounted = true
+  test.skip('the tests on Citus, which need STOCKROOM_TEST_CITUS', () => {})
 }
 
 /** Runs tests against their own service on each engine, and on SQLite without a cache too. `api` is ready when a test runs. */
@@ -27,7 +49,9 @@ function onService(engine: Engine, flags: readonly string[], tests: (api: Client
   let address = ''
   beforeAll(async () => {
     const database = open.use(await engine.freshDatabase())
-    const service = open.use(await startService(database.url, { flags: ['--access-log', 'off', ...flags] }))
+    const service = open.use(
+      await startService(database.url, { flags: ['--access-log', 'off', ...flags], environment: QUICK_HASHES }),
+    )
     address = service.address
   })
   afterAll(() => open.disposeAsync())

@@ -6,6 +6,14 @@ import { EXECUTABLE_VARIABLE } from './executable.ts'
 /** The program as `npm start` and the npm package run it. */
 export const SOURCE: readonly string[] = [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')]
 
+/** The source, with time limits that end sooner. */
+export const WITH_FAST_CLOCK: readonly string[] = [
+  process.execPath,
+  '--preload',
+  resolve(import.meta.dir, 'fast-clock.ts'),
+  resolve(import.meta.dir, '../../src/cli.ts'),
+]
+
 /**
  * The program as a user runs it: as its own process. `npm test` runs the executable, which starts in a third of the time;
  * a test file that runs alone runs the source.

@@ -6,7 +6,7 @@ import { campaign } from '../harness/campaign.ts'
 import { cacheFigures } from '../harness/catalog/cache-figures.ts'
 import { lines, NDJSON } from '../harness/catalog/keyed.ts'
 import { type Client, client } from '../harness/client.ts'
-import { WITHOUT_CACHE } from '../harness/contract.ts'
+import { QUICK_HASHES, WITHOUT_CACHE } from '../harness/contract.ts'
 import { type Engine, postgres, sqlite } from '../harness/engines.ts'
 import { sample } from '../harness/samples.ts'
 import { startService } from '../harness/service.ts'
@@ -209,7 +209,9 @@ function walks(where: string, engine: Engine, processes: readonly (readonly stri
       const { url } = open.use(await engine.freshDatabase())
       const services = []
       for (const flags of processes) {
-        services.push(open.use(await startService(url, { flags: ['--access-log', 'off', ...flags] })))
+        services.push(
+          open.use(await startService(url, { flags: ['--access-log', 'off', ...flags], environment: QUICK_HASHES })),
+        )
       }
       const nodes = services.map(({ address }) => client(() => address))
       const asked = fc.sample(selection, { seed, numRuns: SELECTIONS })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { alike } from '../harness/alike.ts'
 import { campaign, type Effort } from '../harness/campaign.ts'
 import { type Answer, type Client, client } from '../harness/client.ts'
-import { onEachEngine, WITHOUT_CACHE } from '../harness/contract.ts'
+import { onEachEngine, QUICK_HASHES, WITHOUT_CACHE } from '../harness/contract.ts'
 import { ENGINES, type Engine } from '../harness/engines.ts'
 import { startService } from '../harness/service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
@@ -213,7 +213,9 @@ campaign(
     await using open = new AsyncDisposableStack()
     const start = async (engine: Engine, flags: readonly string[]) => {
       const database = open.use(await engine.freshDatabase())
-      const service = open.use(await startService(database.url, { flags: ['--access-log', 'off', ...flags] }))
+      const service = open.use(
+        await startService(database.url, { flags: ['--access-log', 'off', ...flags], environment: QUICK_HASHES }),
+      )
       return client(() => service.address)
     }
     const clients = await Promise.all(ENGINES.flatMap(engine => [start(engine, []), start(engine, WITHOUT_CACHE)]))

@@ -3,7 +3,7 @@ import { SECONDS } from '../../metrics/histogram.ts'
 import type { Window } from './window.ts'
 
 /** The unit that a chart shows its numbers in. */
-export type Unit = 'count' | 'per second' | 'seconds' | 'bytes' | 'percent'
+export type ChartUnit = 'count' | 'per second' | 'seconds' | 'bytes' | 'percent'
 
 /** Names of colours in the style sheet. */
 type Color = 'first' | 'second' | 'third' | 'good' | 'warning' | 'trouble'
@@ -20,7 +20,7 @@ interface Series {
 export interface Chart {
   readonly id: string
   readonly title: string
-  readonly unit: Unit
+  readonly unit: ChartUnit
   /** The chart is shown if there are these metrics. */
   readonly needs: string
   readonly series: readonly Series[]

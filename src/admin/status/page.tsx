@@ -4,7 +4,7 @@ import uplot from 'uplot/dist/uPlot.iife.min.js' with { type: 'text' }
 import uplotStyles from 'uplot/dist/uPlot.min.css' with { type: 'text' }
 import { Layout } from '../../pages/layout.tsx'
 import { staticPath } from '../../pages/static.ts'
-import { type Chart, chartsIn, firstSeriesOf, type Unit } from './charts.ts'
+import { type Chart, type ChartUnit, chartsIn, firstSeriesOf } from './charts.ts'
 import type { Point } from './history.ts'
 import script from './status.client.js' with { type: 'text' }
 import styles from './status.css' with { type: 'text' }
@@ -173,7 +173,7 @@ function Rows({ chart, points, swap }: ChartProperties & Swap) {
   )
 }
 
-function figure(value: number | null, unit: Unit, least = 0): string {
+function figure(value: number | null, unit: ChartUnit, least = 0): string {
   return value !== null && value <= least && least > 0 ? `≤ ${shown(least, unit)}` : shown(value, unit)
 }
 

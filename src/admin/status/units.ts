@@ -1,9 +1,9 @@
-import type { Unit } from './charts.ts'
+import type { ChartUnit } from './charts.ts'
 
 const NUMBER = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, useGrouping: true })
 
 /** The larger units first, each with its factor. */
-const SCALES: Readonly<Record<Unit, readonly (readonly [from: number, unit: string])[]>> = {
+const SCALES: Readonly<Record<ChartUnit, readonly (readonly [from: number, unit: string])[]>> = {
   count: [[1, '']],
   'per second': [[1, '/s']],
   percent: [[1, ' %']],
@@ -21,7 +21,7 @@ const SCALES: Readonly<Record<Unit, readonly (readonly [from: number, unit: stri
 }
 
 /** A number as people read it, with three digits that matter; a dash for nothing. */
-export function shown(value: number | null, unit: Unit): string {
+export function shown(value: number | null, unit: ChartUnit): string {
   if (value === null) return '–'
   const scales = SCALES[unit]
   const [from, suffix] = scales.find(([from]) => value >= from) ?? scales.at(-1) ?? [1, '']

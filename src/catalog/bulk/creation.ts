@@ -9,11 +9,11 @@ import { invalid } from '../http/responses.ts'
 import { id } from '../http/validation/fields.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { PasswordHasher } from '../users/password.ts'
-import type { Loader } from './loader.ts'
+import type { Loader } from './load.ts'
 import { ndjsonLines } from './ndjson.ts'
 import { PasswordHashes } from './password-hashes.ts'
 import type { BulkResource } from './resources.ts'
-import { type BadLine, type Rows, rowsOf, storeRows } from './rows.ts'
+import { type BadLine, type CheckedRows, rowsOf, storeRows, WrongLinesError } from './rows.ts'
 
 /** Limit on the wrong lines that a response lists. */
 const BAD_LINES_MAX = 1_000
@@ -88,7 +88,7 @@ async function createLines(
   hashes: PasswordHashes,
   { loader, keyed }: { readonly loader: Loader; readonly keyed: KeyedRequest | null },
 ): Promise<Response> {
-  const read: Rows[] = []
+  const read: CheckedRows[] = []
   for await (const lines of ndjsonLines(chunks)) read.push(await rowsOf(resource, lines, hashes))
   if (read.every(({ rows }) => rows.length === 0)) {
     const bad = read.flatMap(rows => rows.bad)
@@ -97,22 +97,11 @@ async function createLines(
   return respond(await stored(loader, resource, read, keyed))
 }
 
-/** Rolls the transaction back. */
-class WrongLinesError extends Error {
-  override name = 'WrongLinesError'
-  readonly lines: readonly BadLine[]
-
-  constructor(lines: readonly BadLine[]) {
-    super('lines are wrong')
-    this.lines = lines
-  }
-}
-
 /** Resolves to the answer. */
 function stored(
   loader: Loader,
   resource: BulkResource,
-  read: readonly Rows[],
+  read: readonly CheckedRows[],
   keyed: KeyedRequest | null,
 ): Promise<string> {
   return loader.load(async load => {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { client } from '../../../test/harness/client.ts'
-import { ENGINES, sqlite } from '../../../test/harness/engines.ts'
+import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { commandLine, run, startService, surroundingsOf } from '../../../test/harness/service.ts'
@@ -22,6 +22,9 @@ const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'Grün 🌱', '=1+1', '\t\\N;', '\
 const PRICES = [0.1 + 0.2, 1e-7, 5, 1e21, 134.5]
 const FORMATS = ['ndjson', 'csv'] as const
 
+/** Enough for many writes during an export. */
+const PRODUCTS = 20_000
+
 /** A shop with all that could be written in more than one way. */
 async function oddShop(url: string): Promise<void> {
   await using service = await startService(url, { flags: ['--access-log', 'off'] })
@@ -35,12 +38,13 @@ async function oddShop(url: string): Promise<void> {
 }
 
 /** Much faster than `seed`, whose data is random. */
-async function fillWithProducts(url: string, count: number): Promise<void> {
-  await run(['seed', '--database', url, '--products', '1', '--reviews', '0'])
-  await sqlite.write(
+async function fillWithProducts(engine: Engine, url: string, count: number): Promise<void> {
+  await run(['seed', '--database', url, '--products', '1', '--users', '1', '--reviews', '0'])
+  await engine.write(
     url,
-    `WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
-    INSERT INTO products (id, name, price, description) SELECT i, 'Product ' || i, 1.5, 'Steel, with an ash handle' FROM numbers`,
+    `INSERT INTO products (name, price, description)
+    WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
+    SELECT 'Product ' || i, 1.5, 'Steel, with an ash handle' FROM numbers`,
   )
 }
 
@@ -66,16 +70,14 @@ for (const engine of ENGINES) {
       await using shop = await engine.freshDatabase()
       using folder = temporaryFolder()
       await oddShop(shop.url)
-      for (const flags of [[], ['--password-hashes']]) {
-        const first = join(folder.path, `first ${flags}`)
-        await exported(shop.url, first, ['--format', format, ...flags])
-        for (const other of ENGINES) {
-          await using copy = await other.freshDatabase()
-          await importedInto(copy.url, first)
-          const second = join(folder.path, `second ${other.name} ${flags}`)
-          await exported(copy.url, second, ['--format', format, ...flags])
-          expect(contentsOf(second), other.name).toEqual(contentsOf(first))
-        }
+      for (const other of ENGINES) {
+        const flags = ['--format', format, ...(other === engine ? [] : ['--password-hashes'])]
+        const [first, second] = [join(folder.path, `to ${other.name}`), join(folder.path, `from ${other.name}`)]
+        await exported(shop.url, first, flags)
+        await using copy = await other.freshDatabase()
+        await importedInto(copy.url, first)
+        await exported(copy.url, second, flags)
+        expect(contentsOf(second), other.name).toEqual(contentsOf(first))
       }
     })
   }
@@ -111,7 +113,7 @@ for (const engine of ENGINES) {
   test(`on ${engine.name}, all files of an export are of one moment`, async () => {
     await using shop = await engine.freshDatabase()
     using folder = temporaryFolder()
-    await run(['seed', '--database', shop.url, '--products', '20000', '--reviews', '100'])
+    await fillWithProducts(engine, shop.url, PRODUCTS)
     await using service = await startService(shop.url, { flags: ['--access-log', 'off'] })
     const api = client(() => service.address)
     const whole = join(folder.path, 'shop')
@@ -122,13 +124,9 @@ for (const engine of ENGINES) {
     // Each of these reviews refers to a product that is made just before it.
     while (!isDone) await api.create('/reviews/', sample.review(await api.create('/products/', sample.product), 1))
     await exporting
-    await using copy = await sqlite.freshDatabase()
-    await importedInto(copy.url, whole)
-    const [found] = await sqlite.read<{ products: number; reviews: number }>(
-      copy.url,
-      'SELECT (SELECT count(*) FROM products) - 20000 AS products, (SELECT count(*) FROM reviews) - 100 AS reviews',
-    )
-    expect([0, 1]).toContain((found?.products ?? -1) - (found?.reviews ?? -1))
+    const linesOf = (name: string) => readFileSync(join(whole, `${name}.ndjson`), 'utf8').split('\n').length - 1
+    expect(linesOf('products')).toBeGreaterThanOrEqual(PRODUCTS)
+    expect([0, 1]).toContain(linesOf('products') - PRODUCTS - linesOf('reviews'))
   })
 }
 
@@ -145,7 +143,7 @@ test('one resource is written to standard output', async () => {
 
 test('an export ends when its reader has seen enough', async () => {
   await using shop = await sqlite.freshDatabase()
-  await fillWithProducts(shop.url, 50_000)
+  await fillWithProducts(sqlite, shop.url, 50_000)
   const child = spawn(commandLine(['export', '--database', shop.url, '--resource', 'products'], {}), {
     ...surroundingsOf({}),
     stdout: 'pipe',
@@ -173,7 +171,7 @@ test('an export overwrites nothing, and makes no database', async () => {
 test('an export that is interrupted leaves nothing', async () => {
   using folder: TemporaryFolder = temporaryFolder()
   await using shop = await sqlite.freshDatabase()
-  await fillWithProducts(shop.url, 100_000)
+  await fillWithProducts(sqlite, shop.url, 100_000)
   for (const [signal, status] of INTERRUPTIONS) {
     const child = spawn(commandLine(['export', '--database', shop.url, join(folder.path, 'shop')], {}), {
       ...surroundingsOf({}),

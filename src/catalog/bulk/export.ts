@@ -1,7 +1,9 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
-import { openExistingDatabase, type StoreDatabase } from '../../database/open.ts'
+import { readTables } from '../../database/bulk.ts'
+import { openExistingDatabase } from '../../database/open.ts'
 import { database } from '../../database/settings.ts'
+import type { Row, TableReader } from '../../database/table.ts'
 import type { CommandLine } from '../../program/config.ts'
 import { type Progress, progress } from '../../program/progress.ts'
 import { catalogMigrations } from '../migrations/index.ts'
@@ -10,11 +12,9 @@ import { PASSWORD_MASK } from '../users/schema.ts'
 import { mustBeNew, writeNew } from './backup/new-file.ts'
 import { csvLine } from './csv.ts'
 import { type BulkFile, bulkFile } from './files.ts'
-import { postgresSnapshot } from './postgres/snapshot.ts'
 import { BULK_RESOURCES } from './resources.ts'
 import { FORMATS, format, passwordHashes, resource } from './settings.ts'
-import type { Row, Snapshot } from './snapshot.ts'
-import { sqliteSnapshot } from './sqlite/snapshot.ts'
+import { tableOf } from './table.ts'
 
 export async function exportTo(line: CommandLine): Promise<void> {
   const [to = '-'] = line.operands
@@ -25,8 +25,8 @@ export async function exportTo(line: CommandLine): Promise<void> {
   await using store = await openExistingDatabase(line.value(database), [catalogMigrations])
   await store.ready
   const shown = progress()
-  await withSnapshot(store, async snapshot => {
-    const textsOf = (file: BulkFile) => exported(snapshot, file, showsHashes, shown)
+  await readTables(store, async reader => {
+    const textsOf = (file: BulkFile) => exported(reader, file, showsHashes, shown)
     if (to === '-') {
       for (const file of files) await print(textsOf(file))
       return
@@ -46,26 +46,23 @@ function filesIn(folder: string, line: CommandLine): BulkFile[] {
   return chosen.map(one => ({ path: join(folder, `${one.stored.table}.${ending}`), resource: one, format: ending }))
 }
 
-function withSnapshot(store: StoreDatabase, work: (snapshot: Snapshot) => Promise<void>): Promise<void> {
-  return store.engine === 'sqlite' ? sqliteSnapshot(store, work) : postgresSnapshot(store, work)
-}
-
 /** The lines of a file, a few at a time. */
 async function* exported(
-  snapshot: Snapshot,
+  reader: TableReader,
   { resource: { stored }, format: written }: BulkFile,
   showsHashes: boolean,
   shown: Progress,
 ): AsyncGenerator<string> {
-  const total = await snapshot.count(stored)
-  const columns = ['id', ...Object.keys(stored.columns)]
-  const isHidden = (column: string) => column === 'password_hash' && !showsHashes
+  const table = tableOf(stored)
+  const total = await reader.count(table)
+  const columns = Object.keys(table.columns)
+  const isHidden = (column: string | undefined) => column === 'password_hash' && !showsHashes
   const names = columns.map(column => (isHidden(column) ? 'password' : column))
-  const valuesOf = (row: Row) => columns.map(column => (isHidden(column) ? PASSWORD_MASK : (row[column] ?? null)))
+  const valuesOf = (row: Row) => row.map((value, place) => (isHidden(columns[place]) ? PASSWORD_MASK : value))
   const lineOf = written === 'csv' ? csvLine : (values: readonly Value[]) => ndjsonLine(names, values)
   if (written === 'csv') yield csvLine(names)
   let done = 0
-  for await (const rows of snapshot.rows(stored)) {
+  for await (const rows of reader.rows(table)) {
     let text = ''
     for (const row of rows) text += lineOf(valuesOf(row))
     yield text

@@ -9,11 +9,11 @@ import { catalogMigrations } from '../migrations/index.ts'
 import { buildSearchIndex } from '../search-index.ts'
 import { hash } from '../users/password.ts'
 import { bulkFile, pathsIn, SourceFile } from './files.ts'
-import type { Load, Loader } from './loader.ts'
+import type { Load, Loader } from './load.ts'
 import { loaderOf } from './open.ts'
 import { PasswordHashes } from './password-hashes.ts'
 import { BULK_RESOURCES } from './resources.ts'
-import { type Rows, rowsOf, storeRows } from './rows.ts'
+import { type CheckedRows, rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
 
 /** An import that stores nothing stops after this many wrong lines. */
@@ -81,7 +81,7 @@ class Import {
     if (this.#bad > 0) throw new OperatorError(`${this.#bad} wrong ${plural('line', this.#bad)} not imported`)
   }
 
-  async #store(load: Load, source: SourceFile, rows: Rows): Promise<void> {
+  async #store(load: Load, source: SourceFile, rows: CheckedRows): Promise<void> {
     const { ids, bad } = await storeRows(load, source.file.resource, rows)
     for (const { number, errors } of bad) {
       for (const error of errors) this.#shown.note(`${source.file.path}:${number}${described(error)}`)

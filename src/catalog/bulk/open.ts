@@ -1,9 +1,9 @@
 import type { StoreDatabase } from '../../database/open.ts'
 import { AnswerSpace } from '../storage/idempotency/space.ts'
 import { postgresKeys } from '../storage/postgres/keys.ts'
-import type { Loader } from './loader.ts'
-import { postgresLoader } from './postgres/loader.ts'
-import { sqliteLoader } from './sqlite/loader.ts'
+import type { Loader } from './load.ts'
+import { postgresLoader } from './postgres.ts'
+import { sqliteLoader } from './sqlite.ts'
 
 interface LoaderOptions {
   /**

@@ -1,5 +1,6 @@
+import { once } from '../../shared.ts'
 import { PASSWORD_MASK } from '../users/schema.ts'
-import type { NewRow } from './loader.ts'
+import type { NewRow } from './load.ts'
 
 const HASHES_AT_ONCE = 4
 
@@ -7,7 +8,7 @@ const HASHES_AT_ONCE = 4
 export class PasswordHashes {
   readonly #hash: (password: string) => Promise<string>
   /** Nobody knows this password, so it can be the same for all masked ones. Hashing one for each user would take hours. */
-  #unknown: Promise<string> | undefined
+  readonly #unknown = once(() => this.#hash(crypto.randomUUID()))
 
   constructor(hash: (password: string) => Promise<string>) {
     this.#hash = hash
@@ -26,7 +27,6 @@ export class PasswordHashes {
   async #withHash({ password, ...row }: NewRow): Promise<NewRow> {
     if (typeof row.password_hash === 'string') return row
     if (password !== PASSWORD_MASK) return { ...row, password_hash: await this.#hash(String(password)) }
-    this.#unknown ??= this.#hash(crypto.randomUUID())
-    return { ...row, password_hash: await this.#unknown }
+    return { ...row, password_hash: await this.#unknown() }
   }
 }

@@ -11,7 +11,8 @@ import { REVIEWS } from '../reviews/stored.ts'
 import type { ResourceName } from '../storage/resource.ts'
 import { UserCreate } from '../users/schema.ts'
 import { USERS } from '../users/stored.ts'
-import type { NewRow, StoredRows } from './loader.ts'
+import type { NewRow } from './load.ts'
+import type { StoredRows } from './table.ts'
 
 /** Leaves room for later ids, which must stay below 2^53. */
 const GIVEN_ID_MAX = 2 ** 52

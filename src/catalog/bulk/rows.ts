@@ -1,6 +1,6 @@
 import { fault, type ValidationError, validationErrors } from '../http/validation/errors.ts'
 import { objectIn } from '../http/validation/request.ts'
-import type { Load, NewRow, Refusal } from './loader.ts'
+import type { Load, Misfit, NewRow } from './load.ts'
 import type { Line } from './ndjson.ts'
 import type { PasswordHashes } from './password-hashes.ts'
 import { BULK_RESOURCES, type BulkResource } from './resources.ts'
@@ -11,8 +11,19 @@ export interface BadLine {
   readonly errors: readonly ValidationError[]
 }
 
+/** Ends a load whose lines are all refused because some are wrong. */
+export class WrongLinesError extends Error {
+  override name = 'WrongLinesError'
+  readonly lines: readonly BadLine[]
+
+  constructor(lines: readonly BadLine[]) {
+    super('lines are wrong')
+    this.lines = lines
+  }
+}
+
 /** Rows that are ready to be stored. */
-export interface Rows {
+export interface CheckedRows {
   readonly rows: readonly NewRow[]
   /** The line of each row. */
   readonly numbers: readonly number[]
@@ -20,7 +31,11 @@ export interface Rows {
 }
 
 /** Validates lines like request bodies. */
-export async function rowsOf(resource: BulkResource, lines: readonly Line[], hashes: PasswordHashes): Promise<Rows> {
+export async function rowsOf(
+  resource: BulkResource,
+  lines: readonly Line[],
+  hashes: PasswordHashes,
+): Promise<CheckedRows> {
   const rows: NewRow[] = []
   const numbers: number[] = []
   const bad: BadLine[] = []
@@ -48,18 +63,18 @@ function rowOf({ line }: BulkResource, value: unknown): Read {
 export async function storeRows(
   load: Load,
   resource: BulkResource,
-  { rows, numbers, bad }: Rows,
+  { rows, numbers, bad }: CheckedRows,
 ): Promise<{ ids: readonly number[]; bad: readonly BadLine[] }> {
-  const { ids, refused } = await load.store(resource.stored, rows)
-  if (refused.size === 0) return { ids, bad }
-  const refusedLines = [...refused].map(([place, refusal]) => ({
+  const { ids, misfits } = await load.store(resource.stored, rows)
+  if (misfits.size === 0) return { ids, bad }
+  const wrong = [...misfits].map(([place, misfit]) => ({
     number: numbers[place] ?? 0,
-    errors: [{ loc: ['body', refusal.column], ...fault.value(reasonOf(resource, refusal)).params }],
+    errors: [{ loc: ['body', misfit.column], ...fault.value(reasonOf(resource, misfit)).params }],
   }))
-  return { ids, bad: [...bad, ...refusedLines].toSorted((one, other) => one.number - other.number) }
+  return { ids, bad: [...bad, ...wrong].toSorted((one, other) => one.number - other.number) }
 }
 
-function reasonOf({ name, stored }: BulkResource, { column, reason }: Refusal): string {
+function reasonOf({ name, stored }: BulkResource, { column, reason }: Misfit): string {
   if (reason === 'taken') return `${name} with this id exists already`
   if (reason === 'not new') return 'an id must be above every id so far'
   const reference = stored.references.find(candidate => candidate.column === column)

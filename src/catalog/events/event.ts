@@ -1,5 +1,5 @@
 import type { Change, LoggedTransaction } from '../../database/change.ts'
-import { idOf } from './place.ts'
+import { eventIdOf } from './place.ts'
 
 export type Resource = 'category' | 'product' | 'user' | 'review'
 
@@ -36,7 +36,7 @@ interface Told {
 /** The events of a transaction, in their order. */
 export function eventsOf({ position, tag, time, changes }: LoggedTransaction): FeedEvent[] {
   return changes.flatMap(told).map(({ type, resource, subject, products, data }, index) => {
-    const id = idOf({ position, tag, index })
+    const id = eventIdOf({ position, tag, index })
     return { id, position, index, type, resource, products, json: cloudEvent({ id, type, subject, time, data }) }
   })
 }

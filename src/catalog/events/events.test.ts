@@ -14,6 +14,7 @@ const QUIET = ['--access-log', 'off']
 /** More than three pages of a follower. */
 const LOADED_EVENTS = 3_500
 const NDJSON = { 'Content-Type': 'application/x-ndjson' }
+const ORIGIN = 'https://shop.example'
 
 /** Two processes on one database. */
 interface Shop extends AsyncDisposable {
@@ -142,32 +143,6 @@ for (const engine of ENGINES) {
       ])
     })
 
-    test('what a filter cannot be is told in the words of FastAPI', async () => {
-      await using shop = await open(engine)
-      const many = Array.from({ length: 101 }, (_, place) => place).join()
-      const { status, body } = await shop.api.get(`/events?types=product,colour&product_id=1,x,&wait=61&limit=0`)
-      expect(status).toBe(422)
-      const { detail } = body as { detail: { loc: unknown; type: string; msg: string }[] }
-      expect(detail.map(({ loc, type }) => [loc, type])).toEqual([
-        [['query', 'types', 1], 'literal_error'],
-        [['query', 'product_id', 1], 'int_parsing'],
-        [['query', 'product_id', 2], 'int_parsing'],
-        [['query', 'wait'], 'less_than_equal'],
-        [['query', 'limit'], 'greater_than_equal'],
-      ])
-      expect(detail[0]?.msg).toStartWith("Input should be 'product.created', 'product.updated', ")
-      expect(detail[0]?.msg).toEndWith("'reset', 'product', 'category', 'review' or 'user'")
-      expect((await shop.api.get(`/events?product_id=${many}`)).body).toEqual({
-        detail: [
-          {
-            type: 'too_long',
-            loc: ['query', 'product_id'],
-            msg: 'List should have at most 100 items after validation, not 101',
-          },
-        ],
-      })
-    })
-
     test('a poll answers with the next events, waits for the first, and always leads on', async () => {
       await using shop = await open(engine)
       const { api } = shop
@@ -195,12 +170,18 @@ for (const engine of ENGINES) {
       const left = await poll(`${page.next}&types=category`)
       expect(left.types).toEqual([])
       expect(left.next).not.toContain(page.next)
-      const began = performance.now()
-      const waiting = poll(`${rest.next}&wait=30`)
+      const leaving = new AbortController()
+      const waiting = poll(`${rest.next}&wait=60`)
+      // One that waits as long for something else.
+      const other = fetch(`${shop.one.address}${rest.next}&wait=60&types=category`, {
+        headers: lines,
+        signal: leaving.signal,
+      }).catch(() => null)
       await Bun.sleep(200)
       await client(() => shop.other.address).delete('/reviews/1')
-      expect((await waiting).types).toEqual(['review.deleted'])
-      expect(performance.now() - began).toBeLessThan(5_000)
+      expect(await Promise.race([waiting, other])).toMatchObject({ types: ['review.deleted'] })
+      leaving.abort()
+      await other
       expect((await poll(`${(await waiting).next}&wait=1`)).types).toEqual([])
       expect((await poll('/events?since=of-another-database')).types).toEqual(['reset'])
     })
@@ -258,9 +239,7 @@ for (const engine of ENGINES) {
       expect(reader.types).toEqual(['category.created', 'product.created', 'review.created', 'reviews.deleted'])
       expect(owner.types).toEqual(['user.created', 'user.deleted'])
       await revokeKey(shop.url, 'reader')
-      const began = performance.now()
       await reader.ended()
-      expect(performance.now() - began).toBeLessThan(10_000)
       expect(owner.isEnded).toBe(false)
     })
 
@@ -273,13 +252,39 @@ for (const engine of ENGINES) {
       const ids = await Promise.all(followers.map(async follower => (await follower.count(100)).map(({ id }) => id)))
       for (const seen of ids) expect(seen).toEqual(ids[0] ?? [])
       expect(new Set(ids[0]).size).toBe(100)
-      const began = performance.now()
       await service.stop()
-      expect(performance.now() - began).toBeLessThan(3_000)
       for (const follower of followers) await follower.ended()
+      // A stop that had to wait for them would have cut them.
+      expect(followers.map(({ isCut }) => isCut)).toEqual(followers.map(() => false))
     })
   })
 }
+
+test('what a filter cannot be is told in the words of FastAPI', async () => {
+  await using shop = await open(sqlite)
+  const many = Array.from({ length: 101 }, (_, place) => place).join()
+  const { status, body } = await shop.api.get(`/events?types=product,colour&product_id=1,x,&wait=61&limit=0`)
+  expect(status).toBe(422)
+  const { detail } = body as { detail: { loc: unknown; type: string; msg: string }[] }
+  expect(detail.map(({ loc, type }) => [loc, type])).toEqual([
+    [['query', 'types', 1], 'literal_error'],
+    [['query', 'product_id', 1], 'int_parsing'],
+    [['query', 'product_id', 2], 'int_parsing'],
+    [['query', 'wait'], 'less_than_equal'],
+    [['query', 'limit'], 'greater_than_equal'],
+  ])
+  expect(detail[0]?.msg).toStartWith("Input should be 'product.created', 'product.updated', ")
+  expect(detail[0]?.msg).toEndWith("'reset', 'product', 'category', 'review' or 'user'")
+  expect((await shop.api.get(`/events?product_id=${many}`)).body).toEqual({
+    detail: [
+      {
+        type: 'too_long',
+        loc: ['query', 'product_id'],
+        msg: 'List should have at most 100 items after validation, not 101',
+      },
+    ],
+  })
+})
 
 test('after the restore of a backup, an id that is not in it is unknown, and an older one goes on', async () => {
   await using database = await sqlite.freshDatabase()
@@ -340,3 +345,58 @@ test('HEAD is answered as GET, without a stream', async () => {
   const { status, headers } = await shop.api.send('/events', { method: 'HEAD' })
   expect([status, headers.get('Content-Type')]).toEqual([200, 'text/event-stream'])
 })
+
+test('with CORS_ORIGINS, a page of a listed origin may read the stream and polls, and what a poll leads to', async () => {
+  await using shop = await open(sqlite, ['--cors-origins', ORIGIN])
+  for (const accept of ['text/event-stream', 'application/x-ndjson']) {
+    const listed = await headersOf(shop.one.address, { Accept: accept, Origin: ORIGIN })
+    expect(listed.get('Content-Type'), accept).toBe(accept)
+    expect(listed.get('Access-Control-Allow-Origin'), accept).toBe(ORIGIN)
+    expect(
+      listed
+        .get('Access-Control-Expose-Headers')
+        ?.toLowerCase()
+        .split(/\s*,\s*/),
+      accept,
+    ).toContain('link')
+    const other = await headersOf(shop.one.address, { Accept: accept, Origin: 'https://evil.example' })
+    expect(other.get('Access-Control-Allow-Origin'), accept).toBeNull()
+    for (const headers of [listed, other]) {
+      const vary = headers
+        .get('Vary')
+        ?.toLowerCase()
+        .split(/\s*,\s*/)
+      expect(vary, accept).toEqual(expect.arrayContaining(['accept', 'origin']))
+    }
+  }
+  const preflight = await shop.api.send('/events', {
+    method: 'OPTIONS',
+    headers: {
+      Origin: ORIGIN,
+      'Access-Control-Request-Method': 'GET',
+      'Access-Control-Request-Headers': 'authorization,last-event-id',
+    },
+  })
+  expect([preflight.status, preflight.headers.get('Access-Control-Allow-Origin')]).toEqual([204, ORIGIN])
+  expect(preflight.headers.get('Access-Control-Allow-Headers')?.toLowerCase()).toContain('last-event-id')
+})
+
+test('without CORS_ORIGINS, no page of another origin may read the stream or a poll', async () => {
+  await using shop = await open(sqlite)
+  for (const accept of ['text/event-stream', 'application/x-ndjson']) {
+    const headers = await headersOf(shop.one.address, { Accept: accept, Origin: ORIGIN })
+    expect(headers.get('Content-Type'), accept).toBe(accept)
+    expect(
+      [...headers.keys()].filter(name => name.startsWith('access-control-')),
+      accept,
+    ).toEqual([])
+  }
+})
+
+/** The headers of `/events`, of which nothing is read. */
+async function headersOf(address: string, headers: Record<string, string>): Promise<Headers> {
+  const leaving = new AbortController()
+  const response = await fetch(`${address}/events`, { headers, signal: leaving.signal })
+  leaving.abort()
+  return response.headers
+}

@@ -3,8 +3,9 @@ import { getLogger } from '@logtape/logtape'
 import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { ChangeHistory, LoggedTransaction } from '../../database/change.ts'
 import { errorMessage } from '../../program/error-message.ts'
+import { following, once } from '../../shared.ts'
 import { eventsOf, type FeedEvent } from './event.ts'
-import { endOf, isAfter, type Place } from './place.ts'
+import { type EventPlace, endOf, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
 
@@ -32,9 +33,9 @@ export type ResetReason = 'expired' | 'unknown'
 export interface Page {
   readonly events: readonly FeedEvent[]
   /** Where they end. */
-  readonly place: Place
+  readonly place: EventPlace
   /** The last place up to there that a follower may remember. */
-  readonly lasting: Place
+  readonly lasting: EventPlace
   /** Whether nothing followed. */
   readonly isEnd: boolean
 }
@@ -58,18 +59,15 @@ export class Feed {
   #recent: FeedEvent[] = []
   #dropped = 0
   /** Everything after it is in memory. */
-  #base: Place = { position: 0, tag: 0, index: 0 }
+  #base: EventPlace = { position: 0, tag: 0, index: 0 }
   /** The last transaction that was read. */
-  #read: Pick<Place, 'position' | 'tag'> = this.#base
+  #read: Pick<EventPlace, 'position' | 'tag'> = this.#base
   /** The place that a follower may remember now. */
-  #end: Place = this.#base
+  #end: EventPlace = this.#base
   #usedAt = Number.NEGATIVE_INFINITY
   /** Set while the log is looked at. */
   #starting: Promise<void> | null = null
   #running: Promise<void> = Promise.resolve()
-  #beginning: Promise<void> | null = null
-  #looking: Promise<void> = Promise.resolve()
-  #nextLook: Promise<void> | null = null
   #pages: Promise<unknown> = Promise.resolve()
 
   constructor(history: ChangeHistory, clock = systemClock) {
@@ -78,7 +76,7 @@ export class Feed {
   }
 
   /** The place after the newest event, as far as this process knows. */
-  get end(): Place {
+  get end(): EventPlace {
     return this.#end
   }
 
@@ -93,13 +91,7 @@ export class Feed {
   }
 
   /** Prepares the log, once. */
-  begin(): Promise<void> {
-    this.#beginning ??= this.#history.begin().catch(error => {
-      this.#beginning = null
-      throw error
-    })
-    return this.#beginning
-  }
+  readonly begin = once(() => this.#history.begin())
 
   /** Reads everything that was committed before this call. */
   async current(): Promise<void> {
@@ -117,7 +109,7 @@ export class Feed {
   }
 
   /** The place of an id that a client remembers, or why it is none. */
-  async find(place: Place): Promise<Place | ResetReason> {
+  async find(place: EventPlace): Promise<EventPlace | ResetReason> {
     if (place.position === this.#end.position && place.tag === this.#end.tag && place.index === this.#end.index) {
       return place
     }
@@ -126,13 +118,13 @@ export class Feed {
   }
 
   /** The place before the oldest event. */
-  async start(): Promise<Place> {
+  async start(): Promise<EventPlace> {
     const first = await this.#history.first()
     return endOf(first, eventsOf(first).length)
   }
 
   /** The number of the first event after a place; `null` if older events have to be read first. */
-  numberAfter(place: Place): number | null {
+  numberAfter(place: EventPlace): number | null {
     if (isAfter(this.#base, place)) return null
     let [low, high] = [0, this.#recent.length]
     while (low < high) {
@@ -150,7 +142,7 @@ export class Feed {
   }
 
   /** Reads the events after a place from the database, or tells why it cannot. One follower after another. */
-  after(place: Place): Promise<Page | ResetReason> {
+  after(place: EventPlace): Promise<Page | ResetReason> {
     const page = this.#pages.then(() => this.#page(place))
     this.#pages = page.catch(() => {})
     return page
@@ -162,7 +154,7 @@ export class Feed {
     await this.#running
   }
 
-  async #page(place: Place): Promise<Page | ResetReason> {
+  async #page(place: EventPlace): Promise<Page | ResetReason> {
     let piece = await this.#history.read(place.position)
     for (; !piece; piece = await this.#history.read(place.position)) await pause(this.#clock, DISK_PAUSE_MS)
     const { transactions, isEnd } = piece
@@ -181,7 +173,7 @@ export class Feed {
     return { events, place: reached, lasting, isEnd }
   }
 
-  async #reasonFor({ position }: Pick<Place, 'position'>): Promise<ResetReason> {
+  async #reasonFor({ position }: Pick<EventPlace, 'position'>): Promise<ResetReason> {
     return position < (await this.#history.first()).position ? 'expired' : 'unknown'
   }
 
@@ -211,18 +203,8 @@ export class Feed {
     return this.#clock.now() - this.#usedAt < LINGER_MS
   }
 
-  /** Resolves after a look at the log that has begun after this call. All waiting callers share it. */
-  #look(): Promise<void> {
-    this.#nextLook ??= this.#lookNext()
-    return this.#nextLook
-  }
-
-  async #lookNext(): Promise<void> {
-    await this.#looking.catch(() => {})
-    this.#nextLook = null
-    this.#looking = this.#readOn()
-    return this.#looking
-  }
+  /** Resolves after a look at the log that has begun after this call. */
+  readonly #look = following(() => this.#readOn())
 
   async #readOn(): Promise<void> {
     const before = this.next
@@ -277,6 +259,6 @@ export class Feed {
 }
 
 /** Whether the transaction at a place is still the one that was there. */
-function isSame(transaction: LoggedTransaction, { position, tag }: Pick<Place, 'position' | 'tag'>): boolean {
+function isSame(transaction: LoggedTransaction, { position, tag }: Pick<EventPlace, 'position' | 'tag'>): boolean {
   return transaction.position === position && transaction.tag === tag
 }

@@ -18,7 +18,7 @@ export function isOfUsers(word: string): boolean {
 }
 
 /** Which events a follower gets. All parts look at what never changes. */
-export interface Filter {
+export interface EventFilter {
   /** The same for equal filters. */
   readonly key: string
   readonly passes: (event: FeedEvent) => boolean
@@ -32,7 +32,7 @@ interface Wanted {
   readonly includesUsers: boolean
 }
 
-export function filterOf({ types, products, includesUsers }: Wanted): Filter {
+export function filterOf({ types, products, includesUsers }: Wanted): EventFilter {
   const words = types && new Set(types)
   const ids = products && new Set(products)
   return {

@@ -6,9 +6,9 @@ import { errorMessage } from '../../program/error-message.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed, Listener, ResetReason } from './feed.ts'
-import type { Filter } from './filter.ts'
+import type { EventFilter } from './filter.ts'
 import { beginning, COMMENT, framesOf, placeFrame, readyAt, resetAt, resetFrame, type SharedFrames } from './frames.ts'
-import { idOf, isAfter, type Place, placeIn } from './place.ts'
+import { type EventPlace, eventIdOf, eventPlaceIn, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
 
@@ -28,7 +28,7 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 
 /** Where a follower begins. */
 export interface Start {
-  readonly place: Place
+  readonly place: EventPlace
   /** Whether it goes on after an id that the client has. */
   readonly isResumed: boolean
   /** Why it does not, although the client wants it to. */
@@ -53,7 +53,7 @@ export class Follower implements Listener {
   readonly keyDigest: string | null
   readonly #scope: RequestScope
   readonly #following: Following
-  readonly #filter: Filter
+  readonly #filter: EventFilter
   readonly #start: Start
   readonly #open: DisposableStack
   #controller: Controller | null = null
@@ -63,7 +63,7 @@ export class Follower implements Listener {
   /** The number of the next event; `null` while it is behind. */
   #next: number | null
   /** The place that it has reached, as far as it is known: at least when it is behind. */
-  #place: Place
+  #place: EventPlace
   /** The last id that it was sent. */
   #lastId: string
   #reset: ResetReason | null = null
@@ -71,7 +71,7 @@ export class Follower implements Listener {
   #isEnded = false
 
   /** Call it right after `Feed.current`, so that it misses nothing. It disposes of `open` at its end. */
-  constructor(scope: RequestScope, following: Following, filter: Filter, start: Start, open: DisposableStack) {
+  constructor(scope: RequestScope, following: Following, filter: EventFilter, start: Start, open: DisposableStack) {
     const token = bearerToken(scope.request.headers)
     this.keyDigest = scope.key === null || token === null ? null : digestOf(token)
     this.#scope = scope
@@ -79,7 +79,7 @@ export class Follower implements Listener {
     this.#filter = filter
     this.#start = start
     this.#place = start.place
-    this.#lastId = idOf(start.place)
+    this.#lastId = eventIdOf(start.place)
     this.#next = following.feed.numberAfter(start.place)
     this.#sentAt = following.clock.now()
     this.#open = open
@@ -130,8 +130,8 @@ export class Follower implements Listener {
     } else if (silence >= SILENCE_MS) {
       const { feed } = this.#following
       const place = this.#next === feed.next ? feed.end : this.#place
-      const hasMoved = idOf(place) !== this.#lastId && isAfter(place, placeIn(this.#lastId) ?? place)
-      this.#lastId = hasMoved ? idOf(place) : this.#lastId
+      const hasMoved = eventIdOf(place) !== this.#lastId && isAfter(place, eventPlaceIn(this.#lastId) ?? place)
+      this.#lastId = hasMoved ? eventIdOf(place) : this.#lastId
       this.#send(hasMoved ? placeFrame(place) : COMMENT)
     }
   }
@@ -165,7 +165,7 @@ export class Follower implements Listener {
       }
       this.#next = until
       const last = feed.recent(until - 1, until)?.at(-1)
-      if (last) this.#place = placeIn(last.id) ?? this.#place
+      if (last) this.#place = eventPlaceIn(last.id) ?? this.#place
       if (bytes.length === 0) continue
       if (last) this.#lastId = last.id
       this.#send(bytes)
@@ -216,7 +216,7 @@ export class Follower implements Listener {
     this.#reset = null
     this.#next = feed.next
     this.#place = feed.end
-    this.#lastId = idOf(feed.end)
+    this.#lastId = eventIdOf(feed.end)
     this.#send(resetFrame(reason, feed.end))
   }
 

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { addressKey } from '../../server/client-address.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed } from './feed.ts'
-import type { Filter } from './filter.ts'
+import type { EventFilter } from './filter.ts'
 import { Follower, type Start } from './follower.ts'
 import { SharedFrames } from './frames.ts'
 
@@ -41,7 +41,7 @@ export class Followers {
   }
 
   /** Streams events. `start` finds the place, after everything that was committed before has been read. */
-  async stream(scope: RequestScope, filter: Filter, start: () => Promise<Start>): Promise<Response> {
+  async stream(scope: RequestScope, filter: EventFilter, start: () => Promise<Start>): Promise<Response> {
     // The response to HEAD is never read, so its stream would never end.
     if (scope.isHead) return new Response(null, { headers: HEADERS })
     using open = new DisposableStack()

@@ -1,7 +1,7 @@
 import { cloudEvent, type FeedEvent } from './event.ts'
 import type { Feed, ResetReason } from './feed.ts'
-import type { Filter } from './filter.ts'
-import { idOf, type Place } from './place.ts'
+import type { EventFilter } from './filter.ts'
+import { type EventPlace, eventIdOf } from './place.ts'
 
 /** How long a client waits before it connects again. */
 const RETRY_MS = 1_000
@@ -17,33 +17,33 @@ export function beginning(state: ReturnType<typeof readyAt>): Uint8Array {
 }
 
 /** The frames of the events that pass. */
-export function framesOf(events: readonly FeedEvent[], { passes }: Filter): Uint8Array {
+export function framesOf(events: readonly FeedEvent[], { passes }: EventFilter): Uint8Array {
   let text = ''
   for (const event of events) if (passes(event)) text += frame(event)
   return ENCODER.encode(text)
 }
 
 /** A browser repeats the place in `Last-Event-ID` when it reconnects. */
-export function placeFrame(place: Place): Uint8Array {
-  return ENCODER.encode(`id: ${idOf(place)}\n\n`)
+export function placeFrame(place: EventPlace): Uint8Array {
+  return ENCODER.encode(`id: ${eventIdOf(place)}\n\n`)
 }
 
-export function resetFrame(reason: ResetReason, place: Place): Uint8Array {
+export function resetFrame(reason: ResetReason, place: EventPlace): Uint8Array {
   return ENCODER.encode(frame(resetAt(reason, place)))
 }
 
 /** Tells a follower the place after which events follow. */
-export function readyAt(place: Place, isResumed: boolean) {
+export function readyAt(place: EventPlace, isResumed: boolean) {
   return state('ready', place, { resumed: isResumed })
 }
 
 /** Tells a follower to read everything again, and then to go on from a place. */
-export function resetAt(reason: ResetReason, place: Place) {
+export function resetAt(reason: ResetReason, place: EventPlace) {
   return state('reset', place, { reason })
 }
 
-function state(type: 'ready' | 'reset', place: Place, data: Readonly<Record<string, unknown>>) {
-  const id = idOf(place)
+function state(type: 'ready' | 'reset', place: EventPlace, data: Readonly<Record<string, unknown>>) {
+  const id = eventIdOf(place)
   return { type, id, json: cloudEvent({ id, type, time: Date.now(), data }) }
 }
 
@@ -63,7 +63,7 @@ export class SharedFrames {
   }
 
   /** The frames from one event up to another; `null` if these are not in memory any more. */
-  of(from: number, until: number, filter: Filter): Uint8Array | null {
+  of(from: number, until: number, filter: EventFilter): Uint8Array | null {
     if (this.#madeAt !== this.#feed.next) this.#made.clear()
     this.#madeAt = this.#feed.next
     const key = `${from} ${until} ${filter.key}`

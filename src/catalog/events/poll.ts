@@ -3,17 +3,17 @@ import { parsedPath, queryOf } from '../../server/request-target.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { FeedEvent } from './event.ts'
 import type { Feed, ResetReason } from './feed.ts'
-import type { Filter } from './filter.ts'
+import type { EventFilter } from './filter.ts'
 import type { Start } from './follower.ts'
 import { resetAt } from './frames.ts'
-import { idOf, type Place, placeIn } from './place.ts'
+import { type EventPlace, eventIdOf, eventPlaceIn } from './place.ts'
 
 /** Pages that one poll reads while its filter leaves everything out. */
 const PAGES_MAX = 20
 
 export interface Poll {
   readonly start: Start
-  readonly filter: Filter
+  readonly filter: EventFilter
   readonly limit: number
   readonly waitMs: number
   readonly signal: AbortSignal
@@ -33,7 +33,7 @@ export async function pollResponse(feed: Feed, url: string, poll: Poll): Promise
     if (typeof page === 'string') return reset(feed, url, page)
     for (const event of page.events) if (filter.passes(event) && events.length <= limit) events.push(event)
     const last = events[limit - 1]
-    if (last) return linesResponse(url, events.slice(0, limit), placeIn(last.id) ?? lasting)
+    if (last) return linesResponse(url, events.slice(0, limit), eventPlaceIn(last.id) ?? lasting)
     reached = page.place
     lasting = page.lasting
     if (!page.isEnd && pages < PAGES_MAX) continue
@@ -59,8 +59,8 @@ async function advance(feed: Feed, milliseconds: number, { signal, clock }: Poll
 }
 
 /** `Link` keeps the request's other parameters. */
-export function linesResponse(url: string, events: readonly Pick<FeedEvent, 'json'>[], next: Place): Response {
-  const query = new URLSearchParams({ since: idOf(next) })
+export function linesResponse(url: string, events: readonly Pick<FeedEvent, 'json'>[], next: EventPlace): Response {
+  const query = new URLSearchParams({ since: eventIdOf(next) })
   for (const [name, value] of new URLSearchParams(queryOf(url))) if (name !== 'since') query.append(name, value)
   return new Response(events.map(({ json }) => `${json}\n`).join(''), {
     headers: { 'Content-Type': NDJSON_TYPE, Vary: 'Accept', Link: `<${parsedPath(url)}?${query}>; rel="next"` },

@@ -10,7 +10,7 @@ import type { Feed } from './feed.ts'
 import { filterOf, isOfUsers, TYPE_WORDS, TYPES } from './filter.ts'
 import type { Start } from './follower.ts'
 import { Followers } from './followers.ts'
-import { placeIn } from './place.ts'
+import { eventPlaceIn } from './place.ts'
 import { linesResponse, pollResponse } from './poll.ts'
 
 /** Words and ids that a filter may have. */
@@ -113,7 +113,7 @@ async function startOf(feed: Feed, since: string | undefined): Promise<Start> {
     await feed.current()
     return { place: await feed.start(), isResumed: false, reset: null }
   }
-  const known = since === undefined ? null : placeIn(since)
+  const known = since === undefined ? null : eventPlaceIn(since)
   const found = known ? await feed.find(known) : 'unknown'
   // After that, so that the feed has read at least as far.
   await feed.current()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { campaign } from '../../../test/harness/campaign.ts'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
-import { onEachEngine, withEachEngine } from '../../../test/harness/contract.ts'
+import { onEachEngine, QUICK_HASHES, withEachEngine } from '../../../test/harness/contract.ts'
 import { copied } from '../../../test/harness/copy/copied.ts'
 import { ENGINES } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
@@ -251,7 +251,9 @@ withEachEngine('updates with If-Match on two nodes', engine => {
   beforeAll(async () => {
     const database = open.use(await engine.freshDatabase())
     url = database.url
-    for (let node = 0; node < 2; node += 1) services.push(open.use(await startService(url, { flags: FLAGS })))
+    for (let node = 0; node < 2; node += 1) {
+      services.push(open.use(await startService(url, { flags: FLAGS, environment: QUICK_HASHES })))
+    }
   })
   afterAll(() => open.disposeAsync())
 

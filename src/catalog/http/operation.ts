@@ -10,7 +10,13 @@ import type { Idempotency } from './idempotency/keyed-request.ts'
 import { creationResponse, invalid } from './responses.ts'
 import { isNdjson } from './validation/ndjson-type.ts'
 import { prefersStrict, STRICT_HANDLING } from './validation/preference.ts'
-import { type Input, type QueryRules, type Read, requestReader } from './validation/request.ts'
+import {
+  type QueryRules,
+  type ReadValue,
+  type RequestInput,
+  type RequestReader,
+  requestReader,
+} from './validation/request.ts'
 
 /** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
 export interface Catalog {
@@ -71,13 +77,19 @@ export type AnyContract = Contract<z.ZodObject, z.ZodObject, z.ZodType>
 export function operation<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   { app, operations, contracts, access, idempotency, budgets }: Catalog,
   contract: Contract<Path, Query, Body>,
-  handler: (input: Input<Path, Query, Body>, scope: RequestScope, claim?: Claim) => Awaitable<Response>,
+  handler: (input: RequestInput<Path, Query, Body>, scope: RequestScope, claim?: Claim) => Awaitable<Response>,
 ): void {
   contracts.push(contract)
-  const read = requestReader(contract)
+  // The first request compiles the schemas. Those of all operations would make the start a sixth longer.
+  let reader: RequestReader<Path, Query, Body> | null = null
+  const compiledReader = () => {
+    reader ??= requestReader(contract)
+    return reader
+  }
   const hasBody = !(contract.body instanceof z.ZodUndefined)
   const unkeyed = (request: Request, scope: RequestScope) => {
-    const answer = (input: Read<Input<Path, Query, Body>>) =>
+    const read = compiledReader()
+    const answer = (input: ReadValue<RequestInput<Path, Query, Body>>) =>
       'errors' in input ? invalid(input.errors) : handler(input.value, scope)
     const { parameters } = scope.matched
     if (!hasBody) {
@@ -97,7 +109,9 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
     if (begun instanceof Response) return begun
     return budgets.bodies.answering(request, async body => {
-      const input = await read(request, scope.matched.parameters, () => body.bytes(), { bodyRead: begun.update })
+      const input = await compiledReader()(request, scope.matched.parameters, () => body.bytes(), {
+        bodyRead: begun.update,
+      })
       if ('errors' in input) return invalid(input.errors)
       const kept = await begun.kept()
       if (kept) return begun.replay(kept)

@@ -1,3 +1,4 @@
+import { once } from '../../shared.ts'
 import type { Catalog } from '../http/operation.ts'
 import { interfaceDescription } from './document.ts'
 
@@ -14,17 +15,14 @@ const ASSETS = ['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/page.css',
 export function addInterfaceDescriptions({ app, contracts, access }: Catalog): void {
   // The first request makes a description or loads the page: together they take longer than the rest of the start.
   let specified: string | undefined
-  let strict: Promise<string> | undefined
+  const strict = once(async () => (await import('./strict.ts')).strictDescription(contracts, access))
   const docs = () => import('./docs.tsx')
   const json = { 'Content-Type': 'application/json' }
   app.get('/openapi.json', context => {
     specified ??= interfaceDescription(contracts, access)
     return context.body(specified, 200, json)
   })
-  app.get('/openapi.strict.json', async context => {
-    strict ??= import('./strict.ts').then(({ strictDescription }) => strictDescription(contracts, access))
-    return context.body(await strict, 200, json)
-  })
+  app.get('/openapi.strict.json', async context => context.body(await strict(), 200, json))
   app.get('/docs', async context =>
     context.html((await docs()).page(context.req.query('description')), 200, PAGE_HEADERS),
   )

@@ -54,7 +54,7 @@ export const PARAMETERS = {
   },
 }
 
-export const HEADERS = {
+export const RESPONSE_HEADERS = {
   RequestId: {
     description: 'The id of the request in the log',
     required: true,
@@ -106,8 +106,8 @@ export const HEADERS = {
 /** For a service that asks for access keys. `CacheControl` replaces the one above. */
 export const KEYED_HEADERS = {
   CacheControl: {
-    ...HEADERS.CacheControl,
-    schema: { enum: [...HEADERS.CacheControl.schema.enum, 'private, no-cache'] },
+    ...RESPONSE_HEADERS.CacheControl,
+    schema: { enum: [...RESPONSE_HEADERS.CacheControl.schema.enum, 'private, no-cache'] },
   },
   Challenge: {
     description: 'Which key is needed (RFC 6750, 3)',

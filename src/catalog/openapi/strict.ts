@@ -8,12 +8,12 @@ import { securityOf, securitySchemesOf } from './access.ts'
 import { identity, openApi } from './document.ts'
 import {
   COUNTED_HEADERS,
-  HEADERS,
   KEYED_HEADERS,
   KEYED_RESPONSES,
   PARAMETERS,
   READ_HEADERS,
   REPLAYED_HEADERS,
+  RESPONSE_HEADERS,
   RESPONSES,
   SHARED_HEADERS,
   STRICT_HEADERS,
@@ -73,7 +73,7 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
     paths,
     components: {
       schemas: Object.fromEntries(schemas),
-      headers: { ...HEADERS, ...(access && KEYED_HEADERS) },
+      headers: { ...RESPONSE_HEADERS, ...(access && KEYED_HEADERS) },
       parameters: PARAMETERS,
       responses: { ...RESPONSES, ...(access && KEYED_RESPONSES) },
       ...securitySchemesOf(access),

@@ -5,7 +5,7 @@ import type { App, RequestScope } from '../../server/requests.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import { htmlAnswer } from './answer.ts'
 import type { PageParts } from './form-routes.tsx'
-import { adminPage, type Visitor } from './frame.tsx'
+import { framedPage, type Visitor } from './frame.tsx'
 import type { OwnOperations } from './own-operations.ts'
 import { price } from './tables.tsx'
 
@@ -60,7 +60,7 @@ async function* changes(
 }
 
 function activityPage(visitor: Visitor): string {
-  return adminPage({
+  return framedPage({
     title: 'Activity',
     visitor,
     section: '/admin/activity',

@@ -1,13 +1,13 @@
 import { formLimit } from '../../pages/form.ts'
 import { HttpError } from '../../server/errors.ts'
 import type { App } from '../../server/requests.ts'
-import { htmlAnswer, idOf, type PageContext, queryOf, seeOther } from './answer.ts'
+import { htmlAnswer, type PageContext, pathId, searchParamsOf, seeOther } from './answer.ts'
 import { askingPage, type Deletions, deleteItems, LISTS, readDeletions } from './deletions.tsx'
 import { facets } from './facets.tsx'
 import type { PageParts } from './form-routes.tsx'
 import { usersNeedAdmin } from './frame.tsx'
 import { categoriesPage, productsPage, reviewsPage, usersPage } from './list-pages.tsx'
-import type { Lists } from './managed.ts'
+import type { ManagedLists } from './managed.ts'
 import { reviewPage } from './review-page.tsx'
 
 const KEPT = 'somebody has changed them since, or they could not be deleted. Look at them again.'
@@ -15,7 +15,7 @@ const KEPT = 'somebody has changed them since, or they could not be deleted. Loo
 /** Adds the lists, and the deletion of what they show. */
 export function addAdmin(app: App, { lists, own, visitorOf }: PageParts, hasFacets: boolean): void {
   const toldIn = (context: PageContext) => {
-    const query = queryOf(context)
+    const query = searchParamsOf(context)
     const [deleted, kept] = [Number(query.get('deleted')), Number(query.get('kept'))]
     const told = query.has('deleted') ? `${deleted} deleted.${kept > 0 ? ` ${kept} not: ${KEPT}` : ''}` : null
     return { visitor: visitorOf(context), query, told }
@@ -28,7 +28,7 @@ export function addAdmin(app: App, { lists, own, visitorOf }: PageParts, hasFace
   app.get('/admin/reviews/', async context => htmlAnswer(context, await reviewsPage(lists, toldIn(context))))
 
   app.get('/admin/reviews/:id', async context => {
-    const item = await lists.wholeReviews.find(idOf(context))
+    const item = await lists.wholeReviews.find(pathId(context))
     if (!item) throw new HttpError(404, 'There is no such review, or no longer')
     const { product_id: productId, user_id: userId } = item.value
     const [products, authors] = await Promise.all([lists.products.some([productId]), lists.userNames.some([userId])])
@@ -38,7 +38,9 @@ export function addAdmin(app: App, { lists, own, visitorOf }: PageParts, hasFace
   })
 
   if (hasFacets) {
-    app.get('/admin/facets', async context => htmlAnswer(context, await facets(own, context.env, queryOf(context))))
+    app.get('/admin/facets', async context =>
+      htmlAnswer(context, await facets(own, context.env, searchParamsOf(context))),
+    )
   }
 
   app.post('/admin/deletions', formLimit, async context => {
@@ -57,7 +59,7 @@ export function addAdmin(app: App, { lists, own, visitorOf }: PageParts, hasFace
   })
 }
 
-async function namesOf(lists: Lists, { items }: Deletions): Promise<string[]> {
+async function namesOf(lists: ManagedLists, { items }: Deletions): Promise<string[]> {
   const path = items[0]?.path ?? 'products'
   const ids = items.filter(item => item.path === path).map(({ id }) => Number(id))
   if (path === 'reviews') {

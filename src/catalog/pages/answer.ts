@@ -2,13 +2,13 @@ import type { Context } from 'hono'
 import { queryOf as sentQuery } from '../../server/request-target.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS, compress, preferredCoding } from '../http/compression.ts'
-import { HEADERS } from './frame.tsx'
+import { ADMIN_PAGE_HEADERS } from './frame.tsx'
 
 export type PageContext = Context<{ Bindings: RequestScope }>
 
 /** Answers with a page or a part of one, compressed if the browser accepts it. */
 export function htmlAnswer(context: PageContext, html: string, status = 200): Response {
-  const headers = { ...HEADERS, 'Content-Type': 'text/html; charset=utf-8', Vary: 'Accept, Accept-Encoding' }
+  const headers = { ...ADMIN_PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8', Vary: 'Accept, Accept-Encoding' }
   const coding =
     html.length < COMPRESSED_MIN_CHARACTERS
       ? 'identity'
@@ -23,11 +23,11 @@ export function seeOther(path: string): Response {
 }
 
 /** The id in a path; 0, which no resource has, if it is none. */
-export function idOf(context: PageContext): number {
+export function pathId(context: PageContext): number {
   const id = Number(context.req.param('id'))
   return Number.isSafeInteger(id) && id > 0 ? id : 0
 }
 
-export function queryOf(context: PageContext): URLSearchParams {
+export function searchParamsOf(context: PageContext): URLSearchParams {
   return new URLSearchParams(sentQuery(context.req.raw.url))
 }

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import { refuseEncodedBody } from '../../server/encoded-body.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import { adminPage, type Visitor } from './frame.tsx'
+import { framedPage, type Visitor } from './frame.tsx'
 import { type OwnOperations, refusalOf } from './own-operations.ts'
 
 const ROUTES = {
@@ -95,7 +95,7 @@ interface AskedDeletion {
 /** Asks before anything is deleted, in a browser without scripts. */
 export function askingPage({ visitor, deletions: { items }, names }: AskedDeletion): string {
   const list = LISTS[items[0]?.path ?? 'products']
-  return adminPage({
+  return framedPage({
     title: 'Delete',
     visitor,
     section: list,

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import type { RequestScope } from '../../server/requests.ts'
 import type { OwnOperations } from './own-operations.ts'
-import { count } from './tables.tsx'
+import { countText } from './tables.tsx'
 
 export const FACETS_ROUTE = '/facets/products'
 
@@ -81,7 +81,7 @@ function Facet({ path, name, count: number, isChosen }: FacetProperties) {
   return (
     <li>
       <a href={path} {...(isChosen && { 'aria-current': 'true' })}>
-        <span dir="auto">{name}</span> <span class="quiet">{count(number)}</span>
+        <span dir="auto">{name}</span> <span class="quiet">{countText(number)}</span>
       </a>
     </li>
   )

@@ -3,14 +3,14 @@ import type { Child } from 'hono/jsx'
 import { formLimit, readForm } from '../../pages/form.ts'
 import { HttpError } from '../../server/errors.ts'
 import type { App } from '../../server/requests.ts'
-import { htmlAnswer, idOf, type PageContext, queryOf, seeOther } from './answer.ts'
-import { bodyOf, type FormPage, formPage, Histogram, numberIn, type Texts, textsOf } from './forms.tsx'
+import { htmlAnswer, type PageContext, pathId, searchParamsOf, seeOther } from './answer.ts'
+import { bodyOf, type FormPage, formPage, numberIn, RatingHistogram, type Texts, textsOf } from './forms.tsx'
 import type { Visitor } from './frame.tsx'
 import { choicesOf, reviewRows, StarChips } from './list-pages.tsx'
-import type { Item } from './lists.ts'
-import { KINDS, type Kind, type Lists, type ProductItem } from './managed.ts'
+import type { ListedItem } from './lists.ts'
+import { KINDS, type ManagedKind, type ManagedLists, type ProductItem } from './managed.ts'
 import { type OwnOperations, refusalOf } from './own-operations.ts'
-import { ProductRow, ProductRowForm, price } from './tables.tsx'
+import { ProductRowForm, ProductTableRow, price } from './tables.tsx'
 
 const TOLD: Readonly<Record<string, string>> = { saved: 'Saved.', created: 'Created.' }
 
@@ -18,7 +18,7 @@ const TAG = /^"[\w.]+"$/
 const KEY = /^[\w-]+$/
 
 export interface PageParts {
-  readonly lists: Lists
+  readonly lists: ManagedLists
   readonly own: OwnOperations
   readonly visitorOf: (context: PageContext) => Visitor
 }
@@ -32,10 +32,10 @@ export function addForms(app: App, parts: PageParts): void {
   addRow(app, parts)
 }
 
-type Find = (id: number) => Promise<Item<Readonly<Record<string, unknown>>> | null>
+type Find = (id: number) => Promise<ListedItem<Readonly<Record<string, unknown>>> | null>
 
-function addForm(app: App, { lists, own, visitorOf }: PageParts, kind: Kind, find: Find): void {
-  const around = async (context: PageContext, item: Item<Readonly<Record<string, unknown>>>) =>
+function addForm(app: App, { lists, own, visitorOf }: PageParts, kind: ManagedKind, find: Find): void {
+  const around = async (context: PageContext, item: ListedItem<Readonly<Record<string, unknown>>>) =>
     kind.path === 'products' ? productParts(lists, context, Number(item.value.id)) : {}
   const categories = async () => (kind.path === 'products' ? { categories: await choicesOf(lists) } : {})
 
@@ -65,8 +65,8 @@ function addForm(app: App, { lists, own, visitorOf }: PageParts, kind: Kind, fin
 
   app.get(`/admin/${kind.path}/:id`, async context => {
     const visitor = visitorOf(context)
-    const item = (await find(idOf(context))) ?? absent(kind)
-    const told = TOLD[[...queryOf(context).keys()].find(name => name in TOLD) ?? ''] ?? null
+    const item = (await find(pathId(context))) ?? absent(kind)
+    const told = TOLD[[...searchParamsOf(context).keys()].find(name => name in TOLD) ?? ''] ?? null
     const page = pageOf(visitor, kind, item)
     return htmlAnswer(context, formPage({ ...page, told, ...(await around(context, item)) }))
   })
@@ -74,7 +74,7 @@ function addForm(app: App, { lists, own, visitorOf }: PageParts, kind: Kind, fin
   app.post(`/admin/${kind.path}/:id`, formLimit, async context => {
     const visitor = visitorOf(context)
     const form = await readForm(context.req.raw)
-    const id = idOf(context)
+    const id = pathId(context)
     const texts = textsIn(kind, form.text)
     const item = (await find(id)) ?? absent(kind)
     const response = await own.call(context.env, {
@@ -99,17 +99,21 @@ function addForm(app: App, { lists, own, visitorOf }: PageParts, kind: Kind, fin
   })
 }
 
-function pageOf(visitor: Visitor, kind: Kind, { value, tag }: Item<Readonly<Record<string, unknown>>>): FormPage {
+function pageOf(
+  visitor: Visitor,
+  kind: ManagedKind,
+  { value, tag }: ListedItem<Readonly<Record<string, unknown>>>,
+): FormPage {
   return { visitor, kind, id: Number(value.id), tag, name: String(value.name), texts: textsOf(kind, value) }
 }
 
 /** What a product's page shows besides the form: its category and stars, and beneath it its reviews. */
 async function productParts(
-  lists: Lists,
+  lists: ManagedLists,
   context: PageContext,
   id: number,
 ): Promise<{ readonly aside: Child; readonly beneath: Child }> {
-  const query = queryOf(context)
+  const query = searchParamsOf(context)
   query.set('product_id', String(id))
   const path = `/admin/products/${id}`
   const [item, reviews] = await Promise.all([lists.products.find(id), reviewRows(lists, query, false, path)])
@@ -123,7 +127,7 @@ async function productParts(
           <h2>Category</h2>
           <p dir="auto">{category ? <a href={`/admin/categories/${categoryId}`}>{category.value.name}</a> : 'None'}</p>
         </section>
-        <Histogram rating={rating} />
+        <RatingHistogram rating={rating} />
       </div>
     ),
     beneath: (
@@ -138,15 +142,15 @@ async function productParts(
 
 /** The row of a product, as it is shown and as it is edited. */
 function addRow(app: App, { lists, own, visitorOf }: PageParts): void {
-  const rowOf = async (item: Item<ProductItem>) => {
+  const rowOf = async (item: ListedItem<ProductItem>) => {
     const category = item.value.category_id === null ? null : await lists.categories.find(item.value.category_id)
-    return `${<ProductRow item={item} category={category?.value.name} isSaved />}`
+    return `${<ProductTableRow item={item} category={category?.value.name} isSaved />}`
   }
 
   app.get('/admin/products/:id/row', async context => {
     visitorOf(context)
-    const item = (await lists.products.find(idOf(context))) ?? absent(KINDS.products)
-    if (!queryOf(context).has('edit')) return htmlAnswer(context, await rowOf(item))
+    const item = (await lists.products.find(pathId(context))) ?? absent(KINDS.products)
+    if (!searchParamsOf(context).has('edit')) return htmlAnswer(context, await rowOf(item))
     const { id, name } = item.value
     const form = { id, tag: item.tag, name, price: price(item.value.price), problem: null }
     return htmlAnswer(context, `${<ProductRowForm {...form} />}`)
@@ -155,7 +159,7 @@ function addRow(app: App, { lists, own, visitorOf }: PageParts): void {
   app.post('/admin/products/:id/row', formLimit, async context => {
     visitorOf(context)
     const form = await readForm(context.req.raw)
-    const id = idOf(context)
+    const id = pathId(context)
     const item = (await lists.wholeProducts.find(id)) ?? absent(KINDS.products)
     const { description } = item.value
     const response = await own.call(context.env, {
@@ -180,7 +184,7 @@ function addRow(app: App, { lists, own, visitorOf }: PageParts): void {
   })
 }
 
-function textsIn({ fields }: Kind, text: (name: string) => string): Texts {
+function textsIn({ fields }: ManagedKind, text: (name: string) => string): Texts {
   return Object.fromEntries(fields.map(({ name }) => [name, text(name)]))
 }
 
@@ -189,7 +193,7 @@ function tagIn(text: string): string {
   return TAG.test(text) ? text : '"none"'
 }
 
-function absent({ noun }: Pick<Kind, 'noun'>): never {
+function absent({ noun }: Pick<ManagedKind, 'noun'>): never {
   throw new HttpError(404, `There is no such ${noun}, or no longer`)
 }
 

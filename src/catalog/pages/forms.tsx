@@ -2,16 +2,16 @@
 import type { Child } from 'hono/jsx'
 import type { Rating } from '../storage/rating.ts'
 import { PASSWORD_MASK } from '../users/schema.ts'
-import { adminPage, Notice, type Visitor } from './frame.tsx'
-import type { CategoryItem, Field, Kind } from './managed.ts'
+import { framedPage, Notice, type Visitor } from './frame.tsx'
+import type { CategoryItem, Field, ManagedKind } from './managed.ts'
 import type { Refusal } from './own-operations.ts'
-import { count, price, Stars } from './tables.tsx'
+import { countText, price, Stars } from './tables.tsx'
 
 /** The texts of a form's fields by their names. A flag is `on` or empty. */
 export type Texts = Readonly<Record<string, string>>
 
 /** The body of a request, made of the texts of a form. `seen` are the texts of the resource as it is. */
-export function bodyOf({ fields }: Kind, texts: Texts, seen: Texts | null): Record<string, unknown> {
+export function bodyOf({ fields }: ManagedKind, texts: Texts, seen: Texts | null): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   for (const { name, kind } of fields) {
     const text = texts[name] ?? ''
@@ -31,7 +31,7 @@ export function numberIn(text: string): number | string {
   return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : text
 }
 
-export function textsOf({ fields }: Kind, value: Readonly<Record<string, unknown>>): Texts {
+export function textsOf({ fields }: ManagedKind, value: Readonly<Record<string, unknown>>): Texts {
   const textOf = ({ name, kind }: Field): string => {
     if (kind === 'password') return ''
     if (kind === 'flag') return value[name] === 0 ? '' : 'on'
@@ -47,7 +47,7 @@ interface Conflict {
 
 export interface FormPage {
   readonly visitor: Visitor
-  readonly kind: Kind
+  readonly kind: ManagedKind
   /** `null` for a new one. */
   readonly id: number | null
   /** Of a new one, its `Idempotency-Key`. */
@@ -68,7 +68,7 @@ export interface FormPage {
 export function formPage(page: FormPage): string {
   const { visitor, kind, id, tag, name, told, refusal, conflict, aside, beneath } = page
   const path = id === null ? `/admin/${kind.path}/new` : `/admin/${kind.path}/${id}`
-  return adminPage({
+  return framedPage({
     title: id === null ? `New ${kind.noun}` : name,
     visitor,
     section: kind.list,
@@ -173,7 +173,7 @@ function FormField({ field: { name, label, kind, hint, min, max }, text, problem
   )
 }
 
-function Flags({ kind: { fields }, texts }: { readonly kind: Kind; readonly texts: Texts }) {
+function Flags({ kind: { fields }, texts }: { readonly kind: ManagedKind; readonly texts: Texts }) {
   const flags = fields.filter(({ kind }) => kind === 'flag')
   if (flags.length === 0) return null
   return (
@@ -213,7 +213,7 @@ function CategoryField({
 }
 
 interface VersionsProperties {
-  readonly kind: Kind
+  readonly kind: ManagedKind
   readonly mine: Texts
   readonly theirs: Texts
   readonly path: string
@@ -253,7 +253,7 @@ function Versions({ kind, mine, theirs }: VersionsProperties) {
 }
 
 interface RemovalProperties {
-  readonly kind: Pick<Kind, 'path' | 'noun' | 'list'>
+  readonly kind: Pick<ManagedKind, 'path' | 'noun' | 'list'>
   readonly id: number
   readonly tag: string
   readonly name: string
@@ -286,7 +286,7 @@ function Removal({ kind: { path, noun, list }, id, tag, name, isNarrow }: Remova
 }
 
 /** What a product's reviews say together. */
-export function Histogram({ rating }: { readonly rating: Pick<Rating, 'average' | 'count' | 'histogram'> }) {
+export function RatingHistogram({ rating }: { readonly rating: Pick<Rating, 'average' | 'count' | 'histogram'> }) {
   const most = Math.max(1, ...rating.histogram)
   return (
     <section class="card histogram" aria-labelledby="histogram">
@@ -308,7 +308,7 @@ export function Histogram({ rating }: { readonly rating: Pick<Rating, 'average' 
                   <rect width={String(((rating.histogram[stars - 1] ?? 0) / most) * 100)} height="8" />
                 </svg>
               </td>
-              <td class="number">{count(rating.histogram[stars - 1] ?? 0)}</td>
+              <td class="number">{countText(rating.histogram[stars - 1] ?? 0)}</td>
             </tr>
           ))}
         </tbody>

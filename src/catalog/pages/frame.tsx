@@ -15,7 +15,7 @@ export const STYLES_PATH: string = staticPath('pages.css', PAGE_FILES['pages.css
 const SCRIPT_PATH = staticPath('pages.js', PAGE_FILES['pages.js'])
 
 /** Nothing inline, neither scripts nor styles, and nothing of another origin. */
-export const HEADERS = {
+export const ADMIN_PAGE_HEADERS = {
   'Content-Security-Policy':
     "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
   'Referrer-Policy': 'same-origin',
@@ -42,7 +42,7 @@ interface FrameProperties {
 }
 
 /** The frame around every page of the admin page. */
-export function adminPage({ title, visitor, section, children }: FrameProperties): string {
+export function framedPage({ title, visitor, section, children }: FrameProperties): string {
   const { scope, hasEvents } = visitor
   const sections = [
     ['/admin/', 'Products'],

@@ -2,13 +2,13 @@
 import { HttpError, logFailure } from '../../server/errors.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { BULK_RESOURCES, type BulkResource } from '../bulk/resources.ts'
-import { htmlAnswer, type PageContext, queryOf } from './answer.ts'
+import { htmlAnswer, type PageContext, searchParamsOf } from './answer.ts'
 import { exportOf } from './export.ts'
 import type { PageParts } from './form-routes.tsx'
-import { adminPage, Notice, usersNeedAdmin, type Visitor } from './frame.tsx'
-import { type ImportedFile, importBodies, importFile, type Outcome, type Report } from './import.ts'
+import { framedPage, Notice, usersNeedAdmin, type Visitor } from './frame.tsx'
+import { type ImportedFile, importBodies, importFile, type Outcome, type ReportStored } from './import.ts'
 import type { PageServices } from './services.ts'
-import { count } from './tables.tsx'
+import { countText } from './tables.tsx'
 
 /** Time limit, because hashing many passwords or waiting for another import takes long. */
 const TIMEOUT_SECONDS = 255
@@ -37,7 +37,7 @@ export function addImport(
         return htmlAnswer(context, importPage(visitor, outcome), outcome.imported > 0 ? 200 : 422)
       })
     }
-    const query = queryOf(context)
+    const query = searchParamsOf(context)
     const resource = resourceOf(visitor, query.get('list'))
     const format = query.get('format') === 'csv' ? 'csv' : 'ndjson'
     return bodies.answering(request, body =>
@@ -58,7 +58,7 @@ export function addImport(
 /** Sends a line for each report and for the outcome. It begins when the whole file has arrived. */
 async function progressAnswer(
   { request, requestId }: RequestScope,
-  work: (report: Report) => Promise<Outcome>,
+  work: (report: ReportStored) => Promise<Outcome>,
 ): Promise<Response> {
   const encoder = new TextEncoder()
   const begun = Promise.withResolvers<void>()
@@ -114,7 +114,7 @@ function importPage(visitor: Visitor, outcome: Outcome | null): string {
   const lists = BULK_RESOURCES.map(({ stored }) => stored.table).filter(
     table => table !== 'users' || visitor.scope !== 'write',
   )
-  return adminPage({
+  return framedPage({
     title: 'Import and export',
     visitor,
     section: '/admin/import',
@@ -191,7 +191,7 @@ function Result({ outcome: { imported, wrong, ignored, failure } }: { readonly o
   if (wrong.length === 0) {
     return (
       <Notice>
-        {count(imported)} {imported === 1 ? 'line' : 'lines'} imported.
+        {countText(imported)} {imported === 1 ? 'line' : 'lines'} imported.
         {ignored.length > 0 && ` Ignored columns: ${ignored.join(', ')}.`}
       </Notice>
     )

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OperatorError } from '../../program/operator-error.ts'
 import { csvLines } from '../bulk/csv.ts'
-import type { Loader } from '../bulk/loader.ts'
+import type { Loader } from '../bulk/load.ts'
 import { ndjsonLines } from '../bulk/ndjson.ts'
 import { PasswordHashes } from '../bulk/password-hashes.ts'
 import type { BulkResource } from '../bulk/resources.ts'
-import { type BadLine, rowsOf, storeRows } from '../bulk/rows.ts'
+import { type BadLine, rowsOf, storeRows, WrongLinesError } from '../bulk/rows.ts'
 import { RequestBodies } from '../http/request-bodies.ts'
 import type { PasswordHasher } from '../users/password.ts'
 
@@ -34,7 +34,7 @@ export interface Outcome {
 }
 
 /** Is told how many lines are stored. */
-export type Report = (stored: number, of: number) => void
+export type ReportStored = (stored: number, of: number) => void
 
 export interface ImportedFile {
   readonly resource: BulkResource
@@ -52,11 +52,11 @@ interface Means {
  * Checks every line while the file arrives, and keeps the rows on the disk: a slow browser must not keep others from writing. Then
  * it stores all of them in one transaction, or none.
  */
-export async function importFile(file: ImportedFile, means: Means, report: Report): Promise<Outcome> {
+export async function importFile(file: ImportedFile, means: Means, report: ReportStored): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'stockroom-import-'))
   const chunks = continuable(file.chunks)
   try {
-    return await new Import({ ...file, chunks }, means, throttled(report), join(folder, 'rows.ndjson')).run()
+    return await new FileImport({ ...file, chunks }, means, throttled(report), join(folder, 'rows.ndjson')).run()
   } catch (error) {
     if (!(error instanceof WrongLinesError || error instanceof OperatorError)) throw error
     // A browser reads the answer only after it has sent the whole file.
@@ -75,25 +75,15 @@ function continuable(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Arra
   return { [Symbol.asyncIterator]: () => ({ next: () => iterator.next() }) }
 }
 
-class WrongLinesError extends Error {
-  override name = 'WrongLinesError'
-  readonly lines: readonly BadLine[]
-
-  constructor(lines: readonly BadLine[]) {
-    super('lines are wrong')
-    this.lines = lines
-  }
-}
-
-class Import {
+class FileImport {
   readonly #file: ImportedFile
   readonly #means: Means
-  readonly #report: Report
+  readonly #report: ReportStored
   /** Where the checked rows wait. */
   readonly #path: string
   readonly #ignored: string[] = []
 
-  constructor(file: ImportedFile, means: Means, report: Report, path: string) {
+  constructor(file: ImportedFile, means: Means, report: ReportStored, path: string) {
     this.#file = file
     this.#means = means
     this.#report = report
@@ -180,7 +170,7 @@ function reasonsOf(lines: readonly BadLine[]): Outcome['wrong'] {
   )
 }
 
-function throttled(report: Report): Report {
+function throttled(report: ReportStored): ReportStored {
   let last = Number.NEGATIVE_INFINITY
   return (stored, of) => {
     const now = performance.now()

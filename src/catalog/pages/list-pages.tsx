@@ -1,10 +1,25 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import type { ValidationError } from '../http/validation/errors.ts'
-import { adminPage, Notice, type Visitor } from './frame.tsx'
-import type { Item, Rows } from './lists.ts'
-import { type CategoryItem, KINDS, type Kind, type Lists, type ProductItem, type ReviewItem } from './managed.ts'
-import { CategoryRow, count, ProductRow, ReviewRow, shownTotal, Table, UserRow } from './tables.tsx'
+import { framedPage, Notice, type Visitor } from './frame.tsx'
+import type { ListedItem, ListedItems } from './lists.ts'
+import {
+  type CategoryItem,
+  KINDS,
+  type ManagedKind,
+  type ManagedLists,
+  type ProductItem,
+  type ReviewItem,
+} from './managed.ts'
+import {
+  CategoryTableRow,
+  countText,
+  ItemTable,
+  ProductTableRow,
+  ReviewTableRow,
+  shownTotal,
+  UserTableRow,
+} from './tables.tsx'
 
 const STARS = [1, 2, 3, 4, 5]
 
@@ -32,7 +47,7 @@ interface Told {
 }
 
 export async function productsPage(
-  { products, categories }: Lists,
+  { products, categories }: ManagedLists,
   { visitor, query, told }: Told,
   hasFacets: boolean,
 ) {
@@ -45,7 +60,7 @@ export async function productsPage(
   const filtered = ['q', 'category_id', 'min_price', 'max_price', 'below_price', 'min_rating'].some(name =>
     query.get(name),
   )
-  return adminPage({
+  return framedPage({
     title: 'Products',
     visitor,
     section: '/admin/',
@@ -92,16 +107,16 @@ export async function productsPage(
           )}
           <div>
             <Total rows={rows} noun="product" />
-            <Table
+            <ItemTable
               columns={['Product', 'Price', 'Stars']}
               rows={rows}
               path="/admin/"
               empty={filtered ? <NothingFound path="/admin/" /> : <NoProducts />}
             >
               {rows.items.map(item => (
-                <ProductRow item={item} category={names.get(item.value.category_id ?? 0)} />
+                <ProductTableRow item={item} category={names.get(item.value.category_id ?? 0)} />
               ))}
-            </Table>
+            </ItemTable>
           </div>
         </div>
       </>
@@ -110,7 +125,7 @@ export async function productsPage(
 }
 
 /** Categories to choose from, by name: the newest, if there are very many. Not by the index, which may have to catch up. */
-export async function choicesOf({ categories }: Pick<Lists, 'categories'>): Promise<CategoryItem[]> {
+export async function choicesOf({ categories }: Pick<ManagedLists, 'categories'>): Promise<CategoryItem[]> {
   const { items } = await categories.rows(new URLSearchParams('sort=-id'), CHOICES)
   return items.map(({ value }) => value).sort((one, other) => COLLATOR.compare(one.name, other.name))
 }
@@ -140,8 +155,8 @@ function NoProducts() {
 
 /** The names of the categories of these products, and of chosen ones. */
 async function namesOf(
-  categories: Lists['categories'],
-  items: readonly Item<ProductItem>[],
+  categories: ManagedLists['categories'],
+  items: readonly ListedItem<ProductItem>[],
   chosen: readonly number[],
 ): Promise<Map<number, string>> {
   const ids = [...items.flatMap(({ value }) => value.category_id ?? []), ...chosen.filter(id => id > 0).slice(0, 50)]
@@ -149,21 +164,21 @@ async function namesOf(
   return new Map([...found].map(([id, { name }]) => [id, name]))
 }
 
-export async function categoriesPage({ categories }: Lists, told: Told) {
+export async function categoriesPage({ categories }: ManagedLists, told: Told) {
   const rows = await categories.rows(told.query)
   return namedPage(told, rows, { ...KINDS.categories, nouns: 'categories', columns: ['Category'] }, item => (
-    <CategoryRow item={item} />
+    <CategoryTableRow item={item} />
   ))
 }
 
-export async function usersPage({ users }: Lists, told: Told) {
+export async function usersPage({ users }: ManagedLists, told: Told) {
   const rows = await users.rows(told.query)
   return namedPage(told, rows, { ...KINDS.users, nouns: 'users', columns: ['User', 'Flags'] }, item => (
-    <UserRow item={item} />
+    <UserTableRow item={item} />
   ))
 }
 
-interface NamedKind extends Pick<Kind, 'noun' | 'title' | 'list' | 'path'> {
+interface NamedKind extends Pick<ManagedKind, 'noun' | 'title' | 'list' | 'path'> {
   readonly nouns: string
   readonly columns: readonly string[]
 }
@@ -171,11 +186,11 @@ interface NamedKind extends Pick<Kind, 'noun' | 'title' | 'list' | 'path'> {
 /** A list of resources that are found by words and ordered by name. */
 function namedPage<Value>(
   { visitor, query, told }: Told,
-  rows: Rows<Value>,
+  rows: ListedItems<Value>,
   { noun, nouns, title, list, path, columns }: NamedKind,
-  row: (item: Item<Value>) => Child,
+  row: (item: ListedItem<Value>) => Child,
 ) {
-  return adminPage({
+  return framedPage({
     title,
     visitor,
     section: list,
@@ -188,23 +203,23 @@ function namedPage<Value>(
         </Filters>
         <div id="results">
           <Total rows={rows} noun={noun} nouns={nouns} />
-          <Table
+          <ItemTable
             columns={columns}
             rows={rows}
             path={list}
             empty={query.get('q') ? <NothingFound path={list} /> : <p>There are no {nouns} yet.</p>}
           >
             {rows.items.map(row)}
-          </Table>
+          </ItemTable>
         </div>
       </>
     ),
   })
 }
 
-export async function reviewsPage(lists: Lists, { visitor, query, told }: Told) {
+export async function reviewsPage(lists: ManagedLists, { visitor, query, told }: Told) {
   const reviews = await reviewRows(lists, query, true)
-  return adminPage({
+  return framedPage({
     title: 'Reviews',
     visitor,
     section: '/admin/reviews/',
@@ -223,7 +238,7 @@ export async function reviewsPage(lists: Lists, { visitor, query, told }: Told) 
 
 /** The reviews that the query selects, newest first. */
 export async function reviewRows(
-  { reviews, userNames, products }: Lists,
+  { reviews, userNames, products }: ManagedLists,
   query: URLSearchParams,
   areOfAll: boolean,
   path = '/admin/reviews/',
@@ -236,20 +251,20 @@ export async function reviewRows(
   return (
     <>
       <Total rows={rows} noun="review" />
-      <Table
+      <ItemTable
         columns={['Review']}
         rows={rows}
         path={path}
         empty={<p>{query.get('rating') ? 'There are no such reviews.' : 'There are no reviews yet.'}</p>}
       >
-        {rows.items.map((item: Item<ReviewItem>) => (
-          <ReviewRow
+        {rows.items.map((item: ListedItem<ReviewItem>) => (
+          <ReviewTableRow
             item={item}
             author={authors.get(item.value.user_id)?.name}
             product={areOfAll ? (named.get(item.value.product_id)?.name ?? 'a deleted product') : null}
           />
         ))}
-      </Table>
+      </ItemTable>
     </>
   )
 }
@@ -281,7 +296,7 @@ export function StarChips({ path, query, histogram }: StarChipsProperties) {
             ★
           </span>
           <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
-          {histogram && <span class="quiet"> {count(histogram[stars - 1] ?? 0)}</span>}
+          {histogram && <span class="quiet"> {countText(histogram[stars - 1] ?? 0)}</span>}
         </a>
       ))}
     </nav>
@@ -387,7 +402,7 @@ function Order({
 }
 
 interface TotalProperties {
-  readonly rows: Rows<unknown>
+  readonly rows: ListedItems<unknown>
   readonly noun: string
   readonly nouns?: string
 }

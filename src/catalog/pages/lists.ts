@@ -5,7 +5,7 @@ import type { ValidationError } from '../http/validation/errors.ts'
 import { requestReader } from '../http/validation/request.ts'
 import type { Representation } from '../storage/representation.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
-import type { ResourceStore, Shown } from '../storage/store.ts'
+import type { ResourceStore, ShownResources } from '../storage/store.ts'
 
 /** Rows of a page. */
 const ROWS = 50
@@ -14,13 +14,13 @@ const ROWS = 50
 export const COUNT_MAX = 10_000
 
 /** A resource with the tag that a read of it has, which a change sends back. */
-export interface Item<Value> {
+export interface ListedItem<Value> {
   readonly value: Value
   readonly tag: string
 }
 
-export interface Rows<Value> {
-  readonly items: readonly Item<Value>[]
+export interface ListedItems<Value> {
+  readonly items: readonly ListedItem<Value>[]
   /** The query of the next page; `null` after the last. */
   readonly next: string | null
   /** At most `COUNT_MAX`. */
@@ -33,7 +33,7 @@ export interface Rows<Value> {
 export class PageList<Row extends Values, Value extends Readonly<Record<string, unknown>>> {
   readonly #store: ResourceStore<Row>
   readonly #schema: z.ZodObject
-  readonly #shown: (item: Representation) => Item<Value>
+  readonly #shown: (item: Representation) => ListedItem<Value>
   readonly #parameters: ListParameters<Row>
   readonly #read
 
@@ -56,7 +56,7 @@ export class PageList<Row extends Values, Value extends Readonly<Record<string, 
   }
 
   /** `query` is as in the interface; parameters without a value do not count. The newest come first, unless words are sought. */
-  async rows(query: URLSearchParams, limit = ROWS): Promise<Rows<Value>> {
+  async rows(query: URLSearchParams, limit = ROWS): Promise<ListedItems<Value>> {
     const sent = new URLSearchParams(
       [...query].filter(([name, value]) => value !== '' && name in this.#parameters.shape.shape),
     )
@@ -75,7 +75,7 @@ export class PageList<Row extends Values, Value extends Readonly<Record<string, 
   }
 
   /** `null` if it does not exist. */
-  async find(id: number): Promise<Item<Value> | null> {
+  async find(id: number): Promise<ListedItem<Value> | null> {
     const found = await this.#members.find(id)
     return found && this.#shown(found)
   }
@@ -86,13 +86,13 @@ export class PageList<Row extends Values, Value extends Readonly<Record<string, 
     return new Map(items.map(({ value }) => [Number(value.id), value]))
   }
 
-  get #members(): Shown<Row> {
+  get #members(): ShownResources<Row> {
     return this.#store.showing(new Set(Object.keys(this.#schema.shape)))
   }
 
   /** Texts may be too long to be held at once. */
-  async #oneByOne(ids: readonly number[]): Promise<Item<Value>[]> {
-    const items: Item<Value>[] = []
+  async #oneByOne(ids: readonly number[]): Promise<ListedItem<Value>[]> {
+    const items: ListedItem<Value>[] = []
     for (let rest = ids; rest.length > 0; ) {
       const { found, count } = await this.#members.read(rest)
       items.push(...found.map(this.#shown))

@@ -48,7 +48,7 @@ export type CategoryItem = z.output<typeof CategoryItem>
 export type UserItem = z.output<typeof UserItem>
 export type ReviewItem = z.output<typeof FullReview>
 
-export type Lists = ReturnType<typeof listsOf>
+export type ManagedLists = ReturnType<typeof listsOf>
 
 /** The lists of the pages, and their resources one by one. */
 export function listsOf({ products, categories, users, reviews }: Repositories) {
@@ -75,7 +75,7 @@ export interface Field {
 }
 
 /** A kind of resource that has a form. */
-export interface Kind {
+export interface ManagedKind {
   /** The path of its collection in the interface, and the name of its member in the routes there. */
   readonly path: 'products' | 'categories' | 'users'
   readonly parameter: string
@@ -130,4 +130,4 @@ export const KINDS = {
       ),
     ],
   },
-} as const satisfies Record<string, Kind>
+} as const satisfies Record<string, ManagedKind>

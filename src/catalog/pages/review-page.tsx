@@ -1,11 +1,11 @@
 /** @jsxImportSource hono/jsx */
-import { adminPage, type Visitor } from './frame.tsx'
-import type { Item } from './lists.ts'
+import { framedPage, type Visitor } from './frame.tsx'
+import type { ListedItem } from './lists.ts'
 import type { ReviewItem } from './managed.ts'
 
 interface ReviewPage {
   readonly visitor: Visitor
-  readonly item: Item<ReviewItem>
+  readonly item: ListedItem<ReviewItem>
   readonly author: string
   readonly product: string
 }
@@ -14,7 +14,7 @@ interface ReviewPage {
 export function reviewPage({ visitor, item: { value, tag }, author, product }: ReviewPage): string {
   const { id, rating, comment, product_id: productId } = value
   const doomed = `reviews/${id} ${tag}`
-  return adminPage({
+  return framedPage({
     title: `Review by ${author}`,
     visitor,
     section: '/admin/reviews/',

@@ -6,7 +6,7 @@ import { isHttps } from '../../server/forwarded-protocol.ts'
 import { wholeList } from '../storage/query.ts'
 import { PAGE_FILES, STYLES_PATH } from './frame.tsx'
 import type { PageServices } from './services.ts'
-import { count } from './tables.tsx'
+import { countText } from './tables.tsx'
 
 /** A count stops here. */
 const MOST = 1_000_000
@@ -90,7 +90,7 @@ function Count({ name, value }: { readonly name: string; readonly value: number 
     <div>
       <dt>{name}</dt>
       <dd>
-        {count(value)}
+        {countText(value)}
         {value === MOST && '+'}
       </dd>
     </div>

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
 import type { Rating } from '../storage/rating.ts'
-import { COUNT_MAX, type Item, type Rows } from './lists.ts'
+import { COUNT_MAX, type ListedItem, type ListedItems } from './lists.ts'
 import { COMMENT_SHOWN_CHARACTERS, type ProductItem, type ReviewItem, type UserItem } from './managed.ts'
 
 const COUNT = new Intl.NumberFormat('en')
@@ -12,19 +12,19 @@ export function price(value: number): string {
   return /^\d+(\.\d)?$/.test(text) ? value.toFixed(2) : text
 }
 
-export function count(value: number): string {
+export function countText(value: number): string {
   return COUNT.format(value)
 }
 
 /** The number of items of a list, as its `rows` know it. */
 export function shownTotal(total: number, noun: string, nouns = `${noun}s`): string {
   if (total === 0) return `No ${nouns}`
-  return `${count(total)}${total === COUNT_MAX ? '+' : ''} ${total === 1 ? noun : nouns}`
+  return `${countText(total)}${total === COUNT_MAX ? '+' : ''} ${total === 1 ? noun : nouns}`
 }
 
 interface TableProperties {
   readonly columns: readonly string[]
-  readonly rows: Pick<Rows<unknown>, 'items' | 'next'>
+  readonly rows: Pick<ListedItems<unknown>, 'items' | 'next'>
   /** The path of the page. */
   readonly path: string
   /** What to say if there are no rows. */
@@ -33,7 +33,7 @@ interface TableProperties {
 }
 
 /** A table whose rows can be selected, deleted and continued. */
-export function Table({ columns, rows: { items, next }, path, empty, children }: TableProperties) {
+export function ItemTable({ columns, rows: { items, next }, path, empty, children }: TableProperties) {
   if (items.length === 0) return <div class="empty">{empty}</div>
   return (
     <>
@@ -128,14 +128,14 @@ function Row({ path, id, tag, name, actions, children }: RowProperties) {
 }
 
 interface ProductRowProperties {
-  readonly item: Item<ProductItem>
+  readonly item: ListedItem<ProductItem>
   /** The name of its category, if it has one. */
   readonly category: string | undefined
   /** Whether the row was just saved, and gets the focus back. */
   readonly isSaved?: boolean
 }
 
-export function ProductRow({ item: { value, tag }, category, isSaved = false }: ProductRowProperties) {
+export function ProductTableRow({ item: { value, tag }, category, isSaved = false }: ProductRowProperties) {
   const { id, name, rating } = value
   const edit = (
     <a
@@ -178,7 +178,7 @@ export function Stars({ rating: { average, count: reviews } }: { readonly rating
         ★
       </span>{' '}
       {average.toFixed(1)}
-      <span class="visually-hidden"> stars,</span> <span class="quiet">({count(reviews)})</span>
+      <span class="visually-hidden"> stars,</span> <span class="quiet">({countText(reviews)})</span>
     </span>
   )
 }
@@ -227,13 +227,13 @@ export function ProductRowForm({ id, tag, name, price, problem }: RowFormPropert
 }
 
 interface ReviewRowProperties {
-  readonly item: Item<ReviewItem>
+  readonly item: ListedItem<ReviewItem>
   readonly author: string | undefined
   /** The name of the product; `null` on the product's own page. */
   readonly product: string | null
 }
 
-export function ReviewRow({ item: { value, tag }, author = 'unknown', product }: ReviewRowProperties) {
+export function ReviewTableRow({ item: { value, tag }, author = 'unknown', product }: ReviewRowProperties) {
   const { id, rating, product_id: productId } = value
   const isCut = value.comment.length > COMMENT_SHOWN_CHARACTERS
   const comment = isCut ? `${value.comment.slice(0, COMMENT_SHOWN_CHARACTERS)}…` : value.comment
@@ -281,7 +281,7 @@ const FLAGS = [
   ['is_deleted', 'deleted'],
 ] as const
 
-export function UserRow({ item: { value, tag } }: { readonly item: Item<UserItem> }) {
+export function UserTableRow({ item: { value, tag } }: { readonly item: ListedItem<UserItem> }) {
   const { id, name, email } = value
   const flags = [
     ...(value.is_active === 0 ? ['inactive'] : []),
@@ -306,10 +306,10 @@ export function UserRow({ item: { value, tag } }: { readonly item: Item<UserItem
   )
 }
 
-export function CategoryRow({
+export function CategoryTableRow({
   item: { value, tag },
 }: {
-  readonly item: Item<Record<'name' | 'description', string> & { id: number }>
+  readonly item: ListedItem<Record<'name' | 'description', string> & { id: number }>
 }) {
   const { id, name, description } = value
   return (

@@ -4,9 +4,9 @@ import { spawn } from 'bun'
 import { z } from 'zod'
 import { campaign } from '../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
-import { onEachEngine, withEachEngine } from '../../../test/harness/contract.ts'
+import { onEachEngine, QUICK_HASHES, withEachEngine } from '../../../test/harness/contract.ts'
 import { copied } from '../../../test/harness/copy/copied.ts'
-import { ENGINES, postgres } from '../../../test/harness/engines.ts'
+import { citus, ENGINES, postgres } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { commandLine, run, startService, surroundingsOf } from '../../../test/harness/service.ts'
@@ -19,7 +19,7 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 const NO_REVIEWS = { average: null, count: 0, histogram: [0, 0, 0, 0, 0], score: 0 }
-const CLIENTS = 10
+const CLIENTS = 6
 /** Each client does everything once. */
 const STEPS = 20
 const PRODUCTS = 5
@@ -89,7 +89,8 @@ onEachEngine('the rating of a product', api => {
 })
 
 withEachEngine('the ratings in a database', engine => {
-  test('count what another program creates, changes, moves and deletes', async () => {
+  // Distributed tables have no triggers to count it.
+  test.skipIf(engine === citus)('count what another program creates, changes, moves and deletes', async () => {
     await using database = await engine.freshDatabase()
     await using service = await startService(database.url, { flags: FLAGS })
     const api = client(() => service.address)
@@ -161,7 +162,8 @@ withEachEngine('the ratings in a database', engine => {
     expect(after.kept).toEqual(after.counted)
   })
 
-  test('are filled when a database that has reviews is migrated', async () => {
+  // No distributed database is so old.
+  test.skipIf(engine === citus)('are filled when a database that has reviews is migrated', async () => {
     await using database = await engine.freshDatabase()
     const first = {
       ...catalogMigrations,
@@ -194,8 +196,8 @@ withEachEngine('the ratings in a database', engine => {
 
   const changeRatingsAtOnce = async () => {
     await using database = await engine.freshDatabase()
-    await using one = await startService(database.url, { flags: FLAGS })
-    await using other = await startService(database.url, { flags: FLAGS })
+    await using one = await startService(database.url, { flags: FLAGS, environment: QUICK_HASHES })
+    await using other = await startService(database.url, { flags: FLAGS, environment: QUICK_HASHES })
     const nodes = [client(() => one.address), client(() => other.address)] as const
     const products: number[] = []
     for (let count = 0; count < PRODUCTS; count += 1) products.push(await nodes[0].create('/products/', sample.product))

@@ -29,9 +29,9 @@ export const Rating = z
   })
   .openapi('Rating')
 
-const Part = z.object({ text: z.string(), match: z.boolean() })
+const TextPart = z.object({ text: z.string(), match: z.boolean() })
 
-const Highlights = z.object({ name: z.array(Part), description: z.array(Part) }).openapi('Highlights')
+const Highlights = z.object({ name: z.array(TextPart), description: z.array(TextPart) }).openapi('Highlights')
 
 /** A product with the members that a request chooses. */
 export const ProductFields = Product.partial()

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { highlightsOf, type Part } from './highlights.ts'
+import { highlightsOf, type TextPart } from './highlights.ts'
 import { indexedWords, rankOf, searchOf } from './search.ts'
 
 /** With matches in brackets. */
@@ -11,11 +11,11 @@ function shown(q: string, name: string, description = ''): { name: string; descr
   return { name: bracketed(highlights.name), description: bracketed(highlights.description) }
 }
 
-function bracketed(parts: readonly Part[]): string {
+function bracketed(parts: readonly TextPart[]): string {
   return parts.map(({ text, match }) => (match ? `[${text}]` : text)).join('')
 }
 
-function textOf(parts: readonly Part[]): string {
+function textOf(parts: readonly TextPart[]): string {
   return parts.map(({ text }) => text).join('')
 }
 

@@ -6,14 +6,14 @@ import { TEXT_MAX_CODE_POINTS, wordsOf } from './words.ts'
 const EXTRACT_MAX = 160
 const BEFORE_MATCH_MAX = 40
 
-export interface Part {
+export interface TextPart {
   readonly text: string
   readonly match: boolean
 }
 
 export interface Highlights {
-  readonly name: readonly Part[]
-  readonly description: readonly Part[]
+  readonly name: readonly TextPart[]
+  readonly description: readonly TextPart[]
 }
 
 interface Range {
@@ -71,8 +71,8 @@ function extractStart(text: string, { matches, starts }: Marked): number {
   return starts.reduce((start, other) => (other >= earliest ? Math.min(start, other) : start), first.start)
 }
 
-function partsOf(text: string, matches: readonly Range[], { start, end }: Range): Part[] {
-  const parts: Part[] = []
+function partsOf(text: string, matches: readonly Range[], { start, end }: Range): TextPart[] {
+  const parts: TextPart[] = []
   let place = start
   const add = (until: number, match: boolean) => {
     const cut = Math.min(until, end)

@@ -1,5 +1,14 @@
 import type { Search } from '../search/search.ts'
-import type { Column, ColumnType, Comparison, IndexColumn, Source, StoredResource, Value, Values } from './resource.ts'
+import type {
+  Column,
+  ColumnType,
+  Comparison,
+  IndexColumn,
+  ListSource,
+  StoredResource,
+  Value,
+  Values,
+} from './resource.ts'
 
 /** A request for a list. Every engine gets this one value, and the cache uses it as its key. */
 export interface ListQuery<Row extends Values> {
@@ -9,7 +18,7 @@ export interface ListQuery<Row extends Values> {
   readonly search: Search | null
   readonly order: Order<Row>
   /** Whether the rows themselves tell the list, or only the index. */
-  readonly source: Source
+  readonly source: ListSource
   readonly from: Start
   /** The last place; `null` if there is none. */
   readonly until: Cursor | null

@@ -1,8 +1,7 @@
 import { whenThere } from '../../awaitable.ts'
 import { projected } from './projection.ts'
-import type { ListQuery } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
-import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, Shown } from './store.ts'
+import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, ShownResources } from './store.ts'
 
 /** For each kind of resource, whether a row exists. */
 export type Parents = Readonly<Partial<Record<ResourceName, (id: number) => Promise<boolean>>>>
@@ -24,7 +23,7 @@ export function resourceStore<Row extends Values>(
   readerOf: ReaderOf<Row>,
   parents: Parents = {},
 ): ResourceStore<Row> {
-  const shown = (rows: RowReads<Row>, reader: Reader<Row>): Shown<Row> => ({
+  const shown = (rows: RowReads<Row>, reader: Reader<Row>): ShownResources<Row> => ({
     ...reader,
     ...rows,
     ids: table.page,
@@ -47,7 +46,7 @@ export function resourceStore<Row extends Values>(
       return null
     },
   })
-  const projections = new Map<string, Shown<Row>>()
+  const projections = new Map<string, ShownResources<Row>>()
   return {
     ...table,
     ...shown({ read: table.read, scan: table.scan }, readerOf(resource, table, table)),
@@ -73,8 +72,8 @@ export function directReader<Row extends Values>(
 ): Reader<Row> {
   return {
     find: id => whenThere(rows.read([id]), ({ found }) => found[0] ?? null),
-    page: (query: ListQuery<Row>) =>
-      whenThere(lists.page(query), ({ ids, last, more }) => {
+    page: (query, known) =>
+      whenThere(known ?? lists.page(query), ({ ids, last, more }) => {
         if (ids.length === 0) return { items: [], last, more, isWhole: true }
         return whenThere(rows.read(ids), ({ found, count }) => ({
           items: found,

@@ -66,7 +66,7 @@ export interface IndexDescription {
 }
 
 /** Whether the rows themselves tell a list, or only the index. */
-export type Source = 'rows' | 'index'
+export type ListSource = 'rows' | 'index'
 
 /** A column by which rows are selected or ordered: one of their own, or one of the index. */
 export type Column<Row extends Values> = (keyof Row & string) | 'id' | IndexColumn
@@ -80,7 +80,7 @@ export type Comparison = '=' | '<' | '<=' | '>='
 /** A query parameter that a column is compared with. */
 export type Filter<Row extends Values> = {
   readonly column: Column<Row>
-  readonly source: Source
+  readonly source: ListSource
   readonly minimum?: number
   readonly maximum?: number
   /** For `/openapi.strict.json`. */
@@ -100,7 +100,7 @@ export type Filter<Row extends Values> = {
 
 interface SortOrder<Row extends Values> {
   readonly by: readonly Column<Row>[]
-  readonly source: Source
+  readonly source: ListSource
   /** Only the list of the rows that reference a row by this column has it. */
   readonly within?: keyof Row & string
 }

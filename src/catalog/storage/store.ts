@@ -24,9 +24,9 @@ export interface Done {
 export type Update<Row extends Values> = { readonly [Column in keyof Row]?: Row[Column] | undefined }
 
 /** The storage of one kind of resource. A write is on the disk when it resolves. */
-export interface ResourceStore<Row extends Values> extends Shown<Row> {
+export interface ResourceStore<Row extends Values> extends ShownResources<Row> {
   /** The same resources with the chosen members only. `names` are words of `memberWords`. */
-  showing(names: ReadonlySet<string>): Shown<Row>
+  showing(names: ReadonlySet<string>): ShownResources<Row>
   exists(id: number): Promise<boolean>
   /** With a claim, rejects with a `KeyTakenError` if its key is taken. If a reference is absent, nothing is kept. */
   create(row: Row, claim?: Claim): Promise<Done | Missing>
@@ -36,14 +36,15 @@ export interface ResourceStore<Row extends Values> extends Shown<Row> {
 }
 
 /** The resources of one kind, alone and in lists, as a client sees them. */
-export interface Shown<Row extends Values> extends Lists<Row> {
+export interface ShownResources<Row extends Values> extends Lists<Row> {
   /** `null` if it does not exist. */
   find(id: number): Awaitable<Representation | null>
 }
 
 /** The lists of one kind of resource. A short one is read as a page, a long one in pieces. */
 export interface Lists<Row extends Values> {
-  page(query: ListQuery<Row>): Awaitable<ListPage>
+  /** With `known`, the ids of the list were read before. */
+  page(query: ListQuery<Row>, known?: IdPage): Awaitable<ListPage>
   /**
    * Reads a piece of a long list. It uses no cache, and leaves nothing in one. Call it after `end`, which finds the place to
    * read until.
@@ -144,4 +145,4 @@ export interface ResourceTable<Row extends Values>
 }
 
 /** Reads resources and pages, with or without a cache. */
-export interface Reader<Row extends Values> extends Pick<Shown<Row>, 'find' | 'page' | 'count'> {}
+export interface Reader<Row extends Values> extends Pick<ShownResources<Row>, 'find' | 'page' | 'count'> {}

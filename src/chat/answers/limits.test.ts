@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
+import { until } from '../../../test/harness/until.ts'
 import type { AnswerLimits } from './limits.ts'
 
 withEachEngine('answer limits', engine => {
@@ -56,7 +57,7 @@ withEachEngine('answer limits', engine => {
     const first = chat.listen('first')
     const call = await model.nextCall()
     const second = chat.listen('second')
-    while ((await chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    await until(async () => (await chat.status('second')) === '{"status":"waiting"}')
     expect(model.calls).toHaveLength(1)
     await call.answer('the first')
     await first.end()
@@ -73,9 +74,9 @@ withEachEngine('answer limits', engine => {
     const first = chat.listen('first')
     const call = await model.nextCall()
     const second = chat.listen('second')
-    while ((await chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    await until(async () => (await chat.status('second')) === '{"status":"waiting"}')
     const third = chat.listen('third')
-    while ((await chat.status('third')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    await until(async () => (await chat.status('third')) === '{"status":"waiting"}')
     expect(await chat.stop('second')).toBe(204)
     expect(await second.end()).toContain('The answer was stopped.')
     await call.answer('done')
@@ -123,7 +124,7 @@ withEachEngine('answer limits', engine => {
     expect(call.prompt).toBe('early')
     await chat.post('late', 'late', from('203.0.113.3'))
     const late = chat.listen('late', from('203.0.113.3'))
-    while ((await chat.status('late')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    await until(async () => (await chat.status('late')) === '{"status":"waiting"}')
     await floods[0]?.answer('done')
     const next = await model.nextCall()
     expect(next.prompt).toBe('late')
@@ -167,7 +168,7 @@ withEachEngine('answer limits', engine => {
     const first = other.chat.listen('first')
     const call = await model.nextCall()
     const second = other.chat.listen('second')
-    while ((await other.chat.status('second')) !== '{"status":"waiting"}') await Bun.sleep(10)
+    await until(async () => (await other.chat.status('second')) === '{"status":"waiting"}')
     await other.answers.close(0)
     expect(await first.end()).toContain('The answer was interrupted here')
     expect(await second.end()).not.toContain('event')

@@ -3,12 +3,12 @@ import { IN_PROGRESS } from '../in-progress.ts'
 import type { AnswerRepository } from './repository.ts'
 import {
   type AnswerRow,
-  failureOf,
   type HeartbeatRow,
   heartbeatReply,
   type InProgressRow,
   inProgress,
   storedAnswer,
+  storedFailure,
 } from './rows.ts'
 
 /**
@@ -87,7 +87,7 @@ export function postgresAnswers(database: PostgresDatabase): AnswerRepository {
       return row ? heartbeatReply(row) : null
     },
     end: async (reqId, text, ending) => {
-      await database.write(END, reqId, text, ending.state, failureOf(ending))
+      await database.write(END, reqId, text, ending.state, storedFailure(ending))
     },
     requestStop: async reqId => {
       await database.write(REQUEST_STOP, reqId)

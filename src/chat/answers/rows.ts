@@ -32,7 +32,7 @@ export function inProgress({ req_id, heartbeat }: InProgressRow): InProgress {
 }
 
 /** The value of the column `failure`. */
-export function failureOf(ending: Ending): string | null {
+export function storedFailure(ending: Ending): string | null {
   return ending.state === 'failed' ? ending.reason : null
 }
 

@@ -3,12 +3,12 @@ import { IN_PROGRESS } from '../in-progress.ts'
 import type { AnswerRepository, Ending } from './repository.ts'
 import {
   type AnswerRow,
-  failureOf,
   type HeartbeatRow,
   heartbeatReply,
   type InProgressRow,
   inProgress,
   storedAnswer,
+  storedFailure,
 } from './rows.ts'
 
 export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
@@ -57,7 +57,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       }),
     end: (reqId, text, ending) =>
       database.write(() => {
-        end.run(ending.state, failureOf(ending), reqId)
+        end.run(ending.state, storedFailure(ending), reqId)
         complete.run(text, reqId)
       }),
     requestStop: reqId =>

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
 import { listOf, priceOf } from '../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
@@ -23,14 +23,20 @@ interface Node {
 }
 
 /** A server of its own: on the shared one, transactions in other databases would clear the caches. */
+let server: PostgresServer
+beforeAll(async () => {
+  server = await PostgresServer.start()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** The nodes of a fresh database. */
 class TwoNodes implements AsyncDisposable {
   readonly #open = new AsyncDisposableStack()
   url = ''
 
   static async on(): Promise<TwoNodes> {
     const nodes = new TwoNodes()
-    const server = nodes.#open.use(await PostgresServer.start())
-    nodes.url = (await createDatabase(server.url())).url
+    nodes.url = nodes.#open.use(await createDatabase(server.url())).url
     return nodes
   }
 

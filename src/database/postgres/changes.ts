@@ -62,6 +62,10 @@ export function insertChanges({ changes, events, isFollowed }: LoggedSql): strin
 /** SQL that accounts for a transaction which changes no resource. */
 export const LOG_NO_CHANGES = insertChanges({ changes: "'[]'", events: '0', isFollowed: true })
 
+/** SQL that accounts for changes which are not logged: followers who come later must not go on from before it. */
+export const LOG_UNTOLD_CHANGES = `${insertChanges({ changes: "'[]'", events: '0', isFollowed: false })}
+  WHERE (SELECT tag FROM change_log ORDER BY position DESC LIMIT 1) IS DISTINCT FROM 0`
+
 /** SQL that removes old rows of a log that nobody follows. Those of a restored dump may name transactions of the future. */
 export const REMOVE_OLD_CHANGES = `
   DELETE FROM change_log WHERE position IN (

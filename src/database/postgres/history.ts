@@ -122,16 +122,18 @@ export class PostgresHistory implements ChangeHistory {
 
   async read(from: number): Promise<LoggedPiece> {
     await this.#closeGap()
+    // Another reader may settle more while this one reads, which its snapshot does not show.
+    const settled = this.#settled
     const piece = await this.#database.readPrimary<PieceRow>(pieceOf(this.#hasEnded), from)
     const unended = piece.findIndex(({ has_ended }) => !has_ended)
     const rows = unended === -1 ? piece : piece.slice(0, unended)
     const missing = rows.findIndex(({ position }, place) => {
       const before = rows[place - 1]?.position ?? position - 1
-      return position > before + 1 && position - 1 > this.#settled
+      return position > before + 1 && position - 1 > settled
     })
     const last = rows.at(-1)?.position ?? from
     if (missing === -1) {
-      if (from <= this.#settled) this.#settled = Math.max(this.#settled, last)
+      if (from <= settled) this.#settled = Math.max(this.#settled, last)
       const events = rows.reduce((sum, row) => sum + row.events, 0)
       const isWhole = rows.length < PIECE_ROWS && events < PIECE_EVENTS
       return { transactions: rows.map(logged), isEnd: isWhole || unended !== -1 }
@@ -218,9 +220,10 @@ export class PostgresHistory implements ChangeHistory {
   }
 
   async #closeGap(): Promise<void> {
-    if (!this.#gap || meet(this.#gap.running, await this.#running())) return
-    this.#settled = Math.max(this.#settled, this.#gap.until)
-    this.#gap = null
+    const gap = this.#gap
+    if (!gap || meet(gap.running, await this.#running())) return
+    this.#settled = Math.max(this.#settled, gap.until)
+    if (this.#gap === gap) this.#gap = null
   }
 
   /** The ids of all transactions that are writing to this database. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
 import { campaign } from '../../../test/harness/campaign.ts'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
+import { QUICK_HASHES } from '../../../test/harness/contract.ts'
 import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
@@ -238,7 +239,9 @@ test('a killed node loses nothing acknowledged, and the others go on', async () 
 })
 
 async function startNodes(url: string, count: number): Promise<Service[]> {
-  return Promise.all(Array.from({ length: count }, () => startService(url, { flags: FLAGS })))
+  return Promise.all(
+    Array.from({ length: count }, () => startService(url, { flags: FLAGS, environment: QUICK_HASHES })),
+  )
 }
 
 function node(number: number): Client {

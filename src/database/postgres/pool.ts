@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { SQL } from 'bun'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { shared } from '../../shared.ts'
 import { currentTimeline } from '../../tracing/timeline.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Failure, failureOf, TimeLimitError } from './failure.ts'
@@ -92,7 +93,6 @@ export class Pool implements AsyncDisposable {
   readonly #seconds = new Histogram(SECONDS)
   /** `null` if the server has to be reached first. */
   #connections: Connections | null
-  #opening: Promise<Connections> | null = null
   #generation = 0
   #openedAt = performance.now()
   #partner: Pool | null = null
@@ -185,22 +185,15 @@ export class Pool implements AsyncDisposable {
   }
 
   /** Resolves when the server accepts connections. All callers that wait share the tries. */
-  async #reached(): Promise<Connections> {
+  readonly #reached = shared(async () => {
+    if (!this.#connections) await reach(this.#address, this.#options)
     if (this.#connections) return this.#connections
-    this.#opening ??= reach(this.#address, this.#options)
-      .then(() => {
-        if (this.#connections) return this.#connections
-        this.#connections = this.#open()
-        // All at the same time, so that they lead to the same server.
-        this.#connections.sql.connect().catch(() => {})
-        if (this.#partner) this.#partner.#reached().catch(() => {})
-        return this.#connections
-      })
-      .finally(() => {
-        this.#opening = null
-      })
-    return this.#opening
-  }
+    this.#connections = this.#open()
+    // All at the same time, so that they lead to the same server.
+    this.#connections.sql.connect().catch(() => {})
+    if (this.#partner) this.#partner.#reached().catch(() => {})
+    return this.#connections
+  })
 
   #timed<Result>(work: (connections: SQL) => Promise<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {

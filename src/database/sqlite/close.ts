@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../errors.ts'
-import type { Condition } from './condition.ts'
+import type { FileCondition } from './condition.ts'
 import { waitingForLocks } from './connection.ts'
 import { translated } from './failure.ts'
 
@@ -36,7 +36,7 @@ export async function closeFile(connection: Database, path: string, log: string)
  * the log of the old one into the new one, or remove the log of a process that uses the new one. So this process then ends
  * by SIGKILL, after everything else. Dispose of it before you close the connection: that removes the log, too.
  */
-export function neverCloseReplaced(condition: Condition): Disposable {
+export function neverCloseReplaced(condition: FileCondition): Disposable {
   const leave = () => {
     if (condition.findReplaced()) process.kill(process.pid, 'SIGKILL')
   }

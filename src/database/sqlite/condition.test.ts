@@ -1,29 +1,20 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
+import { startService, WITH_FAST_CLOCK } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
-const ROOT = resolve(import.meta.dir, '../../..')
-
 /** More items than a list has that is not streamed. */
 const LONG_LIST = 300
 
 const FLAGS = ['--access-log', 'off']
-
-const WITH_FAST_CLOCK = [
-  process.execPath,
-  '--preload',
-  join(ROOT, 'test/harness/fast-clock.ts'),
-  join(ROOT, 'src/cli.ts'),
-]
 
 test('once damage is seen, no write is acknowledged, the service is not ready, and one line says what to do', async () => {
   using folder = temporaryFolder()

@@ -21,7 +21,7 @@ const SPACE_MIN_BYTES = 262_144
 /**
  * Tracks problems with the file. Damage and a replaced database count until the process ends; other problems may pass.
  */
-export class Condition {
+export class FileCondition {
   readonly #connection: Database
   readonly #path: string
   readonly #companions: CompanionFiles

@@ -6,7 +6,7 @@ import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
 import { closeFile, neverCloseReplaced } from './close.ts'
 import { Commits } from './commits.ts'
-import { Condition } from './condition.ts'
+import { FileCondition } from './condition.ts'
 import {
   connectAgain,
   failOnTakenLocks,
@@ -63,7 +63,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #commits: Commits
   readonly #log: ChangeLog
   readonly #record: LogRecord
-  readonly #condition: Condition
+  readonly #condition: FileCondition
   readonly #exit: Disposable
   readonly #sync: LogSync
   readonly #logSize: LogSize
@@ -92,7 +92,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#log = new ChangeLog(connection, this.#commits)
     this.history = new SqliteHistory(this, this.#log)
     this.#record = new LogRecord(path)
-    this.#condition = new Condition(connection, path, () => this.#isLogLost())
+    this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
     this.#exit = neverCloseReplaced(this.#condition)
     this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))
     this.#logSize = new LogSize(connection)

@@ -16,11 +16,6 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
-/** Whether a row was refused because its id is taken, or because it refers to a row that does not exist. */
-export function isConstraint(error: unknown): boolean {
-  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_CONSTRAINT')
-}
-
 /** The error for the caller: problems with the file become a `DatabaseUnavailableError`; other errors are bugs of ours. */
 export function translated(error: unknown): unknown {
   if (!(error instanceof SQLiteError && UNAVAILABLE.test(error.code ?? ''))) return error

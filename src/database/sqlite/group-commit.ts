@@ -5,7 +5,7 @@ import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/his
 import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
-import type { Condition } from './condition.ts'
+import type { FileCondition } from './condition.ts'
 import { isBusy, isDamage } from './failure.ts'
 import type { LogSync } from './log-sync.ts'
 
@@ -68,7 +68,7 @@ interface GroupEvents {
 /** Commits all writes of one event-loop turn in one transaction, with at most one sync. */
 export class GroupCommit {
   readonly #connection: Database
-  readonly #condition: Condition
+  readonly #condition: FileCondition
   readonly #sync: LogSync
   readonly #events: GroupEvents
   readonly #beginImmediate: Statement
@@ -91,7 +91,7 @@ export class GroupCommit {
   /** Resolves when no other connection of this process holds the write lock. */
   #beside: Promise<void> | null = null
 
-  constructor(connection: Database, condition: Condition, sync: LogSync, events: GroupEvents) {
+  constructor(connection: Database, condition: FileCondition, sync: LogSync, events: GroupEvents) {
     this.#connection = connection
     this.#condition = condition
     this.#sync = sync

@@ -1,6 +1,6 @@
 import type { SQLiteError } from 'bun:sqlite'
 import { DatabaseUnavailableError } from '../errors.ts'
-import type { Condition } from './condition.ts'
+import type { FileCondition } from './condition.ts'
 import { type Parameter, READER_PRAGMAS, withPlus } from './connection.ts'
 import { ReadingQueue } from './reading-queue.ts'
 import script from './reading-thread.worker.js' with { type: 'text' }
@@ -24,7 +24,7 @@ export interface ReadingOptions {
  */
 export class ReadingThread implements AsyncDisposable {
   readonly #path: string
-  readonly #condition: Condition
+  readonly #condition: FileCondition
   readonly #syncCommits: () => void
   readonly #queue = new ReadingQueue()
   /** With those that were replaced and have not ended yet. */
@@ -32,7 +32,7 @@ export class ReadingThread implements AsyncDisposable {
   #current: Thread | null = null
 
   /** `syncCommits` blocks until all commits so far are on the disk. */
-  constructor(path: string, condition: Condition, syncCommits: () => void) {
+  constructor(path: string, condition: FileCondition, syncCommits: () => void) {
     this.#path = path
     this.#condition = condition
     this.#syncCommits = syncCommits

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
-import type { Condition } from './condition.ts'
+import type { FileCondition } from './condition.ts'
 import { connectAgain, type Parameter, type Prepared, prepared, waitingForLocks } from './connection.ts'
 
 const PAGE_CACHE_KIB = 2_048
@@ -10,12 +10,12 @@ const PAGE_CACHE_KIB = 2_048
  */
 export class Scans implements Disposable {
   readonly #connection: Database
-  readonly #condition: Condition
+  readonly #condition: FileCondition
   readonly #dataVersion: Statement
   readonly #syncCommits: () => void
 
   /** `syncCommits` blocks until all commits so far are on the disk. */
-  constructor(path: string, condition: Condition, syncCommits: () => void) {
+  constructor(path: string, condition: FileCondition, syncCommits: () => void) {
     condition.mustBeInPlace()
     this.#connection = connectAgain(path)
     this.#connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)

@@ -1,6 +1,6 @@
 import { stringWidth, wrapAnsi } from 'bun'
 import { closesFence, type Fence, openingFence } from '../fence.ts'
-import type { CodeHighlighting, Highlighter } from './highlighter.ts'
+import type { CodeHighlighting, TerminalHighlighter } from './highlighter.ts'
 import { markdownLines } from './markdown.ts'
 import { style } from './style.ts'
 
@@ -77,7 +77,7 @@ interface OpenCode {
  */
 export class MarkdownLayout implements AnswerLayout {
   readonly #width: number
-  readonly #highlighter: Highlighter
+  readonly #highlighter: TerminalHighlighter
   readonly #final: string[] = []
   /** The complete lines of the open block, without leading blank lines. */
   #block: string[] = []
@@ -90,7 +90,7 @@ export class MarkdownLayout implements AnswerLayout {
   #gap = false
   #isEmpty = true
 
-  constructor(width: number, highlighter: Highlighter) {
+  constructor(width: number, highlighter: TerminalHighlighter) {
     this.#width = width
     this.#highlighter = highlighter
   }

@@ -21,13 +21,13 @@ const RULES: readonly StyleRule<Color>[] = [
 export type CodeHighlighting = (line: string) => string
 
 /** Highlights code in the known languages; leaves other code unchanged. */
-export interface Highlighter {
+export interface TerminalHighlighter {
   /** Starts a code block. `label` is untrusted text: the first word after a fence's marks. */
   readonly open: (label: string) => CodeHighlighting
 }
 
 /** Loads the highlighter. Takes about 50 ms. */
-export async function openHighlighter(): Promise<Highlighter> {
+export async function openTerminalHighlighter(): Promise<TerminalHighlighter> {
   const highlighter = await openSharedHighlighter(themeOf(RULES))
   return {
     open: label => {

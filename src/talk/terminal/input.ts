@@ -1,5 +1,5 @@
 /** A question to the user. */
-export interface Question {
+export interface InputQuestion {
   readonly text: string
   /** Hides the answer while it is typed. */
   readonly isHidden?: boolean
@@ -10,9 +10,9 @@ export interface Question {
 }
 
 /** The source of the user's input: a keyboard or a pipe. */
-export interface Input extends Disposable {
+export interface TerminalInput extends Disposable {
   /** Asks one question at a time. Resolves to the answer, or to `null` if the user leaves. */
-  ask(question: Question): Promise<string | null>
+  ask(question: InputQuestion): Promise<string | null>
   /** Sets the callback for a Ctrl-C that is typed while no question is open. */
   onInterrupt(callback: (() => void) | null): void
   /** Discards input that arrived before it was asked for. */

@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
 import { safeText } from '../safe-text.ts'
 import { BracketedPaste, PASTE_OFF, PASTE_ON, type Typed } from './bracketed-paste.ts'
-import type { Input, Question } from './input.ts'
+import type { InputQuestion, TerminalInput } from './input.ts'
 
 /** Limit on keys typed while no question is open; more are dropped. */
 const TYPED_AHEAD_MAX_CHARACTERS = 65_536
@@ -23,7 +23,7 @@ const PASTED_BREAK = /\r\n?|\n/
 
 /** A question that waits for its answer. */
 interface OpenQuestion {
-  readonly question: Question
+  readonly question: InputQuestion
   readonly editor: Interface
   /** The complete lines of the answer. */
   readonly lines: string[]
@@ -35,7 +35,7 @@ interface OpenQuestion {
  * A keyboard at a terminal. Node's line editor does the editing, and gets its input from here. Keys typed while no question
  * is open are held back, so that they are not lost and a password among them is not shown.
  */
-export class Keyboard implements Input {
+export class Keyboard implements TerminalInput {
   readonly #input: ReadStream
   readonly #output: NodeJS.WritableStream
   readonly #bracketsPaste: boolean
@@ -65,7 +65,7 @@ export class Keyboard implements Input {
     process.on('SIGCONT', this.#continued)
   }
 
-  ask(question: Question): Promise<string | null> {
+  ask(question: InputQuestion): Promise<string | null> {
     if (this.#hasLeft) return Promise.resolve(null)
     return new Promise(resolve => {
       this.#open(question, resolve)
@@ -104,7 +104,7 @@ export class Keyboard implements Input {
     if (this.#bracketsPaste) this.#output.write(isOn ? PASTE_ON : PASTE_OFF)
   }
 
-  #open(question: Question, resolve: (text: string | null) => void): void {
+  #open(question: InputQuestion, resolve: (text: string | null) => void): void {
     const editor = createInterface({
       input: this.#keys,
       output: question.isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : this.#output,

@@ -1,7 +1,7 @@
 import { wrapAnsi } from 'bun'
 import MarkdownIt, { type Token } from 'markdown-it'
 import { safeText } from '../safe-text.ts'
-import type { Highlighter } from './highlighter.ts'
+import type { TerminalHighlighter } from './highlighter.ts'
 import { style } from './style.ts'
 import { type Alignment, type Cell, tableLines } from './table.ts'
 
@@ -14,11 +14,11 @@ const QUOTE = '│ '
 const markdown = new MarkdownIt()
 
 /** Lays out markdown in lines for a terminal of this width. Code is not wrapped, so that it can be copied. */
-export function markdownLines(text: string, width: number, highlighter: Highlighter): string[] {
+export function markdownLines(text: string, width: number, highlighter: TerminalHighlighter): string[] {
   return blockLines(markdown.parse(text, {}), Math.max(width, WIDTH_MIN), highlighter)
 }
 
-function blockLines(tokens: readonly Token[], width: number, highlighter: Highlighter): string[] {
+function blockLines(tokens: readonly Token[], width: number, highlighter: TerminalHighlighter): string[] {
   const lines: string[] = []
   for (const node of nodesOf(tokens)) {
     // There are no blank lines between the items of a tight list, or around their (hidden) paragraphs.
@@ -62,7 +62,7 @@ function isTight(token: Token, inner: readonly Token[], previous: Node | undefin
   return token.hidden || (previous?.token.hidden ?? false)
 }
 
-function nodeLines({ token, inner }: Node, width: number, highlighter: Highlighter): string[] {
+function nodeLines({ token, inner }: Node, width: number, highlighter: TerminalHighlighter): string[] {
   switch (token.type) {
     case 'heading_open':
       return wrapped(style.heading(inlineText(inner)), width)
@@ -90,7 +90,7 @@ function listLines(
   items: readonly Token[],
   marker: (index: number) => string,
   width: number,
-  highlighter: Highlighter,
+  highlighter: TerminalHighlighter,
 ): string[] {
   return nodesOf(items).flatMap(({ inner, isTight }, index) => {
     const mark = marker(index)
@@ -100,7 +100,7 @@ function listLines(
   })
 }
 
-function codeLines({ info, markup, content }: Token, highlighter: Highlighter): string[] {
+function codeLines({ info, markup, content }: Token, highlighter: TerminalHighlighter): string[] {
   const [label = ''] = info.trim().split(/\s/, 1)
   const lines = safeText(content).replace(/\n$/, '').split('\n').map(highlighter.open(label))
   return markup === '' ? lines : [style.faint(markup + label), ...lines, style.faint(markup)]

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream'
 import { safeLine } from '../safe-text.ts'
-import type { Input, Question } from './input.ts'
+import type { InputQuestion, TerminalInput } from './input.ts'
 
 /** Limit on input read before it is asked for; then the writer has to wait. */
 const READ_AHEAD_MAX_CHARACTERS = 1_048_576
 
 /** Lines from a pipe or a file. A line longer than the limit above is cut. */
-export class Pipe implements Input {
+export class Pipe implements TerminalInput {
   readonly #input: Readable
   readonly #output: NodeJS.WritableStream
   readonly #read = (text: string) => this.#receive(text)
@@ -25,7 +25,7 @@ export class Pipe implements Input {
   }
 
   /** Writes the answer after the question, so that the output reads like a session at a terminal. */
-  async ask({ text, isHidden = false }: Question): Promise<string | null> {
+  async ask({ text, isHidden = false }: InputQuestion): Promise<string | null> {
     this.#output.write(text)
     const line = await new Promise<string | null>(resolve => {
       this.#waiting = resolve

@@ -1,8 +1,8 @@
 import type { ReadStream, WriteStream } from 'node:tty'
 import { wrapAnsi } from 'bun'
+import { once } from '../../shared.ts'
 import { type AnswerLayout, MarkdownLayout, PlainLayout } from './answer-layout.ts'
-import type { Highlighter } from './highlighter.ts'
-import type { Input, Question } from './input.ts'
+import type { InputQuestion, TerminalInput } from './input.ts'
 import { Keyboard, NEXT_LINE } from './keyboard.ts'
 import { Pipe } from './pipe.ts'
 import { AnswerInPipe, AnswerOnScreen, type ShownAnswer, written } from './shown-answer.ts'
@@ -38,13 +38,13 @@ type Appearance = 'markdown' | 'wrapped' | 'raw'
  * terminal, and otherwise to standard error, so that a pipe gets the answers only.
  */
 export class Terminal implements Disposable {
-  readonly #input: Input
+  readonly #input: TerminalInput
   readonly #output: WriteStream
   readonly #dialog: WriteStream
   readonly #abilities: TerminalAbilities
   readonly #streamFailed = () => this.leave()
   readonly #resized = () => assumeSize(this.#dialog)
-  #highlighter: Promise<Highlighter> | null = null
+  readonly #highlighter = once(async () => (await import('./highlighter.ts')).openTerminalHighlighter())
   #interruptible: AbortController | null = null
 
   constructor({ input, output, errors }: TerminalStreams, abilities: TerminalAbilities) {
@@ -62,7 +62,7 @@ export class Terminal implements Disposable {
   }
 
   /** Asks a question. Resolves to the answer, or to `null` if the user leaves. */
-  ask(question: Question): Promise<string | null> {
+  ask(question: InputQuestion): Promise<string | null> {
     const text = this.#hasColor(this.#dialog) ? style.prompt(question.text) : question.text
     return this.#input.ask({ ...question, text })
   }
@@ -184,8 +184,7 @@ export class Terminal implements Disposable {
     // An answer keeps its initial width, because the lines already drawn cannot change.
     const width = stream.columns
     if (appearance === 'wrapped') return new PlainLayout(width)
-    this.#highlighter ??= import('./highlighter.ts').then(({ openHighlighter }) => openHighlighter())
-    return new MarkdownLayout(width, await this.#highlighter)
+    return new MarkdownLayout(width, await this.#highlighter())
   }
 
   async #lines(markdown: string, stream: WriteStream): Promise<string[]> {

@@ -18,6 +18,8 @@ export class EventFollower implements AsyncDisposable {
   /** Everything as it was sent. */
   text = ''
   isEnded = false
+  /** Whether it ended in the middle: neither the service ended the stream, nor this follower. */
+  isCut = false
   readonly #leaving: AbortController
   #changed = Promise.withResolvers<void>()
   readonly #reading: Promise<void>
@@ -90,7 +92,7 @@ export class EventFollower implements AsyncDisposable {
         this.#changed = Promise.withResolvers()
       }
     } catch {
-      // The connection was cut, or this follower has left.
+      this.isCut = !this.#leaving.signal.aborted
     }
     this.isEnded = true
     this.#changed.resolve()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { join } from 'node:path'
 import { type Client, client } from '../client.ts'
+import { QUICK_HASHES } from '../contract.ts'
 import { type Service, startService } from '../service.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
@@ -19,7 +20,9 @@ export function twoProcesses(): TwoProcesses {
   beforeAll(async () => {
     file = join(open.use(temporaryFolder()).path, 'shop.db')
     for (let count = 0; count < 2; count += 1) {
-      services.push(open.use(await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })))
+      services.push(
+        open.use(await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'], environment: QUICK_HASHES })),
+      )
     }
   })
   afterAll(() => open.disposeAsync())

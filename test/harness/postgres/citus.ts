@@ -27,12 +27,15 @@ interface CitusDatabase extends TestDatabase {
 }
 
 /**
- * Creates a database on each server of the cluster, with distributed tables. Servers may reach workers through proxies only.
- * Disposing of it drops all of them.
+ * Creates a database on each server of the cluster, with distributed tables, or without any. Servers may reach workers through
+ * proxies only. Disposing of it drops all of them.
  */
 export async function createCitusDatabase(
   coordinatorUrl: string,
-  { throughProxies = false }: { readonly throughProxies?: boolean } = {},
+  {
+    isDistributed = true,
+    throughProxies = false,
+  }: { readonly isDistributed?: boolean; readonly throughProxies?: boolean } = {},
 ): Promise<CitusDatabase> {
   const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
   const url = at(coordinatorUrl, null, name)
@@ -58,7 +61,7 @@ export async function createCitusDatabase(
       await sql`SELECT citus_add_node(${host}, ${proxies[place]?.port ?? port})`
     }
   })
-  await distribute(url)
+  if (isDistributed) await distribute(url)
   return {
     name,
     url,

@@ -9,8 +9,9 @@ import { REVIEWS } from '../../reviews/stored.ts'
 import { buildSearchIndex } from '../../search-index.ts'
 import { hash } from '../../users/password.ts'
 import { USERS } from '../../users/stored.ts'
-import type { NewRow, StoredRows } from '../loader.ts'
+import type { NewRow } from '../load.ts'
 import { loaderOf } from '../open.ts'
+import type { StoredRows } from '../table.ts'
 import { type SampleSizes, sampleCategories, sampleProducts, sampleReviews, sampleUsers } from './sample.ts'
 import { categories, products, reviews, users } from './settings.ts'
 
@@ -33,7 +34,7 @@ export async function seed(line: CommandLine): Promise<void> {
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()
   const isLoaded = await loaderOf(store, { isServing: false }).load(async load => {
-    if (!(await load.isEmpty())) return false
+    if (!(await load.areEmpty([CATEGORIES, PRODUCTS, USERS]))) return false
     const storeAll = async (kind: keyof SampleSizes, resource: StoredRows, rows: Iterable<NewRow>) => {
       const ids: number[] = []
       for (const batch of batches(rows)) {

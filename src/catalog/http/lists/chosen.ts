@@ -4,7 +4,7 @@ import type { Search } from '../../search/search.ts'
 import { ALL_MEMBERS, memberWords } from '../../storage/projection.ts'
 import type { Representation } from '../../storage/representation.ts'
 import type { StoredResource, Values } from '../../storage/resource.ts'
-import type { ResourceStore, Shown } from '../../storage/store.ts'
+import type { ResourceStore, ShownResources } from '../../storage/store.ts'
 import { valueList } from '../validation/fields.ts'
 import type { Parameters } from '../validation/request.ts'
 import { highlighted } from './highlighted.ts'
@@ -33,7 +33,7 @@ export function withChosen<Row extends Values>(
   store: ResourceStore<Row>,
   { fields }: Parameters,
   search: Search | null = null,
-): { readonly shown: Shown<Row>; readonly show?: Show } {
+): { readonly shown: ShownResources<Row>; readonly show?: Show } {
   if (!Array.isArray(fields)) return { shown: store }
   const names = new Set(fields.map(String))
   if (search === null || !names.has(HIGHLIGHTS)) return { shown: store.showing(names) }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout } from 'bun:test'
 import { z } from 'zod'
 import { campaign } from '../../../../test/harness/campaign.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
-import { withEachEngine } from '../../../../test/harness/contract.ts'
+import { QUICK_HASHES, withEachEngine } from '../../../../test/harness/contract.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { startService } from '../../../../test/harness/service.ts'
 
@@ -28,7 +28,9 @@ withEachEngine('following lists by after_id', engine => {
   let nodes: readonly Client[] = []
   beforeAll(async () => {
     const database = open.use(await engine.freshDatabase())
-    const services = await Promise.all([1, 2].map(() => startService(database.url, { flags: FLAGS })))
+    const services = await Promise.all(
+      [1, 2].map(() => startService(database.url, { flags: FLAGS, environment: QUICK_HASHES })),
+    )
     for (const service of services) open.use(service)
     nodes = services.map(service => client(() => service.address))
   })

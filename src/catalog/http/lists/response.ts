@@ -45,11 +45,11 @@ export function listResponse<Row extends Values>(
     return streamed(pieces(lists, rest, await lists.scan(rest)), scope, show, { link: linkTo(end), total })
   }
 
-  const short = (total: number | null) =>
-    whenThere(lists.page({ ...query, limit: Math.min(query.limit, PAGE_ITEMS) }), page => {
+  const short = (total: number | null, known?: IdPage) =>
+    whenThere(lists.page({ ...query, limit: Math.min(query.limit, PAGE_ITEMS) }, known), page => {
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = page.isWhole && (!page.more || query.limit <= PAGE_ITEMS)
-      if (!isWhole) return long(total)
+      if (!isWhole) return long(total, known)
       const answer = () => pageResponse(page, scope, show, { link: linkTo, total })
       if (page.items.length > 0) return answer()
       return lists.absentParent(query).then(absent => (absent ? notFound(absent) : answer()))
@@ -58,7 +58,7 @@ export function listResponse<Row extends Values>(
   const either = (total: number | null) => {
     if (query.limit <= PAGE_ITEMS) return short(total)
     if (selection.isSelection) {
-      return whenThere(lists.ids(query), page => (page.ids.length > PAGE_ITEMS ? long(total, page) : short(total)))
+      return whenThere(lists.ids(query), known => (known.ids.length > PAGE_ITEMS ? long : short)(total, known))
     }
     return lists.end({ ...query, limit: PAGE_ITEMS }).then(({ more }) => (more ? long(total) : short(total)))
   }

@@ -4,7 +4,7 @@ import { numbersOf } from './numbers.ts'
 import { stricter } from './stricter.ts'
 
 /** The part of the request that an input comes from: the first item of an error's `loc`. */
-export type Source = 'path' | 'query' | 'body'
+export type RequestPart = 'path' | 'query' | 'body'
 
 /** In the words of Pydantic 2. */
 const ERROR_TYPES = [
@@ -88,7 +88,7 @@ export const wrongParameter = {
  */
 export function validationErrors(
   issues: readonly z.core.$ZodIssue[],
-  source: Source,
+  source: RequestPart,
   input: Readonly<Record<string, unknown>>,
   schema: z.core.$ZodType,
 ): ValidationError[] {
@@ -139,7 +139,7 @@ interface SentField {
   readonly isInteger: boolean
 }
 
-function faultOf(found: z.core.$ZodIssue, source: Source, { input, isInteger }: SentField): Fault {
+function faultOf(found: z.core.$ZodIssue, source: RequestPart, { input, isInteger }: SentField): Fault {
   if (input === undefined) return MISSING
   switch (found.code) {
     case 'invalid_value':

@@ -33,35 +33,37 @@ export interface QueryRules<Path, Query> {
 export type Parameters = Readonly<Record<string, unknown>>
 
 /** The parts of a valid request. */
-export interface Input<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+export interface RequestInput<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly path: z.output<Path>
   readonly query: z.output<Query>
   readonly body: z.output<Body>
 }
 
-export type Read<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
+export type ReadValue<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
 
 /**
- * Makes the function that validates all parts of a request, even if one is wrong, so that the client gets all errors at once.
- * Without `readBody` it returns the result at once. `bodyRead` gets the body as it was sent. If it is strict, each parameter that
- * the operation does not have is an error.
+ * Validates all parts of a request, even if one is wrong, so that the client gets all errors at once. Without `readBody` it
+ * returns the result at once. `bodyRead` gets the body as it was sent. If it is strict, each parameter that the operation does
+ * not have is an error.
  */
+export type RequestReader<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = (
+  request: Request,
+  pathParameters: Readonly<Record<string, string>>,
+  readBody: (() => Promise<Uint8Array>) | null,
+  options?: { readonly isStrict?: boolean; readonly bodyRead?: (bytes: Uint8Array) => void },
+) => Awaitable<ReadValue<RequestInput<Path, Query, Body>>>
+
+/** Makes the reader of an operation's requests, which compiles their schemas. */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
-) {
-  type Result = Read<Input<Path, Query, Body>>
+): RequestReader<Path, Query, Body> {
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = pathReader(inputs.path)
   const parsers = parsersOf(inputs.query)
   // Most requests have no query, and no parameter is required.
   const noQuery = readFields(inputs.query, {}, 'query')
   const withRules = rulesOf(inputs)
-  return (
-    request: Request,
-    pathParameters: Readonly<Record<string, string>>,
-    readBody: (() => Promise<Uint8Array>) | null,
-    { isStrict = false, bodyRead }: { isStrict?: boolean; bodyRead?: (bytes: Uint8Array) => void } = NO_OPTIONS,
-  ): Awaitable<Result> => {
+  return (request, pathParameters, readBody, { isStrict = false, bodyRead } = NO_OPTIONS) => {
     const path = readPath(pathParameters)
     const { url } = request
     const sent = url.includes('?') ? queryFields(url, parsers) : null
@@ -81,7 +83,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   }
 }
 
-function together<Path, Query, Body>(path: Read<Path>, query: Read<Query>, body: Read<Body>) {
+function together<Path, Query, Body>(path: ReadValue<Path>, query: ReadValue<Query>, body: ReadValue<Body>) {
   if ('value' in path && 'value' in query && 'value' in body) {
     return { value: { path: path.value, query: query.value, body: body.value } }
   }
@@ -95,7 +97,7 @@ function rulesOf<Path extends z.ZodObject, Query extends z.ZodObject, Body exten
   query,
   queryRules: rules,
 }: Inputs<Path, Query, Body>) {
-  type Result = Read<Input<Path, Query, Body>>
+  type Result = ReadValue<RequestInput<Path, Query, Body>>
   const names = Object.keys(query.shape)
   const place = ({ loc }: ValidationError) => (loc[0] === 'query' ? names.indexOf(String(loc[1])) : -1)
   const errorsOf = (read: Result, sent: Parameters): readonly ValidationError[] => {
@@ -146,7 +148,7 @@ function readFields<Schema extends z.ZodType>(
   schema: Schema,
   fields: Readonly<Record<string, unknown>> | undefined,
   source: 'path' | 'query' | 'body',
-): Read<z.output<Schema>> {
+): ReadValue<z.output<Schema>> {
   const read = schema.safeParse(fields)
   return read.success
     ? { value: read.data }
@@ -204,7 +206,7 @@ function unknownParameters(url: string, known: readonly string[]): ValidationErr
   return [...sent].filter(name => !known.includes(name)).map(wrongParameter.unknown)
 }
 
-function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Readonly<Record<string, unknown>>> {
+function bodyFields(bytes: Uint8Array, contentType: string | null): ReadValue<Readonly<Record<string, unknown>>> {
   if (bytes.length === 0) return { errors: [unreadableBody.missing()] }
   if (!isJsonContentType(contentType)) return { errors: [unreadableBody.notAnObject()] }
   const json = readJson(bytes)
@@ -213,7 +215,7 @@ function bodyFields(bytes: Uint8Array, contentType: string | null): Read<Readonl
 }
 
 /** The fields of a JSON value. */
-export function objectIn(value: unknown): Read<Readonly<Record<string, unknown>>> {
+export function objectIn(value: unknown): ReadValue<Readonly<Record<string, unknown>>> {
   if (value === null) return { errors: [unreadableBody.missing()] }
   return isJsonObject(value) ? { value } : { errors: [unreadableBody.notAnObject()] }
 }

@@ -25,7 +25,7 @@ CREATE TABLE index_notes (
 CREATE FUNCTION count_reviews() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    -- A transaction of many statements adds its reviews at its end (bulk/postgres/loader.ts).
+    -- A transaction of many statements adds its reviews at its end (bulk/postgres.ts).
     IF current_setting('stockroom.ratings', true) = 'later' THEN RETURN NULL; END IF;
     WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
     SELECT product_id, count(*) FILTER (WHERE rating = 1), count(*) FILTER (WHERE rating = 2),

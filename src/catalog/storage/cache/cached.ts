@@ -202,7 +202,13 @@ export class RepresentationCache {
         : whenThere(read(partial.missingIds), missing => partial.completed(missing))
     }
 
-    return query => {
+    return (query, ids) => {
+      if (ids) {
+        return whenThere(
+          this.#source.current(() => true),
+          isKnown => complete(new PartialPage(ids, isKnown ? get : () => undefined)),
+        )
+      }
       const key = keyOf(query)
       const readPage = () => {
         const version = this.#versions.latest

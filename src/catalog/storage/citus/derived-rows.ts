@@ -1,5 +1,5 @@
 import { type Change, eventCount } from '../../../database/change.ts'
-import { insertChanges } from '../../../database/postgres/changes.ts'
+import { insertChanges, LOG_UNTOLD_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { inputOf } from '../postgres/creation.ts'
@@ -68,9 +68,9 @@ export async function addDerivedRows(
   const noted = [...notes, ...counts.map(({ product_id }) => ({ part: 'product_values', id: product_id }))]
   const statements = [ask(COUNT, JSON.stringify(counts))]
   if (noted.length > 0) statements.push(ask(NOTE, JSON.stringify(noted)))
-  if (database.logsChanges && changes.length > 0) {
-    const { isFollowed } = database.history
-    const log = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed })
+  if (!database.logsChanges) statements.push(ask(LOG_UNTOLD_CHANGES))
+  else if (changes.length > 0) {
+    const log = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
     statements.push(ask(log, JSON.stringify(changes), eventCount(changes)))
   }
   await Promise.all(statements)

@@ -17,7 +17,7 @@ const ENDED = `
     JOIN pg_dist_placement ON shardid = get_shard_id_for_distribution_column('products', id)
     WHERE part IN ('products', 'product_values') AND groupid IN (SELECT groupid FROM prepared) GROUP BY groupid
   )
-  SELECT (SELECT json_agg(json_build_array(number, writer::text)) FROM notes)::text AS notes,
+  SELECT (SELECT json_agg(json_build_array(number, writer::text) ORDER BY number) FROM notes)::text AS notes,
     (SELECT json_object_agg(gid, writer::text) FROM prepared)::text AS prepared,
     (SELECT json_object_agg(groupid, id) FROM products)::text AS products`
 
@@ -26,8 +26,8 @@ const PREPARED_AT = 'SELECT prepared_transactions($1::bigint) AS found'
 /**
  * The numbers of the first notes whose rows can be read: everything that their transactions have changed is committed on its
  * worker. If a worker fails between the two phases of a commit, the client may have its answer already, but the rows are missing
- * until Citus completes the commit (`citus.recover_2pc_interval`). Until then, these notes have to wait. Categories and users do
- * not: they are read on the coordinator.
+ * until Citus completes the commit (`citus.recover_2pc_interval`). Until then, these notes and all later ones have to wait. For
+ * categories and users no worker is asked: they are read on the coordinator.
  */
 export async function finishedNotes(database: PostgresDatabase, most: number): Promise<readonly number[]> {
   const [ended] = await database.readPrimary<Record<'notes' | 'prepared' | 'products', string | null>>(ENDED, most)
@@ -42,5 +42,6 @@ export async function finishedNotes(database: PostgresDatabase, most: number): P
     if (place !== worker) return []
     for (const name of names) unfinished.add(writerOf[name])
   }
-  return notes.filter(([, writer]) => !unfinished.has(writer)).map(([number]) => number)
+  const first = notes.findIndex(([, writer]) => unfinished.has(writer))
+  return notes.slice(0, first === -1 ? notes.length : first).map(([number]) => number)
 }

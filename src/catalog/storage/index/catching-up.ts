@@ -3,6 +3,7 @@ import { getLogger } from '@logtape/logtape'
 import type { Awaitable } from '../../../awaitable.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { errorMessage } from '../../../program/error-message.ts'
+import { shared } from '../../../shared.ts'
 
 const log = getLogger(['stockroom', 'index'])
 
@@ -54,7 +55,6 @@ export interface IndexSlices {
  */
 export class CatchingUp {
   readonly #slices: IndexSlices
-  #slice: Promise<void> | null = null
   #isBuilt = false
   #rowsLeft = 0
   #lastSearch = Number.NEGATIVE_INFINITY
@@ -161,12 +161,7 @@ export class CatchingUp {
   }
 
   /** Concurrent callers share a slice. */
-  #takeSlice(): Promise<void> {
-    this.#slice ??= this.#takeOrWait('few').finally(() => {
-      this.#slice = null
-    })
-    return this.#slice
-  }
+  readonly #takeSlice = shared(() => this.#takeOrWait('few'))
 
   async #takeOrWait(count: 'few' | 'many'): Promise<void> {
     if ((await this.#slices.take(count)) === 'busy') await wait(BUSY_PAUSE_MS)

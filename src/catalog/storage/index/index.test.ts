@@ -7,7 +7,7 @@ import { idsOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
 import { withEachEngine } from '../../../../test/harness/contract.ts'
 import { copied } from '../../../../test/harness/copy/copied.ts'
-import { ENGINES, type Engine, postgres, sqlite } from '../../../../test/harness/engines.ts'
+import { citus, ENGINES, type Engine, postgres, sqlite } from '../../../../test/harness/engines.ts'
 import { connected } from '../../../../test/harness/postgres/database.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../../../test/harness/service.ts'
@@ -22,7 +22,7 @@ setDefaultTimeout(120_000)
 const FLAGS = ['--access-log', 'off']
 const NDJSON = { 'Content-Type': 'application/x-ndjson' }
 const CLIENTS = 8
-const STEPS = 15
+const STEPS = 8
 /** So many that a process takes many slices to index them. */
 const MANY = 6_000
 
@@ -87,7 +87,8 @@ withEachEngine('the index', engine => {
     await best(one)
   })
 
-  test('shows what other programs change with SQL, ids included', async () => {
+  // Distributed tables have no triggers to note it.
+  test.skipIf(engine === citus)('shows what other programs change with SQL, ids included', async () => {
     await using shop = await startNodes(engine, 1)
     const [api] = shop.apis
     if (!api) throw new Error('no node')
@@ -145,7 +146,8 @@ withEachEngine('the index', engine => {
     }
   })
 
-  test('is made for a database from before there was one', async () => {
+  // No distributed database is so old.
+  test.skipIf(engine === citus)('is made for a database from before there was one', async () => {
     await using database = await engine.freshDatabase()
     const older = {
       ...catalogMigrations,
@@ -233,7 +235,7 @@ withEachEngine('the index', engine => {
     const again = await lockedOut(
       engine,
       shop.url,
-      "INSERT INTO products (name, price, description) VALUES ('Many', 9, '')",
+      "INSERT INTO products (id, name, price, description) VALUES (4, 'Many', 9, '')",
     )
     await expectBusy('The search index is catching up', '1')
     await again.release()
@@ -344,9 +346,9 @@ async function outdated(engine: Engine, count: number): Promise<AsyncDisposable 
   await service.stop()
   await using sql = connected(database.url)
   await sql.unsafe(
-    `INSERT INTO products (name, price, description)
+    `INSERT INTO products (id, name, price, description)
     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})
-    SELECT 'Many things', i, 'Number ' || i FROM n`,
+    SELECT i, 'Many things', i, 'Number ' || i FROM n`,
   )
   await forget(database.url)
   return database
@@ -379,10 +381,12 @@ async function expectComplete(engine: Engine, url: string, products: number): Pr
 
 /** Keeps every process from indexing, after another program has changed something. */
 async function lockedOut(engine: Engine, url: string, change?: string): Promise<{ release: () => Promise<void> }> {
-  if (engine === postgres) {
+  if (engine !== sqlite) {
     const sql = connected(url)
     await sql`SELECT pg_advisory_lock(5365741)`
     if (change) await sql.unsafe(change)
+    if (change && engine === citus)
+      await sql`INSERT INTO index_notes (part, id) SELECT 'products', max(id) FROM products`
     return { release: () => sql.close() }
   }
   const file = new Database(url.slice('sqlite:'.length))

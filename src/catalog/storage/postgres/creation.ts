@@ -24,7 +24,7 @@ const SQL_TYPE: Readonly<Record<ColumnType, string>> = {
 }
 
 /** A row to create, with the claim of its request if that has an `Idempotency-Key`. */
-interface NewRow<Row> {
+interface RowToCreate<Row> {
   readonly row: Row
   readonly claim: Claim | undefined
 }
@@ -67,7 +67,7 @@ export function creating<Row extends Values>(
 
   const writeAll = async (
     statement: string,
-    inputs: readonly NewRow<Row>[],
+    inputs: readonly RowToCreate<Row>[],
   ): Promise<readonly (Written | KeyTakenError)[]> => {
     const rows = JSON.stringify(inputs.map(({ row }) => row))
     if (!inputs.some(({ claim }) => claim)) return database.writeInTime<Written>(statement, rows)
@@ -90,7 +90,7 @@ export function creating<Row extends Values>(
     }
   }
 
-  const batch = database.batch<NewRow<Row>, Written | KeyTakenError>(
+  const batch = database.batch<RowToCreate<Row>, Written | KeyTakenError>(
     inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert() : insertWithoutReferences(), inputs),
     IN_FLIGHT,
   )

@@ -1,7 +1,4 @@
-/**
- * Rows are copied and compared in the text format of PostgreSQL's COPY, one line per row.
- * https://www.postgresql.org/docs/current/sql-copy.html
- */
+/** The text format of COPY, one line per row. https://www.postgresql.org/docs/current/sql-copy.html */
 
 const NULL = '\\N'
 const SPECIAL = /[\\\t\n\r\b\f\v]/
@@ -18,17 +15,18 @@ const UNESCAPED: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(ESCAPED).map(([character, escaped]) => [escaped, character]),
 )
 
-/** The values of a row, as text. */
-export type Fields = readonly (string | null)[]
-
-/** A row as a line, with its line feed. */
-export function lineOf(fields: Fields): string {
-  return `${fields.map(field => (field === null ? NULL : escaped(field))).join('\t')}\n`
+/** A value as a field. */
+export function fieldOf(text: string | null): string {
+  if (text === null) return NULL
+  return SPECIAL.test(text) ? text.replace(/[\\\t\n\r\b\f\v]/g, character => ESCAPED[character] ?? character) : text
 }
 
-/** The fields of a line without its line feed. */
-export function fieldsOf(line: string): Fields {
-  return line.split('\t').map(field => (field === NULL ? null : unescaped(field)))
+/** The values of a line without its line feed. */
+export function valuesOfLine(line: string): (string | null)[] {
+  return line.split('\t').map(field => {
+    if (field === NULL) return null
+    return field.includes('\\') ? field.replace(/\\./g, pair => UNESCAPED[pair] ?? pair) : field
+  })
 }
 
 /** Splits UTF-8 chunks, which may end anywhere, into lines without their line feeds. */
@@ -44,12 +42,4 @@ export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     yield [pieces.join(''), ...others]
     pieces = [last]
   }
-}
-
-function escaped(text: string): string {
-  return SPECIAL.test(text) ? text.replace(/[\\\t\n\r\b\f\v]/g, character => ESCAPED[character] ?? character) : text
-}
-
-function unescaped(text: string): string {
-  return text.includes('\\') ? text.replace(/\\./g, pair => UNESCAPED[pair] ?? pair) : text
 }

@@ -1,0 +1,25 @@
+import { SqliteTables } from '../../database/sqlite/bulk.ts'
+import type { SqliteDatabase } from '../../database/sqlite/database.ts'
+import type { AnswerSpace } from '../storage/idempotency/space.ts'
+import { sqliteKeys } from '../storage/sqlite/keys.ts'
+import { Load, type Loader } from './load.ts'
+
+export function sqliteLoader(database: SqliteDatabase, isServing: boolean, space: AnswerSpace): Loader {
+  return {
+    load: work =>
+      database.bulk('loading', async transaction => {
+        const load = new Load(new SqliteTables(transaction), {
+          takesOnlyNewIds: isServing,
+          mayDropIndexes: !isServing,
+          keep: async (claim, answer) => {
+            const keys = sqliteKeys(transaction, space)
+            keys.mustBeFree(claim)
+            keys.keep(claim, answer, null)
+          },
+        })
+        const result = await work(load)
+        transaction.log(load.changes)
+        return result
+      }),
+  }
+}

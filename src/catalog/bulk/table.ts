@@ -1,0 +1,23 @@
+import type { Table, TableColumnType } from '../../database/table.ts'
+import type { ColumnType, TableName } from '../storage/resource.ts'
+
+const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
+  text: 'text',
+  'long text': 'text',
+  integer: 'integer',
+  'small integer': 'integer',
+  number: 'number',
+}
+
+/** The part of a resource's description that is needed to store its rows. */
+export interface StoredRows {
+  readonly table: TableName
+  readonly columns: Readonly<Record<string, ColumnType>>
+  readonly references: readonly { readonly column: string; readonly table: TableName }[]
+}
+
+/** The table of a resource, without the revisions, which the database makes. */
+export function tableOf({ table, columns }: StoredRows): Table {
+  const types = Object.entries<ColumnType>(columns).map(([name, type]) => [name, TABLE_TYPE[type]] as const)
+  return { name: table, key: 'id', columns: { id: 'integer', ...Object.fromEntries(types) } }
+}

@@ -1,0 +1,188 @@
+import type { Row, Table, TableColumnType, TableReader, TableWriter } from '../table.ts'
+import { fieldOf, linesOf, valuesOfLine } from './copy-text.ts'
+import type { PostgresDatabase } from './database.ts'
+import type { Query, RawConnection } from './pool.ts'
+
+/** Lock timeout: if another program locks the tables for longer, the work fails instead of hanging. */
+const LOCK_WAIT_MS = 5_000
+
+const LIMIT_WAIT = `SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`
+
+/** The other side of the transaction may be slow. */
+export const MAY_IDLE = 'SET LOCAL idle_in_transaction_session_timeout = 0'
+
+/** Number of characters that are sent at once; the last row may exceed it. */
+const CHARACTERS_AT_ONCE = 262_144
+
+/** The SQL that reads a column for COPY, and the value that its text stands for. */
+const READ: Readonly<Record<TableColumnType, (column: string) => string>> = {
+  integer: column => column,
+  flag: column => `${column}::int`,
+  number: column => column,
+  text: column => column,
+  time: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+}
+const VALUE_OF: Readonly<Record<TableColumnType, (text: string) => string | number>> = {
+  integer: Number,
+  flag: Number,
+  number: Number,
+  text: text => text,
+  time: Date.parse,
+}
+
+/** Runs `work` on a snapshot, which concurrent writes do not change. */
+export function readPostgres<Result>(
+  database: PostgresDatabase,
+  work: (reader: TableReader) => Promise<Result>,
+): Promise<Result> {
+  return database.bulk(async (query, connection) => {
+    await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+    await query(LIMIT_WAIT)
+    await query(MAY_IDLE)
+    return work(new PostgresTables(query, connection))
+  })
+}
+
+/** Runs `work` in a transaction that locks the tables for others. */
+export function fillPostgres<Result>(
+  database: PostgresDatabase,
+  tables: readonly Table[],
+  work: (writer: TableWriter) => Promise<Result>,
+): Promise<Result> {
+  return database.bulk(async (query, connection) => {
+    await query(LIMIT_WAIT)
+    await query(`LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`)
+    return work(new PostgresTables(query, connection))
+  })
+}
+
+/** Reads and fills tables in a transaction. */
+export class PostgresTables implements TableWriter {
+  readonly #query: Query
+  readonly #connection: RawConnection
+  /** Tables whose indexes were dropped, and the SQL to create these again. */
+  readonly #bare: Table[] = []
+  readonly #dropped: string[] = []
+
+  constructor(query: Query, connection: RawConnection) {
+    this.#query = query
+    this.#connection = connection
+  }
+
+  async areEmpty(tables: readonly Table[]): Promise<boolean> {
+    const filled = tables.map(({ name }) => `EXISTS (SELECT 1 FROM ${name})`).join(' OR ')
+    const [found] = await this.#query<{ filled: boolean }>(`SELECT ${filled} AS filled`)
+    return found?.filled === false
+  }
+
+  async count({ name }: Table): Promise<number> {
+    const [found] = await this.#query<{ count: number }>(`SELECT count(*)::float8 AS count FROM ${name}`)
+    return found?.count ?? 0
+  }
+
+  async *rows({ name, key, columns, postgres }: Table): AsyncGenerator<readonly Row[]> {
+    const read = Object.entries(columns).map(([column, type]) => postgres?.[column] ?? READ[type](column))
+    const order = columns[key] === 'text' ? `${key} COLLATE "C"` : key
+    const conversions = Object.values(columns).map(type => VALUE_OF[type])
+    const sql = `COPY (SELECT ${read.join(', ')} FROM ${name} ORDER BY ${order}) TO STDOUT`
+    for await (const lines of linesOf(this.#connection.copyOut(sql))) {
+      yield lines.map(line =>
+        valuesOfLine(line).map((text, place) => (text === null ? null : (conversions[place]?.(text) ?? text))),
+      )
+    }
+  }
+
+  async lastId(table: Table): Promise<number> {
+    const [found] = await this.#query<{ last: number }>(`
+      SELECT greatest(last_value - CASE WHEN is_called THEN 0 ELSE 1 END, (SELECT max(${table.key}) FROM ${table.name}))::float8
+        AS last
+      FROM ${sequenceOf(table)}`)
+    return found?.last ?? 0
+  }
+
+  async existing({ name, key }: Pick<Table, 'name' | 'key'>, ids: readonly number[]): Promise<ReadonlySet<number>> {
+    const found = await this.#query<{ id: number }>(
+      `SELECT ${key}::float8 AS id FROM ${name} WHERE ${key} = ANY ($1::text::bigint[]) ORDER BY ${key} FOR KEY SHARE`,
+      `{${ids}}`,
+    )
+    return new Set(found.map(({ id }) => id))
+  }
+
+  async nextIds(table: Table, count: number): Promise<number[]> {
+    const drawn = await this.#query<{ id: number }>(
+      `SELECT nextval('${sequenceOf(table)}')::float8 AS id FROM generate_series(1, $1::int)`,
+      count,
+    )
+    return drawn.map(({ id }) => id)
+  }
+
+  async continueIds(table: Table, id: number): Promise<void> {
+    const [counter] = await this.#query<{ next: number }>(
+      `SELECT (last_value + CASE WHEN is_called THEN 1 ELSE 0 END)::float8 AS next FROM ${sequenceOf(table)}`,
+    )
+    if (id < (counter?.next ?? 0)) return
+    // Unlike setval(), this is rolled back with the transaction. Unlike ALTER TABLE, it waits for no statement on the table:
+    // a create that waits for our locks would hold it up forever.
+    await this.#query(`ALTER SEQUENCE ${sequenceOf(table)} RESTART WITH ${id + 1}`)
+  }
+
+  async insert({ name, columns }: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
+    const areTimes = Object.values(columns).map(type => type === 'time')
+    const writer = this.#connection.copyIn(`COPY ${name} (${Object.keys(columns).join(', ')}) FROM STDIN`).getWriter()
+    const encoder = new TextEncoder()
+    try {
+      let text = ''
+      for await (const rows of batches) {
+        for (const row of rows) {
+          text += lineOf(row, areTimes)
+          if (text.length < CHARACTERS_AT_ONCE) continue
+          await writer.write(encoder.encode(text))
+          text = ''
+        }
+      }
+      await writer.write(encoder.encode(text))
+      await writer.close()
+    } catch (error) {
+      await writer.abort().catch(() => {})
+      throw error
+    }
+  }
+
+  async dropIndexes(tables: readonly Table[]): Promise<void> {
+    const relations = tables.map(({ name }) => `'${name}'::regclass`).join(', ')
+    const indexes = await this.#query<{ name: string; sql: string }>(`
+      SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS sql
+      FROM pg_index WHERE indrelid IN (${relations}) AND NOT indisunique ORDER BY indexrelid`)
+    const keys = await this.#query<{ table: string; name: string; sql: string }>(`
+      SELECT conrelid::regclass::text AS "table", quote_ident(conname) AS name, pg_get_constraintdef(oid) AS sql
+      FROM pg_constraint WHERE conrelid IN (${relations}) AND contype = 'f' ORDER BY oid`)
+    for (const { table, name } of keys) await this.#query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`)
+    for (const { name } of indexes) await this.#query(`DROP INDEX ${name}`)
+    this.#bare.push(...tables)
+    this.#dropped.push(
+      ...indexes.map(({ sql }) => sql),
+      ...keys.map(({ table, name, sql }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${sql}`),
+    )
+  }
+
+  async complete(report: (done: number, total: number) => void): Promise<void> {
+    for (const { postgresAfterCopy } of this.#bare) if (postgresAfterCopy) await this.#query(postgresAfterCopy)
+    for (const [place, sql] of this.#dropped.entries()) {
+      report(place, this.#dropped.length)
+      await this.#query(sql)
+    }
+    for (const { name } of this.#bare) await this.#query(`ANALYZE ${name}`)
+    if (this.#dropped.length > 0) report(this.#dropped.length, this.#dropped.length)
+  }
+}
+
+function sequenceOf({ name, key }: Table): string {
+  return `${name}_${key}_seq`
+}
+
+function lineOf(row: Row, areTimes: readonly boolean[]): string {
+  const fields = row.map((value, place) =>
+    fieldOf(areTimes[place] && value !== null ? new Date(value).toISOString() : value === null ? null : String(value)),
+  )
+  return `${fields.join('\t')}\n`
+}

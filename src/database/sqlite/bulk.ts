@@ -1,0 +1,144 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Row, Table, TableReader, TableWriter } from '../table.ts'
+import type { Parameter, Prepared } from './connection.ts'
+import type { SqliteDatabase, SqliteTransaction } from './database.ts'
+
+/** Number of rows that are read at once, unless they are long. */
+const ROWS_READ_AT_ONCE = 1_000
+const CHARACTERS_READ_AT_ONCE = 1_048_576
+
+/** Number of rows per statement. More would not make a row faster. */
+const ROWS_STORED_AT_ONCE = 100
+
+/** Runs `work` on a snapshot, which concurrent writes do not change. */
+export function readSqlite<Result>(
+  database: SqliteDatabase,
+  work: (reader: TableReader) => Promise<Result>,
+): Promise<Result> {
+  return database.bulk('reading', transaction => work(new SqliteTables(transaction)))
+}
+
+/** Runs `work` in a transaction, while no other can write. */
+export function fillSqlite<Result>(
+  database: SqliteDatabase,
+  work: (writer: TableWriter) => Promise<Result>,
+): Promise<Result> {
+  return database.bulk('writing', transaction => work(new SqliteTables(transaction)))
+}
+
+interface Inserts {
+  readonly one: Prepared<Parameter[]>
+  readonly many: Prepared<Parameter[]>
+}
+
+/** Reads and fills tables in a transaction. */
+export class SqliteTables implements TableWriter {
+  readonly #transaction: SqliteTransaction
+  readonly #inserts = new Map<Table, Inserts>()
+  /** The SQL to create the dropped indexes again. */
+  readonly #dropped: string[] = []
+
+  constructor(transaction: SqliteTransaction) {
+    this.#transaction = transaction
+  }
+
+  async areEmpty(tables: readonly Table[]): Promise<boolean> {
+    return !tables.some(({ name }) => this.#transaction.prepare(`SELECT 1 FROM ${name} LIMIT 1`).get())
+  }
+
+  async count({ name }: Table): Promise<number> {
+    return this.#number(`SELECT count(*) AS number FROM ${name}`)
+  }
+
+  async *rows({ name, key, columns }: Table): AsyncGenerator<readonly Row[]> {
+    const select = this.#transaction.prepare<[], Record<string, string | number | null>>(
+      `SELECT ${Object.keys(columns).join(', ')} FROM ${name} ORDER BY ${key}`,
+    )
+    let rows: Row[] = []
+    let characters = 0
+    for (const row of select.iterate()) {
+      const values = Object.values(row)
+      rows.push(values)
+      for (const value of values) if (typeof value === 'string') characters += value.length
+      if (rows.length < ROWS_READ_AT_ONCE && characters < CHARACTERS_READ_AT_ONCE) continue
+      yield rows
+      rows = []
+      characters = 0
+      // Signals are only handled between turns of the event loop.
+      await turn()
+    }
+    yield rows
+  }
+
+  async lastId({ name, key }: Table): Promise<number> {
+    return this.#number(`
+      SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = '${name}'), 0), coalesce(max(${key}), 0)) AS number
+      FROM ${name}`)
+  }
+
+  async existing({ name, key }: Pick<Table, 'name' | 'key'>, ids: readonly number[]): Promise<ReadonlySet<number>> {
+    const select = this.#transaction.prepare<[id: number]>(`SELECT 1 FROM ${name} WHERE ${key} = ?`)
+    return new Set(ids.filter(id => select.get(id)))
+  }
+
+  async nextIds(table: Table, count: number): Promise<number[]> {
+    const last = await this.lastId(table)
+    return Array.from({ length: count }, (_, place) => last + 1 + place)
+  }
+
+  async continueIds(table: Table, id: number): Promise<void> {
+    if (id <= (await this.lastId(table))) return
+    this.#transaction.prepare<[name: string]>('DELETE FROM sqlite_sequence WHERE name = ?').run(table.name)
+    this.#transaction
+      .prepare<[name: string, id: number]>('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)')
+      .run(table.name, id)
+  }
+
+  async insert(table: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
+    const { one, many } = this.#insertsInto(table)
+    for await (const rows of batches) {
+      const rest = rows.length % ROWS_STORED_AT_ONCE
+      for (let start = 0; start < rows.length - rest; start += ROWS_STORED_AT_ONCE) {
+        many.run(...rows.slice(start, start + ROWS_STORED_AT_ONCE).flat())
+      }
+      for (const row of rows.slice(rows.length - rest)) one.run(...row)
+    }
+  }
+
+  async dropIndexes(tables: readonly Table[]): Promise<void> {
+    const select = this.#transaction.prepare<[table: string], { name: string; sql: string }>(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+    )
+    for (const { name, sql } of tables.flatMap(table => select.all(table.name))) {
+      this.#transaction.prepare(`DROP INDEX ${name}`).run()
+      this.#dropped.push(sql)
+    }
+  }
+
+  async complete(report: (done: number, total: number) => void): Promise<void> {
+    const total = this.#dropped.length
+    for (const [place, sql] of this.#dropped.entries()) {
+      report(place, total)
+      this.#transaction.prepare(sql).run()
+    }
+    if (total > 0) report(total, total)
+  }
+
+  #number(sql: string): number {
+    return this.#transaction.prepare<[], { number: number }>(sql).get()?.number ?? 0
+  }
+
+  #insertsInto(table: Table): Inserts {
+    const known = this.#inserts.get(table)
+    if (known) return known
+    const columns = Object.keys(table.columns)
+    const values = `(${columns.map(() => '?').join(', ')})`
+    const insert = (rows: number) =>
+      this.#transaction.prepare<Parameter[]>(
+        `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES ${Array<string>(rows).fill(values).join(', ')}`,
+      )
+    const made = { one: insert(1), many: insert(ROWS_STORED_AT_ONCE) }
+    this.#inserts.set(table, made)
+    return made
+  }
+}

@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { client } from '../../test/harness/client.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
-import { type Engine, sqlite } from '../../test/harness/engines.ts'
+import { citus, type Engine, sqlite } from '../../test/harness/engines.ts'
 import {
   adminAddress,
   type ScrapedFamily,
@@ -205,3 +205,26 @@ function brokenHistograms(name: string, samples: readonly ScrapedSample[]): stri
     return grows && last?.labels.le === '+Inf' && last.value === count ? [] : [`${name}${labels} is no histogram`]
   })
 }
+
+test.skipIf(citus === null)(
+  'reads on Citus count by their table and by whether they ask one shard or several',
+  async () => {
+    if (citus === null) throw new Error('there is no cluster')
+    await using shop = await startShop(citus)
+    const { api, service } = shop
+    const id = await api.create('/products/', sample.product)
+    const countOf = async (labels: Readonly<Record<string, string>>) =>
+      (await scrape(service)).value('stockroom_citus_reads_total', labels)
+    const [one, several] = [
+      { table: 'products', shards: 'one' },
+      { table: 'products', shards: 'several' },
+    ]
+    const before = { one: await countOf(one), several: await countOf(several) }
+    await api.get(`/products/${id}`)
+    await api.get(`/products/${id}`)
+    expect(await countOf(one)).toBe(before.one + 2)
+    expect(await countOf(several)).toBe(before.several)
+    await api.get('/products/')
+    expect(await countOf(several)).toBeGreaterThan(before.several)
+  },
+)

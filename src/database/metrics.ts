@@ -1,4 +1,4 @@
-import { type Family, gauge, histogram } from '../metrics/family.ts'
+import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
 import type { StoreDatabase } from './open.ts'
 import type { PostgresFigures } from './postgres/database.ts'
 import type { SqliteFigures } from './sqlite/database.ts'
@@ -27,7 +27,7 @@ function ofSqlite({ waiting, groupSizes, commitSeconds, syncSeconds, logBytes }:
   ]
 }
 
-function ofPostgres({ pools, batched, batchSizes, replicasInUse }: PostgresFigures): Family[] {
+function ofPostgres({ pools, batched, batchSizes, replicasInUse, shardReads }: PostgresFigures): Family[] {
   const samples = Object.entries(pools).map(([pool, figures]) => ({ labels: { pool }, figures }))
   return [
     gauge(
@@ -48,5 +48,14 @@ function ofPostgres({ pools, batched, batchSizes, replicasInUse }: PostgresFigur
     gauge('stockroom_postgres_batch_waiting', 'Reads and creates that wait for a statement to share.', batched),
     histogram('stockroom_postgres_batch_size', 'Reads or creates that shared a statement.', batchSizes),
     gauge('stockroom_postgres_replicas_in_use', 'Replicas that serve reads now.', replicasInUse),
+    ...(shardReads.length > 0 ? [ofShards(shardReads)] : []),
   ]
+}
+
+function ofShards(shardReads: PostgresFigures['shardReads']): Family {
+  return counter(
+    'stockroom_citus_reads_total',
+    'Reads on Citus, by the table and by whether they ask one shard or several.',
+    shardReads.map(({ table, shards, number }) => ({ labels: { table, shards }, value: number })),
+  )
 }

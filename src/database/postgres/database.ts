@@ -15,6 +15,7 @@ import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, ty
 import { Readiness } from './readiness.ts'
 import { onPrimary } from './roles.ts'
 import { BULK_MS, connectServers, type Servers, type ServersSettings, STATEMENT_MS } from './servers.ts'
+import { ShardReadCounts, type ShardReads } from './shard-reads.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -64,6 +65,8 @@ export interface PostgresFigures {
   readonly batched: number
   readonly batchSizes: Distribution
   readonly replicasInUse: number
+  /** On Citus, the reads of each table by the shards that they ask. */
+  readonly shardReads: readonly ShardReads[]
 }
 
 /** A database on PostgreSQL, or on an engine that speaks its protocol. Any number of processes may share it. */
@@ -82,6 +85,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #clock = new ServerClock()
   readonly #batches: { readonly waiting: number }[] = []
   readonly #batchSizes = new Histogram(COUNTS)
+  readonly #shardReads = new ShardReadCounts()
   #servers: Servers | null = null
 
   private constructor(settings: PostgresSettings) {
@@ -108,6 +112,7 @@ export class PostgresDatabase implements AsyncDisposable {
       batched: this.#batches.reduce((sum, { waiting }) => sum + waiting, 0),
       batchSizes: this.#batchSizes,
       replicasInUse: replicas?.inUse ?? 0,
+      shardReads: this.#shardReads.all,
     }
   }
 
@@ -151,15 +156,17 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Reads rows that Citus has on one shard or on several. Its workers have them, so what the coordinator is does not matter; and
-   * a query that is part of another one may need a file on each server.
+   * Reads rows of a table that Citus has on one shard. A worker has them, so what the coordinator is does not matter; and a query
+   * that is part of another one may need a file on each server.
    */
-  readShards<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+  readShard<Row>(table: string, sql: string, ...parameters: Parameter[]): Promise<Row[]> {
+    this.#shardReads.count(table, 'one')
     return this.#retried(reading => reading.query<Row>(sql, ...parameters))
   }
 
-  /** Reads by statements of one transaction. Those that `work` does not wait for are sent at once. `work` may be called again. */
-  readTogether<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+  /** Reads rows of a table that Citus has on several shards, by statements of one transaction. Those that `work` does not wait for are sent at once. `work` may be called again. */
+  readTogether<Result>(table: string, work: (query: Query) => Promise<Result>): Promise<Result> {
+    this.#shardReads.count(table, 'several')
     return this.#retried(reading => reading.transaction(work))
   }
 

@@ -13,8 +13,8 @@ export function citusRatings(database: PostgresDatabase): Ratings {
       const ids = idArray(productIds)
       const rows =
         productIds.length === 1
-          ? await database.readShards<RatingRow>(SELECT, ids)
-          : await readAcross(database, ask => ask<RatingRow>(SELECT, ids))
+          ? await database.readShard<RatingRow>('products', SELECT, ids)
+          : await readAcross(database, 'products', ask => ask<RatingRow>(SELECT, ids))
       return new Map(rows.map(row => [row.id, ratingOf(row)]))
     },
   }

@@ -45,11 +45,11 @@ function shardReader<Row extends Values>(database: PostgresDatabase, resource: S
   const rows = new PostgresRows(resource)
   const joined = joining(database, rows)
   const [one, several] = [oneRow(resource, { state: STATE }), severalRows(resource, SEVERAL)]
-  const readOne = async (id: number) => joined(await database.readShards<JoinedRow>(one, id))
+  const readOne = async (id: number) => joined(await database.readShard<JoinedRow>(resource.table, one, id))
   return async ids => {
     const [id] = ids
     if (ids.length === 1 && id !== undefined) return inOrder(rows, ids, await readOne(id), readOne)
-    const read = await readAcross(database, ask => ask<JoinedRow>(several, idArray(ids)))
+    const read = await readAcross(database, resource.table, ask => ask<JoinedRow>(several, idArray(ids)))
     return inOrder(rows, ids, joined(read), readOne)
   }
 }
@@ -81,7 +81,7 @@ function placedReader<Row extends Values>(
     return joined(place === undefined ? [] : await ask<JoinedRow>(one, id, place))
   }
   const read: ReadIds = ids =>
-    readAcross(database, async ask => {
+    readAcross(database, resource.table, async ask => {
       const guessed = await readAt(ask, ids)
       const there = new Set(guessed.map(({ id }) => id))
       const others = ids.filter(id => !there.has(id))
@@ -92,7 +92,7 @@ function placedReader<Row extends Values>(
       return inOrder(rows, ids, joined([...guessed, ...(await readAt(ask, foundIds))]), id => readOne(ask, id))
     })
   const search = singly(database, read)
-  const ask: Query = (sql, ...parameters) => database.readShards(sql, ...parameters)
+  const ask: Query = (sql, ...parameters) => database.readShard(resource.table, sql, ...parameters)
 
   return async ids => {
     const [id] = ids
@@ -142,7 +142,7 @@ function ownersReader<Row extends Values>(
   const read: ReadIds = async ids => {
     // Before the items are read: all of them up to this id are committed.
     const lastId = await shown()
-    return readAcross(database, async ask => {
+    return readAcross(database, array.table, async ask => {
       const [own, items] = await Promise.all([
         ask<JoinedRow>(several, idArray(ids)),
         firstItems(ask, ids, lastId ?? Number.MAX_SAFE_INTEGER),

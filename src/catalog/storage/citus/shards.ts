@@ -27,8 +27,12 @@ const HOLD_MOVES = `SELECT 1 FROM pg_advisory_xact_lock_shared(${MOVES})`
  * Reads rows of several shards, while none of them is moved to another one. Without it, a statement that asks one shard before a
  * move and another one after it would find the row twice, or not at all. Other writes go on: each shard is of one moment of its own.
  */
-export function readAcross<Result>(database: PostgresDatabase, work: (ask: Query) => Promise<Result>): Promise<Result> {
-  return database.readTogether(async ask => {
+export function readAcross<Result>(
+  database: PostgresDatabase,
+  table: TableName,
+  work: (ask: Query) => Promise<Result>,
+): Promise<Result> {
+  return database.readTogether(table, async ask => {
     // Sent at once: the server begins a statement when it has ended the one before.
     const [, result] = await Promise.all([ask(HOLD_MOVES), work(ask)])
     return result

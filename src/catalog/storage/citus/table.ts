@@ -46,12 +46,12 @@ export function citusTable<Row extends Values>(
       return database.read(sql({ ...list, where, next: parameters.length + 1 }), ...parameters, ...further)
     }
     if (isOnOneShard(query, table)) {
-      return database.readShards(sql({ ...list, where, next: parameters.length + 1 }), ...parameters, ...further)
+      return database.readShard(table, sql({ ...list, where, next: parameters.length + 1 }), ...parameters, ...further)
     }
     const last = await shown()
     const bounded = `${where} AND owner.id <= $${parameters.length + 1}::bigint`
     const statement = sql({ ...list, where: bounded, next: parameters.length + 2 })
-    return readAcross(database, ask => ask<Selected>(statement, ...parameters, last, ...further))
+    return readAcross(database, table, ask => ask<Selected>(statement, ...parameters, last, ...further))
   }
 
   const select: Select<Row> = async query => {
@@ -117,7 +117,7 @@ export function citusTable<Row extends Values>(
     canScan: async () => {},
     exists: async id => {
       const sql = `SELECT id FROM ${table} WHERE id = $1::bigint`
-      const found = await (shardColumn(table) === null ? database.read(sql, id) : database.readShards(sql, id))
+      const found = await (shardColumn(table) === null ? database.read(sql, id) : database.readShard(table, sql, id))
       return found.length > 0
     },
     ...citusWrites(database, resource, { rows, places, keep }),

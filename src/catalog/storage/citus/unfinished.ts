@@ -12,14 +12,17 @@ const PERIOD_MS = 1_000
 /** Those whose rows are on several shards. */
 const TABLES: readonly TableName[] = ['products', 'reviews']
 
-/** SQL for the last id that was drawn for a row of a table. */
+/**
+ * SQL for the last id that was drawn for a row of a table. A value and no table to join: an update that has waited for the row
+ * of a creator looks again at what it joins, and PostgreSQL refuses that for a sequence.
+ */
 function drawn(table: TableName): string {
-  return `SELECT '${table}' AS collection, last_value - (NOT is_called)::int AS last_id FROM ${table}_id_seq`
+  return `(SELECT last_value - (NOT is_called)::int FROM ${table}_id_seq)`
 }
 
-const BEHIND = `
-  SELECT collection FROM shown_ids JOIN (${TABLES.map(drawn).join(' UNION ALL ')}) AS drawn USING (collection)
-  WHERE shown_ids.last_id < drawn.last_id`
+const BEHIND = TABLES.map(
+  table => `SELECT collection FROM shown_ids WHERE collection = '${table}' AND last_id < ${drawn(table)}`,
+).join(' UNION ALL ')
 
 /**
  * Shows the rows of nodes that died after they had created them, but before they could update `shown_ids`. Nobody creates rows
@@ -30,9 +33,8 @@ export function showUnfinished(database: PostgresDatabase): AsyncDisposable {
     database.transaction(async ask => {
       const [turn] = await ask<{ is_ours: boolean }>(`SELECT ${freeTurn(table)} AS is_ours`)
       if (!turn?.is_ours) return
-      await ask(`
-        UPDATE shown_ids SET last_id = drawn.last_id FROM (${drawn(table)}) AS drawn
-        WHERE shown_ids.collection = drawn.collection AND shown_ids.last_id < drawn.last_id`)
+      const last = drawn(table)
+      await ask(`UPDATE shown_ids SET last_id = ${last} WHERE collection = '${table}' AND last_id < ${last}`)
     })
   const work = async () => {
     if (!database.isDistributed) return

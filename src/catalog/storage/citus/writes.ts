@@ -78,7 +78,7 @@ export function citusWrites<Row extends Values>(
   }
   const find = async (id: number): Promise<number | undefined> => {
     const sql = `SELECT ${shard}::float8 AS place FROM ${table} WHERE id = $1::bigint`
-    const [found] = await readAcross(database, ask => ask<{ place: number }>(sql, id))
+    const [found] = await readAcross(database, table, ask => ask<{ place: number }>(sql, id))
     return found?.place
   }
   /** Does work on a row where it is. `work` resolves to `null` if the row is not there. */

@@ -6,6 +6,7 @@ import { catalogMigrations } from './migrations/index.ts'
 import { PRODUCTS } from './products/stored.ts'
 import { REVIEWS } from './reviews/stored.ts'
 import { buildSearchIndex } from './search-index.ts'
+import { afterCopy } from './storage/citus/loaded-rows.ts'
 import { USERS } from './users/stored.ts'
 
 export const catalogStorage: Storage = {
@@ -35,5 +36,9 @@ export const catalogStorage: Storage = {
 
 function withRevisions(resource: StoredRows): Table {
   const table = tableOf(resource)
-  return { ...table, columns: { ...table.columns, revision: 'integer' } }
+  return {
+    ...table,
+    columns: { ...table.columns, revision: 'integer' },
+    citusAfterCopy: afterCopy(resource.table),
+  }
 }

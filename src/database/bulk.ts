@@ -1,5 +1,6 @@
 import type { StoreDatabase } from './open.ts'
 import { fillPostgres, readPostgres } from './postgres/bulk.ts'
+import { fillCitus, readCitus } from './postgres/citus-bulk.ts'
 import { fillSqlite, readSqlite } from './sqlite/bulk.ts'
 import type { Table, TableReader, TableWriter } from './table.ts'
 
@@ -8,7 +9,8 @@ export function readTables<Result>(
   database: StoreDatabase,
   work: (reader: TableReader) => Promise<Result>,
 ): Promise<Result> {
-  return database.engine === 'sqlite' ? readSqlite(database, work) : readPostgres(database, work)
+  if (database.engine === 'sqlite') return readSqlite(database, work)
+  return database.isDistributed ? readCitus(database, work) : readPostgres(database, work)
 }
 
 /**
@@ -20,5 +22,6 @@ export function fillTables<Result>(
   tables: readonly Table[],
   work: (writer: TableWriter) => Promise<Result>,
 ): Promise<Result> {
-  return database.engine === 'sqlite' ? fillSqlite(database, work) : fillPostgres(database, tables, work)
+  if (database.engine === 'sqlite') return fillSqlite(database, work)
+  return database.isDistributed ? fillCitus(database, tables, work) : fillPostgres(database, tables, work)
 }

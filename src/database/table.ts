@@ -17,6 +17,8 @@ export interface Table {
   readonly postgres?: Readonly<Record<string, string>>
   /** SQL to run on PostgreSQL after the rows of all tables are copied. */
   readonly postgresAfterCopy?: string
+  /** SQL to run on Citus then, in place of the triggers that the table has on PostgreSQL. */
+  readonly citusAfterCopy?: readonly string[]
 }
 
 /** The values of a row, in the order of its table's columns. */

@@ -50,6 +50,9 @@ interface LoadOptions {
   readonly keep: (claim: Claim, answer: string) => Promise<void>
 }
 
+/** What was loaded into the table of a resource. */
+export type LoadedResources = LoadedRows & { readonly table: TableName }
+
 /** A table that rows are stored in. */
 interface Target {
   readonly table: Table
@@ -57,7 +60,7 @@ interface Target {
   keepsIndexesFor: number
   /** The highest id that did not come from the database, unless it knows it. */
   highestGiven: number
-  loaded: LoadedRows
+  loaded: LoadedResources
 }
 
 /** Stores many rows in one transaction, on either engine. */
@@ -105,7 +108,7 @@ export class Load {
   }
 
   /** What was stored, as one event for each table. */
-  get changes(): readonly LoadedRows[] {
+  get changes(): readonly LoadedResources[] {
     return [...this.#targets.values()].map(({ loaded }) => loaded).filter(({ count }) => count > 0)
   }
 
@@ -116,7 +119,7 @@ export class Load {
     const keepsIndexesFor = this.#options.mayDropIndexes
       ? Math.max(REBUILD_ROWS, REBUILD_SHARE * (await this.#writer.lastId(table)))
       : Number.POSITIVE_INFINITY
-    const loaded = { table: table.name, count: 0, firstId: Number.POSITIVE_INFINITY, lastId: 0 }
+    const loaded = { table: resource.table, count: 0, firstId: Number.POSITIVE_INFINITY, lastId: 0 }
     const target = { table, keepsIndexesFor, highestGiven: 0, loaded }
     this.#targets.set(resource.table, target)
     return target
@@ -192,7 +195,7 @@ export class Load {
   }
 }
 
-function withRows({ table, count, firstId, lastId }: LoadedRows, ids: readonly number[]): LoadedRows {
+function withRows({ table, count, firstId, lastId }: LoadedResources, ids: readonly number[]): LoadedResources {
   let [first, last] = [firstId, lastId]
   for (const id of ids) {
     first = Math.min(first, id)

@@ -5,10 +5,11 @@ import { LOCK_ALL } from '../storage/postgres/creation.ts'
 import type { KeepAnswers } from '../storage/postgres/keys.ts'
 import { Load, type Loader } from './load.ts'
 
-const LOG = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
+/** Logs what was loaded. */
+export const LOG_LOADED = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
 
 /** Lock timeout in a server, equal to SQLite's. */
-const SERVING_LOCK_MS = 10_000
+export const SERVING_LOCK_MS = 10_000
 
 /**
  * Each statement that stores reviews would lock the counts of their products until the commit, and the next one waits for rows
@@ -50,7 +51,7 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, k
         const reviews = changes.find(({ table }) => table === 'reviews')
         if (reviews) await query(COUNT_REVIEWS, reviews.firstId, reviews.lastId)
         // Other processes may have followers.
-        await query(LOG, JSON.stringify(changes), changes.length)
+        await query(LOG_LOADED, JSON.stringify(changes), changes.length)
         return result
       }),
   }

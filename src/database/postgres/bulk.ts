@@ -6,7 +6,7 @@ import type { Query, RawConnection } from './pool.ts'
 /** Lock timeout: if another program locks the tables for longer, the work fails instead of hanging. */
 const LOCK_WAIT_MS = 5_000
 
-const LIMIT_WAIT = `SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`
+export const LIMIT_WAIT = `SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`
 
 /** The other side of the transaction may be slow. */
 export const MAY_IDLE = 'SET LOCAL idle_in_transaction_session_timeout = 0'
@@ -51,40 +51,53 @@ export function fillPostgres<Result>(
 ): Promise<Result> {
   return database.bulk(async (query, connection) => {
     await query(LIMIT_WAIT)
-    await query(`LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`)
+    await query(lockForUs(tables))
     return work(new PostgresTables(query, connection))
   })
 }
 
+/** SQL that locks tables for everybody else. */
+export function lockForUs(tables: readonly Table[]): string {
+  return `LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`
+}
+
 /** Reads and fills tables in a transaction. */
 export class PostgresTables implements TableWriter {
-  readonly #query: Query
+  protected readonly query: Query
   readonly #connection: RawConnection
   /** Tables whose indexes were dropped, and the SQL to create these again. */
   readonly #bare: Table[] = []
   readonly #dropped: string[] = []
 
   constructor(query: Query, connection: RawConnection) {
-    this.#query = query
+    this.query = query
     this.#connection = connection
   }
 
   async areEmpty(tables: readonly Table[]): Promise<boolean> {
     const filled = tables.map(({ name }) => `EXISTS (SELECT 1 FROM ${name})`).join(' OR ')
-    const [found] = await this.#query<{ filled: boolean }>(`SELECT ${filled} AS filled`)
+    const [found] = await this.query<{ filled: boolean }>(`SELECT ${filled} AS filled`)
     return found?.filled === false
   }
 
   async count({ name }: Table): Promise<number> {
-    const [found] = await this.#query<{ count: number }>(`SELECT count(*)::float8 AS count FROM ${name}`)
+    const [found] = await this.query<{ count: number }>(`SELECT count(*)::float8 AS count FROM ${name}`)
     return found?.count ?? 0
   }
 
-  async *rows({ name, key, columns, postgres }: Table): AsyncGenerator<readonly Row[]> {
+  rows(table: Table): AsyncGenerator<readonly Row[]> {
+    return this.rowsWhere('TRUE', table)
+  }
+
+  /** The rows that meet a condition, in the order of the key. */
+  protected async *rowsWhere(
+    condition: string,
+    { name, key, columns, postgres }: Table,
+  ): AsyncGenerator<readonly Row[]> {
     const read = Object.entries(columns).map(([column, type]) => postgres?.[column] ?? READ[type](column))
     const order = columns[key] === 'text' ? `${key} COLLATE "C"` : key
     const conversions = Object.values(columns).map(type => VALUE_OF[type])
-    const sql = `COPY (SELECT ${read.join(', ')} FROM ${name} ORDER BY ${order}) TO STDOUT`
+    const sql = `COPY (SELECT ${read.join(', ')} FROM ${name} WHERE ${condition} ORDER BY ${order}) TO STDOUT`
     for await (const lines of linesOf(this.#connection.copyOut(sql))) {
       yield lines.map(line =>
         valuesOfLine(line).map((text, place) => (text === null ? null : (conversions[place]?.(text) ?? text))),
@@ -93,7 +106,7 @@ export class PostgresTables implements TableWriter {
   }
 
   async lastId(table: Table): Promise<number> {
-    const [found] = await this.#query<{ last: number }>(`
+    const [found] = await this.query<{ last: number }>(`
       SELECT greatest(last_value - CASE WHEN is_called THEN 0 ELSE 1 END, (SELECT max(${table.key}) FROM ${table.name}))::float8
         AS last
       FROM ${sequenceOf(table)}`)
@@ -101,7 +114,7 @@ export class PostgresTables implements TableWriter {
   }
 
   async existing({ name, key }: Pick<Table, 'name' | 'key'>, ids: readonly number[]): Promise<ReadonlySet<number>> {
-    const found = await this.#query<{ id: number }>(
+    const found = await this.query<{ id: number }>(
       `SELECT ${key}::float8 AS id FROM ${name} WHERE ${key} = ANY ($1::text::bigint[]) ORDER BY ${key} FOR KEY SHARE`,
       `{${ids}}`,
     )
@@ -109,7 +122,7 @@ export class PostgresTables implements TableWriter {
   }
 
   async nextIds(table: Table, count: number): Promise<number[]> {
-    const drawn = await this.#query<{ id: number }>(
+    const drawn = await this.query<{ id: number }>(
       `SELECT nextval('${sequenceOf(table)}')::float8 AS id FROM generate_series(1, $1::int)`,
       count,
     )
@@ -117,13 +130,13 @@ export class PostgresTables implements TableWriter {
   }
 
   async continueIds(table: Table, id: number): Promise<void> {
-    const [counter] = await this.#query<{ next: number }>(
+    const [counter] = await this.query<{ next: number }>(
       `SELECT (last_value + CASE WHEN is_called THEN 1 ELSE 0 END)::float8 AS next FROM ${sequenceOf(table)}`,
     )
     if (id < (counter?.next ?? 0)) return
     // Unlike setval(), this is rolled back with the transaction. Unlike ALTER TABLE, it waits for no statement on the table:
     // a create that waits for our locks would hold it up forever.
-    await this.#query(`ALTER SEQUENCE ${sequenceOf(table)} RESTART WITH ${id + 1}`)
+    await this.query(`ALTER SEQUENCE ${sequenceOf(table)} RESTART WITH ${id + 1}`)
   }
 
   async insert({ name, columns }: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
@@ -150,14 +163,14 @@ export class PostgresTables implements TableWriter {
 
   async dropIndexes(tables: readonly Table[]): Promise<void> {
     const relations = tables.map(({ name }) => `'${name}'::regclass`).join(', ')
-    const indexes = await this.#query<{ name: string; sql: string }>(`
+    const indexes = await this.query<{ name: string; sql: string }>(`
       SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS sql
       FROM pg_index WHERE indrelid IN (${relations}) AND NOT indisunique ORDER BY indexrelid`)
-    const keys = await this.#query<{ table: string; name: string; sql: string }>(`
+    const keys = await this.query<{ table: string; name: string; sql: string }>(`
       SELECT conrelid::regclass::text AS "table", quote_ident(conname) AS name, pg_get_constraintdef(oid) AS sql
       FROM pg_constraint WHERE conrelid IN (${relations}) AND contype = 'f' ORDER BY oid`)
-    for (const { table, name } of keys) await this.#query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`)
-    for (const { name } of indexes) await this.#query(`DROP INDEX ${name}`)
+    for (const { table, name } of keys) await this.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`)
+    for (const { name } of indexes) await this.query(`DROP INDEX ${name}`)
     this.#bare.push(...tables)
     this.#dropped.push(
       ...indexes.map(({ sql }) => sql),
@@ -166,12 +179,12 @@ export class PostgresTables implements TableWriter {
   }
 
   async complete(report: (done: number, total: number) => void): Promise<void> {
-    for (const { postgresAfterCopy } of this.#bare) if (postgresAfterCopy) await this.#query(postgresAfterCopy)
+    for (const { postgresAfterCopy } of this.#bare) if (postgresAfterCopy) await this.query(postgresAfterCopy)
     for (const [place, sql] of this.#dropped.entries()) {
       report(place, this.#dropped.length)
-      await this.#query(sql)
+      await this.query(sql)
     }
-    for (const { name } of this.#bare) await this.#query(`ANALYZE ${name}`)
+    for (const { name } of this.#bare) await this.query(`ANALYZE ${name}`)
     if (this.#dropped.length > 0) report(this.#dropped.length, this.#dropped.length)
   }
 }

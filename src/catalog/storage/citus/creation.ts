@@ -12,6 +12,7 @@ import { type FlatRow, nestedObjects } from '../shape.ts'
 import type { Done, Found, Missing } from '../store.ts'
 import { addDerivedRows, countedReview } from './derived-rows.ts'
 import { shardColumn } from './shards.ts'
+import { showIds } from './shown-ids.ts'
 import { ONE_CONNECTION_PER_WORKER, turn } from './transactions.ts'
 import { LostWorkers, workerOf } from './workers.ts'
 
@@ -57,7 +58,6 @@ export function citusCreating<Row extends Values>(
     SELECT nextval('${table}_id_seq')::float8 AS id FROM turn CROSS JOIN generate_series(1, $1::bigint)`
   const drawForWorkers = `WITH drawn AS MATERIALIZED (${draw}) SELECT id, ${workerOf('id')} AS worker FROM drawn`
   const insert = `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${input}`
-  const show = 'UPDATE shown_ids SET last_id = $2::bigint WHERE collection = $1::text AND last_id < $2::bigint'
 
   /** Takes the turn and draws ids, in ascending order. If the id of a row tells its worker, none for a lost one. */
   const drawIds = async (ask: Query, count: number): Promise<number[]> => {
@@ -113,7 +113,7 @@ export function citusCreating<Row extends Values>(
           last: Math.max(...[...created.values()].map(({ id }) => id)),
         }
       })
-      if (shard !== null && Number.isFinite(last)) await database.write(show, table, last)
+      if (Number.isFinite(last)) await showIds(database, table, last)
       return outcomes
     } catch (error) {
       const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1

@@ -7,10 +7,10 @@ import { COUNT_COLUMNS } from '../rating.ts'
 import type { IndexDescription, Value, Values } from '../resource.ts'
 import type { FlatRow } from '../shape.ts'
 
-const COUNTS = Object.values(COUNT_COLUMNS)
+export const COUNTS = Object.values(COUNT_COLUMNS)
 
 /** Adds numbers of reviews to those that products have. */
-const ADD_COUNTS = `
+export const ADD_COUNTS = `
   ON CONFLICT (product_id) DO UPDATE SET ${COUNTS.map(column => `${column} = kept.${column} + excluded.${column}`).join(', ')}`
 
 const COUNTED = inputOf({ product_id: 'integer', ...Object.fromEntries(COUNTS.map(column => [column, 'integer'])) })

@@ -2,6 +2,8 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { TableName } from '../resource.ts'
 import { shardColumn } from './shards.ts'
 
+const SHOW = 'UPDATE shown_ids SET last_id = $2::bigint WHERE collection = $1::text AND last_id < $2::bigint'
+
 const ONE_AT_A_TIME = { statementsMax: 1, inputsMax: 8_192 }
 
 /**
@@ -19,4 +21,12 @@ export function shownIds(database: PostgresDatabase, table: TableName): () => Pr
     return asked.map(() => shown.id)
   }, ONE_AT_A_TIME)
   return () => batch.add(null)
+}
+
+/**
+ * Shows the rows of a collection up to an id. Call it when they are committed, and before they are acknowledged. A reference
+ * table needs none of it.
+ */
+export async function showIds(database: PostgresDatabase, table: TableName, lastId: number): Promise<void> {
+  if (shardColumn(table) !== null) await database.write(SHOW, table, lastId)
 }

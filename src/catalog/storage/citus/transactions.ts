@@ -15,6 +15,9 @@ export function turn(table: TableName): string {
   return `pg_advisory_xact_lock(hashtext('stockroom creates'), hashtext('${table}'))`
 }
 
+/** SQL that waits for the turns of all tables, in the order of their names. */
+export const ALL_TURNS = (['categories', 'products', 'reviews', 'users'] as const).map(turn).join(', ')
+
 /** SQL that takes the turn, unless somebody has it. */
 export function freeTurn(table: TableName): string {
   return `pg_try_advisory_xact_lock(hashtext('stockroom creates'), hashtext('${table}'))`
@@ -23,5 +26,14 @@ export function freeTurn(table: TableName): string {
 /** SQL that keeps reviews where they are, and categories and users existing, until the transaction ends. */
 export const NO_MOVES = `pg_advisory_xact_lock_shared(${MOVES})`
 
-/** SQL that waits until no other transaction reads several shards, or changes what is on one. */
-export const ALONE = `pg_advisory_xact_lock(${MOVES})`
+/** The lock that bulk loads share, however long they take, and that those who hold the lock of moves alone hold alone before it. */
+const LOADS = "hashtext('stockroom moves'), 1"
+
+/**
+ * SQL that waits until no other transaction loads rows, reads several shards, or changes what is on one. It waits for loads first,
+ * when it does not hold up reads yet.
+ */
+export const ALONE = `pg_advisory_xact_lock(${LOADS}), pg_advisory_xact_lock(${MOVES})`
+
+/** SQL that keeps reviews where they are, and categories and users existing, but does not hold up reads as `NO_MOVES` would. */
+export const NO_MOVES_WHILE_LOADING = `pg_advisory_xact_lock_shared(${LOADS})`

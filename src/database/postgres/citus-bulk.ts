@@ -1,0 +1,126 @@
+import type { Row, Table, TableReader, TableWriter } from '../table.ts'
+import { LIMIT_WAIT, lockForUs, MAY_IDLE, PostgresTables } from './bulk.ts'
+import type { PostgresDatabase } from './database.ts'
+
+/** Otherwise a transaction uses several connections to a worker, each with a snapshot of its own. */
+export const ONE_CONNECTION_PER_WORKER = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
+
+/** Ids between which rows are read at once. The coordinator collects them before it sends the first. */
+const IDS_AT_ONCE = 10_000
+
+interface DistributedTable {
+  readonly name: string
+  /** The column that decides which shard has a row; `null` if each server has all rows. */
+  readonly shardColumn: string | null
+}
+
+const DISTRIBUTED_TABLES = `
+  SELECT logicalrelid::text AS name, column_to_column_name(logicalrelid, partkey) AS "shardColumn"
+  FROM pg_dist_partition ORDER BY 1`
+
+/**
+ * Runs `work` on a snapshot of all servers. Each worker takes its own when it is first asked, so nobody writes until all of them
+ * have done so. Locks of tables are held until the workers have committed.
+ */
+export function readCitus<Result>(
+  database: PostgresDatabase,
+  work: (reader: TableReader) => Promise<Result>,
+): Promise<Result> {
+  return database.bulk(async (query, connection) => {
+    await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+    await query(LIMIT_WAIT)
+    await query(MAY_IDLE)
+    await query(ONE_CONNECTION_PER_WORKER)
+    const tables = await database.readPrimary<DistributedTable>(DISTRIBUTED_TABLES)
+    const names = tables.map(({ name }) => name)
+    await database.transaction(async ask => {
+      await ask(LIMIT_WAIT)
+      await ask(`LOCK TABLE ${names.join(', ')} IN SHARE MODE`)
+      // Asks all shards.
+      for (const name of names) await query(`SELECT 1 FROM ${name} LIMIT 1`)
+    })
+    return work(new CitusTables(query, connection))
+  })
+}
+
+/** Runs `work` in a transaction that locks the tables for others. */
+export function fillCitus<Result>(
+  database: PostgresDatabase,
+  tables: readonly Table[],
+  work: (writer: TableWriter) => Promise<Result>,
+): Promise<Result> {
+  return database.bulk(async (query, connection) => {
+    await query(LIMIT_WAIT)
+    await query(ONE_CONNECTION_PER_WORKER)
+    await query(lockForUs(tables))
+    return work(new CitusTables(query, connection))
+  })
+}
+
+/** Reads and fills tables that may be distributed, in a transaction with one connection to each worker. */
+export class CitusTables extends PostgresTables {
+  readonly #filled: Table[] = []
+  #shardColumns: ReadonlyMap<string, string | null> | null = null
+
+  /** Reads few ids at a time: of a whole table, the coordinator would make a sorted file first. */
+  override async *rows(table: Table): AsyncGenerator<readonly Row[]> {
+    const { name, key, columns } = table
+    if (columns[key] !== 'integer') {
+      yield* super.rows(table)
+      return
+    }
+    for (let last = 0; ; ) {
+      const [next] = await this.query<{ id: number | null }>(
+        `SELECT min(${key})::float8 AS id FROM ${name} WHERE ${key} > ${last}`,
+      )
+      if (typeof next?.id !== 'number') return
+      last = next.id + IDS_AT_ONCE - 1
+      yield* this.rowsWhere(`${key} BETWEEN ${next.id} AND ${last}`, table)
+    }
+  }
+
+  override async existing(table: Pick<Table, 'name' | 'key'>, ids: readonly number[]): Promise<ReadonlySet<number>> {
+    const { name, key } = table
+    const shardColumn = (await this.#columns()).get(name)
+    if (!shardColumn) return super.existing(table, ids)
+    if (shardColumn !== key) {
+      // A statement that asks several shards can lock no rows.
+      const found = await this.query<{ id: number }>(
+        `SELECT ${key}::float8 AS id FROM ${name} WHERE ${key} = ANY ($1::bigint[])`,
+        `{${ids}}`,
+      )
+      return new Set(found.map(({ id }) => id))
+    }
+    const shards = await this.query<{ ids: string }>(
+      `SELECT array_agg(id)::text AS ids FROM unnest($1::bigint[]) AS id
+      GROUP BY get_shard_id_for_distribution_column('${name}', id)`,
+      `{${ids}}`,
+    )
+    const all = new Set<number>()
+    for (const shard of shards) {
+      // Constants, because Citus has to know that they are on one shard.
+      const found = await this.query<{ id: number }>(
+        `SELECT ${key}::float8 AS id FROM ${name} WHERE ${key} = ANY ('${shard.ids}'::bigint[]) ORDER BY ${key} FOR KEY SHARE`,
+      )
+      for (const { id } of found) all.add(id)
+    }
+    return all
+  }
+
+  override async dropIndexes(tables: readonly Table[]): Promise<void> {
+    await super.dropIndexes(tables)
+    this.#filled.push(...tables)
+  }
+
+  override async complete(report: (done: number, total: number) => void): Promise<void> {
+    await super.complete(report)
+    for (const { citusAfterCopy = [] } of this.#filled) for (const sql of citusAfterCopy) await this.query(sql)
+  }
+
+  async #columns(): Promise<ReadonlyMap<string, string | null>> {
+    this.#shardColumns ??= new Map(
+      (await this.query<DistributedTable>(DISTRIBUTED_TABLES)).map(({ name, shardColumn }) => [name, shardColumn]),
+    )
+    return this.#shardColumns
+  }
+}

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'bun'
+import { countSkippedOnCitus } from '../../test/harness/contract.ts'
 import { copied, everythingIn } from '../../test/harness/copy/copied.ts'
 import { migrated, oddShop } from '../../test/harness/copy/odd-shop.ts'
 import { ENGINES, postgres, sqlite } from '../../test/harness/engines.ts'
@@ -7,6 +8,8 @@ import { connected } from '../../test/harness/postgres/database.ts'
 import { commandLine, run, surroundingsOf } from '../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
+
+countSkippedOnCitus()
 
 /** Enough to kill the copy in the middle. */
 const MANY_REVIEWS = 60_000

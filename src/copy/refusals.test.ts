@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { linkSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
+import { countSkippedOnCitus } from '../../test/harness/contract.ts'
 import { everythingIn } from '../../test/harness/copy/copied.ts'
 import { migrated, oddShop, PASSWORD } from '../../test/harness/copy/odd-shop.ts'
 import { ENGINES, postgres, sqlite } from '../../test/harness/engines.ts'
@@ -12,6 +13,8 @@ import { run, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
+
+countSkippedOnCitus()
 
 const FLAGS = ['--access-log', 'off']
 

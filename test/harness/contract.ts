@@ -14,21 +14,21 @@ export const WITHOUT_CACHE = ['--cache-bytes', '0']
 /** Runs tests with each engine. */
 export function withEachEngine(subject: string, tests: (engine: Engine) => void): void {
   for (const engine of ENGINES) describe(`${subject}, on ${engine.name}`, () => tests(engine))
-  if (!citus) countSkipped()
+  countSkippedOnCitus()
 }
 
 /** Runs tests that need a cluster of Citus, at the address of its coordinator. */
 export function onCitus(subject: string, tests: (coordinatorUrl: string) => void): void {
   const url = citusUrl()
-  if (url === null) countSkipped()
+  if (url === null) countSkippedOnCitus()
   else describe(subject, () => tests(url))
 }
 
 let isSkippedCounted = false
 
-/** Counts the tests of a file that need a cluster as one. */
-function countSkipped(): void {
-  if (isSkippedCounted) return
+/** Counts the tests of a file that need a cluster as one, if there is none. */
+export function countSkippedOnCitus(): void {
+  if (citus || isSkippedCounted) return
   isSkippedCounted = true
   test.skip('the tests on Citus, which need STOCKROOM_TEST_CITUS', () => {})
 }

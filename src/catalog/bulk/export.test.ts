@@ -3,13 +3,16 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { client } from '../../../test/harness/client.ts'
-import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
+import { countSkippedOnCitus } from '../../../test/harness/contract.ts'
+import { citus, ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { commandLine, run, startService, surroundingsOf } from '../../../test/harness/service.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
+
+countSkippedOnCitus()
 
 /** The signals that interrupt an export in order, and its exit status. */
 const INTERRUPTIONS = [
@@ -40,11 +43,12 @@ async function oddShop(url: string): Promise<void> {
 /** Much faster than `seed`, whose data is random. */
 async function fillWithProducts(engine: Engine, url: string, count: number): Promise<void> {
   await run(['seed', '--database', url, '--products', '1', '--users', '1', '--reviews', '0'])
+  const [column, id] = engine === citus ? ['id, ', "nextval('products_id_seq'), "] : ['', '']
   await engine.write(
     url,
-    `INSERT INTO products (name, price, description)
+    `INSERT INTO products (${column}name, price, description)
     WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
-    SELECT 'Product ' || i, 1.5, 'Steel, with an ash handle' FROM numbers`,
+    SELECT ${id}'Product ' || i, 1.5, 'Steel, with an ash handle' FROM numbers`,
   )
 }
 

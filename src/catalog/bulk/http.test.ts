@@ -2,11 +2,14 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
 import { createCategories, nextOf, reviewedProduct } from '../../../test/harness/catalog/list-pages.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
+import { countSkippedOnCitus } from '../../../test/harness/contract.ts'
 import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
+
+countSkippedOnCitus()
 
 const NDJSON = 'application/x-ndjson'
 

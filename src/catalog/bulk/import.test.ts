@@ -2,12 +2,15 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { gzipSync, spawn } from 'bun'
 import { client } from '../../../test/harness/client.ts'
+import { countSkippedOnCitus } from '../../../test/harness/contract.ts'
 import { ENGINES, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { commandLine, run, runAtTerminal, startService, surroundingsOf } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
+
+countSkippedOnCitus()
 
 const CATEGORY = '{"name":"Garden","description":"All for the garden"}\n'
 const PRODUCT = '{"name":"Spade","description":"Steel","price":34.5}\n'

@@ -8,6 +8,9 @@ export const ONE_CONNECTION_PER_WORKER = "SET LOCAL citus.multi_shard_modify_mod
 /** Ids between which rows are read at once. The coordinator collects them before it sends the first. */
 const IDS_AT_ONCE = 10_000
 
+/** After a transaction has used the coordinator's part of a table past its connections, Citus makes no indexes in it. */
+const NO_LOCAL_EXECUTION = 'SET LOCAL citus.enable_local_execution = off'
+
 interface DistributedTable {
   readonly name: string
   /** The column that decides which shard has a row; `null` if each server has all rows. */
@@ -52,6 +55,7 @@ export function fillCitus<Result>(
   return database.bulk(async (query, connection) => {
     await query(LIMIT_WAIT)
     await query(ONE_CONNECTION_PER_WORKER)
+    await query(NO_LOCAL_EXECUTION)
     await query(lockForUs(tables))
     return work(new CitusTables(query, connection))
   })

@@ -1,12 +1,15 @@
 import { MAY_IDLE } from '../../database/postgres/bulk.ts'
-import { CitusTables, ONE_CONNECTION_PER_WORKER } from '../../database/postgres/citus-bulk.ts'
+import { CitusTables } from '../../database/postgres/citus-bulk.ts'
+import { NO_MOVES_WHILE_LOADING, ONE_CONNECTION_PER_WORKER, turns } from '../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { addDerivedRowsOf } from '../storage/citus/loaded-rows.ts'
 import { showIds } from '../storage/citus/shown-ids.ts'
-import { ALL_TURNS, NO_MOVES_WHILE_LOADING } from '../storage/citus/transactions.ts'
 import type { KeepAnswers } from '../storage/postgres/keys.ts'
 import { Load, type Loader } from './load.ts'
 import { LOG_LOADED, SERVING_LOCK_MS } from './postgres.ts'
+import { BULK_RESOURCES } from './resources.ts'
+
+const TABLES = BULK_RESOURCES.map(({ stored }) => stored.table).toSorted()
 
 /**
  * Loads rows on Citus. Nothing else is created meanwhile, and no review is moved, so that an id is free on all shards if no row has
@@ -18,8 +21,7 @@ export function citusLoader(database: PostgresDatabase, isServing: boolean, keep
       const { result, changes } = await database.bulk(async (query, connection) => {
         await query(MAY_IDLE)
         if (isServing) await query(`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`)
-        await query(ONE_CONNECTION_PER_WORKER)
-        await query(`SELECT ${ALL_TURNS}, ${NO_MOVES_WHILE_LOADING}`)
+        await query(`SELECT ${ONE_CONNECTION_PER_WORKER}, ${turns(TABLES)}, ${NO_MOVES_WHILE_LOADING}`)
         const load = new Load(new CitusTables(query, connection), {
           takesOnlyNewIds: isServing,
           mayDropIndexes: false,

@@ -1,9 +1,10 @@
 import type { Row, Table, TableReader, TableWriter } from '../table.ts'
 import { LIMIT_WAIT, lockForUs, MAY_IDLE, PostgresTables } from './bulk.ts'
+import { ALONE, turns } from './citus-locks.ts'
 import type { PostgresDatabase } from './database.ts'
 
-/** Otherwise a transaction uses several connections to a worker, each with a snapshot of its own. */
-export const ONE_CONNECTION_PER_WORKER = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
+/** Not a SELECT, which would take the snapshot of the coordinator. */
+const SET_ONE_CONNECTION_PER_WORKER = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
 
 /** Ids between which rows are read at once. The coordinator collects them before it sends the first. */
 const IDS_AT_ONCE = 10_000
@@ -23,7 +24,7 @@ const DISTRIBUTED_TABLES = `
 
 /**
  * Runs `work` on a snapshot of all servers. Each worker takes its own when it is first asked, so nobody writes until all of them
- * have done so. Locks of tables are held until the workers have committed.
+ * have done so. Writers hold these locks until all workers have committed.
  */
 export function readCitus<Result>(
   database: PostgresDatabase,
@@ -33,12 +34,12 @@ export function readCitus<Result>(
     await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
     await query(LIMIT_WAIT)
     await query(MAY_IDLE)
-    await query(ONE_CONNECTION_PER_WORKER)
+    await query(SET_ONE_CONNECTION_PER_WORKER)
     const tables = await database.readPrimary<DistributedTable>(DISTRIBUTED_TABLES)
     const names = tables.map(({ name }) => name)
     await database.transaction(async ask => {
       await ask(LIMIT_WAIT)
-      await ask(`LOCK TABLE ${names.join(', ')} IN SHARE MODE`)
+      await ask(`SELECT ${turns(names)}, ${ALONE}`)
       // Asks all shards.
       for (const name of names) await query(`SELECT 1 FROM ${name} LIMIT 1`)
     })
@@ -54,7 +55,7 @@ export function fillCitus<Result>(
 ): Promise<Result> {
   return database.bulk(async (query, connection) => {
     await query(LIMIT_WAIT)
-    await query(ONE_CONNECTION_PER_WORKER)
+    await query(SET_ONE_CONNECTION_PER_WORKER)
     await query(NO_LOCAL_EXECUTION)
     await query(lockForUs(tables))
     return work(new CitusTables(query, connection))

@@ -1,4 +1,5 @@
 import { DatabaseUnavailableError, WorkerLostError } from '../../../database/errors.ts'
+import { ONE_CONNECTION_PER_WORKER, turn } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
@@ -13,7 +14,6 @@ import type { Done, Found, Missing } from '../store.ts'
 import { addDerivedRows, countedReview } from './derived-rows.ts'
 import { shardColumn } from './shards.ts'
 import { showIds } from './shown-ids.ts'
-import { ONE_CONNECTION_PER_WORKER, turn } from './transactions.ts'
 import { LostWorkers, workerOf } from './workers.ts'
 
 /** A row to create, with the claim of its request if that has an `Idempotency-Key`. */

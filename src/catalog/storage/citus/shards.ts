@@ -1,3 +1,4 @@
+import { NO_MOVES } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import type { TableName } from '../resource.ts'
@@ -18,10 +19,7 @@ export function shardColumn(table: TableName): string | null {
   return SHARDED_BY[table]
 }
 
-/** The lock of moves of rows between shards, and of deletes on several shards. They hold it alone. */
-export const MOVES = "hashtext('stockroom moves'), 0"
-
-const HOLD_MOVES = `SELECT 1 FROM pg_advisory_xact_lock_shared(${MOVES})`
+const HOLD_MOVES = `SELECT ${NO_MOVES}`
 
 /**
  * Reads rows of several shards, while none of them is moved to another one. Without it, a statement that asks one shard before a

@@ -1,9 +1,9 @@
 import { getLogger } from '@logtape/logtape'
 import { systemClock } from '../../../clock.ts'
+import { freeTurn } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { regularly } from '../../../database/regularly.ts'
 import type { TableName } from '../resource.ts'
-import { freeTurn } from './transactions.ts'
 
 const log = getLogger(['stockroom', 'database'])
 

@@ -1,4 +1,5 @@
 import type { GoneRows } from '../../../database/change.ts'
+import { ALONE, NO_MOVES, ONE_CONNECTION_PER_WORKER } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf, GONE_IDS_MAX } from '../change.ts'
@@ -20,7 +21,6 @@ import { citusCreating } from './creation.ts'
 import { addDerivedRows, countedReview, UNCOUNT_USER, updateNotes } from './derived-rows.ts'
 import type { Places } from './places.ts'
 import { readAcross, shardColumn } from './shards.ts'
-import { ALONE, NO_MOVES, ONE_CONNECTION_PER_WORKER } from './transactions.ts'
 
 /** Limit on looking for a row that other clients move at the same time. */
 const LOOKS_MAX = 5

@@ -1,5 +1,5 @@
-import type { TableName } from '../resource.ts'
-import { MOVES } from './shards.ts'
+/** The lock of moves of rows between shards, and of deletes on several shards. They hold it alone. */
+const MOVES = "hashtext('stockroom moves'), 0"
 
 /**
  * SQL that makes a transaction use one connection to each worker: otherwise it uses one for each shard, and prepares each of them.
@@ -11,15 +11,17 @@ export const ONE_CONNECTION_PER_WORKER = "set_config('citus.multi_shard_modify_m
  * SQL that waits for the turn to create rows of a table, and keeps it until the transaction has ended on all workers. Row locks
  * would not do: they end before the workers have committed.
  */
-export function turn(table: TableName): string {
+export function turn(table: string): string {
   return `pg_advisory_xact_lock(hashtext('stockroom creates'), hashtext('${table}'))`
 }
 
-/** SQL that waits for the turns of all tables, in the order of their names. */
-export const ALL_TURNS = (['categories', 'products', 'reviews', 'users'] as const).map(turn).join(', ')
+/** SQL that waits for the turns of several tables, which are in the order of their names. */
+export function turns(tables: readonly string[]): string {
+  return tables.map(turn).join(', ')
+}
 
 /** SQL that takes the turn, unless somebody has it. */
-export function freeTurn(table: TableName): string {
+export function freeTurn(table: string): string {
   return `pg_try_advisory_xact_lock(hashtext('stockroom creates'), hashtext('${table}'))`
 }
 

@@ -54,6 +54,9 @@ const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
 const WORKER_UNREACHABLE = /^(connection to the remote node|failure on connection marked as essential)/
 const ON_WORKER = /^while executing command on /
 
+/** How a worker refuses rows that Citus sends by COPY, as it does for most inserts. Their code is lost: it is XX000. */
+const REFERS_TO_NONE = /violates foreign key constraint/
+
 /** What a worker, or the connection to it, ends with. The code is XX000 if the connection broke, which has no code of its own. */
 const WORKER_LOST = /^(57P0[123]|08...|XX000)$/
 
@@ -62,6 +65,7 @@ export function failureOf(error: unknown): Failure {
   if (!(error instanceof SQL.PostgresError)) return 'fault'
   const state = stateOf(error)
   if (state !== null && isWorkerLost(error, state)) return 'worker'
+  if (state === 'XX000' && REFERS_TO_NONE.test(error.message)) return 'conflict'
   if (state !== null) return BY_STATE.find(([pattern]) => pattern.test(state))?.[1] ?? 'fault'
   if (error.code === 'ERR_POSTGRES_CONNECTION_REFUSED' || error.code === 'ERR_POSTGRES_CONNECTION_TIMEOUT')
     return 'unreachable'

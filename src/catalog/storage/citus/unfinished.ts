@@ -13,13 +13,13 @@ const PERIOD_MS = 1_000
 const TABLES: readonly TableName[] = ['products', 'reviews']
 
 /** SQL for the last id that was drawn for a row of a table. */
-function drawn(table: TableName): string {
-  return `SELECT '${table}' AS collection, last_value - (NOT is_called)::int AS last_id FROM ${table}_id_seq`
+function lastDrawn(table: TableName): string {
+  return `SELECT last_value - (NOT is_called)::int FROM ${table}_id_seq`
 }
 
 const BEHIND = `
-  SELECT collection FROM shown_ids JOIN (${TABLES.map(drawn).join(' UNION ALL ')}) AS drawn USING (collection)
-  WHERE shown_ids.last_id < drawn.last_id`
+  SELECT collection FROM shown_ids
+  WHERE ${TABLES.map(table => `(collection = '${table}' AND last_id < (${lastDrawn(table)}))`).join(' OR ')}`
 
 /**
  * Shows the rows of nodes that died after they had created them, but before they could update `shown_ids`. Nobody creates rows
@@ -30,9 +30,10 @@ export function showUnfinished(database: PostgresDatabase): AsyncDisposable {
     database.transaction(async ask => {
       const [turn] = await ask<{ is_ours: boolean }>(`SELECT ${freeTurn(table)} AS is_ours`)
       if (!turn?.is_ours) return
-      await ask(`
-        UPDATE shown_ids SET last_id = drawn.last_id FROM (${drawn(table)}) AS drawn
-        WHERE shown_ids.collection = drawn.collection AND shown_ids.last_id < drawn.last_id`)
+      await ask(
+        `UPDATE shown_ids SET last_id = greatest(last_id, (${lastDrawn(table)})) WHERE collection = $1::text`,
+        table,
+      )
     })
   const work = async () => {
     if (!database.isDistributed) return

@@ -5,6 +5,7 @@ import { WORKING_TREE } from './stockroom.ts'
 /** The files that a report writes. */
 export const PAGE = join(WORKING_TREE.root, 'docs', 'performance.md')
 export const PICTURES = join(WORKING_TREE.root, 'docs', 'performance')
+export const SEARCH_PAGE = join(PICTURES, 'search.md')
 
 /** The commit, and whether anything has changed since, besides what a report writes. */
 export async function measuredVersion(interrupted: AbortSignal): Promise<string> {

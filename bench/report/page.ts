@@ -76,7 +76,8 @@ Instructions are those of the server in user mode, with everything cached unless
 - **One reader while others write** waits for their requests and commits, which run on the same thread
   ([decision 15](decisions/0015-acknowledgement.md)).
 
-An earlier run was [on a faster machine](performance/faster-machine.md).
+An earlier run was [on a faster machine](performance/faster-machine.md). Search, filters, facets and the feed have
+[figures of their own](performance/search.md).
 
 ${chapters.map(chapterText).join('\n')}`
 }

@@ -12,8 +12,6 @@ import type { Measurement, Round } from '../comparison.ts'
 import { machineLine } from '../machine.ts'
 import { measuredVersion, PAGE, PICTURES } from '../measured-version.ts'
 import { chosen, type ReportOptions, readReportOptions } from '../options.ts'
-import { type KeptTable, keptTables } from '../search/kept-tables.ts'
-import { renderTable } from '../table.ts'
 import { drawn } from './chart.ts'
 import { GROWTHS, type Growth, measureConnections, measureCores, measureData, pictureOf } from './growth.ts'
 import { type KeptFigures, keptFigures } from './kept-figures.ts'
@@ -149,21 +147,9 @@ async function write(about: Circumstances, contest: Contest, figures: KeptFigure
     }
     if (pictures.length > 0) chapters.push({ title, text, pictures })
   }
-  const tables = Object.values(await keptTables(about.version))
-  if (tables.length > 0)
-    chapters.push({ title: 'Search, filters and the feed', text: searchText(tables), pictures: [] })
   await Bun.write(
     PAGE,
     page(about, overviewTable(WORKLOADS, contest.others, keptRounds(contest, figures, about.rounds)), chapters),
   )
   console.error(`wrote ${PAGE}`)
-}
-
-function searchText(tables: readonly KeptTable[]): string {
-  const machines = [...new Set(tables.map(({ circumstances }) => circumstances))]
-  return `\`npm run bench -- search\` measured this, beside what is required:
-
-${machines.map(machine => `- ${machine}`).join('\n')}
-
-${tables.map(({ table }) => renderTable(table, 'markdown')).join('\n\n')}`
 }

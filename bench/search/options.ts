@@ -21,6 +21,7 @@ export interface SearchOptions {
   readonly revision: string | null
   readonly directory: string | undefined
   readonly markdown: boolean
+  readonly report: boolean
 }
 
 const ENGINES: Readonly<Record<string, Engine>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' }
@@ -40,6 +41,7 @@ const HELP = `Usage: npm run bench -- search [OPTION ...]
   --against REVISION  compare writers with this version, for example the last one without search
   --directory PATH    folder for the temporary databases; a million products take 10 GB
   --markdown          print tables as Markdown
+  --report            write docs/performance/search.md with the tables of all runs of this commit
   --help              print this text
 `
 
@@ -83,6 +85,7 @@ export function readSearchOptions(): SearchOptions | null {
     revision: values.against ?? null,
     directory: values.directory,
     markdown: values.markdown,
+    report: values.report,
   }
 }
 
@@ -103,6 +106,7 @@ function parsed() {
         against: { type: 'string' },
         directory: { type: 'string' },
         markdown: { type: 'boolean', default: false },
+        report: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     }).values

@@ -16,9 +16,9 @@ import { proveSameFound } from './agreement.ts'
 import { hasSearch, untilSearchable } from './asking.ts'
 import { type CatalogFiles, importCatalog, writeCatalog } from './catalog-files.ts'
 import { measureFeed } from './feed/measurement.ts'
-import { keepTable } from './kept-tables.ts'
 import { measureGroups } from './measurement.ts'
 import { readSearchOptions, type SearchOptions } from './options.ts'
+import { keepTable, writePage } from './page.ts'
 import { fillPeerDatabase } from './peers/database.ts'
 import { type Engine, requestGroups } from './requests.ts'
 import { feedTable, pausesTable, requestsTable, type Searched, writersTable } from './tables.ts'
@@ -58,7 +58,7 @@ async function run(options: SearchOptions, interrupted: AbortSignal): Promise<vo
 
   const version = await measuredVersion(interrupted)
   const machine = machineLine([`Bun ${Bun.version}`], folder)
-  const circumstances = `${machine}; ${files.products.toLocaleString('en')} products and as many reviews, ${options.rounds} rounds`
+  const circumstances = `${machine}; ${files.products.toLocaleString('en')} products and as many reviews, ${options.rounds} ${options.rounds === 1 ? 'round' : 'rounds'}`
   console.log(circumstances)
   const show = async (name: string, table: Table) => {
     console.log(`\n${renderTable(table, options.markdown ? 'markdown' : 'plain')}`)
@@ -73,6 +73,7 @@ async function run(options: SearchOptions, interrupted: AbortSignal): Promise<vo
       await measureEngine(all, engine, server.filled)
     }
   }
+  if (options.report) await writePage(version)
 }
 
 async function measureEngine(all: Run, engine: Engine, filled: DatabaseServer['filled']): Promise<void> {

@@ -226,5 +226,13 @@ test.skipIf(citus === null)(
     expect(await countOf(several)).toBe(before.several)
     await api.get('/products/')
     expect(await countOf(several)).toBeGreaterThan(before.several)
+
+    // The node that has created a review knows its shard.
+    const reviewId = await api.create('/reviews/', sample.review(id, await api.create('/users/', sample.user)))
+    const reviews = { table: 'reviews', shards: 'several' }
+    const asked = await countOf(reviews)
+    await api.get(`/reviews/${reviewId}`)
+    expect(await countOf({ table: 'reviews', shards: 'one' })).toBe(1)
+    expect(await countOf(reviews)).toBe(asked)
   },
 )

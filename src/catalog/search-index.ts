@@ -3,6 +3,7 @@ import { errorMessage } from '../program/error-message.ts'
 import type { Progress } from '../program/progress.ts'
 import { CATEGORIES } from './categories/stored.ts'
 import { PRODUCTS } from './products/stored.ts'
+import { finishedNotes } from './storage/citus/finished-notes.ts'
 import { CatchingUp } from './storage/index/catching-up.ts'
 import { postgresIndexSlices } from './storage/postgres/search-index.ts'
 import { sqliteIndexSlices } from './storage/sqlite/search-index.ts'
@@ -15,7 +16,9 @@ const PART = 'search index'
 /** What keeps the index of search, filters and orders up to date. */
 export function searchIndexOf(database: StoreDatabase): CatchingUp {
   const slices =
-    database.engine === 'sqlite' ? sqliteIndexSlices(database, INDEXES) : postgresIndexSlices(database, INDEXES)
+    database.engine === 'sqlite'
+      ? sqliteIndexSlices(database, INDEXES)
+      : postgresIndexSlices(database, INDEXES, most => finishedNotes(database, most))
   return new CatchingUp(slices)
 }
 

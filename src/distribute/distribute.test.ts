@@ -60,6 +60,19 @@ onCitus('stockroom distribute', coordinator => {
     expect(await api.create('/reviews/', sample.review(product, user))).toBe(401)
   })
 
+  test('is not needed for a new database, which nodes that start at the same moment distribute once', async () => {
+    await using database = await createCitusDatabase(coordinator, { isDistributed: false })
+    const environment = { DATABASE_DISTRIBUTION: 'citus' }
+    const starting = await Promise.all([1, 2, 3].map(() => startService(database.url, { flags: FLAGS, environment })))
+    await using open = new AsyncDisposableStack()
+    for (const service of starting) open.use(service)
+    const product = await client(() => starting[0]?.address ?? '').create('/products/', sample.product)
+    for (const { address } of starting) {
+      expect(await client(() => address).get(`/products/${product}`)).toMatchObject({ status: 200 })
+    }
+    expect(await postgres.read(database.url, DISTRIBUTED)).toHaveLength(5)
+  })
+
   test('changes nothing if it fails', async () => {
     await using database = await createCitusDatabase(coordinator, { isDistributed: false })
     await run(['seed', '--database', database.url, ...SEEDED])

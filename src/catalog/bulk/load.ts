@@ -89,8 +89,12 @@ export class Load {
     const ids = await this.#idsOf(target, rows, misfits)
     await this.#dropIndexesIfMany(target, ids.length)
     const columns = Object.keys(resource.columns)
-    const good = rows.filter((_, place) => !misfits.has(place))
-    const stored = good.map((row, place) => [ids[place] ?? null, ...columns.map(column => row[column] ?? null)])
+    const good = misfits.size === 0 ? rows : rows.filter((_, place) => !misfits.has(place))
+    const stored = good.map((row, place) => {
+      const values: Value[] = [ids[place] ?? null]
+      for (const column of columns) values.push(row[column] ?? null)
+      return values
+    })
     await this.#writer.insert(target.table, [stored])
     target.loaded = withRows(target.loaded, ids)
     return { ids, misfits }
@@ -153,12 +157,12 @@ export class Load {
   /** Adds rows with wrong ids to the misfits, and returns the ids of all that are none. */
   async #idsOf(target: Target, rows: readonly NewRow[], misfits: Misfits): Promise<number[]> {
     const { takesOnlyNewIds } = this.#options
+    if (rows.every(({ id }) => id === undefined)) {
+      await this.#continueIds(target)
+      return this.#writer.nextIds(target.table, rows.length - misfits.size)
+    }
     const good = [...rows.entries()].filter(([place]) => !misfits.has(place))
     const given = good.flatMap(([, { id }]) => id ?? [])
-    if (given.length === 0) {
-      await this.#continueIds(target)
-      return this.#writer.nextIds(target.table, good.length)
-    }
     let highest = await this.#writer.lastId(target.table)
     const taken = new Set<number>()
     if (!takesOnlyNewIds) {

@@ -1,5 +1,5 @@
 import type { Row, Table, TableColumnType, TableReader, TableWriter } from '../table.ts'
-import { fieldOf, linesOf, valuesOfLine } from './copy-text.ts'
+import { lineOf, linesOf, rowOf } from './copy-text.ts'
 import type { PostgresDatabase } from './database.ts'
 import type { Query, RawConnection } from './pool.ts'
 
@@ -14,7 +14,7 @@ export const MAY_IDLE = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 /** Number of characters that are sent at once; the last row may exceed it. */
 const CHARACTERS_AT_ONCE = 262_144
 
-/** The SQL that reads a column for COPY, and the value that its text stands for. */
+/** The SQL that reads a column for COPY. */
 const READ: Readonly<Record<TableColumnType, (column: string) => string>> = {
   integer: column => column,
   flag: column => `${column}::int`,
@@ -22,11 +22,13 @@ const READ: Readonly<Record<TableColumnType, (column: string) => string>> = {
   text: column => column,
   time: column => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
 }
-const VALUE_OF: Readonly<Record<TableColumnType, (text: string) => string | number>> = {
+
+/** Makes the value of a column from its text, unless it is the text. */
+const VALUE_OF: Readonly<Record<TableColumnType, ((text: string) => number) | null>> = {
   integer: Number,
   flag: Number,
   number: Number,
-  text: text => text,
+  text: null,
   time: Date.parse,
 }
 
@@ -96,13 +98,9 @@ export class PostgresTables implements TableWriter {
   ): AsyncGenerator<readonly Row[]> {
     const read = Object.entries(columns).map(([column, type]) => postgres?.[column] ?? READ[type](column))
     const order = columns[key] === 'text' ? `${key} COLLATE "C"` : key
-    const conversions = Object.values(columns).map(type => VALUE_OF[type])
+    const convert = Object.values(columns).map(type => VALUE_OF[type])
     const sql = `COPY (SELECT ${read.join(', ')} FROM ${name} WHERE ${condition} ORDER BY ${order}) TO STDOUT`
-    for await (const lines of linesOf(this.#connection.copyOut(sql))) {
-      yield lines.map(line =>
-        valuesOfLine(line).map((text, place) => (text === null ? null : (conversions[place]?.(text) ?? text))),
-      )
-    }
+    for await (const lines of linesOf(this.#connection.copyOut(sql))) yield lines.map(line => rowOf(line, convert))
   }
 
   async lastId(table: Table): Promise<number> {
@@ -140,14 +138,14 @@ export class PostgresTables implements TableWriter {
   }
 
   async insert({ name, columns }: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
-    const areTimes = Object.values(columns).map(type => type === 'time')
+    const times = [...Object.values(columns).entries()].flatMap(([place, type]) => (type === 'time' ? [place] : []))
     const writer = this.#connection.copyIn(`COPY ${name} (${Object.keys(columns).join(', ')}) FROM STDIN`).getWriter()
     const encoder = new TextEncoder()
     try {
       let text = ''
       for await (const rows of batches) {
         for (const row of rows) {
-          text += lineOf(row, areTimes)
+          text += lineOf(times.length === 0 ? row : withTimes(row, times))
           if (text.length < CHARACTERS_AT_ONCE) continue
           await writer.write(encoder.encode(text))
           text = ''
@@ -193,9 +191,7 @@ function sequenceOf({ name, key }: Table): string {
   return `${name}_${key}_seq`
 }
 
-function lineOf(row: Row, areTimes: readonly boolean[]): string {
-  const fields = row.map((value, place) =>
-    fieldOf(areTimes[place] && value !== null ? new Date(value).toISOString() : value === null ? null : String(value)),
-  )
-  return `${fields.join('\t')}\n`
+/** The row with times as PostgreSQL reads them. */
+function withTimes(row: Row, places: readonly number[]): Row {
+  return row.map((value, place) => (value !== null && places.includes(place) ? new Date(value).toISOString() : value))
 }

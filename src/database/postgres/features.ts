@@ -11,6 +11,9 @@ interface Feature {
   readonly check?: string
 }
 
+/** In the names of all that is created. Each trial has names of its own, because several nodes may try at the same moment. */
+const TRIAL = 'stockroom_trial'
+
 /** What migrations and statements need that engines with PostgreSQL's protocol may lack. Later ones use the tables of earlier ones. */
 const FEATURES: readonly Feature[] = [
   {
@@ -87,8 +90,13 @@ const FEATURES: readonly Feature[] = [
  */
 export async function mustHaveFeatures(migrating: Pool, place: string): Promise<void> {
   const allWork = new Error('all features work')
+  const trial = `${TRIAL}_${crypto.randomUUID().slice(0, 8)}`
   const tried = migrating.transaction(async (query, connection) => {
-    for (const feature of FEATURES) await mustWork(feature, place, { query, connection })
+    const transaction: Transaction = {
+      query: (sql, ...parameters) => query(sql.replaceAll(TRIAL, trial), ...parameters),
+      runScript: sql => connection.runScript(sql.replaceAll(TRIAL, trial)),
+    }
+    for (const feature of FEATURES) await mustWork(feature, place, transaction)
     throw allWork
   })
   await tried.catch(error => {
@@ -96,19 +104,18 @@ export async function mustHaveFeatures(migrating: Pool, place: string): Promise<
   })
 }
 
-interface Transaction {
+interface Transaction extends Pick<RawConnection, 'runScript'> {
   readonly query: Query
-  readonly connection: RawConnection
 }
 
 async function mustWork(
   { name, uses, check }: Feature,
   place: string,
-  { query, connection }: Transaction,
+  { query, runScript }: Transaction,
 ): Promise<void> {
   let reason = ''
   try {
-    await connection.runScript(uses)
+    await runScript(uses)
     const [found] = check ? await query<{ works: boolean }>(check) : []
     if (!check || found?.works) return
   } catch (error) {

@@ -7,6 +7,12 @@ import type { Pool, Query, RawConnection } from './pool.ts'
 /** When many nodes start at once, a node may lose against each of the others. */
 const TRIES = 100
 
+/**
+ * Recorded before the tables of a new database that shall be distributed are created: so a node that finds them knows that they
+ * still have to be, even if the other one has died.
+ */
+const DISTRIBUTE = { name: 'distribute' }
+
 /** Whether any migration was ever applied. */
 export async function isMigrated(pool: Pool): Promise<boolean> {
   const [found] = await pool.query<{ exists: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS exists")
@@ -33,11 +39,16 @@ export async function migrate(
   refuseUnknown(applied, parts, [...migrations, ...distributing], place)
   const concerned = parts.filter(({ citus }) => citus.length > 0)
   const isNew = !concerned.some(({ postgres }) => postgres.some(({ name }) => applied.has(name)))
-  const isDistributed = distributing.some(({ name }) => applied.has(name)) || (isNew && shallDistribute)
+  const isBeingDistributed = [DISTRIBUTE, ...distributing].some(({ name }) => applied.has(name))
+  const isDistributed = distributing.length > 0 && (isBeingDistributed || (isNew && shallDistribute))
   if (shallDistribute && !isDistributed && distributing.length > 0) {
     throw new OperatorError(`${place} has data that is not distributed yet; run stockroom distribute`)
   }
-  if (isNew && isDistributed) await clusterOf((sql, ...of) => pool.query(sql, ...of), place)
+  if (isNew && isDistributed) {
+    const query: Query = (sql, ...of) => pool.query(sql, ...of)
+    await clusterOf(query, place)
+    await retryConflicts(() => record(query, DISTRIBUTE))
+  }
   const missing = (of: readonly Migration[]) => of.filter(({ name }) => !applied.has(name))
   for (const migration of missing(migrations)) {
     await apply(pool, migration, (_, connection) => connection.runScript(migration.sql))
@@ -70,7 +81,7 @@ async function apply(
 }
 
 /** Records a migration before it is applied, in the same transaction. Resolves to whether it is new. */
-export async function record(query: Query, { name }: Migration): Promise<boolean> {
+export async function record(query: Query, { name }: Pick<Migration, 'name'>): Promise<boolean> {
   const inserted = await query(
     'INSERT INTO migrations (name, applied_at) VALUES ($1, now()) ON CONFLICT DO NOTHING RETURNING name',
     name,

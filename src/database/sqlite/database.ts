@@ -131,12 +131,12 @@ export class SqliteDatabase implements AsyncDisposable {
    * Reads of one event-loop turn share a snapshot until somebody commits, which saves the system calls for SQLite's locks. A
    * turn also serves requests that arrive after its start, so each read checks for commits first: none misses a write that
    * was acknowledged before its request arrived. A read with the purpose `show` first waits until all commits of its snapshot,
-   * those of other processes included, are on the disk. A `look` shows nothing of it.
+   * those of other processes included, are on the disk. A `look` shows nothing of it, so writes need not make way for it.
    */
   snapshot<Result>(read: () => Result, purpose: 'show' | 'look' | 'write' = 'show'): Result {
     try {
       if (purpose === 'write') this.#condition.mustBeSound()
-      else this.#wasRead = true
+      if (purpose === 'show') this.#wasRead = true
       // Check before starting a snapshot, too: a commit after this check will end it.
       this.#checkForCommits()
       if (!this.#reading) this.#beginSnapshot()

@@ -1,5 +1,5 @@
 import { DatabaseUnavailableError, WorkerLostError } from '../../../database/errors.ts'
-import { ONE_CONNECTION_PER_WORKER, turn } from '../../../database/postgres/citus-locks.ts'
+import { NO_MOVES, ONE_CONNECTION_PER_WORKER, turn } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
@@ -36,7 +36,8 @@ const DRAWS_MAX = 100
 /**
  * Creates rows on Citus, concurrent ones in one transaction. Resolves to the new resource.
  *
- * The transaction waits for its turn, draws ids, and stores the rows. An INSERT of rows from JSON makes Citus commit in two phases,
+ * The transaction waits for its turn, draws ids, and stores the rows. It shares the lock on moves, because a delete of a user would
+ * wait for its counts, and it for that user. It takes the turn first, as exports do. An INSERT of rows from JSON makes Citus commit in two phases,
  * so the answers for repeated requests, which are on the coordinator, are stored together with the rows on the workers. Before
  * the rows are acknowledged, `shown_ids` says that statements which ask several shards may show them.
  *
@@ -54,7 +55,7 @@ export function citusCreating<Row extends Values>(
   const readParents = parentReader(database, resource)
   const { names, input } = inputOf({ id: 'integer', revision: 'integer', ...resource.columns })
   const draw = `
-    WITH turn AS MATERIALIZED (SELECT ${ONE_CONNECTION_PER_WORKER}, ${turn(table)})
+    WITH turn AS MATERIALIZED (SELECT ${ONE_CONNECTION_PER_WORKER}, ${turn(table)}, ${NO_MOVES})
     SELECT nextval('${table}_id_seq')::float8 AS id FROM turn CROSS JOIN generate_series(1, $1::bigint)`
   const drawForWorkers = `WITH drawn AS MATERIALIZED (${draw}) SELECT id, ${workerOf('id')} AS worker FROM drawn`
   const insert = `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${input}`

@@ -97,7 +97,13 @@ export function citusWrites<Row extends Values>(
   }
 
   return {
-    create: citusCreating(database, resource, { represent: row => rows.found({ row, items: [] }), keep }),
+    create: citusCreating(database, resource, {
+      represent: row => {
+        places.note(row)
+        return rows.found({ row, items: [] })
+      },
+      keep,
+    }),
     update: (id, row, expected) =>
       placed(id, place =>
         database.transaction(async ask => {

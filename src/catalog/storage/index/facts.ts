@@ -36,7 +36,7 @@ export function factsOf(description: IndexDescription, row: NotedRow) {
 }
 
 /** What the index has of a row, by column. */
-type Facts = Readonly<Record<string, string | number | null>>
+export type Facts = Readonly<Record<string, string | number | null>>
 
 /** The facts of a row that do not depend on its words, by column. */
 export function valueFacts({ copied, ratings }: IndexDescription, row: NotedRow): Facts {

@@ -149,7 +149,7 @@ export function severalRows<Row extends Values>(
   const isLight = `${weight} <= ${LIGHT_MAX}`
   const isFirst = 'item.is_first IS NOT FALSE'
   return `
-    SELECT ${selectedColumns(resource, textsIf(`${isFirst} AND ${isLight}`))}, ${isFirst} AS is_first,
+    SELECT ${selectedColumns(resource, ownIf(isFirst, isLight))}, ${isFirst} AS is_first,
       ${isLight} AS is_whole, (${weight})::float8 AS weight, CASE WHEN ${isFirst} THEN ${state} END AS state,
       ${selectedItemColumns(array, textsIf(isLight), ITEM_PREFIX)}
     FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (
@@ -176,10 +176,19 @@ export function oneRow<Row extends Values>(
   }
   const isFirst = 'item.weight_before IS NULL'
   return `
-    SELECT ${selectedColumns(resource, textsIf(isFirst))}, ${isFirst} AS is_first, TRUE AS is_whole,
+    SELECT ${selectedColumns(resource, ownIf(isFirst))}, ${isFirst} AS is_first, TRUE AS is_whole,
       ${weight}, CASE WHEN ${isFirst} THEN ${state} END AS state, ${itemColumns(array)}
     FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (${firstItems(array, '$1::bigint')}) AS item ON TRUE
     WHERE owner.id = $1::bigint${onShard}`
+}
+
+/** SQL for the columns of a resource in its first row, the long texts under a further condition. All its rows have the id. */
+function ownIf(isFirst: string, isLight = 'TRUE'): typeof columnSql {
+  return (source, column, type) => {
+    const sql = columnSql(source, column, type)
+    if (source === 'owner' && column === 'id') return sql
+    return `CASE WHEN ${isFirst}${type === 'long text' ? ` AND ${isLight}` : ''} THEN ${sql} END`
+  }
 }
 
 /** SQL for columns, the long texts only under a condition. */

@@ -1,7 +1,6 @@
 import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
-import { finishedNotes } from '../citus/finished-notes.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
 import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
@@ -49,8 +48,15 @@ const TSQUERY: MatchSyntax = {
   andNot: ' & !',
 }
 
-/** Brings the indexes of these resources up to date, in transactions. */
-export function postgresIndexSlices(database: PostgresDatabase, indexes: readonly IndexDescription[]): IndexSlices {
+/**
+ * Brings the indexes of these resources up to date, in transactions. On Citus, `finishedNotes` tells the numbers of the first notes
+ * whose rows can be read.
+ */
+export function postgresIndexSlices(
+  database: PostgresDatabase,
+  indexes: readonly IndexDescription[],
+  finishedNotes: (most: number) => Promise<readonly number[]>,
+): IndexSlices {
   const takers = new Map(indexes.flatMap(takersOf))
   const logNothing = async (ask: Query) => {
     if (database.changes.areLogged) await ask(LOG_NO_CHANGES)
@@ -74,7 +80,7 @@ export function postgresIndexSlices(database: PostgresDatabase, indexes: readonl
       })
     },
     take: async count => {
-      const finished = database.isDistributed ? await finishedNotes(database, SLICE_NOTES[count]) : null
+      const finished = database.isDistributed ? await finishedNotes(SLICE_NOTES[count]) : null
       if (finished?.length === 0) return 'busy'
       return database.transaction(async ask => {
         const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)

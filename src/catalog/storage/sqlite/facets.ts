@@ -23,14 +23,14 @@ export function sqliteFacetReads<Row extends Values>(
       const rated = LEAST_STARS.map(stars => `rated_${stars}`)
       const counted = [
         'count(*) AS number, min(owner.price) AS least, max(owner.price) AS most',
-        ...below.map(name => `sum(owner.price < ?) AS ${name}`),
-        ...LEAST_STARS.map(stars => `coalesce(sum(owner.average >= ${stars}), 0) AS rated_${stars}`),
+        ...below.map(name => `count(*) FILTER (WHERE owner.price < ?) AS ${name}`),
+        ...LEAST_STARS.map(stars => `count(*) FILTER (WHERE owner.average >= ${stars}) AS rated_${stars}`),
       ]
       const sums = ['number', ...below, ...rated].map(name => `coalesce(sum(${name}), 0) AS ${name}`)
       const nothing = ['number', 'least', 'most', ...below, ...rated].slice(1).map(() => ', NULL')
       const rows = await database.beside.all<CountedRow>(
         `WITH groups AS MATERIALIZED (
-          SELECT coalesce(owner.category_id, 0) AS value, ${counted.join(', ')} ${sql} GROUP BY 1
+          SELECT coalesce(owner.category_id, 0) AS value, ${counted.join(', ')} ${sql} GROUP BY owner.category_id
         ), named AS (
           SELECT groups.value, categories.name, number FROM groups LEFT JOIN categories ON categories.id = groups.value
           WHERE groups.value = 0 OR categories.id IS NOT NULL ORDER BY number DESC, groups.value LIMIT ?

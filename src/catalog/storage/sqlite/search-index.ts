@@ -1,7 +1,15 @@
-import type { Parameter } from '../../../database/sqlite/connection.ts'
+import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
 import type { IndexSlices } from '../index/catching-up.ts'
-import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
+import {
+  type Facts,
+  factsOf,
+  INDEX_FORM,
+  type NotedRow,
+  notedColumns,
+  valueColumns,
+  valueFacts,
+} from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { ListQuery } from '../query.ts'
@@ -44,7 +52,9 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
   const notes = database.prepare<[count: number], Note>(
     `SELECT number, part, id FROM index_notes WHERE number > 0 ORDER BY number LIMIT ?`,
   )
-  const forget = database.prepare<[number: number]>('DELETE FROM index_notes WHERE number = ?')
+  const forget = database.prepare<[numbers: string]>(
+    'DELETE FROM index_notes WHERE number IN (SELECT value FROM json_each(?))',
+  )
   const takers = new Map(indexes.flatMap(index => takersOf(database, index)))
   return {
     noted: () => {
@@ -66,11 +76,13 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
         // In the order of ids, because FTS5 writes what it has so far whenever they do not ascend.
         const ofRows = Map.groupBy(notes.all(SLICES[count].notes), ({ part, id }) => `${part} ${id}`)
         const inOrder = [...ofRows.values()].toSorted(([one], [other]) => (one?.id ?? 0) - (other?.id ?? 0))
+        const taken: number[] = []
         for (const ofRow of inOrder) {
           for (const { part, id } of ofRow.slice(0, 1)) takers.get(part)?.(id)
-          for (const { number } of ofRow) forget.run(number)
+          for (const { number } of ofRow) taken.push(number)
           if (performance.now() - began > SLICES[count].ms) break
         }
+        forget.run(JSON.stringify(taken))
         return 'taken'
       }),
     built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),
@@ -88,10 +100,10 @@ function takersOf(database: SqliteDatabase, index: IndexDescription): [part: str
     `SELECT ${notedColumns(index, sql => sql)} FROM ${table} AS owner
     ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''} WHERE owner.id = ?`,
   )
-  const changing = Object.keys(valueColumns(index))
-  const columns = ['id', 'sort_name', 'beginning', ...changing]
-  const keep = database.prepare<Parameter[]>(
-    `INSERT OR REPLACE INTO ${facts} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+  const columns = ['id', 'sort_name', 'beginning', ...Object.keys(valueColumns(index))]
+  const change = changerOf(database, index, columns)
+  const insert = database.prepare<Parameter[]>(
+    `INSERT INTO ${facts} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
   )
   const keepWords = database.prepare<[id: number, words: string]>(
     `INSERT OR REPLACE INTO ${words} (rowid, words) VALUES (?, ?)`,
@@ -102,7 +114,7 @@ function takersOf(database: SqliteDatabase, index: IndexDescription): [part: str
     const row = select.get(id)
     if (row) {
       const made = factsOf(index, row)
-      keep.run(...columns.map(name => made.facts[name] ?? null))
+      if (!change(id, made.facts)) insert.run(...columns.map(name => made.facts[name] ?? null))
       keepWords.run(id, made.words.join(' '))
     } else {
       forget.run(id)
@@ -110,19 +122,35 @@ function takersOf(database: SqliteDatabase, index: IndexDescription): [part: str
     }
   }
   if (values === null) return [[table, takeAll]]
-  const change = database.prepare<Parameter[]>(
-    `UPDATE ${facts} SET ${changing.map(name => `${name} = ?`).join(', ')} WHERE id = ?`,
-  )
   const takeValues = (id: number) => {
     const row = select.get(id)
-    if (!row) return
-    const made = valueFacts(index, row)
-    change.run(...changing.map(name => made[name] ?? null), id)
+    // If the index has no facts yet, there is a note of the whole row, too.
+    if (row) change(id, valueFacts(index, row))
   }
   return [
     [table, takeAll],
     [values, takeValues],
   ]
+}
+
+/**
+ * Makes the function that changes the facts of a row, and returns whether there are any. It writes only what differs, because
+ * each column has an index, whose pages are far apart.
+ */
+function changerOf(database: SqliteDatabase, { facts }: IndexDescription, columns: readonly string[]) {
+  const select = database.prepare<[id: number], Facts>(`SELECT ${columns.join(', ')} FROM ${facts} WHERE id = ?`)
+  const updates = new Map<string, Prepared<Parameter[]>>()
+  return (id: number, made: Facts): boolean => {
+    const before = select.get(id)
+    if (!before) return false
+    const changed = Object.keys(made).filter(name => made[name] !== before[name])
+    if (changed.length === 0) return true
+    const assignments = changed.map(name => `${name} = ?`).join(', ')
+    const update = updates.get(assignments) ?? database.prepare(`UPDATE ${facts} SET ${assignments} WHERE id = ?`)
+    updates.set(assignments, update)
+    update.run(...changed.map(name => made[name] ?? null), id)
+    return true
+  }
 }
 
 /** Reads the index of a resource in the thread for long reads. */

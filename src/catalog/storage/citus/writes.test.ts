@@ -1,0 +1,59 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { z } from 'zod'
+import { type Client, client } from '../../../../test/harness/client.ts'
+import { onCitus } from '../../../../test/harness/contract.ts'
+import { postgres } from '../../../../test/harness/engines.ts'
+import { createCitusDatabase } from '../../../../test/harness/postgres/citus.ts'
+import { sample } from '../../../../test/harness/samples.ts'
+import { startService } from '../../../../test/harness/service.ts'
+import { until } from '../../../../test/harness/until.ts'
+
+setDefaultTimeout(120_000)
+
+const FLAGS = ['--access-log', 'off']
+const PRODUCTS = 16
+
+const Items = z.array(z.object({ id: z.int() }))
+
+onCitus('writes on Citus', coordinator => {
+  test('a lost worker costs only its own products and their reviews, and nothing is created twice', async () => {
+    await using database = await createCitusDatabase(coordinator, { throughProxies: true })
+    await using service = await startService(database.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    const user = await api.create('/users/', sample.user)
+    const products = await Promise.all(Array.from({ length: PRODUCTS }, () => api.create('/products/', sample.product)))
+    const review = (product: number) => api.post('/reviews/', sample.review(product, user))
+    const statuses = async (ask: (product: number) => ReturnType<Client['get']>) =>
+      (await Promise.all(products.map(ask))).map(({ status }) => status)
+    expect(await statuses(review)).toEqual(products.map(() => 200))
+
+    const [worker] = database.proxies
+    await worker?.refuse()
+    worker?.cut()
+    const reads = await statuses(product => api.get(`/products/${product}`))
+    expect(new Set(reads)).toEqual(new Set([200, 503]))
+    expect(await statuses(review)).toEqual(reads)
+    expect(await statuses(product => api.put(`/products/${product}`, sample.product))).toEqual(reads)
+    expect(await statuses(() => api.post('/products/', sample.product))).toEqual(products.map(() => 200))
+    expect((await api.post('/categories/', sample.category)).status).toBe(503)
+
+    await worker?.accept()
+    await until(async () => (await statuses(review)).every(status => status === 200))
+    for (const [place, product] of products.entries()) {
+      const reviews = Items.parse((await api.get(`/reviews/products/${product}?limit=100`)).body).length
+      const ratings = (await api.get(`/ratings/products/${product}`)).body
+      expect(ratings).toMatchObject({ count: reviews })
+      expect(reviews).toBeGreaterThanOrEqual(reads[place] === 200 ? 3 : 2)
+    }
+    expect(Items.parse((await api.get(`/products/?limit=100`)).body)).toHaveLength(2 * PRODUCTS)
+  })
+
+  test('lists show what a node created before it died, though it could not say so', async () => {
+    await using database = await createCitusDatabase(coordinator)
+    await using service = await startService(database.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    const id = await api.create('/products/', sample.product)
+    await postgres.write(database.url, `UPDATE shown_ids SET last_id = ${id - 1} WHERE collection = 'products'`)
+    await until(async () => Items.parse((await api.get('/products/')).body).length === 1)
+  })
+})

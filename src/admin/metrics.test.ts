@@ -71,15 +71,18 @@ withEachEngine('the metrics of the catalog', engine => {
     await api.create('/users/', sample.user)
     const [id] = ids
     // On PostgreSQL, a write of another test to the same server may clear the cache between two reads.
+    const isCached = engine !== citus
     await until(async () => {
       await api.get(`/categories/${id}`)
       const { value } = await scrape(service)
-      return value('stockroom_cache_hits_total') > 0 && value('stockroom_cache_entries') > 0
+      return !isCached || (value('stockroom_cache_hits_total') > 0 && value('stockroom_cache_entries') > 0)
     })
     const { value } = await scrape(service)
     expect(value('stockroom_password_hash_duration_seconds_count')).toBe(1)
-    expect(value('stockroom_cache_misses_total')).toBeGreaterThanOrEqual(1)
-    expect(value('stockroom_cache_bytes')).toBeGreaterThan(0)
+    if (isCached) {
+      expect(value('stockroom_cache_misses_total')).toBeGreaterThanOrEqual(1)
+      expect(value('stockroom_cache_bytes')).toBeGreaterThan(0)
+    }
     if (engine === sqlite) {
       const commits = value('stockroom_sqlite_commit_duration_seconds_count')
       expect(commits).toBeGreaterThanOrEqual(1)

@@ -62,11 +62,10 @@ CREATE VIRTUAL TABLE category_words USING fts5
 CREATE VIRTUAL TABLE user_words USING fts5
   (words, content='', contentless_delete=1, detail=none, tokenize='ascii', prefix='1 2 3 4');
 
--- Each slice is a segment. By default, segments are merged four at a time, and again when a tenth of their items were changed:
--- a changed item then makes ten others be written again.
-INSERT INTO product_words (product_words, rank) VALUES ('automerge', 8), ('deletemerge', 40);
-INSERT INTO category_words (category_words, rank) VALUES ('automerge', 8), ('deletemerge', 40);
-INSERT INTO user_words (user_words, rank) VALUES ('automerge', 8), ('deletemerge', 40);
+-- By default, a segment is written again when a tenth of its items were changed: a changed item then makes ten others be written.
+INSERT INTO product_words (product_words, rank) VALUES ('deletemerge', 25);
+INSERT INTO category_words (category_words, rank) VALUES ('deletemerge', 25);
+INSERT INTO user_words (user_words, rank) VALUES ('deletemerge', 25);
 
 CREATE TRIGGER products_created_noted AFTER INSERT ON products BEGIN
   INSERT INTO index_notes (part, id) VALUES ('products', new.id);

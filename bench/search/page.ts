@@ -25,7 +25,8 @@ export async function writePage(version: string): Promise<void> {
     SEARCH_PAGE,
     `# Search, filters, facets and the feed
 
-What a shopper waits for, and what that costs the others, beside what is required. This command measured it and wrote this page:
+How long a shopper waits, and how much that slows down everybody else, beside the required limits. This command measured all of it
+and wrote this page:
 
 \`\`\`sh
 npm run bench -- search --report

@@ -50,7 +50,7 @@ interface LoadOptions {
   readonly keep: (claim: Claim, answer: string) => Promise<void>
 }
 
-/** What was loaded into the table of a resource. */
+/** The rows that were loaded into the table of a resource. */
 export type LoadedResources = LoadedRows & { readonly table: TableName }
 
 /** A table that rows are stored in. */
@@ -111,7 +111,7 @@ export class Load {
     return this.#options.keep(claim, answer)
   }
 
-  /** What was stored, as one event for each table. */
+  /** The stored rows, as one event for each table. */
   get changes(): readonly LoadedResources[] {
     return [...this.#targets.values()].map(({ loaded }) => loaded).filter(({ count }) => count > 0)
   }

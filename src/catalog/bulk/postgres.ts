@@ -17,7 +17,7 @@ export const SERVING_LOCK_MS = 10_000
  */
 const COUNT_REVIEWS_LATER = "SET LOCAL stockroom.ratings = 'later'"
 
-/** What the trigger would have done (catalog_0002_ratings.sql), for the reviews that this transaction has stored. */
+/** Counts the reviews that this transaction has stored, in place of the trigger (catalog_0002_ratings.sql). */
 const COUNT_REVIEWS = `
   WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
   SELECT product_id, count(*) FILTER (WHERE rating = 1), count(*) FILTER (WHERE rating = 2),

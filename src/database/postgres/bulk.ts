@@ -68,7 +68,7 @@ export class PostgresTables implements TableWriter {
   protected readonly query: Query
   readonly #connection: RawConnection
   /** Tables whose indexes were dropped, and the SQL to create these again. */
-  readonly #bare: Table[] = []
+  protected readonly bare: Table[] = []
   readonly #dropped: string[] = []
 
   constructor(query: Query, connection: RawConnection) {
@@ -169,7 +169,7 @@ export class PostgresTables implements TableWriter {
       FROM pg_constraint WHERE conrelid IN (${relations}) AND contype = 'f' ORDER BY oid`)
     for (const { table, name } of keys) await this.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`)
     for (const { name } of indexes) await this.query(`DROP INDEX ${name}`)
-    this.#bare.push(...tables)
+    this.bare.push(...tables)
     this.#dropped.push(
       ...indexes.map(({ sql }) => sql),
       ...keys.map(({ table, name, sql }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${sql}`),
@@ -177,12 +177,12 @@ export class PostgresTables implements TableWriter {
   }
 
   async complete(report: (done: number, total: number) => void): Promise<void> {
-    for (const { postgresAfterCopy } of this.#bare) if (postgresAfterCopy) await this.query(postgresAfterCopy)
+    for (const { postgresAfterCopy } of this.bare) if (postgresAfterCopy) await this.query(postgresAfterCopy)
     for (const [place, sql] of this.#dropped.entries()) {
       report(place, this.#dropped.length)
       await this.query(sql)
     }
-    for (const { name } of this.#bare) await this.query(`ANALYZE ${name}`)
+    for (const { name } of this.bare) await this.query(`ANALYZE ${name}`)
     if (this.#dropped.length > 0) report(this.#dropped.length, this.#dropped.length)
   }
 }

@@ -64,7 +64,6 @@ export function fillCitus<Result>(
 
 /** Reads and fills tables that may be distributed, in a transaction with one connection to each worker. */
 export class CitusTables extends PostgresTables {
-  readonly #filled: Table[] = []
   #shardColumns: ReadonlyMap<string, string | null> | null = null
 
   /** Reads few ids at a time: of a whole table, the coordinator would make a sorted file first. */
@@ -112,14 +111,9 @@ export class CitusTables extends PostgresTables {
     return all
   }
 
-  override async dropIndexes(tables: readonly Table[]): Promise<void> {
-    await super.dropIndexes(tables)
-    this.#filled.push(...tables)
-  }
-
   override async complete(report: (done: number, total: number) => void): Promise<void> {
     await super.complete(report)
-    for (const { citusAfterCopy = [] } of this.#filled) for (const sql of citusAfterCopy) await this.query(sql)
+    for (const { citusAfterCopy = [] } of this.bare) for (const sql of citusAfterCopy) await this.query(sql)
   }
 
   async #columns(): Promise<ReadonlyMap<string, string | null>> {

@@ -156,15 +156,18 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Reads rows of a table that Citus has on one shard. A worker has them, so what the coordinator is does not matter; and a query
-   * that is part of another one may need a file on each server.
+   * Reads rows of a table that Citus has on one shard. It does not look whether the coordinator is a standby: the rows come from a
+   * worker, and within another query, Citus might write their result to a file on each server first.
    */
   readShard<Row>(table: string, sql: string, ...parameters: Parameter[]): Promise<Row[]> {
     this.#shardReads.count(table, 'one')
     return this.#retried(reading => reading.query<Row>(sql, ...parameters))
   }
 
-  /** Reads rows of a table that Citus has on several shards, by statements of one transaction. Those that `work` does not wait for are sent at once. `work` may be called again. */
+  /**
+   * Reads rows of a table that Citus has on several shards, by statements of one transaction. Statements that `work` does not wait
+   * for are sent at once. `work` may be called again.
+   */
   readTogether<Result>(table: string, work: (query: Query) => Promise<Result>): Promise<Result> {
     this.#shardReads.count(table, 'several')
     return this.#retried(reading => reading.transaction(work))

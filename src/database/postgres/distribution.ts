@@ -34,7 +34,7 @@ interface DistributedTable {
   readonly bytes: number
 }
 
-/** What will be done, and about how long it takes. */
+/** The work ahead, and about how long it takes. */
 export interface DistributionPlan {
   readonly tables: readonly DistributedTable[]
   readonly servers: number

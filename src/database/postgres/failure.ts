@@ -57,7 +57,7 @@ const ON_WORKER = /^while executing command on /
 /** How a worker refuses rows that Citus sends by COPY, as it does for most inserts. Their code is lost: it is XX000. */
 const REFERS_TO_NONE = /violates foreign key constraint/
 
-/** What a worker, or the connection to it, ends with. The code is XX000 if the connection broke, which has no code of its own. */
+/** Errors of a lost worker. The code is XX000 if the connection to it broke, because that has no code of its own. */
 const WORKER_LOST = /^(57P0[123]|08...|XX000)$/
 
 export function failureOf(error: unknown): Failure {

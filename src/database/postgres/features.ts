@@ -14,7 +14,10 @@ interface Feature {
 /** In the names of all that is created. Each trial has names of its own, because several nodes may try at the same moment. */
 const TRIAL = 'stockroom_trial'
 
-/** What migrations and statements need that engines with PostgreSQL's protocol may lack. Later ones use the tables of earlier ones. */
+/**
+ * Features that the SQL needs and that other engines with PostgreSQL's protocol may lack. Later ones use the tables of earlier
+ * ones.
+ */
 const FEATURES: readonly Feature[] = [
   {
     name: 'identity columns that number rows in order',

@@ -8,7 +8,7 @@ import type { TcpProxy } from '../../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { startService } from '../../../../test/harness/service.ts'
 
-/** What the index and followers know while a transaction is committed on the coordinator, but not on all workers. */
+/** The index and followers do not show a transaction that is committed on the coordinator, but not yet on all workers. */
 
 setDefaultTimeout(120_000)
 

@@ -7,6 +7,7 @@ import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
 import { inputOf } from '../postgres/creation.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
 import { columnSql } from '../postgres/rows.ts'
+import { idArray } from '../postgres/table.ts'
 import type { Reference, ResourceName, StoredResource, Value, Values } from '../resource.ts'
 import { newRevision } from '../revision.ts'
 import { type FlatRow, nestedObjects } from '../shape.ts'
@@ -36,10 +37,10 @@ const DRAWS_MAX = 100
 /**
  * Creates rows on Citus, concurrent ones in one transaction. Resolves to the new resource.
  *
- * The transaction waits for its turn, draws ids, and stores the rows. It shares the lock on moves, because a delete of a user would
- * wait for its counts, and it for that user. It takes the turn first, as exports do. An INSERT of rows from JSON makes Citus commit in two phases,
- * so the answers for repeated requests, which are on the coordinator, are stored together with the rows on the workers. Before
- * the rows are acknowledged, `shown_ids` says that statements which ask several shards may show them.
+ * The transaction waits for its turn, draws ids, and stores the rows. It shares the lock on moves, because a delete of a user
+ * would wait for its counts, and it for that user. It takes the turn first, as exports do. An INSERT of rows from JSON makes
+ * Citus commit in two phases, so the answers for repeated requests, which are on the coordinator, are stored together with the
+ * rows on the workers. Before the rows are acknowledged, `shown_ids` lets statements that ask several shards show them.
  *
  * Referenced rows are read first, outside the transaction. If one is deleted in between, its foreign key refuses the new row, and
  * everything is tried again.
@@ -131,7 +132,7 @@ export function citusCreating<Row extends Values>(
     const places = [...new Set(inputs.map(({ row }) => Number(row[shard])))]
     const placed = await database.readPrimary<{ place: number; worker: number }>(
       `SELECT place::float8 AS place, ${workerOf('place')} AS worker FROM unnest($1::bigint[]) AS place`,
-      `{${places.join(',')}}`,
+      idArray(places),
     )
     const lost = new Set(placed.filter(({ worker }) => isLost.has(worker)).map(({ place }) => place))
     const kept = inputs.filter(({ row }) => !lost.has(Number(row[shard])))
@@ -162,7 +163,7 @@ export function citusCreating<Row extends Values>(
   }
 }
 
-/** What a row has of those that it references, or the first of them that does not exist. */
+/** The columns of the rows that a row references, or the first of those rows that does not exist. */
 type Parents =
   | { readonly nested: Nested; readonly missing?: never }
   | { readonly missing: ResourceName; readonly nested?: never }
@@ -183,7 +184,7 @@ function parentReader<Row extends Values>(
       )
     const found = await database.read<Nested & { readonly id: number }>(
       `SELECT owner.id::float8 AS id${shown.join('')} FROM ${owners} AS owner WHERE owner.id = ANY ($1::bigint[])`,
-      `{${ids.join(',')}}`,
+      idArray(ids.map(Number)),
     )
     return new Map<Value, Nested>(found.map(({ id, ...columns }) => [id, columns]))
   }

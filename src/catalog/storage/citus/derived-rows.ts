@@ -7,10 +7,10 @@ import { COUNT_COLUMNS } from '../rating.ts'
 import type { IndexDescription, Value, Values } from '../resource.ts'
 import type { FlatRow } from '../shape.ts'
 
-export const COUNTS = Object.values(COUNT_COLUMNS)
+const COUNTS = Object.values(COUNT_COLUMNS)
 
 /** Adds numbers of reviews to those that products have. */
-export const ADD_COUNTS = `
+const ADD_COUNTS = `
   ON CONFLICT (product_id) DO UPDATE SET ${COUNTS.map(column => `${column} = kept.${column} + excluded.${column}`).join(', ')}`
 
 const COUNTED = inputOf({ product_id: 'integer', ...Object.fromEntries(COUNTS.map(column => [column, 'integer'])) })
@@ -24,11 +24,13 @@ const NOTE = `
   INSERT INTO index_notes (part, id)
   SELECT part, id FROM ${inputOf({ part: 'text', id: 'integer' }).input}`
 
-/** Takes the reviews of the user $1 out of the counts. */
-export const UNCOUNT_USER = `
-  INSERT INTO product_ratings AS kept (product_id, ${COUNTS.join(', ')})
-  SELECT product_id, ${COUNTS.map((_, place) => `-count(*) FILTER (WHERE rating = ${place + 1})`).join(', ')}
-  FROM reviews WHERE user_id = $1::bigint GROUP BY product_id ORDER BY product_id ${ADD_COUNTS}`
+/** SQL that adds the reviews which meet a condition to the counts of their products, or takes them out. */
+export function countReviews(which: string, sign: '+' | '-' = '+'): string {
+  return `
+    INSERT INTO product_ratings AS kept (product_id, ${COUNTS.join(', ')})
+    SELECT product_id, ${COUNTS.map((_, place) => `${sign}count(*) FILTER (WHERE rating = ${place + 1})`).join(', ')}
+    FROM reviews WHERE ${which} GROUP BY product_id ORDER BY product_id ${ADD_COUNTS}`
+}
 
 /** A review that a product has got or lost. */
 export interface CountedReview {
@@ -47,7 +49,7 @@ interface Note {
   readonly id: number
 }
 
-/** What follows from the writes of a transaction. */
+/** The rows to write besides those that a transaction has changed. */
 export interface Consequences {
   readonly reviews?: readonly CountedReview[]
   readonly notes?: readonly Note[]

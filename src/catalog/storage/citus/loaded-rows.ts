@@ -1,14 +1,9 @@
 import type { LoadedRows } from '../../../database/change.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import type { TableName } from '../resource.ts'
-import { ADD_COUNTS, COUNTS } from './derived-rows.ts'
+import { countReviews } from './derived-rows.ts'
 import { shardColumn } from './shards.ts'
-
-/** SQL that adds the reviews which meet a condition to the counts of their products. */
-const count = (which: string) => `
-  INSERT INTO product_ratings AS kept (product_id, ${COUNTS.join(', ')})
-  SELECT product_id, ${COUNTS.map((_, place) => `count(*) FILTER (WHERE rating = ${place + 1})`).join(', ')}
-  FROM reviews WHERE ${which} GROUP BY product_id ORDER BY product_id ${ADD_COUNTS}`
+import { showDrawn } from './shown-ids.ts'
 
 /** SQL that notes for the index the rows of a table which meet a condition. */
 function note(table: TableName, which: string): string {
@@ -30,17 +25,15 @@ export async function addDerivedRowsOf(
   loaded: readonly (LoadedRows & { readonly table: TableName })[],
 ): Promise<void> {
   const { firstId = 1, lastId = 0 } = loaded.find(({ table }) => table === 'reviews') ?? {}
-  await query(count(LOADED), firstId, lastId)
+  await query(countReviews(LOADED), firstId, lastId)
   for (const { table, firstId, lastId } of loaded) await query(note(table, LOADED), firstId, lastId)
 }
 
 /** SQL for what follows from the rows of a table that was empty: what triggers write, and that all rows are shown. */
 export function afterCopy(table: TableName): string[] {
-  const show = `
-    UPDATE shown_ids SET last_id = (SELECT last_value - (NOT is_called)::int FROM ${table}_id_seq) WHERE collection = '${table}'`
   return [
-    ...(table === 'reviews' ? [count('TRUE')] : []),
+    ...(table === 'reviews' ? [countReviews('TRUE')] : []),
     note(table, 'TRUE'),
-    ...(shardColumn(table) === null ? [] : [show]),
+    ...(shardColumn(table) === null ? [] : [showDrawn(table)]),
   ]
 }

@@ -2,6 +2,20 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { TableName } from '../resource.ts'
 import { shardColumn } from './shards.ts'
 
+/**
+ * SQL for the last id that was drawn for a row of a table. A value and no table to join: an update that has waited for the row
+ * of a creator looks again at what it joins, and PostgreSQL refuses that for a sequence.
+ */
+export function lastDrawn(table: TableName): string {
+  return `(SELECT last_value - (NOT is_called)::int FROM ${table}_id_seq)`
+}
+
+/** SQL that shows all rows of a table whose ids were drawn. Nobody may be creating any. */
+export function showDrawn(table: TableName): string {
+  const last = lastDrawn(table)
+  return `UPDATE shown_ids SET last_id = ${last} WHERE collection = '${table}' AND last_id < ${last}`
+}
+
 const SHOW = 'UPDATE shown_ids SET last_id = $2::bigint WHERE collection = $1::text AND last_id < $2::bigint'
 
 const ONE_AT_A_TIME = { statementsMax: 1, inputsMax: 8_192 }

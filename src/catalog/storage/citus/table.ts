@@ -2,7 +2,7 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter } from '../../../database/postgres/pool.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
 import { columnSql, PostgresRows } from '../postgres/rows.ts'
-import { POSTGRES_PARAMETERS, type Select, scanning } from '../postgres/table.ts'
+import { POSTGRES_PARAMETERS, paging, type Select, scanning } from '../postgres/table.ts'
 import { BY_ID, type ListQuery } from '../query.ts'
 import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
@@ -19,7 +19,7 @@ const PARAMETERS: ParameterSql = {
   isAmong: (column, number) => `${column} = ANY ($${number}::bigint[])`,
 }
 
-/** So many items at most are counted by fetching them, without a look at all others. */
+/** Counts up to this limit fetch the ids, and need not look at all rows of the list. */
 const FETCHED_COUNT_MAX = 10_000
 
 /** Reads and writes one kind of resource on Citus. */
@@ -82,11 +82,7 @@ export function citusTable<Row extends Values>(
   return {
     ...rowReads(resource),
     showing: rowReads,
-    page: async query => {
-      if (query.source === 'index' && indexed) return indexed.page(query)
-      const { ids, placeAt, more, isCurrent } = await select(query)
-      return { ids, last: placeAt(ids.length - 1), more, isCurrent }
-    },
+    page: paging(select, indexed),
     count: async (query, most) => {
       if (query.source === 'index' && indexed) return indexed.count(query, most)
       const all = { ...query, order: BY_ID, from: { after: null, skip: 0 } }

@@ -4,6 +4,7 @@ import { freeTurn } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { regularly } from '../../../database/regularly.ts'
 import type { TableName } from '../resource.ts'
+import { lastDrawn, showDrawn } from './shown-ids.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -12,16 +13,8 @@ const PERIOD_MS = 1_000
 /** Those whose rows are on several shards. */
 const TABLES: readonly TableName[] = ['products', 'reviews']
 
-/**
- * SQL for the last id that was drawn for a row of a table. A value and no table to join: an update that has waited for the row
- * of a creator looks again at what it joins, and PostgreSQL refuses that for a sequence.
- */
-function drawn(table: TableName): string {
-  return `(SELECT last_value - (NOT is_called)::int FROM ${table}_id_seq)`
-}
-
 const BEHIND = TABLES.map(
-  table => `SELECT collection FROM shown_ids WHERE collection = '${table}' AND last_id < ${drawn(table)}`,
+  table => `SELECT collection FROM shown_ids WHERE collection = '${table}' AND last_id < ${lastDrawn(table)}`,
 ).join(' UNION ALL ')
 
 /**
@@ -33,8 +26,7 @@ export function showUnfinished(database: PostgresDatabase): AsyncDisposable {
     database.transaction(async ask => {
       const [turn] = await ask<{ is_ours: boolean }>(`SELECT ${freeTurn(table)} AS is_ours`)
       if (!turn?.is_ours) return
-      const last = drawn(table)
-      await ask(`UPDATE shown_ids SET last_id = ${last} WHERE collection = '${table}' AND last_id < ${last}`)
+      await ask(showDrawn(table))
     })
   const work = async () => {
     if (!database.isDistributed) return

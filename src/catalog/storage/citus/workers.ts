@@ -1,5 +1,6 @@
 import { DatabaseUnavailableError } from '../../../database/errors.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import { shared } from '../../../shared.ts'
 
 /** How long a worker may take to answer, and how soon a lost one is asked again. */
 const ANSWER_MS = 1_000
@@ -33,7 +34,6 @@ export class LostWorkers {
   readonly #database: PostgresDatabase
   #ids: ReadonlySet<number> = new Set()
   #checkedAt = Number.NEGATIVE_INFINITY
-  #checking: Promise<void> | null = null
 
   constructor(database: PostgresDatabase) {
     this.#database = database
@@ -45,17 +45,12 @@ export class LostWorkers {
     return this.#ids
   }
 
-  /** Asks all workers. If the coordinator does not answer either, nothing is known. */
-  check(): Promise<void> {
-    this.#checking ??= this.#check()
-      .catch((error: unknown) => {
-        if (!(error instanceof DatabaseUnavailableError)) throw error
-      })
-      .finally(() => {
-        this.#checking = null
-      })
-    return this.#checking
-  }
+  /** Asks all workers. If the coordinator does not answer either, nothing is known. Concurrent callers share it. */
+  readonly check = shared(() =>
+    this.#check().catch((error: unknown) => {
+      if (!(error instanceof DatabaseUnavailableError)) throw error
+    }),
+  )
 
   async #check(): Promise<void> {
     const workers = await this.#database.readPrimary<Worker>(WORKERS)

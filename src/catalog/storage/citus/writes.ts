@@ -18,7 +18,7 @@ import { isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, selectedColumns } from '../shape.ts'
 import type { Missing, Update, Writes } from '../store.ts'
 import { citusCreating } from './creation.ts'
-import { addDerivedRows, countedReview, UNCOUNT_USER, updateNotes } from './derived-rows.ts'
+import { addDerivedRows, countedReview, countReviews, updateNotes } from './derived-rows.ts'
 import type { Places } from './places.ts'
 import { readAcross, shardColumn } from './shards.ts'
 
@@ -156,7 +156,7 @@ export function citusWrites<Row extends Values>(
 interface RemovedItems {
   /** Those that the array shows. */
   readonly items: RawRow[]
-  /** What followers are told of them. */
+  /** Their number and owners, for followers; `null` if nobody is told of them. */
   readonly gone: GoneRows | null
 }
 
@@ -185,6 +185,7 @@ function removal<Row extends Values>(
   const noteItems = `
     INSERT INTO index_notes (part, id)
     SELECT 'product_values', ${shardColumn(rows)} FROM ${rows} WHERE ${key} = $1::bigint GROUP BY ${shardColumn(rows)}`
+  const uncount = countReviews(`${key} = $1::bigint`, '-')
   const change = onDelete === 'cascade' ? `DELETE FROM ${rows}` : `UPDATE ${rows} SET ${key} = NULL`
   const owners = `count(DISTINCT ${followedOnDelete}) <= ${GONE_IDS_MAX}`
   const sumUp = `
@@ -197,7 +198,7 @@ function removal<Row extends Values>(
     const [gone] = followedOnDelete !== null && database.logsChanges ? await ask<GoneRows>(sumUp, id) : []
     await Promise.all([
       ask(noteItems, id),
-      ...(rows === 'reviews' ? [ask(UNCOUNT_USER, id)] : []),
+      ...(rows === 'reviews' ? [ask(uncount, id)] : []),
       ask(`${change} WHERE ${key} = $1::bigint`, id),
     ])
     return { items, gone: gone ?? null }

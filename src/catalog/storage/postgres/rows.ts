@@ -119,7 +119,7 @@ export interface WeighedGroup {
   readonly isWhole: boolean
 }
 
-/** What a statement reads besides the resources, and where. */
+/** How a statement finds its resources, and what else it reads. */
 interface Reading {
   /** SQL for the state of the database. */
   readonly state: string

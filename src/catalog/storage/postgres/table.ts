@@ -71,11 +71,7 @@ export function postgresTable<Row extends Values>(
   return {
     ...rowReads(database, resource, rows, select),
     showing: some => rowReads(database, some, new PostgresRows(some), select),
-    page: async query => {
-      if (query.source === 'index' && indexed) return indexed.page(query)
-      const { ids, placeAt, more, isCurrent } = await select(query)
-      return { ids, last: placeAt(ids.length - 1), more, isCurrent }
-    },
+    page: paging(select, indexed),
     count: async (query, most) => {
       if (query.source === 'index' && indexed) return indexed.count(query, most)
       const { where, parameters } = sqlOf({ ...query, order: BY_ID, from: { after: null, skip: 0 } })
@@ -112,6 +108,15 @@ export type Select<Row extends Values> = (query: ListQuery<Row>) => Promise<{
   readonly more: boolean
   readonly isCurrent: boolean
 }>
+
+/** Makes the function that reads the ids of a page, from the index if only that knows the list. */
+export function paging<Row extends Values>(select: Select<Row>, indexed: IdLists<Row> | null): IdLists<Row>['page'] {
+  return async query => {
+    if (query.source === 'index' && indexed) return indexed.page(query)
+    const { ids, placeAt, more, isCurrent } = await select(query)
+    return { ids, last: placeAt(ids.length - 1), more, isCurrent }
+  }
+}
 
 /** Reads rows as resources with the members that `resource` shows. */
 function rowReads<Row extends Values>(

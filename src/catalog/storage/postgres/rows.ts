@@ -67,26 +67,31 @@ export function firstItems({ table, key, columns }: NestedArray, ownerId: string
 export const IDS = '(SELECT $1::bigint[])::bigint[]'
 
 /**
- * SQL for the resources with the ids $1 and the items of their arrays, which are scanned all at once: for many resources, that
- * takes two thirds of the time. Returns nothing if they are too heavy together, or have more items than `scannedMax`.
+ * SQL for the resources with the ids $1 and the items of their arrays. The items of all are scanned at once, which takes the least
+ * time, if few owners can have more than they show; `scannedMax` bounds that. If it is `null`, the first items of each owner are
+ * read. Returns nothing if the resources are too heavy together, or have more items than `scannedMax`.
  */
-export function scannedRows<Row extends Values>(
+export function groupedRows<Row extends Values>(
   resource: StoredResource<Row>,
   array: NestedArray,
-  { state, scannedMax }: { readonly state: string; readonly scannedMax: number },
+  { state, scannedMax }: { readonly state: string; readonly scannedMax: number | null },
 ): string {
   const { table } = resource
   const { table: rows, key } = array
+  const items =
+    scannedMax === null
+      ? `SELECT item.* FROM owners CROSS JOIN LATERAL (
+          SELECT * FROM ${rows} WHERE ${key} = owners.id::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}
+        ) AS item`
+      : `SELECT * FROM ${rows} WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT ${scannedMax}`
   return `
     WITH owners AS MATERIALIZED (
       SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight
       FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY (${IDS})
-    ), items AS MATERIALIZED (
-      SELECT * FROM ${rows} WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT ${scannedMax}
-    ), light AS MATERIALIZED (
+    ), items AS MATERIALIZED (${items}), light AS MATERIALIZED (
       SELECT ${state} AS state
       FROM (SELECT count(*) AS number, coalesce(sum(${bytesOf(array.columns, 'items')}), 0) AS weight FROM items) AS all_items
-      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX} AND number < ${scannedMax}
+      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX}${scannedMax === null ? '' : ` AND number < ${scannedMax}`}
     )
     SELECT owners.*, ${itemColumns(array)}, NULL::float8 AS owner_id, light.state
     FROM light CROSS JOIN owners LEFT JOIN items AS item ON FALSE
@@ -232,8 +237,8 @@ export class PostgresRows<Row extends Values> {
     this.#references = resource.references.map(({ column }) => column)
   }
 
-  /** The resources in rows of `scannedRows`, in the order of the ids. */
-  scanned(ids: readonly number[], rows: readonly OwnerOrItem[]): Found[] {
+  /** The resources in rows of `groupedRows`, in the order of the ids. */
+  grouped(ids: readonly number[], rows: readonly OwnerOrItem[]): Found[] {
     const groups = new Map<number, Group>()
     for (const row of rows) if (row.owner_id === null) groups.set(row.id, { row, items: [] })
     for (const row of rows) {

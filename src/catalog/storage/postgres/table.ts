@@ -1,7 +1,7 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
 import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
-import type { NestedArray, StoredResource, Values } from '../resource.ts'
+import type { StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
 import type { Found, IdLists, Read, ResourceTable, RowReads } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
@@ -9,12 +9,12 @@ import { creating, typed } from './creation.ts'
 import type { KeepAnswers } from './keys.ts'
 import {
   columnSql,
+  groupedRows,
   IDS,
   type JoinedRow,
   type OwnerOrItem,
   oneRow,
   PostgresRows,
-  scannedRows,
   severalRows,
   type WeighedGroup,
 } from './rows.ts'
@@ -131,6 +131,7 @@ function rowReads<Row extends Values>(
     state,
     one: oneRow(resource, { state }),
     several: severalRows(resource, { state, ids: IDS }),
+    grouped: array && groupedRows(resource, array, { state, scannedMax: null }),
   })
   // How to read the state is known when the database is ready.
   let made = statementsWith(database.changes.state)
@@ -145,23 +146,25 @@ function rowReads<Row extends Values>(
     if (ids.length === 1 && id !== undefined) return inOrder(rows, ids, await readOne(id), readOne)
     return inOrder(rows, ids, joined(await database.read<JoinedRow>(statements().several, idArray(ids))), readOne)
   }
-  const readScanned = async (ids: readonly number[], array: NestedArray): Promise<Read | null> => {
-    const scan = scannedRows(resource, array, {
-      state: database.changes.state,
-      scannedMax: (ids.length + 1) * NESTED_MAX,
-    })
-    const read = await database.read<OwnerOrItem>(scan, idArray(ids))
+  const readGrouped = async (ids: readonly number[], sql: string): Promise<Read | null> => {
+    const read = await database.read<OwnerOrItem>(sql, idArray(ids))
     if (read.length === 0) return null
     const own = read.find(({ owner_id }) => owner_id === null)
     const isCurrent = database.changes.observe(own?.state ?? null)
-    return { found: rows.scanned(ids, read), count: ids.length, isCurrent }
+    return { found: rows.grouped(ids, read), count: ids.length, isCurrent }
   }
-  const readSingle = singly(database, readSeveral)
+  const readSingle = singly(database, async ids => {
+    const { grouped } = statements()
+    return (grouped && ids.length > 1 && (await readGrouped(ids, grouped))) || readSeveral(ids)
+  })
 
   const read = async (ids: readonly number[]): Promise<Read> => {
     const [id] = ids
     if (ids.length === 1 && id !== undefined) return readSingle(id)
-    return (array && (await readScanned(ids, array))) ?? readSeveral(ids)
+    if (!array) return readSeveral(ids)
+    const scannedMax = (ids.length + 1) * NESTED_MAX
+    const scan = groupedRows(resource, array, { state: database.changes.state, scannedMax })
+    return (await readGrouped(ids, scan)) ?? readSeveral(ids)
   }
   return { read, scan: scanning(select, read) }
 }

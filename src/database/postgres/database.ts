@@ -249,9 +249,9 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#usable().primary.reconnect()
   }
 
-  /** Whether writes log their changes: for caches, unless there are replicas, or for followers. */
+  /** Whether writes log their changes. A node without cache and feed does so, too, for the caches and followers of others. */
   get logsChanges(): boolean {
-    return this.changes.areLogged || (this.history.isFollowed && this.#usable().knowsRole)
+    return this.#servers?.knowsRole ?? false
   }
 
   /** SQL for the server that a statement runs on: it differs after a restart, too. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
@@ -136,9 +137,26 @@ test('a write that a replica does not show within the bound is read from the pri
   }
 })
 
-async function start(): Promise<Service> {
+test('a follower who returns is told that a node with replicas and without a feed has written meanwhile', async () => {
+  const id = await (async () => {
+    await using service = await start()
+    await using follower = await EventFollower.at(service.address)
+    await client(() => service.address).create('/products/', sample.product)
+    await follower.count(1)
+    return follower.lastId
+  })()
+  {
+    await using service = await start(['--events-kept', '0'])
+    await client(() => service.address).create('/products/', sample.product)
+  }
+  await using service = await start()
+  await using follower = await EventFollower.at(service.address, `/events?since=${id}`)
+  expect(follower.frames[0]).toMatchObject({ event: 'reset', data: { data: { reason: 'expired' } } })
+})
+
+async function start(flags: readonly string[] = []): Promise<Service> {
   return startService(database.url, {
-    flags: ['--access-log', 'off'],
+    flags: ['--access-log', 'off', ...flags],
     environment: { DATABASE_REPLICA_URLS: replicas.map(({ url }) => url(database.name)).join(',') },
   })
 }

@@ -70,7 +70,7 @@ export async function addDerivedRows(
   const noted = [...notes, ...counts.map(({ product_id }) => ({ part: 'product_values', id: product_id }))]
   const statements = [ask(COUNT, JSON.stringify(counts))]
   if (noted.length > 0) statements.push(ask(NOTE, JSON.stringify(noted)))
-  if (!database.logsChanges) statements.push(ask(LOG_UNTOLD_CHANGES))
+  if (!database.history.isFollowed) statements.push(ask(LOG_UNTOLD_CHANGES))
   else if (changes.length > 0) {
     const log = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
     statements.push(ask(log, JSON.stringify(changes), eventCount(changes)))

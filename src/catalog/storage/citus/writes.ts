@@ -195,7 +195,7 @@ function removal<Row extends Values>(
   return async (ask, id, place) => {
     await ask(remove, id, place)
     const items = await firstItems(ask, array, id, Number.MAX_SAFE_INTEGER)
-    const [gone] = followedOnDelete !== null && database.logsChanges ? await ask<GoneRows>(sumUp, id) : []
+    const [gone] = followedOnDelete !== null && database.history.isFollowed ? await ask<GoneRows>(sumUp, id) : []
     await Promise.all([
       ask(noteItems, id),
       ...(rows === 'reviews' ? [ask(uncount, id)] : []),

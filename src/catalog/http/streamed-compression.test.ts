@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { createAll } from '../../../test/harness/catalog/list-pages.ts'
+import { createMany } from '../../../test/harness/catalog/created.ts'
 import { client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
@@ -51,15 +51,17 @@ onOneEngine('compression of streamed responses', api => {
   let heavyId = 0
 
   beforeAll(async () => {
-    const productIds = await createAll(api, '/products/', 500, index => ({
+    const products = Array.from({ length: 500 }, (_, index) => ({
       ...sample.product,
       description: `Kettle number ${index}, of enamelled steel, for gas and for induction. `.repeat(1 + (index % 9)),
     }))
+    const productIds = await createMany(api, '/products/', products)
     const userId = await api.create('/users/', sample.user)
-    await createAll(api, '/reviews/', 300, index => ({
+    const reviews = Array.from({ length: 300 }, (_, index) => ({
       ...sample.review(productIds[0] ?? 0, userId),
       rating: 1 + (index % 5),
     }))
+    await createMany(api, '/reviews/', reviews)
     heavyId = await api.create('/products/', HEAVY_PRODUCT)
   })
 

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { METHODS } from '../../../test/harness/catalog/methods.ts'
 import { client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
@@ -23,105 +23,108 @@ onOneEngine('without CORS_ORIGINS', api => {
   })
 })
 
-test('with CORS_ORIGINS, a page of a listed origin may read every answer, errors too', async () => {
-  await using shop = await startShop('https://shop.example,http://localhost:3000')
-  for (const origin of ['https://shop.example', 'http://localhost:3000']) {
-    for (const path of ['/products/', '/products', '/products/0', '/products/x', '/nothing', '/healthz']) {
-      const { headers } = await shop.api.get(path, { Origin: origin })
-      expect(headers.get('Access-Control-Allow-Origin'), `${origin} ${path}`).toBe(origin)
-    }
-    const large = JSON.stringify({ ...sample.product, description: 'a'.repeat(1_100_000) })
-    const refused = await shop.api.send('/products/', {
-      method: 'POST',
-      body: large,
-      headers: { ...JSON_HEADERS, Origin: origin },
-    })
-    expect(refused.status).toBe(413)
-    expect(refused.headers.get('Access-Control-Allow-Origin')).toBe(origin)
-    const notAllowed = await shop.api.send('/products/', { method: 'PATCH', headers: { Origin: origin } })
-    expect(notAllowed.status).toBe(405)
-    expect(notAllowed.headers.get('Access-Control-Allow-Origin')).toBe(origin)
-  }
-})
-
-test('with CORS_ORIGINS, a page may read the headers that lists and errors have', async () => {
-  await using shop = await startShop('https://shop.example')
-  const { headers } = await shop.api.get('/products/', { Origin: 'https://shop.example' })
-  const exposed = (headers.get('Access-Control-Expose-Headers') ?? '').toLowerCase().split(/\s*,\s*/)
-  expect(exposed).toEqual(expect.arrayContaining(['link', 'x-request-id', 'retry-after']))
-})
-
-test('with CORS_ORIGINS, a page of another origin may not read an answer', async () => {
-  await using shop = await startShop('https://shop.example')
-  const others = ['https://evil.example', 'http://shop.example', 'https://shop.example:8443', 'null']
-  for (const origin of [...others, 'https://shop.example.evil.example']) {
-    const { headers } = await shop.api.get('/products/', { Origin: origin })
-    expect(headers.get('Access-Control-Allow-Origin'), origin).toBeNull()
-    const preflight = await shop.api.send('/products/', {
-      method: 'OPTIONS',
-      headers: { ...preflightHeaders('POST'), Origin: origin },
-    })
-    expect(preflight.headers.get('Access-Control-Allow-Origin'), origin).toBeNull()
-  }
-})
-
-test('with CORS_ORIGINS, answers tell caches that they differ by origin', async () => {
-  await using shop = await startShop('https://shop.example,https://other.example')
-  for (const origin of ['https://shop.example', 'https://evil.example']) {
-    const { headers } = await shop.api.get('/products/', { Origin: origin })
-    expect(headers.get('Vary')?.toLowerCase(), origin).toContain('origin')
-  }
-})
-
-test('with CORS_ORIGINS, a preflight allows every method of the service and the JSON content type', async () => {
-  await using shop = await startShop('https://shop.example')
-  for (const [path, methods] of METHODS) {
-    for (const method of methods) {
-      const preflight = await shop.api.send(path, { method: 'OPTIONS', headers: preflightHeaders(method) })
-      expect(preflight.status, `${method} ${path}`).toBe(204)
-      expect(preflight.headers.get('Access-Control-Allow-Origin'), `${method} ${path}`).toBe('https://shop.example')
-      expect(preflight.headers.get('Access-Control-Allow-Methods'), `${method} ${path}`).toContain(method)
-      expect(preflight.headers.get('Access-Control-Allow-Headers')?.toLowerCase(), path).toContain('content-type')
-    }
-  }
-})
-
-test('with CORS_ORIGINS, a page may send an Idempotency-Key, and read whether an answer was given before', async () => {
-  await using shop = await startShop('https://shop.example')
-  const preflight = await shop.api.send('/products/', {
-    method: 'OPTIONS',
-    headers: { ...preflightHeaders('POST'), 'Access-Control-Request-Headers': 'content-type,idempotency-key' },
+describe('a service that pages of two origins may call', () => {
+  let shop: Shop
+  const api = client(() => shop.address)
+  beforeAll(async () => {
+    shop = await startShop('https://shop.example,http://localhost:3000')
   })
-  expect(preflight.status).toBe(204)
-  expect(preflight.headers.get('Access-Control-Allow-Headers')?.toLowerCase()).toContain('idempotency-key')
-  for (const replayed of [null, 'true']) {
-    const { status, headers } = await shop.api.send('/products/', {
-      method: 'POST',
-      body: JSON.stringify(sample.product),
-      headers: { ...JSON_HEADERS, Origin: 'https://shop.example', 'Idempotency-Key': '"a page"' },
-    })
-    expect({ status, replayed: headers.get('Idempotency-Replayed') }).toEqual({ status: 200, replayed })
-    expect(headers.get('Access-Control-Expose-Headers')?.toLowerCase()).toContain('idempotency-replayed')
-  }
-})
+  afterAll(() => shop[Symbol.asyncDispose]())
 
-test('with CORS_ORIGINS, no page may send the credentials of its user', async () => {
-  await using shop = await startShop('https://shop.example')
-  for (const answer of [
-    await shop.api.get('/products/', { Origin: 'https://shop.example' }),
-    await shop.api.send('/products/', { method: 'OPTIONS', headers: preflightHeaders('POST') }),
-  ]) {
-    expect(answer.headers.get('Access-Control-Allow-Credentials')).toBeNull()
-  }
+  test('with CORS_ORIGINS, a page of a listed origin may read every answer, errors too', async () => {
+    for (const origin of ['https://shop.example', 'http://localhost:3000']) {
+      for (const path of ['/products/', '/products', '/products/0', '/products/x', '/nothing', '/healthz']) {
+        const { headers } = await api.get(path, { Origin: origin })
+        expect(headers.get('Access-Control-Allow-Origin'), `${origin} ${path}`).toBe(origin)
+      }
+      const large = JSON.stringify({ ...sample.product, description: 'a'.repeat(1_100_000) })
+      const refused = await api.send('/products/', {
+        method: 'POST',
+        body: large,
+        headers: { ...JSON_HEADERS, Origin: origin },
+      })
+      expect(refused.status).toBe(413)
+      expect(refused.headers.get('Access-Control-Allow-Origin')).toBe(origin)
+      const notAllowed = await api.send('/products/', { method: 'PATCH', headers: { Origin: origin } })
+      expect(notAllowed.status).toBe(405)
+      expect(notAllowed.headers.get('Access-Control-Allow-Origin')).toBe(origin)
+    }
+  })
+
+  test('with CORS_ORIGINS, a page may read the headers that lists and errors have', async () => {
+    const { headers } = await api.get('/products/', { Origin: 'https://shop.example' })
+    const exposed = (headers.get('Access-Control-Expose-Headers') ?? '').toLowerCase().split(/\s*,\s*/)
+    expect(exposed).toEqual(expect.arrayContaining(['link', 'x-request-id', 'retry-after']))
+  })
+
+  test('with CORS_ORIGINS, a page of another origin may not read an answer', async () => {
+    const others = ['https://evil.example', 'http://shop.example', 'https://shop.example:8443', 'null']
+    for (const origin of [...others, 'https://shop.example.evil.example']) {
+      const { headers } = await api.get('/products/', { Origin: origin })
+      expect(headers.get('Access-Control-Allow-Origin'), origin).toBeNull()
+      const preflight = await api.send('/products/', {
+        method: 'OPTIONS',
+        headers: { ...preflightHeaders('POST'), Origin: origin },
+      })
+      expect(preflight.headers.get('Access-Control-Allow-Origin'), origin).toBeNull()
+    }
+  })
+
+  test('with CORS_ORIGINS, answers tell caches that they differ by origin', async () => {
+    for (const origin of ['https://shop.example', 'https://evil.example']) {
+      const { headers } = await api.get('/products/', { Origin: origin })
+      expect(headers.get('Vary')?.toLowerCase(), origin).toContain('origin')
+    }
+  })
+
+  test('with CORS_ORIGINS, a preflight allows every method of the service and the JSON content type', async () => {
+    for (const [path, methods] of METHODS) {
+      for (const method of methods) {
+        const preflight = await api.send(path, { method: 'OPTIONS', headers: preflightHeaders(method) })
+        expect(preflight.status, `${method} ${path}`).toBe(204)
+        expect(preflight.headers.get('Access-Control-Allow-Origin'), `${method} ${path}`).toBe('https://shop.example')
+        expect(preflight.headers.get('Access-Control-Allow-Methods'), `${method} ${path}`).toContain(method)
+        expect(preflight.headers.get('Access-Control-Allow-Headers')?.toLowerCase(), path).toContain('content-type')
+      }
+    }
+  })
+
+  test('with CORS_ORIGINS, a page may send an Idempotency-Key, and read whether an answer was given before', async () => {
+    const preflight = await api.send('/products/', {
+      method: 'OPTIONS',
+      headers: { ...preflightHeaders('POST'), 'Access-Control-Request-Headers': 'content-type,idempotency-key' },
+    })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('Access-Control-Allow-Headers')?.toLowerCase()).toContain('idempotency-key')
+    for (const replayed of [null, 'true']) {
+      const { status, headers } = await api.send('/products/', {
+        method: 'POST',
+        body: JSON.stringify(sample.product),
+        headers: { ...JSON_HEADERS, Origin: 'https://shop.example', 'Idempotency-Key': '"a page"' },
+      })
+      expect({ status, replayed: headers.get('Idempotency-Replayed') }).toEqual({ status: 200, replayed })
+      expect(headers.get('Access-Control-Expose-Headers')?.toLowerCase()).toContain('idempotency-replayed')
+    }
+  })
+
+  test('with CORS_ORIGINS, no page may send the credentials of its user', async () => {
+    for (const answer of [
+      await api.get('/products/', { Origin: 'https://shop.example' }),
+      await api.send('/products/', { method: 'OPTIONS', headers: preflightHeaders('POST') }),
+    ]) {
+      expect(answer.headers.get('Access-Control-Allow-Credentials')).toBeNull()
+    }
+  })
 })
 
 test('with CORS_ORIGINS=*, a page of any origin may read an answer', async () => {
   await using shop = await startShop('*')
+  const api = client(() => shop.address)
   for (const origin of ['https://shop.example', 'https://other.example']) {
-    const { headers } = await shop.api.get('/products/', { Origin: origin })
+    const { headers } = await api.get('/products/', { Origin: origin })
     expect(headers.get('Access-Control-Allow-Origin'), origin).toBe('*')
   }
-  const preflight = await shop.api.send('/products/1', { method: 'OPTIONS', headers: preflightHeaders('DELETE') })
+  const preflight = await api.send('/products/1', { method: 'OPTIONS', headers: preflightHeaders('DELETE') })
   expect(preflight.status).toBe(204)
   expect(preflight.headers.get('Access-Control-Allow-Methods')).toContain('DELETE')
 })
@@ -141,10 +144,14 @@ function corsHeaders(headers: Headers): string[] {
   return [...headers.keys()].filter(name => name.startsWith('access-control-'))
 }
 
+interface Shop extends AsyncDisposable {
+  readonly address: string
+}
+
 /** A service that pages of these origins may call; the engine makes no difference. */
-async function startShop(origins: string) {
+async function startShop(origins: string): Promise<Shop> {
   const open = new AsyncDisposableStack()
   const database = open.use(await sqlite.freshDatabase())
-  const service = open.use(await startService(database.url, { environment: { CORS_ORIGINS: origins } }))
-  return { api: client(() => service.address), [Symbol.asyncDispose]: () => open.disposeAsync() }
+  const { address } = open.use(await startService(database.url, { environment: { CORS_ORIGINS: origins } }))
+  return { address, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

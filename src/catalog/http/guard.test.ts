@@ -1,20 +1,21 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
 import {
   bearer,
   createKey,
   type KeyedShop,
   revokeKey,
+  startKeyed,
   startKeyedShop,
 } from '../../../test/harness/catalog/keyed-shop.ts'
 import { everything } from '../../../test/harness/catalog/resources.ts'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
-import { sqlite } from '../../../test/harness/engines.ts'
+import { type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sendVerbatim } from '../../../test/harness/raw-http.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { run, startService } from '../../../test/harness/service.ts'
+import { run, type Service, startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
 import { SCOPES, type Scope } from '../../access/key.ts'
 
@@ -23,38 +24,48 @@ setDefaultTimeout(120_000)
 /** `stockroom_` and 43 characters, as every key, but nobody's. */
 const UNKNOWN = `stockroom_${'x'.repeat(43)}`
 
+/** The origin whose pages may speak with the service. */
+const ORIGIN = 'https://shop.example'
+
+/** An id that no test creates. */
+const ABSENT_ID = '999999'
+
 const Description = z.object({
   paths: z.record(z.string(), z.record(z.string(), z.object({ tags: z.tuple([z.string()]) }))),
 })
 
+/** Services for the tests that need nothing of their own. */
+let shared: Services
+let withPublicReads: Service
+const stack = new AsyncDisposableStack()
+beforeAll(async () => {
+  shared = stack.use(await startServices(sqlite))
+  withPublicReads = stack.use(await startKeyed(shared.shop.url, ['--public-reads', 'on']))
+})
+afterAll(() => stack.disposeAsync())
+
 withEachEngine('a catalog with keys', engine => {
   test('each operation refuses every key that does not allow it, and treats every other like a catalog without keys', async () => {
-    await using database = await engine.freshDatabase()
-    await using open = await startService(database.url)
-    await using shop = await startKeyedShop(engine)
-    await expectMatrix(
-      shop,
-      client(() => open.address),
-      { arePublic: () => false },
-    )
-  })
-
-  test('with public reads, only what reads categories, products and reviews needs no key', async () => {
-    await using database = await engine.freshDatabase()
-    await using open = await startService(database.url)
-    await using shop = await startKeyedShop(engine, ['--public-reads', 'on'])
-    await expectMatrix(
-      shop,
-      client(() => open.address),
-      {
-        arePublic: ({ method, tag }) => method === 'GET' && tag !== 'Users',
-      },
-    )
+    await using own = engine === sqlite ? null : await startServices(engine)
+    const { shop, open } = own ?? shared
+    await expectMatrix(shop.api.without, { shop, open: client(() => open.address), arePublic: () => false })
   })
 })
 
+test('with public reads, only what reads categories, products and reviews needs no key', async () => {
+  const { shop, open } = shared
+  await expectMatrix(
+    client(() => withPublicReads.address),
+    {
+      shop,
+      open: client(() => open.address),
+      arePublic: ({ method, tag }) => method === 'GET' && tag !== 'Users',
+    },
+  )
+})
+
 test('HEAD is guarded like GET', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
   for (const { path } of (await describedOperations(shop.api.without)).filter(({ method }) => method === 'GET')) {
     const head = async (api: Client) => (await api.send(path, { method: 'HEAD' })).status
     expect(await head(shop.api.without), path).toBe(401)
@@ -63,7 +74,7 @@ test('HEAD is guarded like GET', async () => {
 })
 
 test('NDJSON is guarded like JSON', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
   const accept = { Accept: 'application/x-ndjson' }
   expect((await shop.api.without.get('/products/', accept)).status).toBe(401)
   expect((await shop.api.read.get('/products/', accept)).status).toBe(200)
@@ -71,12 +82,15 @@ test('NDJSON is guarded like JSON', async () => {
     api.send(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/x-ndjson' } })
   expect((await post(shop.api.read, '/products/', sample.product)).status).toBe(403)
   expect((await post(shop.api.write, '/users/', sample.user)).status).toBe(403)
-  expect((await post(shop.api.write, '/products/', sample.product)).body).toEqual({ created: 1, ids: [1] })
-  expect((await post(shop.api.admin, '/users/', sample.user)).body).toEqual({ created: 1, ids: [1] })
+  expect((await post(shop.api.write, '/products/', sample.product)).body).toEqual({
+    created: 1,
+    ids: [expect.any(Number)],
+  })
+  expect((await post(shop.api.admin, '/users/', sample.user)).body).toEqual({ created: 1, ids: [expect.any(Number)] })
 })
 
 test('a refused write changes nothing, and an allowed one is stored', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
   const id = await shop.api.write.create('/products/', sample.product)
   const before = await everything(shop.api.admin)
   expect((await shop.api.read.put(`/products/${id}`, { ...sample.product, price: 1 })).status).toBe(403)
@@ -87,7 +101,7 @@ test('a refused write changes nothing, and an allowed one is stored', async () =
 })
 
 test('a request is refused before its body arrives', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
   const { host } = new URL(shop.service.address)
   const head = (headers: string) =>
     `POST /users/ HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 500\r\nConnection: close\r\n${headers}\r\n`
@@ -97,7 +111,7 @@ test('a request is refused before its body arrives', async () => {
 })
 
 test('the scheme is read in any case, and nothing but one Authorization header with one key is accepted', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
   const { read } = shop.keys
   const statusOf = async (authorization: string) =>
     (await shop.api.without.get('/products/', { Authorization: authorization })).status
@@ -125,25 +139,27 @@ test('the scheme is read in any case, and nothing but one Authorization header w
 })
 
 test('a key in a query is not accepted', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
   for (const name of ['access_token', 'key', 'api_key', 'token', 'Authorization']) {
     expect((await shop.api.without.get(`/products/?${name}=${shop.keys.read}`)).status, name).toBe(401)
   }
 })
 
 test('no key is in a log or an answer, and the log names the key of each request', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
+  await using service = await startKeyed(shop.url)
+  const api = client(() => service.address)
   const answers = [
-    await shop.api.read.get('/products/'),
-    await shop.api.read.post('/products/', sample.product),
-    await shop.api.without.get(`/products/?key=${shop.keys.write}`),
-    await shop.api.without.get('/products/', bearer(`${shop.keys.admin}x`)),
+    await api.get('/products/', bearer(shop.keys.read)),
+    await api.send('/products/', { method: 'POST', headers: bearer(shop.keys.read) }),
+    await api.get(`/products/?key=${shop.keys.write}`),
+    await api.get('/products/', bearer(`${shop.keys.admin}x`)),
   ]
   expect(answers.map(({ status }) => status)).toEqual([200, 403, 401, 401])
-  await shop.service.stop()
-  const text = shop.service.errors() + JSON.stringify(answers.map(({ body, headers }) => [body, [...headers]]))
+  await service.stop()
+  const text = service.errors() + JSON.stringify(answers.map(({ body, headers }) => [body, [...headers]]))
   for (const secret of Object.values(shop.keys)) expect(text).not.toContain(secret.slice('stockroom_'.length))
-  const lines = shop.service.errors().trimEnd().split('\n')
+  const lines = service.errors().trimEnd().split('\n')
   const logged = lines.map(line => z.object({ logger: z.string(), key: z.string().optional() }).parse(JSON.parse(line)))
   expect(logged.filter(({ logger }) => logger === 'request').map(({ key }) => key)).toEqual([
     'reader',
@@ -154,7 +170,7 @@ test('no key is in a log or an answer, and the log names the key of each request
 })
 
 test('what tells nothing of the catalog needs no key', async () => {
-  await using shop = await startKeyedShop(sqlite)
+  const { shop } = shared
   for (const [path, status] of [
     ['/healthz', 200],
     ['/readyz', 200],
@@ -170,12 +186,11 @@ test('what tells nothing of the catalog needs no key', async () => {
 })
 
 test('pages of other origins may send a key, and may read why a request was refused', async () => {
-  const origin = 'https://shop.example'
-  await using shop = await startKeyedShop(sqlite, ['--cors-origins', origin])
+  const { shop } = shared
   const preflight = await shop.api.without.send('/products/', {
     method: 'OPTIONS',
     headers: {
-      Origin: origin,
+      Origin: ORIGIN,
       'Access-Control-Request-Method': 'POST',
       'Access-Control-Request-Headers': 'authorization,content-type',
     },
@@ -187,52 +202,57 @@ test('pages of other origins may send a key, and may read why a request was refu
     [shop.api.read, 403],
     [shop.api.write, 422],
   ] as const) {
-    const { headers, ...answer } = await api.send('/products/', { method: 'POST', headers: { Origin: origin } })
+    const { headers, ...answer } = await api.send('/products/', { method: 'POST', headers: { Origin: ORIGIN } })
     expect(answer.status).toBe(status)
-    expect(headers.get('Access-Control-Allow-Origin')).toBe(origin)
+    expect(headers.get('Access-Control-Allow-Origin')).toBe(ORIGIN)
   }
-  expect((await shop.api.read.get('/products/', { Origin: origin })).status).toBe(200)
+  expect((await shop.api.read.get('/products/', { Origin: ORIGIN })).status).toBe(200)
 })
 
 test('caches that clients share may keep nothing that needs a key', async () => {
-  await using shop = await startKeyedShop(sqlite)
-  await using half = await startKeyedShop(sqlite, ['--public-reads', 'on'])
-  const caching = async (api: Client, path: string) => (await api.get(path)).headers.get('Cache-Control')
-  expect(await caching(shop.api.admin, '/products/')).toBe('private, no-cache')
-  expect(await caching(shop.api.without, '/products/')).toBe('private, no-cache')
-  expect(await caching(shop.api.admin, '/users/')).toBe('no-store')
-  expect(await caching(half.api.without, '/products/')).toBe('no-cache')
-  expect(await caching(half.api.admin, '/users/')).toBe('no-store')
+  const { shop } = shared
+  const caching = async (service: Service, path: string, headers: Record<string, string>) =>
+    (await client(() => service.address).get(path, headers)).headers.get('Cache-Control')
+  const admin = bearer(shop.keys.admin)
+  expect(await caching(shop.service, '/products/', admin)).toBe('private, no-cache')
+  expect(await caching(shop.service, '/products/', {})).toBe('private, no-cache')
+  expect(await caching(shop.service, '/users/', admin)).toBe('no-store')
+  expect(await caching(withPublicReads, '/products/', {})).toBe('no-cache')
+  expect(await caching(withPublicReads, '/users/', admin)).toBe('no-store')
 })
 
 test('public reads show the name and picture of who wrote a review, and nothing else about users', async () => {
-  await using shop = await startKeyedShop(sqlite, ['--public-reads', 'on'])
-  await shop.api.admin.create('/products/', sample.product)
-  await shop.api.admin.create('/users/', sample.user)
-  await shop.api.admin.create('/reviews/', sample.review(1, 1))
+  const { shop } = shared
+  const product = await shop.api.admin.create('/products/', sample.product)
+  const user = await shop.api.admin.create('/users/', sample.user)
+  const review = await shop.api.admin.create('/reviews/', sample.review(product, user))
   const paths = [
-    '/products/1',
+    `/products/${product}`,
     '/products/',
-    '/reviews/1',
+    `/reviews/${review}`,
     '/reviews/',
-    '/reviews/users/1',
-    '/reviews/products/1/users/1',
+    `/reviews/users/${user}`,
+    `/reviews/products/${product}/users/${user}`,
   ]
-  const shown = JSON.stringify(await Promise.all(paths.map(async path => (await shop.api.without.get(path)).body)))
+  const api = client(() => withPublicReads.address)
+  const answers = await Promise.all(paths.map(path => api.get(path)))
+  expect(answers.map(({ status }) => status)).toEqual(paths.map(() => 200))
+  const shown = JSON.stringify(answers.map(({ body }) => body))
   expect(shown).toContain(sample.user.name)
   for (const hidden of [sample.user.email, sample.user.password, 'is_admin']) expect(shown).not.toContain(hidden)
 })
 
 test('the ready line says who may do what', async () => {
-  await using database = await sqlite.freshDatabase()
-  await using open = await startService(database.url)
-  await using shop = await startKeyedShop(sqlite)
-  await using half = await startKeyedShop(sqlite, ['--public-reads', 'on'])
+  const { shop } = shared
+  await using open = await startService(shop.url)
+  await using keyed = await startKeyed(shop.url)
   expect(open.output()).toContain('/docs; anyone who can reach it may read and change everything (AUTH=off)\n')
-  expect(shop.service.output()).toContain('/docs; all requests require an access key\n')
-  expect(half.service.output()).toContain('; anyone may read categories, products and reviews, and all else requires')
-  await Promise.all([open.stop(), shop.service.stop()])
-  expect(open.output() + shop.service.output()).not.toContain('key create')
+  expect(keyed.output()).toContain('/docs; all requests require an access key\n')
+  expect(withPublicReads.output()).toContain(
+    '; anyone may read categories, products and reviews, and all else requires',
+  )
+  await Promise.all([open.stop(), keyed.stop()])
+  expect(open.output() + keyed.output()).not.toContain('key create')
 })
 
 test('without any key, the start says how to create one', async () => {
@@ -254,24 +274,41 @@ interface Operation {
   readonly tag: string
 }
 
+interface Services extends AsyncDisposable {
+  readonly shop: KeyedShop
+  /** Asks for no key, on the same database. */
+  readonly open: Service
+}
+
+async function startServices(engine: Engine): Promise<Services> {
+  const stack = new AsyncDisposableStack()
+  const shop = stack.use(await startKeyedShop(engine, ['--cors-origins', ORIGIN]))
+  const open = stack.use(await startService(shop.url))
+  return { shop, open, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
 /** Sends each operation with each kind of key, and compares the answers with those of the open service. */
 async function expectMatrix(
-  shop: KeyedShop,
-  open: Client,
-  { arePublic }: { readonly arePublic: (operation: Operation) => boolean },
+  guarded: Client,
+  {
+    shop,
+    open,
+    arePublic,
+  }: { readonly shop: KeyedShop; readonly open: Client; readonly arePublic: (operation: Operation) => boolean },
 ): Promise<void> {
-  const revoked = await createKey(shop.url, 'revoked', 'admin')
-  expect((await shop.api.without.get('/users/', bearer(revoked))).status).toBe(200)
-  await revokeKey(shop.url, 'revoked')
-  await until(async () => (await shop.api.without.get('/users/', bearer(revoked))).status === 401)
-  const operations = await describedOperations(shop.api.without)
+  const name = crypto.randomUUID()
+  const revoked = await createKey(shop.url, name, 'admin')
+  expect((await guarded.get('/users/', bearer(revoked))).status).toBe(200)
+  await revokeKey(shop.url, name)
+  await until(async () => (await guarded.get('/users/', bearer(revoked))).status === 401)
+  const operations = await describedOperations(guarded)
   expect(operations).toHaveLength(25)
   // All at once, because many unknown keys share one look into the database.
   await Promise.all(
     operations.map(async operation => {
       const { method, path, tag } = operation
       const needed: Scope = tag === 'Users' ? 'admin' : method === 'GET' ? 'read' : 'write'
-      const sent = async (headers: Record<string, string>, to = shop.api.without) =>
+      const sent = async (headers: Record<string, string>, to = guarded) =>
         seen(await to.send(path, { method, headers }))
       const allowed = await sent({}, open)
       const invalid = [401, 'Bearer realm="stockroom", error="invalid_token"', 'Invalid authentication credentials']
@@ -296,7 +333,7 @@ async function describedOperations(api: Client): Promise<Operation[]> {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { tags }]) => ({
       method: method.toUpperCase(),
-      path: path.replaceAll(/\{\w+\}/g, '1'),
+      path: path.replaceAll(/\{\w+\}/g, ABSENT_ID),
       tag: tags[0],
     })),
   )

@@ -39,32 +39,16 @@ onOneEngine('the /docs page', api => {
     expect(shown).toHaveLength(25)
   })
 
-  test('/docs has a switch to the complete description, and back', async () => {
-    await using tab = await browser.openTab()
-    await openDocs(tab.page, api)
-    await tab.page.getByRole('link', { name: /^Complete/ }).click()
-    await tab.page.locator('.opblock').nth(25).waitFor()
-    expect(await tab.page.locator('.opblock').count()).toBeGreaterThan(25)
-    expect(await tab.page.locator('nav [aria-current]').textContent()).toStartWith('Complete')
-    expect(tab.complaints()).toEqual([])
-    await tab.page.getByRole('link', { name: /^Specified/ }).click()
-    await tab.page.locator('.opblock').nth(24).waitFor()
-    expect(await tab.page.locator('.opblock').count()).toBe(25)
-  })
-
   test('/docs requests nothing from another origin, and runs without errors, warnings or violations of its security policy', async () => {
     const { page, requests, complaints } = loaded
-    // One of each kind: all of them at once take the browser ten seconds.
-    const expandOrCollapse = `
+    // One with parameters and one with a body: all of them at once take the browser ten seconds.
+    await page.evaluate(`
       document.querySelector('.models-control').click()
-      for (const method of ['get', 'post', 'put', 'patch', 'delete']) {
-        document.querySelector('.opblock-' + method + ' .opblock-summary-control').click()
+      for (const method of ['get', 'post']) {
+        document.querySelector('.opblock-' + method + ':not(.is-open) .opblock-summary-control')?.click()
       }
-    `
-    await page.evaluate(expandOrCollapse)
-    await page.locator('.opblock-body').nth(4).waitFor()
-    await page.evaluate(expandOrCollapse)
-    await page.locator('.opblock-body').waitFor({ state: 'detached' })
+    `)
+    await page.locator('.opblock-body').nth(1).waitFor()
     expect(new Set(requests().map(address => new URL(address).origin))).toEqual(new Set([api.address()]))
     expect(requests().map(address => new URL(address).pathname)).toContain('/openapi.json')
     expect(complaints()).toEqual([])
@@ -90,70 +74,58 @@ onOneEngine('the /docs page', api => {
     ).toEqual([expect.stringContaining(' inline '), expect.stringContaining('http://127.0.0.1:1/intrude.js')])
   })
 
-  test('/docs can try out an operation: it creates what was typed and shows the answer 200', async () => {
+  test('/docs tries out an operation with its example or what is typed, and shows the answer or why it was refused', async () => {
     const earlier = loaded.complaints().length
     const operation = await expand(loaded.page, 'create_category_categories__post')
+    const body = operation.locator('textarea')
     await operation.getByRole('button', { name: 'Try it out' }).click()
-    await operation.locator('textarea').fill(JSON.stringify(sample.category))
-    await operation.getByRole('button', { name: 'Execute' }).click()
-    const { status, body } = await shownAnswer(operation)
-    expect(status).toBe('200')
-    const shown = z.object({ id: z.int() }).loose().parse(JSON.parse(body))
+    const example = z.looseObject({}).parse(JSON.parse(await body.inputValue()))
+    expect(await shownAnswer(operation, '200')).toMatchObject(example)
+    await body.fill(JSON.stringify({ ...sample.category, name: 'Ab' }))
+    expect(JSON.stringify(await shownAnswer(operation, '422'))).toContain('String should have at least 3 characters')
+    await body.fill(JSON.stringify(sample.category))
+    const shown = z.looseObject({ id: z.int() }).parse(await shownAnswer(operation, '200'))
     expect(shown).toEqual({ id: shown.id, ...sample.category, products: [] })
     expect((await api.get(`/categories/${shown.id}`)).body).toEqual(shown)
-    expect(loaded.complaints().slice(earlier)).toEqual([])
+    // The browser itself reports the refusal.
+    const complaints = loaded.complaints().slice(earlier)
+    expect(complaints.filter(complaint => !complaint.includes('status of 422'))).toEqual([])
   })
 
-  test('/docs offers an example body that the service accepts', async () => {
-    const operation = await expand(loaded.page, 'create_product_products__post')
-    await operation.getByRole('button', { name: 'Try it out' }).click()
-    await operation.getByRole('button', { name: 'Execute' }).click()
-    expect((await shownAnswer(operation)).status).toBe('200')
-  })
-
-  test('/docs shows a refusal with its status and the reason', async () => {
-    const operation = await expand(loaded.page, 'create_user_users__post')
-    await operation.getByRole('button', { name: 'Try it out' }).click()
-    await operation.locator('textarea').fill(JSON.stringify({ ...sample.user, name: 'Ab' }))
-    await operation.getByRole('button', { name: 'Execute' }).click()
-    const { status, body } = await shownAnswer(operation)
-    expect(status).toStartWith('422')
-    expect(body).toContain('String should have at least 3 characters')
-  })
-
-  test('/docs links to each operation by its own address', async () => {
-    await using tab = await browser.openTab()
-    await tab.page.goto(`${api.address()}/docs#/Users/create_user_users__post`)
-    const operation = tab.page.locator('#operations-Users-create_user_users__post')
-    await operation.getByRole('button', { name: 'Try it out' }).waitFor()
-    expect(await operation.textContent()).toContain('Request body')
-  })
-
-  test('/docs of a service with access keys takes a key, and tries out operations with it', async () => {
+  test('/docs opens the operation that its address names, takes an access key, and tries out the operation with it', async () => {
     await using shop = await startKeyedShop(sqlite)
     await using tab = await browser.openTab()
     const { page } = tab
-    await openDocs(page, shop.api.without)
-    const create = await expand(page, 'create_category_categories__post')
+    await page.goto(`${shop.service.address}/docs#/Categories/create_category_categories__post`)
+    const create = page.locator('#operations-Categories-create_category_categories__post')
     await create.getByRole('button', { name: 'Try it out' }).click()
-    await create.getByRole('button', { name: 'Execute' }).click()
-    expect((await shownAnswer(create)).status).toStartWith('401')
+    expect(await create.textContent()).toContain('Request body')
+    await shownAnswer(create, '401')
     await page.locator('.scheme-container').getByRole('button', { name: 'Authorize' }).click()
     const dialog = page.locator('.dialog-ux')
     await dialog.getByLabel('auth-bearer-value').fill(shop.keys.write)
     await dialog.getByRole('button', { name: 'Apply credentials' }).click()
     await dialog.getByRole('button', { name: 'Close' }).click()
-    await create.getByRole('button', { name: 'Execute' }).click()
-    await create.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
+    await shownAnswer(create, '200')
     expect((await shop.api.read.get('/categories/1')).status).toBe(200)
-    expect(tab.complaints().filter(complaint => !complaint.includes('401'))).toEqual([])
+    // The browser reports the first refusal, and Swagger UI dislikes the addresses that it makes itself.
+    expect(tab.complaints().filter(complaint => !/status of 401|escaping deep link/.test(complaint))).toEqual([])
   })
 
-  test('/docs fits the width of a phone', async () => {
+  test('/docs has a switch to the complete description, and back, and fits the width of a phone with either', async () => {
     await using tab = await browser.openTab(PHONE)
-    await openDocs(tab.page, api)
-    expect(await tab.page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
+    const { page } = tab
+    const complete = await loaded.page.getByRole('link', { name: /^Complete/ }).getAttribute('href')
+    await page.goto(new URL(complete ?? '', loaded.page.url()).href)
+    await page.locator('.opblock').nth(25).waitFor()
+    expect(await page.locator('nav [aria-current]').textContent()).toStartWith('Complete')
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
     expect(tab.complaints()).toEqual([])
+    await page.getByRole('link', { name: /^Specified/ }).click()
+    await page.locator('nav [aria-current]', { hasText: /^Specified/ }).waitFor()
+    await page.locator('.opblock').nth(24).waitFor()
+    expect(await page.locator('.opblock').count()).toBe(25)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
   })
 })
 
@@ -176,17 +148,18 @@ async function operationLine(operation: Locator): Promise<string> {
   return texts.join(' ').replaceAll('\u200b', '')
 }
 
+/** Opens an operation, unless it is open. */
 async function expand(page: Page, operationId: string): Promise<Locator> {
   const operation = page.locator(`.opblock[id$="-${operationId}"]`)
-  await operation.locator('.opblock-summary-control').click()
+  if ((await operation.locator('.opblock-body').count()) === 0)
+    await operation.locator('.opblock-summary-control').click()
   return operation
 }
 
-/** The service's actual answer, not an example in the page. */
-async function shownAnswer(operation: Locator): Promise<{ status: string; body: string }> {
+/** Sends the request; returns the body of the service's actual answer, not an example in the page, once it has this status. */
+async function shownAnswer(operation: Locator, status: string): Promise<unknown> {
+  await operation.getByRole('button', { name: 'Execute' }).click()
   const answer = operation.locator('.live-responses-table .response').first()
-  return {
-    status: (await answer.locator('.response-col_status').textContent()) ?? '',
-    body: (await answer.locator('.highlight-code code').first().textContent()) ?? '',
-  }
+  await answer.locator('.response-col_status', { hasText: status }).waitFor()
+  return JSON.parse((await answer.locator('.highlight-code code').first().textContent()) ?? '')
 }

@@ -4,8 +4,8 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Spectral } from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
 import { z } from 'zod'
-import { startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
-import type { Client } from '../../../test/harness/client.ts'
+import { startKeyed } from '../../../test/harness/catalog/keyed-shop.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 
@@ -78,19 +78,26 @@ onOneEngine('both interface descriptions', api => {
 })
 
 test('with access keys, both interface descriptions pass the same checks', async () => {
-  for (const flags of [[], ['--public-reads', 'on']]) {
-    await using shop = await startKeyedShop(sqlite, flags)
-    const api = shop.api.without
-    for (const path of [SPECIFIED, STRICT]) {
-      const description = await read(api, path)
-      expect(description, path).toContain('"securitySchemes"')
-      expect((await validate(OPENAPI_SCHEMA, JSON.parse(description))).valid, path).toBe(true)
-    }
-    expect(await spectralFindings(api, SPECIFIED)).toEqual(SPECIFIED_FINDINGS)
-    expect(await spectralFindings(api, STRICT)).toEqual(STRICT_FINDINGS)
-    expect(await redoclyFindings(api, STRICT)).toEqual([])
-  }
+  await using database = await sqlite.freshDatabase()
+  await using guarded = await startKeyed(database.url)
+  await expectValid(client(() => guarded.address))
+  await using withPublicReads = await startKeyed(database.url, ['--public-reads', 'on'])
+  const api = client(() => withPublicReads.address)
+  await expectValid(api)
+  // It has operations of both kinds, those that require a key and those that do not.
+  expect(await spectralFindings(api, STRICT)).toEqual(STRICT_FINDINGS)
 })
+
+/** Checks all but what Spectral finds in the strict description, which takes as long as all this together. */
+async function expectValid(api: Client): Promise<void> {
+  for (const path of [SPECIFIED, STRICT]) {
+    const description = await read(api, path)
+    expect(description, path).toContain('"securitySchemes"')
+    expect((await validate(OPENAPI_SCHEMA, JSON.parse(description))).valid, path).toBe(true)
+  }
+  expect(await spectralFindings(api, SPECIFIED)).toEqual(SPECIFIED_FINDINGS)
+  expect(await redoclyFindings(api, STRICT)).toEqual([])
+}
 
 async function read(api: Client, path: string): Promise<string> {
   return (await fetch(api.address() + path)).text()

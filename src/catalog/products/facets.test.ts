@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { campaign } from '../../../test/harness/campaign.ts'
+import { createMany } from '../../../test/harness/catalog/created.ts'
 import type { Client } from '../../../test/harness/client.ts'
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -56,7 +57,7 @@ onEachEngine('facets of products', api => {
         const answer = await api.get(`/facets/products?${query}`)
         expect(answer.body, String(query)).toEqual(facetsOf({ products, categories }, filters, bands, limit))
       }),
-      effort.runs(40),
+      effort.runs(15),
     )
   })
 
@@ -129,18 +130,26 @@ async function stocked(api: Client) {
     categories.set(await api.create('/categories/', { ...sample.category, name }), name)
   }
   const user = await api.create('/users/', sample.user)
-  const products: Product[] = []
   const places = [0, ...categories.keys()]
-  for (let at = 0; at < PRODUCTS; at += 1) {
+  const wanted = Array.from({ length: PRODUCTS }, (_, at) => {
     const [name = '', price = 1] = [NAMES[at % NAMES.length], PRICES[at % PRICES.length]]
     // The last category stays empty.
     const category = places[(at * at) % (places.length - 1)] ?? 0
-    const path = category === 0 ? '/products/' : `/products/${category}/products`
-    const id = await api.create(path, { name, description: 'Made to last', price })
-    const stars = [5, 3, 4, 1, 2].slice(0, at % 4)
-    for (const rating of stars) await api.create('/reviews/', { ...sample.review(id, user), rating })
-    products.push({ id, name, price, category, stars })
-  }
+    return { name, price, category, stars: [5, 3, 4, 1, 2].slice(0, at % 4) }
+  })
+  const ids = await createMany(
+    api,
+    '/products/',
+    wanted.map(({ name, price, category }) => ({
+      name,
+      description: 'Made to last',
+      price,
+      ...(category !== 0 && { category_id: category }),
+    })),
+  )
+  const products: Product[] = wanted.map((product, at) => ({ id: ids[at] ?? 0, ...product }))
+  const reviews = products.flatMap(({ id, stars }) => stars.map(rating => ({ ...sample.review(id, user), rating })))
+  await createMany(api, '/reviews/', reviews)
   return { products, categories }
 }
 

@@ -186,9 +186,7 @@ onEachEngine('products', api => {
     }
     return { productId, userIds, reviewIds }
   }
-})
 
-onEachEngine('products of a category', api => {
   test('a product created in a category is a product like any other, in that category', async () => {
     const categoryId = await api.create('/categories/', sample.category)
     const created = await api.post(`/products/${categoryId}/products`, sample.product)

@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { createMany } from '../../../test/harness/catalog/created.ts'
 import { idsOf } from '../../../test/harness/catalog/list-pages.ts'
 import { onEachEngine } from '../../../test/harness/contract.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -47,7 +48,7 @@ onEachEngine('reviews of a product, a user or both', api => {
     ]
     const [ada, bob] = [await api.create('/users/', sample.user), await api.create('/users/', sample.user)]
     const reviewed = (product: number, user: number, count: number) =>
-      Promise.all(Array.from({ length: count }, () => api.create('/reviews/', sample.review(product, user))))
+      createMany(api, '/reviews/', Array(count).fill(sample.review(product, user)))
     const byAda = [...(await reviewed(spade, ada, 3)), ...(await reviewed(spade, ada, 250))]
     await Promise.all([reviewed(spade, bob, 300), reviewed(fork, ada, 400)])
     byAda.push(...(await reviewed(spade, ada, 3)))
@@ -104,7 +105,7 @@ onEachEngine('reviews of a product, a user or both', api => {
     const productId = await api.create('/products/', sample.product)
     const userId = await api.create('/users/', sample.user)
     const review = sample.review(productId, userId)
-    await Promise.all(Array.from({ length: 101 }, () => api.create('/reviews/', review)))
+    await createMany(api, '/reviews/', Array(101).fill(review))
     const nested = [`/reviews/products/${productId}`, `/reviews/users/${userId}`]
     for (const path of [...nested, `/reviews/products/${productId}/users/${userId}`]) {
       const listed = await api.get(path)

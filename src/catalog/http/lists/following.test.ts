@@ -13,7 +13,7 @@ setDefaultTimeout(120_000)
 const FLAGS = ['--access-log', 'off']
 
 const CLIENTS = 16
-const CREATES_OF_A_CLIENT = 10
+const CREATES_OF_A_CLIENT = 6
 /** Hashing a password takes longer than anything else, and only a few may wait for it. */
 const CLIENTS_WITH_USERS = 4
 const USERS_OF_A_CLIENT = 3

@@ -1,14 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
-import {
-  ascending,
-  createAll,
-  createCategories,
-  Items,
-  idsOf,
-  nextOf,
-  reviewedProduct,
-} from '../../../../test/harness/catalog/list-pages.ts'
+import { createMany, createReviewed } from '../../../../test/harness/catalog/created.ts'
+import { ascending, Items, idsOf, nextOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { onEachEngine } from '../../../../test/harness/contract.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 
@@ -21,7 +14,7 @@ onEachEngine('long lists', api => {
   let made: Promise<readonly number[]> | undefined
   /** The ids of as many categories, made once for the tests that only read them. */
   const longList = () => {
-    made ??= createCategories(api, LONG_LIST_ITEMS)
+    made ??= createMany(api, '/categories/', Array(LONG_LIST_ITEMS).fill(sample.category))
     return made
   }
 
@@ -53,17 +46,19 @@ onEachEngine('long lists', api => {
 
   test('a long list of the products of one category comes whole, without a limit', async () => {
     const categoryId = await api.create('/categories/', sample.category)
-    const ids = await createAll(api, `/products/${categoryId}/products`, 900, index => ({
+    const products = Array.from({ length: 900 }, (_, index) => ({
       ...sample.product,
       price: index + 1,
+      category_id: categoryId,
     }))
+    const ids = await createMany(api, '/products/', products)
     const answer = await api.get(`/products/${categoryId}/products`)
     expect(idsOf(answer)).toEqual(ids)
     expect(answer.headers.get('Link')).toBeNull()
   })
 
   test('a long list of reviews comes whole, overall and by product, by user and by both', async () => {
-    const { productId, userId, reviewIds } = await reviewedProduct(api, 900)
+    const { productId, userId, reviewIds } = await createReviewed(api, 900)
     const nested = [`/reviews/products/${productId}`, `/reviews/users/${userId}`]
     for (const path of [...nested, `/reviews/products/${productId}/users/${userId}`]) {
       expect(idsOf(await api.get(`${path}?limit=1000000000`)), path).toEqual(reviewIds)
@@ -74,10 +69,11 @@ onEachEngine('long lists', api => {
 
   test('a long list of heavy items comes whole', async () => {
     const before = await api.create('/products/', sample.product)
-    const ids = await createAll(api, '/products/', 40, index => ({
+    const heavy = Array.from({ length: 40 }, (_, index) => ({
       ...sample.product,
-      description: String(index % 10).repeat(300_000),
+      description: String(index % 10).repeat(100_000),
     }))
+    const ids = await createMany(api, '/products/', heavy)
     const answer = await api.get(`/products/?after_id=${before}`)
     expect(idsOf(answer)).toEqual(ids)
     expect(answer.headers.get('Link')).toBeNull()
@@ -88,12 +84,10 @@ onEachEngine('long lists', api => {
 
   test('a long list of items with heavy nested arrays has all items, with their arrays cut', async () => {
     const userId = await api.create('/users/', sample.user)
-    const productIds = await createAll(api, '/products/', 4, () => sample.product)
+    const productIds = await createMany(api, '/products/', Array(4).fill(sample.product))
     for (const productId of productIds) {
-      await createAll(api, '/reviews/', 40, () => ({
-        ...sample.review(productId, userId),
-        comment: String(productId % 10).repeat(60_000),
-      }))
+      const review = { ...sample.review(productId, userId), comment: String(productId % 10).repeat(60_000) }
+      await createMany(api, '/reviews/', Array(20).fill(review))
     }
     const answer = await api.get(`/products/?after_id=${(productIds[0] ?? 0) - 1}`)
     const products = z.array(z.object({ id: z.int(), reviews: Items })).parse(answer.body)
@@ -101,14 +95,14 @@ onEachEngine('long lists', api => {
   })
 
   test('a long list has each item at most once and in order while others write', async () => {
-    const ids = await createCategories(api, LONG_LIST_ITEMS)
+    const ids = await createMany(api, '/categories/', Array(LONG_LIST_ITEMS).fill(sample.category))
     const before = (ids[0] ?? 0) - 1
     const response = await fetch(`${api.address()}/categories/?after_id=${before}&limit=1000000000`)
     const reader = startReading(response)
     let text = await reader.next()
     const [removed, kept] = [ids.filter((_, index) => index % 100 === 99), ids.filter((_, index) => index % 100 !== 99)]
     await Promise.all(removed.map(id => api.delete(`/categories/${id}`)))
-    await createCategories(api, 50)
+    await createMany(api, '/categories/', Array(50).fill(sample.category))
     for (let piece = await reader.next(); piece !== ''; piece = await reader.next()) text += piece
     const listed = Items.parse(JSON.parse(text)).map(({ id }) => id)
     expect(listed).toEqual(ascending([...new Set(listed)]))

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
-import { createAll, embeddedIds, idsOf, reviewedProduct } from '../../../../test/harness/catalog/list-pages.ts'
+import { createMany, createReviewed } from '../../../../test/harness/catalog/created.ts'
+import { embeddedIds, idsOf } from '../../../../test/harness/catalog/list-pages.ts'
 import { onEachEngine } from '../../../../test/harness/contract.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 
@@ -16,9 +17,13 @@ const WithReviews = z.object({ reviews: z.array(z.unknown()) })
 
 onEachEngine('nested arrays', api => {
   test('a nested array has the first 100 items by id, in a list as in the resource', async () => {
-    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS + 30)
+    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS + 30)
     const categoryId = await api.create('/categories/', sample.category)
-    const inCategory = await createAll(api, `/products/${categoryId}/products`, PAGE_ITEMS + 1, () => sample.product)
+    const inCategory = await createMany(
+      api,
+      '/products/',
+      Array(PAGE_ITEMS + 1).fill({ ...sample.product, category_id: categoryId }),
+    )
     for (const [path, id, member, ids] of [
       ['/products', productId, 'reviews', reviewIds],
       ['/users', userId, 'reviews', reviewIds],
@@ -32,7 +37,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array that was cut has a link to the rest', async () => {
-    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS + 3)
+    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS + 3)
     const product = await api.get(`/products/${productId}`)
     expect(product.headers.get('Link')).toBe(`</reviews/products/${productId}?skip=100>; rel="more"`)
     expect(idsOf(await api.get(`/reviews/products/${productId}?skip=100`))).toEqual(reviewIds.slice(PAGE_ITEMS))
@@ -43,7 +48,11 @@ onEachEngine('nested arrays', api => {
 
   test('a category whose nested products were cut has a link to the rest of them', async () => {
     const categoryId = await api.create('/categories/', sample.category)
-    const ids = await createAll(api, `/products/${categoryId}/products`, PAGE_ITEMS + 3, () => sample.product)
+    const ids = await createMany(
+      api,
+      '/products/',
+      Array(PAGE_ITEMS + 3).fill({ ...sample.product, category_id: categoryId }),
+    )
     const [, path] =
       /^<([^>]+)>; rel="more"$/.exec((await api.get(`/categories/${categoryId}`)).headers.get('Link') ?? '') ?? []
     expect(path).toStartWith(`/products/${categoryId}/products?`)
@@ -51,7 +60,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array of exactly 100 items is whole and has no link', async () => {
-    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS)
+    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS)
     for (const path of [`/products/${productId}`, `/users/${userId}`]) {
       const answer = await api.get(path)
       expect(embeddedIds(answer.body, 'reviews'), path).toEqual(reviewIds)
@@ -64,7 +73,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array is also cut in the answers to an update and a delete', async () => {
-    const { productId, userId, reviewIds } = await reviewedProduct(api, PAGE_ITEMS + 1)
+    const { productId, userId, reviewIds } = await createReviewed(api, PAGE_ITEMS + 1)
     const product = `</reviews/products/${productId}?skip=100>; rel="more"`
     const user = `</reviews/users/${userId}?skip=100>; rel="more"`
     for (const [answer, link] of [
@@ -79,7 +88,11 @@ onEachEngine('nested arrays', api => {
 
   test("a category's nested products are also cut in the answers to an update and a delete", async () => {
     const categoryId = await api.create('/categories/', sample.category)
-    const ids = await createAll(api, `/products/${categoryId}/products`, PAGE_ITEMS + 1, () => sample.product)
+    const ids = await createMany(
+      api,
+      '/products/',
+      Array(PAGE_ITEMS + 1).fill({ ...sample.product, category_id: categoryId }),
+    )
     const { headers } = await api.get(`/categories/${categoryId}`)
     expect(headers.get('Link')).toContain('rel="more"')
     for (const answer of [
@@ -92,7 +105,7 @@ onEachEngine('nested arrays', api => {
   })
 
   test('a nested array that was cut has no link in a list, where the link could not say which item it belongs to', async () => {
-    const { productId } = await reviewedProduct(api, PAGE_ITEMS + 1)
+    const { productId } = await createReviewed(api, PAGE_ITEMS + 1)
     const answer = await api.get(`/products/?after_id=${productId - 1}`)
     expect(idsOf(answer)).toContain(productId)
     expect(answer.headers.get('Link')).toBeNull()
@@ -137,7 +150,7 @@ onEachEngine('nested arrays', api => {
     const categoryId = await api.create('/categories/', sample.category)
     const heavy = { ...sample.product, description: '水'.repeat(349_000) }
     const path = `/products/${categoryId}/products`
-    const ids = await createAll(api, path, 4, () => heavy)
+    const ids = await createMany(api, '/products/', Array(4).fill({ ...heavy, category_id: categoryId }))
     const shownOf = async () => {
       const answer = await api.get(`/categories/${categoryId}`)
       return { ids: embeddedIds(answer.body, 'products'), link: answer.headers.get('Link') }
@@ -152,10 +165,10 @@ onEachEngine('nested arrays', api => {
 
   test('a nested array that was cut does not shorten those of the items around it', async () => {
     const userId = await api.create('/users/', sample.user)
-    const productIds = await createAll(api, '/products/', 4, () => sample.product)
+    const productIds = await createMany(api, '/products/', Array(4).fill(sample.product))
     const counts = [2, PAGE_ITEMS + 40, 0, 3]
     for (const [index, productId] of productIds.entries()) {
-      await createAll(api, '/reviews/', counts[index] ?? 0, () => sample.review(productId, userId))
+      await createMany(api, '/reviews/', Array(counts[index] ?? 0).fill(sample.review(productId, userId)))
     }
     const { body } = await api.get(`/products/?after_id=${(productIds[0] ?? 0) - 1}`)
     const products = z.array(z.unknown()).parse(body)

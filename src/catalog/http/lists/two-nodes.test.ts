@@ -12,7 +12,7 @@ import { startService } from '../../../../test/harness/service.ts'
 setDefaultTimeout(120_000)
 
 /** Clients that write at the same time, each of which looks for its own writes through the other node. */
-const WRITERS = 12
+const WRITERS = 6
 
 withEachEngine('selections on two nodes', engine => {
   const open = new AsyncDisposableStack()

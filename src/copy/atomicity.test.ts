@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'bun'
 import { countSkippedOnCitus } from '../../test/harness/contract.ts'
-import { copied, everythingIn } from '../../test/harness/copy/copied.ts'
+import { copied, sizesIn } from '../../test/harness/copy/copied.ts'
 import { migrated, oddShop } from '../../test/harness/copy/odd-shop.ts'
 import { ENGINES, postgres, sqlite } from '../../test/harness/engines.ts'
 import { connected } from '../../test/harness/postgres/database.ts'
@@ -12,20 +12,19 @@ setDefaultTimeout(120_000)
 countSkippedOnCitus()
 
 /** Enough to kill the copy in the middle. */
-const MANY_REVIEWS = 60_000
+const MANY_REVIEWS = 20_000
 
 test('a killed copy leaves the database empty, and the next one succeeds', async () => {
   await using source = await sqlite.freshDatabase()
-  const sizes = ['--products', '1000', '--users', '1000', '--reviews', String(MANY_REVIEWS)]
+  const sizes = ['--products', '10', '--users', '1000', '--reviews', String(MANY_REVIEWS)]
   expect(await run(['seed', '--database', source.url, ...sizes])).toMatchObject({ status: 0 })
   for (const engine of ENGINES) {
     await using target = await engine.freshDatabase()
     await killedAmidReviews(source.url, target.url)
-    expect(await everythingIn(target.url), engine.name).toEqual([[], [], [], []])
+    expect(await sizesIn(engine, target.url), engine.name).toEqual([0, 0, 0, 0])
     const { output } = await copied(source.url, target.url)
     expect(output).toContain(`${MANY_REVIEWS} reviews`)
-    const [stored] = await engine.read(target.url, 'SELECT CAST(count(*) AS integer) AS reviews FROM reviews')
-    expect(stored).toEqual({ reviews: MANY_REVIEWS })
+    expect((await sizesIn(engine, target.url)).at(-1)).toBe(MANY_REVIEWS)
   }
 })
 
@@ -44,7 +43,7 @@ test('a copy whose rows arrive differently from how they were sent fails, and le
     const { status, output, errors } = await run(['copy', shop.url, target.url])
     expect({ difference, status, output }).toEqual({ difference, status: 1, output: '' })
     expect(errors).toMatch(/^stockroom: the copy of reviews differs from the original .*nothing was copied$/m)
-    expect(await everythingIn(target.url), difference).toEqual([[], [], [], []])
+    expect(await sizesIn(postgres, target.url), difference).toEqual([0, 0, 0, 0])
   }
 })
 

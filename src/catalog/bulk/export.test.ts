@@ -1,9 +1,10 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { client } from '../../../test/harness/client.ts'
 import { countSkippedOnCitus } from '../../../test/harness/contract.ts'
+import { migrated } from '../../../test/harness/copy/odd-shop.ts'
 import { citus, ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -21,16 +22,22 @@ const INTERRUPTIONS = [
   ...(process.platform === 'linux' ? ([['SIGHUP', 129]] as const) : []),
 ] as const
 
+type Shop = AsyncDisposable & { readonly url: string }
+
 const TEXTS = ['', 'plain', ' a, "b"\r\nc\n', 'Grün 🌱', '=1+1', '\t\\N;', '\u2028\u0001', 'null']
 const PRICES = [0.1 + 0.2, 1e-7, 5, 1e21, 134.5]
 const FORMATS = ['ndjson', 'csv'] as const
 
 /** Enough for many writes during an export. */
-const PRODUCTS = 20_000
+const PRODUCTS = 10_000
 
-/** A shop with all that could be written in more than one way. */
-async function oddShop(url: string): Promise<void> {
-  await using service = await startService(url, { flags: ['--access-log', 'off'] })
+/** Enough for an export not to be over when its first file is there. */
+const MANY_PRODUCTS = 50_000
+
+/** A shop with all that could be written in more than one way. Exports only read it. */
+async function oddShop(engine: Engine): Promise<Shop> {
+  const database = await engine.freshDatabase()
+  await using service = await startService(database.url, { flags: ['--access-log', 'off'] })
   const api = client(() => service.address)
   await api.create('/categories/', { ...sample.category, name: 'Garden, "big"' })
   for (const price of PRICES) await api.create('/products/', { ...sample.product, price })
@@ -38,18 +45,20 @@ async function oddShop(url: string): Promise<void> {
   await api.create('/users/', { ...sample.user, is_banned: 1 })
   for (const comment of TEXTS) await api.create('/reviews/', { ...sample.review(1, 1), comment })
   await api.delete('/reviews/2')
+  return database
 }
 
-/** Much faster than `seed`, whose data is random. */
-async function fillWithProducts(engine: Engine, url: string, count: number): Promise<void> {
-  await run(['seed', '--database', url, '--products', '1', '--users', '1', '--reviews', '0'])
+/** A shop of products. Much faster than `seed`, whose data is random. */
+async function productShop(engine: Engine, count: number): Promise<Shop> {
+  const database = await migrated(engine)
   const [column, id] = engine === citus ? ['id, ', "nextval('products_id_seq'), "] : ['', '']
   await engine.write(
-    url,
+    database.url,
     `INSERT INTO products (${column}name, price, description)
-    WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
+    WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${count})
     SELECT ${id}'Product ' || i, 1.5, 'Steel, with an ash handle' FROM numbers`,
   )
+  return database
 }
 
 async function exported(url: string, to: string, flags: readonly string[] = []) {
@@ -68,12 +77,16 @@ async function importedInto(url: string, folder: string): Promise<void> {
   expect(await run(['import', '--database', url, folder])).toMatchObject({ status: 0 })
 }
 
-for (const engine of ENGINES) {
+describe.each(ENGINES)('on $name', engine => {
+  let shop: Shop
+  beforeAll(async () => {
+    shop = await oddShop(engine)
+  })
+  afterAll(() => shop[Symbol.asyncDispose]())
+
   for (const format of FORMATS) {
-    test(`on ${engine.name}, an export as ${format} that is imported elsewhere is exported the same, byte for byte`, async () => {
-      await using shop = await engine.freshDatabase()
+    test(`an export as ${format} that is imported elsewhere is exported the same, byte for byte`, async () => {
       using folder = temporaryFolder()
-      await oddShop(shop.url)
       for (const other of ENGINES) {
         const flags = ['--format', format, ...(other === engine ? [] : ['--password-hashes'])]
         const [first, second] = [join(folder.path, `to ${other.name}`), join(folder.path, `from ${other.name}`)]
@@ -86,10 +99,8 @@ for (const engine of ENGINES) {
     })
   }
 
-  test(`on ${engine.name}, an export shows each row with its id, and no password`, async () => {
-    await using shop = await engine.freshDatabase()
+  test('an export shows each row with its id, and no password', async () => {
     using folder = temporaryFolder()
-    await oddShop(shop.url)
     await exported(shop.url, join(folder.path, 'shop'))
     const files = contentsOf(join(folder.path, 'shop'))
     expect(Object.keys(files)).toEqual(['categories.ndjson', 'products.ndjson', 'reviews.ndjson', 'users.ndjson'])
@@ -114,29 +125,32 @@ for (const engine of ENGINES) {
     expect(readFileSync(join(folder.path, 'users.csv'), 'utf8')).toMatch(/,password_hash,.*\n.*,"\$argon2id\$v=19/)
   })
 
-  test(`on ${engine.name}, all files of an export are of one moment`, async () => {
-    await using shop = await engine.freshDatabase()
+  test('all files of an export are of one moment', async () => {
+    await using products = await productShop(engine, PRODUCTS)
     using folder = temporaryFolder()
-    await fillWithProducts(engine, shop.url, PRODUCTS)
-    await using service = await startService(shop.url, { flags: ['--access-log', 'off'] })
+    await using service = await startService(products.url, { flags: ['--access-log', 'off'] })
     const api = client(() => service.address)
+    const user = await api.create('/users/', sample.user)
     const whole = join(folder.path, 'shop')
     let isDone = false
-    const exporting = exported(shop.url, whole).finally(() => {
+    const exporting = exported(products.url, whole).finally(() => {
       isDone = true
     })
     // Each of these reviews refers to a product that is made just before it.
-    while (!isDone) await api.create('/reviews/', sample.review(await api.create('/products/', sample.product), 1))
+    while (!isDone) await api.create('/reviews/', sample.review(await api.create('/products/', sample.product), user))
     await exporting
     const linesOf = (name: string) => readFileSync(join(whole, `${name}.ndjson`), 'utf8').split('\n').length - 1
     expect(linesOf('products')).toBeGreaterThanOrEqual(PRODUCTS)
     expect([0, 1]).toContain(linesOf('products') - PRODUCTS - linesOf('reviews'))
   })
-}
+})
 
 test('one resource is written to standard output', async () => {
-  await using shop = await sqlite.freshDatabase()
-  await oddShop(shop.url)
+  await using shop = await migrated(sqlite)
+  await sqlite.write(
+    shop.url,
+    `INSERT INTO categories (name, description) VALUES ('Garden, "big"', 'All for the garden')`,
+  )
   const only = ['export', '--database', shop.url, '--resource', 'categories']
   expect((await run(only)).output).toBe('{"id":1,"name":"Garden, \\"big\\"","description":"All for the garden"}\n')
   expect((await run([...only, '--format', 'csv', '-'])).output).toBe(
@@ -146,8 +160,7 @@ test('one resource is written to standard output', async () => {
 })
 
 test('an export ends when its reader has seen enough', async () => {
-  await using shop = await sqlite.freshDatabase()
-  await fillWithProducts(sqlite, shop.url, 50_000)
+  await using shop = await productShop(sqlite, MANY_PRODUCTS)
   const child = spawn(commandLine(['export', '--database', shop.url, '--resource', 'products'], {}), {
     ...surroundingsOf({}),
     stdout: 'pipe',
@@ -161,8 +174,7 @@ test('an export ends when its reader has seen enough', async () => {
 
 test('an export overwrites nothing, and makes no database', async () => {
   using folder = temporaryFolder()
-  await using shop = await sqlite.freshDatabase()
-  await oddShop(shop.url)
+  await using shop = await migrated(sqlite)
   const to = join(folder.path, 'shop')
   await exported(shop.url, to)
   expectRefusal(await run(['export', '--database', shop.url, to]), { status: 1, reason: /already exists/ })
@@ -174,8 +186,7 @@ test('an export overwrites nothing, and makes no database', async () => {
 
 test('an export that is interrupted leaves nothing', async () => {
   using folder: TemporaryFolder = temporaryFolder()
-  await using shop = await sqlite.freshDatabase()
-  await fillWithProducts(sqlite, shop.url, 100_000)
+  await using shop = await productShop(sqlite, MANY_PRODUCTS)
   for (const [signal, status] of INTERRUPTIONS) {
     const child = spawn(commandLine(['export', '--database', shop.url, join(folder.path, 'shop')], {}), {
       ...surroundingsOf({}),

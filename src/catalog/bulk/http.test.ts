@@ -1,28 +1,15 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
 import { createCategories, nextOf, reviewedProduct } from '../../../test/harness/catalog/list-pages.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
-import { countSkippedOnCitus } from '../../../test/harness/contract.ts'
-import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
+import { onOneEngine, withEachEngine } from '../../../test/harness/contract.ts'
+import { type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
 
-countSkippedOnCitus()
-
 const NDJSON = 'application/x-ndjson'
-
-const LISTS = [
-  '/categories/',
-  '/products/',
-  '/users/',
-  '/reviews/',
-  '/products/1/products',
-  '/reviews/products/1',
-  '/reviews/users/1',
-  '/reviews/products/1/users/1',
-]
 
 const Ids = z.array(z.object({ id: z.int() }))
 
@@ -50,205 +37,229 @@ function post(api: Client, path: string, lines: readonly unknown[], type = NDJSO
   return api.send(path, { method: 'POST', body, headers: { 'Content-Type': type } })
 }
 
-for (const engine of ENGINES) {
-  describe(`on ${engine.name}`, () => {
-    test('each list comes as NDJSON, with the same items and the same link to the next page', async () => {
-      await using shop = await startShop(engine)
-      const { api } = shop
-      await createCategories(api, 250)
-      await reviewedProduct(api, 3)
-      await api.create('/products/1/products', sample.product)
-      for (const path of [...LISTS, '/categories/?limit=2', '/categories/?limit=240', '/users/?skip=5']) {
-        const json = await api.get(path)
-        const lines = await api.get(path, { Accept: `${NDJSON}, application/json;q=0.5` })
-        expect(lines.headers.get('Content-Type'), path).toBe(NDJSON)
-        const text = z.string().parse(lines.body)
-        expect(text, path).toEndWith(text === '' ? '' : '\n')
-        const items = text.split('\n').slice(0, -1)
-        expect(
-          items.map(item => JSON.parse(item)),
-          path,
-        ).toEqual(z.array(z.unknown()).parse(json.body))
-        expect(nextOf(lines), path).toBe(nextOf(json))
-      }
-      const absent = await api.get('/reviews/products/99', { Accept: NDJSON })
-      expect(absent).toMatchObject({ status: 404, body: { detail: 'Product not found' } })
-      expect((await api.get('/categories/1', { Accept: NDJSON })).body).toMatchObject({ id: 1 })
-    })
+withEachEngine('NDJSON', engine => {
+  let shop: Awaited<ReturnType<typeof startShop>>
+  let api: Client
+  beforeAll(async () => {
+    shop = await startShop(engine)
+    api = shop.api
+  })
+  afterAll(() => shop[Symbol.asyncDispose]())
 
-    test('NDJSON that is posted to a collection creates a resource of each line', async () => {
-      await using shop = await startShop(engine)
-      const { api } = shop
-      expect((await api.get('/categories/')).body).toEqual([])
-      const categories = await post(api, '/categories/', [sample.category, '', { ...sample.category, id: 9 }])
-      expect(categories).toMatchObject({ status: 200, body: { created: 2, ids: [expect.any(Number), 9] } })
-      const products = Array.from({ length: 250 }, () => ({ ...sample.product, category_id: 9 }))
-      const { body } = await post(api, '/products/', products, `${NDJSON}; charset=utf-8`)
-      const ids = Array.from({ length: 250 }, (_, place) => place + 1)
-      expect(body).toEqual({ created: 250, ids })
-      expect((await api.get('/products/9/products')).body).toMatchObject(ids.map(id => ({ id, name: 'Spade' })))
-      expect((await post(api, '/users/', [sample.user, { ...sample.user, password: '**********' }])).body).toEqual({
-        created: 2,
-        ids: [1, 2],
-      })
-      expect((await api.get('/products/1')).body).toMatchObject({ reviews: [] })
-      await post(api, '/reviews/', [sample.review(1, 1), sample.review(1, 2)])
-      expect((await api.get('/products/1')).body).toMatchObject({ reviews: [{ user_id: 1 }, { user_id: 2 }] })
-      expect(await engine.everything(shop.url)).not.toContain(sample.user.password)
-    })
+  test('each list comes as NDJSON, with the same items and the same link to the next page', async () => {
+    const [categoryId] = await createCategories(api, 250)
+    const { productId, userId } = await reviewedProduct(api, 3)
+    await api.create(`/products/${categoryId}/products`, sample.product)
+    const lists = [
+      '/categories/',
+      '/products/',
+      '/users/',
+      '/reviews/',
+      `/products/${categoryId}/products`,
+      `/reviews/products/${productId}`,
+      `/reviews/users/${userId}`,
+      `/reviews/products/${productId}/users/${userId}`,
+    ]
+    for (const path of [...lists, '/categories/?limit=2', '/categories/?limit=240', '/users/?skip=500']) {
+      const json = await api.get(path)
+      const lines = await api.get(path, { Accept: `${NDJSON}, application/json;q=0.5` })
+      expect(lines.headers.get('Content-Type'), path).toBe(NDJSON)
+      const text = z.string().parse(lines.body)
+      expect(text, path).toEndWith(text === '' ? '' : '\n')
+      const items = text.split('\n').slice(0, -1)
+      expect(
+        items.map(item => JSON.parse(item)),
+        path,
+      ).toEqual(z.array(z.unknown()).parse(json.body))
+      expect(nextOf(lines), path).toBe(nextOf(json))
+    }
+    const absent = await api.get('/reviews/products/999999', { Accept: NDJSON })
+    expect(absent).toMatchObject({ status: 404, body: { detail: 'Product not found' } })
+    const single = await api.get(`/categories/${categoryId}`, { Accept: NDJSON })
+    expect(single.body).toMatchObject({ id: categoryId })
+  })
 
-    test('if a line is wrong, nothing is created, and the answer names all wrong lines', async () => {
-      await using shop = await startShop(engine)
-      const { api } = shop
-      const { productId } = await reviewedProduct(api, 0)
-      const lines = [sample.review(1, 1), '', { rating: 9 }, '{"rating":', '[]']
-      expect(await post(api, '/reviews/', lines)).toMatchObject({
-        status: 422,
-        body: {
-          detail: [
-            { loc: ['body', 3, 'product_id'], type: 'missing', msg: 'Field required' },
-            { loc: ['body', 3, 'user_id'], type: 'missing', msg: 'Field required' },
-            {
-              loc: ['body', 3, 'rating'],
-              type: 'less_than_equal',
-              msg: 'Input should be less than or equal to 5',
-            },
-            { loc: ['body', 3, 'comment'], type: 'missing', msg: 'Field required' },
-            { loc: ['body', 4, 10], type: 'json_invalid', msg: 'JSON decode error' },
-            {
-              loc: ['body', 5],
-              type: 'model_attributes_type',
-              msg: 'Input should be a valid dictionary or object to extract fields from',
-            },
-          ],
-        },
-      })
-      const unknown = [sample.review(productId, 1), sample.review(productId, 7), { ...sample.review(9, 1), id: 5 }]
-      expect((await post(api, '/reviews/', unknown)).body).toEqual({
+  test('NDJSON that is posted to a collection creates a resource of each line', async () => {
+    const category = (await api.create('/categories/', sample.category)) + 9
+    const categories = await post(api, '/categories/', [sample.category, '', { ...sample.category, id: category }])
+    expect(categories).toMatchObject({ status: 200, body: { created: 2, ids: [expect.any(Number), category] } })
+    const before = await api.create('/products/', sample.product)
+    const products = Array.from({ length: 250 }, () => ({ ...sample.product, category_id: category }))
+    const { body } = await post(api, '/products/', products, `${NDJSON}; charset=utf-8`)
+    const ids = Array.from({ length: 250 }, (_, place) => before + 1 + place)
+    expect(body).toEqual({ created: 250, ids })
+    expect((await api.get(`/products/${category}/products`)).body).toMatchObject(ids.map(id => ({ id, name: 'Spade' })))
+    const user = (await api.create('/users/', sample.user)) + 1
+    expect((await post(api, '/users/', [sample.user, { ...sample.user, password: '**********' }])).body).toEqual({
+      created: 2,
+      ids: [user, user + 1],
+    })
+    const path = `/products/${ids[0]}`
+    expect((await api.get(path)).body).toMatchObject({ reviews: [] })
+    await post(
+      api,
+      '/reviews/',
+      [user, user + 1].map(one => sample.review(before + 1, one)),
+    )
+    expect((await api.get(path)).body).toMatchObject({ reviews: [{ user_id: user }, { user_id: user + 1 }] })
+    expect(await engine.everything(shop.url)).not.toContain(sample.user.password)
+  })
+
+  test('if a line is wrong, nothing is created, and the answer names all wrong lines', async () => {
+    const { productId, userId } = await reviewedProduct(api, 0)
+    const of = (product: number, user: number) => sample.review(product, user)
+    const [noProduct, noUser] = [productId + 100_000, userId + 100_000]
+    const lines = [of(productId, userId), '', { rating: 9 }, '{"rating":', '[]']
+    expect(await post(api, '/reviews/', lines)).toMatchObject({
+      status: 422,
+      body: {
         detail: [
-          { loc: ['body', 2, 'user_id'], type: 'value_error', msg: 'Value error, User not found' },
-          { loc: ['body', 3, 'product_id'], type: 'value_error', msg: 'Value error, Product not found' },
+          { loc: ['body', 3, 'product_id'], type: 'missing', msg: 'Field required' },
+          { loc: ['body', 3, 'user_id'], type: 'missing', msg: 'Field required' },
+          {
+            loc: ['body', 3, 'rating'],
+            type: 'less_than_equal',
+            msg: 'Input should be less than or equal to 5',
+          },
+          { loc: ['body', 3, 'comment'], type: 'missing', msg: 'Field required' },
+          { loc: ['body', 4, 10], type: 'json_invalid', msg: 'JSON decode error' },
+          {
+            loc: ['body', 5],
+            type: 'model_attributes_type',
+            msg: 'Input should be a valid dictionary or object to extract fields from',
+          },
         ],
-      })
-      const both = [sample.review(productId, 7), { ...sample.review(productId, 1), rating: 9 }, sample.review(9, 1)]
-      expect((await post(api, '/reviews/', both)).body).toMatchObject({
-        detail: [{ loc: ['body', 1, 'user_id'] }, { loc: ['body', 2, 'rating'] }, { loc: ['body', 3, 'product_id'] }],
-      })
-      expect((await api.get('/reviews/')).body).toEqual([])
-      expect(await api.create('/reviews/', sample.review(1, 1))).toBeGreaterThan(0)
+      },
     })
+    const above = (await api.create('/reviews/', of((await reviewedProduct(api, 0)).productId, userId))) + 5
+    const unknown = [of(productId, userId), of(productId, noUser), { ...of(noProduct, userId), id: above }]
+    expect((await post(api, '/reviews/', unknown)).body).toEqual({
+      detail: [
+        { loc: ['body', 2, 'user_id'], type: 'value_error', msg: 'Value error, User not found' },
+        { loc: ['body', 3, 'product_id'], type: 'value_error', msg: 'Value error, Product not found' },
+      ],
+    })
+    const both = [of(productId, noUser), { ...of(productId, userId), rating: 9 }, of(noProduct, userId)]
+    expect((await post(api, '/reviews/', both)).body).toMatchObject({
+      detail: [{ loc: ['body', 1, 'user_id'] }, { loc: ['body', 2, 'rating'] }, { loc: ['body', 3, 'product_id'] }],
+    })
+    expect((await api.get(`/reviews/products/${productId}`)).body).toEqual([])
+    expect(await api.create('/reviews/', of(productId, userId))).toBeGreaterThan(0)
+  })
 
-    test('of lines with ids of their own, while others create through two nodes, a follower misses none', async () => {
-      await using shop = await startShop(engine)
-      await using second = await startService(shop.url, { flags: ['--access-log', 'off'] })
-      const nodes = [shop.api, client(() => second.address)] as const
-      const seen: number[] = []
-      let isOver = false
-      const follow = async () => {
-        for (let isLast = false; !isLast; ) {
-          isLast = isOver
-          const { body } = await nodes[1].get(`/products/?limit=1000&after_id=${seen.at(-1) ?? 0}`)
-          seen.push(...Ids.parse(body).map(({ id }) => id))
-        }
+  test('of lines with ids of their own, while others create through two nodes, a follower misses none', async () => {
+    await using second = await startService(shop.url, { flags: ['--access-log', 'off'] })
+    const nodes = [api, client(() => second.address)] as const
+    const start = await api.create('/products/', sample.product)
+    const seen: number[] = []
+    let isOver = false
+    const follow = async () => {
+      for (let isLast = false; !isLast; ) {
+        isLast = isOver
+        const { body } = await nodes[1].get(`/products/?limit=1000&after_id=${seen.at(-1) ?? start}`)
+        seen.push(...Ids.parse(body).map(({ id }) => id))
       }
-      const follower = follow()
-      const bulk = Array.from({ length: 20 }, (_, round) => {
-        // Lower ones, too.
-        const lines = [sample.product, { ...sample.product, id: 1_000 * (1 + ((round * 7) % 20)) }, sample.product]
-        return post(nodes[round % 2] ?? shop.api, '/products/', lines)
-      })
-      const single = Array.from({ length: 100 }, (_, place) => nodes[place % 2]?.post('/products/', sample.product))
-      const answers = await Promise.all(bulk)
-      for (const answer of await Promise.all(single)) expect(answer?.status).toBe(200)
-      isOver = true
-      await follower
-      const all = Ids.parse((await shop.api.get('/products/?limit=1000')).body).map(({ id }) => id)
-      expect(seen).toEqual(all)
-      const stored = answers.filter(({ status }) => status === 200)
-      expect(all).toHaveLength(100 + 3 * stored.length)
-      expect(stored.length).toBeGreaterThan(0)
-      for (const { status, body } of answers) {
-        if (status !== 200) expect({ status, body }).toEqual({ status: 422, body: { detail: [notNew(2)] } })
-      }
-      expect(await shop.api.create('/products/', sample.product)).toBeGreaterThan(all.at(-1) ?? 0)
+    }
+    const follower = follow()
+    const bulk = Array.from({ length: 20 }, (_, round) => {
+      // Lower ones, too.
+      const lines = [
+        sample.product,
+        { ...sample.product, id: start + 1_000 * (1 + ((round * 7) % 20)) },
+        sample.product,
+      ]
+      return post(nodes[round % 2] ?? api, '/products/', lines)
     })
+    const single = Array.from({ length: 100 }, (_, place) => nodes[place % 2]?.post('/products/', sample.product))
+    const answers = await Promise.all(bulk)
+    for (const answer of await Promise.all(single)) expect(answer?.status).toBe(200)
+    isOver = true
+    await follower
+    const all = Ids.parse((await api.get(`/products/?limit=1000&after_id=${start}`)).body).map(({ id }) => id)
+    expect(seen).toEqual(all)
+    const stored = answers.filter(({ status }) => status === 200)
+    expect(all).toHaveLength(100 + 3 * stored.length)
+    expect(stored.length).toBeGreaterThan(0)
+    for (const { status, body } of answers) {
+      if (status !== 200) expect({ status, body }).toEqual({ status: 422, body: { detail: [notNew(2)] } })
+    }
+    expect(await api.create('/products/', sample.product)).toBeGreaterThan(all.at(-1) ?? 0)
+  })
 
-    test('an id is taken only if it is above every id so far, also those of deleted rows and of the lines before', async () => {
-      await using shop = await startShop(engine)
-      const { api } = shop
-      const line = (id: number) => ({ ...sample.category, id })
-      expect((await post(api, '/categories/', [line(5), sample.category, line(9)])).body).toMatchObject({
-        ids: [5, 6, 9],
-      })
-      await api.delete('/categories/9')
-      const wrong = [line(9), line(10), line(10), sample.category, line(11), line(2 ** 52 + 1), line(4), line(12)]
-      const { status, body } = await post(api, '/categories/', wrong)
-      expect({ status, body }).toMatchObject({
-        status: 422,
-        body: {
-          detail: [notNew(1), notNew(3), notNew(5), { loc: ['body', 6, 'id'], type: 'less_than_equal' }, notNew(7)],
-        },
-      })
-      expect((await api.get('/categories/')).body).toHaveLength(2)
-      expect(await api.create('/categories/', sample.category)).toBe(10)
-      expect((await post(api, '/categories/', [line(11), sample.category])).body).toMatchObject({ ids: [11, 12] })
-      expect((await post(api, '/categories/', [line(2 ** 52)])).body).toMatchObject({ ids: [2 ** 52] })
-      expect(await api.create('/categories/', sample.category)).toBe(2 ** 52 + 1)
+  test('an id is taken only if it is above every id so far, also those of deleted rows and of the lines before', async () => {
+    const { productId, userId } = await reviewedProduct(api, 0)
+    const review = sample.review(productId, userId)
+    const base = await api.create('/reviews/', review)
+    const line = (offset: number) => ({ ...review, id: base + offset })
+    const ids = (...offsets: number[]) => ({ ids: offsets.map(offset => base + offset) })
+    expect((await post(api, '/reviews/', [line(5), review, line(9)])).body).toMatchObject(ids(5, 6, 9))
+    await api.delete(`/reviews/${base + 9}`)
+    const tooHigh = { ...review, id: 2 ** 52 + 1 }
+    const wrong = [line(9), line(10), line(10), review, line(11), tooHigh, line(4), line(12)]
+    const { status, body } = await post(api, '/reviews/', wrong)
+    expect({ status, body }).toMatchObject({
+      status: 422,
+      body: {
+        detail: [notNew(1), notNew(3), notNew(5), { loc: ['body', 6, 'id'], type: 'less_than_equal' }, notNew(7)],
+      },
     })
+    expect((await api.get(`/reviews/products/${productId}`)).body).toHaveLength(3)
+    expect(await api.create('/reviews/', review)).toBe(base + 10)
+    expect((await post(api, '/reviews/', [line(11), review])).body).toMatchObject(ids(11, 12))
+    // Of users: after the highest id, no other test could choose one.
+    expect((await post(api, '/users/', [{ ...sample.user, id: 2 ** 52 }])).body).toMatchObject({ ids: [2 ** 52] })
+    expect(await api.create('/users/', sample.user)).toBe(2 ** 52 + 1)
+  })
+})
 
-    test('blank lines are skipped and counted, also in a body with text that is not UTF-8', async () => {
-      await using shop = await startShop(engine)
-      const line = JSON.stringify(sample.product)
-      const wrong = Buffer.from(`\n \n${line}\n\r\n"\xff"\n\n`, 'latin1')
-      const headers = { 'Content-Type': NDJSON }
-      const answer = await shop.api.send('/products/', { method: 'POST', body: wrong, headers })
-      expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 5, 1], type: 'json_invalid' }] } })
-      expect(answer.body).toMatchObject({ detail: { length: 1 } })
-    })
+onOneEngine('NDJSON', api => {
+  test('blank lines are skipped and counted, also in a body with text that is not UTF-8', async () => {
+    const line = JSON.stringify(sample.product)
+    const wrong = Buffer.from(`\n \n${line}\n\r\n"\xff"\n\n`, 'latin1')
+    const headers = { 'Content-Type': NDJSON }
+    const answer = await api.send('/products/', { method: 'POST', body: wrong, headers })
+    expect(answer).toMatchObject({ status: 422, body: { detail: [{ loc: ['body', 5, 1], type: 'json_invalid' }] } })
+    expect(answer.body).toMatchObject({ detail: { length: 1 } })
+  })
 
-    test('a user without a password is told of it together with all other errors of the line', async () => {
-      await using shop = await startShop(engine)
-      const missing = ['name', 'email', 'avatar', 'password'].map(field => ({
-        loc: ['body', 1, field],
-        type: 'missing',
-      }))
-      expect(await post(shop.api, '/users/', [{}])).toMatchObject({ status: 422, body: { detail: missing } })
-      const wrong = { ...sample.user, name: 1, password: undefined, password_hash: 'x' }
-      expect(await post(shop.api, '/users/', [wrong])).toMatchObject({
-        status: 422,
-        body: { detail: [{ loc: ['body', 1, 'name'] }, { loc: ['body', 1, 'password_hash'], type: 'value_error' }] },
-      })
-    })
-
-    test('an answer about lines has the same content type as any other', async () => {
-      await using shop = await startShop(engine)
-      const answer = await post(shop.api, '/products/', [sample.product])
-      expect(answer.headers.get('Content-Type')).toBe('application/json')
+  test('a user without a password is told of it together with all other errors of the line', async () => {
+    const missing = ['name', 'email', 'avatar', 'password'].map(field => ({
+      loc: ['body', 1, field],
+      type: 'missing',
+    }))
+    expect(await post(api, '/users/', [{}])).toMatchObject({ status: 422, body: { detail: missing } })
+    const wrong = { ...sample.user, name: 1, password: undefined, password_hash: 'x' }
+    expect(await post(api, '/users/', [wrong])).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body', 1, 'name'] }, { loc: ['body', 1, 'password_hash'], type: 'value_error' }] },
     })
   })
-}
 
-test('a body of NDJSON that is too long, or encoded, is refused', async () => {
-  await using shop = await startShop(sqlite)
-  const { api } = shop
-  const line = JSON.stringify({ ...sample.product, description: 'x'.repeat(1_000_000) })
-  expect((await post(api, '/products/', Array(8).fill(line))).body).toMatchObject({ created: 8 })
-  expect(await post(api, '/products/', Array(9).fill(line))).toMatchObject({
-    status: 413,
-    body: { detail: 'The body is larger than 8388608 bytes' },
+  test('an answer about lines has the same content type as any other', async () => {
+    const answer = await post(api, '/products/', [sample.product])
+    expect(answer.headers.get('Content-Type')).toBe('application/json')
   })
-  const chunked = new ReadableStream({
-    pull: controller => controller.enqueue(new TextEncoder().encode(`${line}\n`)),
+
+  test('a body that is too long, or encoded, is refused', async () => {
+    const line = JSON.stringify({ ...sample.product, description: 'x'.repeat(1_000_000) })
+    expect((await post(api, '/products/', Array(8).fill(line))).body).toMatchObject({ created: 8 })
+    expect(await post(api, '/products/', Array(9).fill(line))).toMatchObject({
+      status: 413,
+      body: { detail: 'The body is larger than 8388608 bytes' },
+    })
+    const chunked = new ReadableStream({
+      pull: controller => controller.enqueue(new TextEncoder().encode(`${line}\n`)),
+    })
+    const headers = { 'Content-Type': NDJSON }
+    expect((await api.send('/products/', { method: 'POST', body: chunked, headers })).status).toBe(413)
+    const encoded = { method: 'POST', body: Bun.gzipSync(line), headers: { ...headers, 'Content-Encoding': 'gzip' } }
+    expect((await api.send('/products/', encoded)).status).toBe(415)
+    expect(await post(api, '/products/', [])).toMatchObject({ status: 200, body: { created: 0, ids: [] } })
+    for (const some of ['[]', JSON.stringify({ ...sample.product, category_id: 9 })]) {
+      const wrong = await post(api, '/products/', Array(5_000).fill(some))
+      expect(z.object({ detail: z.array(z.unknown()) }).parse(wrong.body).detail).toHaveLength(1_000)
+    }
   })
-  const headers = { 'Content-Type': NDJSON }
-  expect((await api.send('/products/', { method: 'POST', body: chunked, headers })).status).toBe(413)
-  const encoded = { method: 'POST', body: Bun.gzipSync(line), headers: { ...headers, 'Content-Encoding': 'gzip' } }
-  expect((await api.send('/products/', encoded)).status).toBe(415)
-  expect(await post(api, '/products/', [])).toMatchObject({ status: 200, body: { created: 0, ids: [] } })
-  for (const some of ['[]', JSON.stringify({ ...sample.product, category_id: 9 })]) {
-    const wrong = await post(api, '/products/', Array(5_000).fill(some))
-    expect(z.object({ detail: z.array(z.unknown()) }).parse(wrong.body).detail).toHaveLength(1_000)
-  }
 })
 
 test('pages of other origins may post NDJSON, too', async () => {

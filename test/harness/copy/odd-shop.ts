@@ -6,6 +6,7 @@ import { openDatabase } from '../../../src/database/open.ts'
 import { database as databaseSetting } from '../../../src/database/settings.ts'
 import { talkMigrations } from '../../../src/talk/migrations/index.ts'
 import { type Client, client } from '../client.ts'
+import { QUICK_HASHES } from '../contract.ts'
 import { type Engine, sqlite } from '../engines.ts'
 import { sample } from '../samples.ts'
 import { startService } from '../service.ts'
@@ -38,7 +39,7 @@ async function makeTables(url: string): Promise<void> {
 export async function oddShop(): Promise<AsyncDisposable & { readonly url: string }> {
   const database = await sqlite.freshDatabase()
   {
-    await using service = await startService(database.url, { flags: FLAGS })
+    await using service = await startService(database.url, { flags: FLAGS, environment: QUICK_HASHES })
     await fill(client(() => service.address))
   }
   await makeTables(database.url)

@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite'
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { postKeyed } from '../../../../test/harness/catalog/keyed.ts'
 import { bearer, createKey, revokeKey, startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
 import { listOf } from '../../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
-import { withEachEngine } from '../../../../test/harness/contract.ts'
+import { QUICK_HASHES, withEachEngine } from '../../../../test/harness/contract.ts'
 import { copied } from '../../../../test/harness/copy/copied.ts'
 import { ENGINES, type Engine, sqlite } from '../../../../test/harness/engines.ts'
 import { connected } from '../../../../test/harness/postgres/database.ts'
@@ -20,41 +20,68 @@ const DAY_MS = 86_400_000
 const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
 const PRODUCT = { key: KEY, path: '/products/', body: sample.product }
 
+const FLAGS = ['--access-log', 'off']
+const SURROUNDINGS = { flags: FLAGS, environment: QUICK_HASHES }
+
+const ROUNDS = 10
+
 /** More than is deleted at once. */
-const EXPIRED_KEYS = 600
+const EXPIRED_KEYS = 300
 
 /** Room for some ten answers. */
 const FEW_BYTES = 4_000
 
 withEachEngine('kept answers', engine => {
-  test('another process gives the first answer, at the same time or after a restart', async () => {
-    await using database = await engine.freshDatabase()
-    const first = await served(database.url, async api => {
-      const answer = await postKeyed(api, PRODUCT)
-      await served(database.url, async other => {
-        expect(await postKeyed(other, PRODUCT)).toMatchObject({ text: answer.text, isReplayed: true })
-      })
-      return answer
+  describe('through two processes', () => {
+    let open: AsyncDisposableStack
+    let url: string
+    let one: Client
+    let other: Client
+    beforeAll(async () => {
+      open = new AsyncDisposableStack()
+      url = open.use(await engine.freshDatabase()).url
+      const [first, second] = [
+        open.use(await startService(url, SURROUNDINGS)),
+        open.use(await startService(url, SURROUNDINGS)),
+      ]
+      one = client(() => first.address)
+      other = client(() => second.address)
     })
-    await served(database.url, async api => {
-      expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
-    })
-  })
+    afterAll(() => open.disposeAsync())
 
-  test('of simultaneous requests with one key through two processes, one creates something, and none fails', async () => {
-    await using database = await engine.freshDatabase()
-    await served(database.url, one =>
-      served(database.url, async other => {
-        for (let round = 0; round < 20; round += 1) {
-          const request = { ...PRODUCT, key: `round ${round}`.replace(' ', '-') }
-          const answers = await Promise.all([one, other, one, other].map(api => postKeyed(api, request)))
-          expect(answers.filter(({ status, isReplayed }) => status === 200 && !isReplayed)).toHaveLength(1)
-          for (const { status } of answers) expect([200, 409]).toContain(status)
-          expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1)
-          expect(await listOf(one, '/products/?limit=1000')).toHaveLength(round + 1)
-        }
-      }),
-    )
+    test('another process gives the first answer, at the same time or after a restart', async () => {
+      const first = await postKeyed(one, PRODUCT)
+      expect(await postKeyed(other, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
+      await served(url, async api => {
+        expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
+      })
+    })
+
+    test('of simultaneous requests with one key, one creates something, and none fails', async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const request = { ...PRODUCT, path: '/categories/', body: sample.category, key: `round-${round}` }
+        const answers = await Promise.all([one, other, one, other].map(api => postKeyed(api, request)))
+        expect(answers.filter(({ status, isReplayed }) => status === 200 && !isReplayed)).toHaveLength(1)
+        for (const { status } of answers) expect([200, 409]).toContain(status)
+        expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1)
+        expect(await listOf(one, '/categories/?limit=1000')).toHaveLength(round + 1)
+      }
+    })
+
+    test('neither the key nor a password is in the database, and equal requests look different there', async () => {
+      const users = [`${KEY}-one`, `${KEY}-other`].map(key => ({ key, path: '/users/', body: sample.user }))
+      const before = new Set((await keptIn(engine, url)).map(({ key }) => key))
+      for (const user of users) {
+        const { status, text } = await postKeyed(one, user)
+        expect(status).toBe(200)
+        expect(text).not.toContain(sample.user.password)
+      }
+      const everything = await engine.everything(url)
+      expect(everything).not.toContain(KEY)
+      expect(everything).not.toContain(sample.user.password)
+      const rows = (await keptIn(engine, url)).filter(({ key }) => !before.has(key))
+      expect(new Set(rows.flatMap(({ key, fingerprint }) => [key, fingerprint])).size).toBe(4)
+    })
   })
 
   test('after 24 hours a key is new again, and what was kept is deleted', async () => {
@@ -72,7 +99,7 @@ withEachEngine('kept answers', engine => {
       expect(await listOf(api, '/products/')).toHaveLength(2)
     })
     // They are deleted once a minute, the first time at the start.
-    await served(database.url, () => until(async () => (await keptIn(engine, database.url)) === 1))
+    await served(database.url, () => until(async () => (await keptIn(engine, database.url)).length === 1))
   })
 
   test('beyond the limit new keys get 503, known ones their answers, and requests without a key are served', async () => {
@@ -102,37 +129,27 @@ withEachEngine('kept answers', engine => {
     })
   })
 
-  test('neither the key nor a password is in the database, and equal requests look different there', async () => {
-    await using database = await engine.freshDatabase()
-    const user = { key: KEY, path: '/users/', body: sample.user }
-    await served(database.url, async api => {
-      const { text } = await postKeyed(api, user)
-      expect(text).not.toContain(sample.user.password)
-      expect((await postKeyed(api, { ...user, key: `${KEY}-too` })).status).toBe(200)
+  describe('after a copy', () => {
+    let from: AsyncDisposable & { readonly url: string }
+    let first: Awaited<ReturnType<typeof postKeyed>>
+    beforeAll(async () => {
+      from = await engine.freshDatabase()
+      first = await served(from.url, api => postKeyed(api, PRODUCT))
     })
-    const everything = await engine.everything(database.url)
-    expect(everything).not.toContain(KEY)
-    expect(everything).not.toContain(sample.user.password)
-    const rows = await engine.read<{ key: string; fingerprint: string }>(
-      database.url,
-      'SELECT key, fingerprint FROM idempotency_keys',
-    )
-    expect(new Set(rows.flatMap(({ key, fingerprint }) => [key, fingerprint])).size).toBe(4)
-  })
+    afterAll(() => from[Symbol.asyncDispose]())
 
-  for (const target of ENGINES) {
-    test(`a copy to ${target.name} gives the first answers, and repeats nothing`, async () => {
-      await using from = await engine.freshDatabase()
-      await using to = await target.freshDatabase()
-      const first = await served(from.url, api => postKeyed(api, PRODUCT))
-      await copied(from.url, to.url)
-      await served(to.url, async api => {
-        expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
-        expect((await postKeyed(api, { ...PRODUCT, body: { ...sample.product, price: 1 } })).status).toBe(422)
-        expect(await listOf(api, '/products/')).toHaveLength(1)
+    for (const target of ENGINES) {
+      test(`to ${target.name}, a service gives the first answers, and repeats nothing`, async () => {
+        await using to = await target.freshDatabase()
+        await copied(from.url, to.url)
+        await served(to.url, async api => {
+          expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
+          expect((await postKeyed(api, { ...PRODUCT, body: { ...sample.product, price: 1 } })).status).toBe(422)
+          expect(await listOf(api, '/products/')).toHaveLength(1)
+        })
       })
-    })
-  }
+    }
+  })
 })
 
 describe('kept answers on SQLite', () => {
@@ -170,13 +187,12 @@ describe('kept answers on SQLite', () => {
 
 /** Runs `work` against a service on the database. */
 async function served<Result>(url: string, work: (api: Client) => Promise<Result>, flags: readonly string[] = []) {
-  await using service = await startService(url, { flags: ['--access-log', 'off', ...flags] })
+  await using service = await startService(url, { flags: [...FLAGS, ...flags] })
   return await work(client(() => service.address))
 }
 
-async function keptIn(engine: Engine, url: string): Promise<number> {
-  const rows = await engine.read<{ key: string }>(url, 'SELECT key FROM idempotency_keys')
-  return rows.length
+function keptIn(engine: Engine, url: string): Promise<{ key: string; fingerprint: string }[]> {
+  return engine.read(url, 'SELECT key, fingerprint FROM idempotency_keys')
 }
 
 /** Changes the database past the service. */

@@ -6,12 +6,8 @@ import { withEachEngine } from '../../test/harness/contract.ts'
 import { ENGINES, sqlite } from '../../test/harness/engines.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { run } from '../../test/harness/service.ts'
+import { storeKey, storeKeys } from '../../test/harness/stored-keys.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
-import { openDatabase } from '../database/open.ts'
-import { database as databaseSetting } from '../database/settings.ts'
-import { digestOf, newSecret } from './key.ts'
-import { accessMigrations } from './migrations/index.ts'
-import { keysOf } from './open.ts'
 
 setDefaultTimeout(120_000)
 
@@ -28,14 +24,14 @@ withEachEngine('access keys', engine => {
     expect(stored).not.toContain(output.trim().slice('stockroom_'.length))
   })
 
-  test('the list has the names and scopes of all keys, by name, and no secret', async () => {
+  test('the list has the names and scopes of all keys, by name, and no secret; a name that is taken is refused', async () => {
     await using database = await engine.freshDatabase()
     await run(key(database.url, 'create', 'till-2', '--scope', 'write'))
     await run(key(database.url, 'create', 'owner', '--scope', 'admin'))
     await run(key(database.url, 'create', 'Shop.window_1', '--scope', 'read'))
-    const { status, output } = await run(key(database.url, 'list'))
-    const lines = output.trimEnd().split('\n')
-    expect(status).toBe(0)
+    const list = await run(key(database.url, 'list'))
+    const lines = list.output.trimEnd().split('\n')
+    expect(list.status).toBe(0)
     expect(lines.map(line => line.split(/ +/).slice(0, 2))).toEqual([
       ['Shop.window_1', 'read'],
       ['owner', 'admin'],
@@ -43,37 +39,26 @@ withEachEngine('access keys', engine => {
     ])
     const ages = lines.map(line => Date.now() - Date.parse(line.split(/ +/)[2] ?? ''))
     expect(ages.filter(age => age >= 0 && age < 120_000)).toHaveLength(3)
+    const refused = await run(key(database.url, 'create', 'till-2', '--scope', 'admin'))
+    expectRefusal(refused, { status: 1, reason: /a key till-2 already/ })
+    expect(await run(key(database.url, 'list'))).toEqual(list)
   })
 
-  test('a revoked key is gone from the list, and its name is free again', async () => {
+  test('a revoked key is gone from the list, its name is free again, and a key that is not there cannot be revoked', async () => {
     await using database = await engine.freshDatabase()
-    const first = await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+    const first = await storeKey(database.url, 'shop', 'read')
+    expectRefusal(await run(key(database.url, 'revoke', 'Shop')), { status: 1, reason: /no key Shop/ })
     expect(await run(key(database.url, 'revoke', 'shop'))).toEqual({ ...NOTHING, output: 'revoked shop\n' })
     expect(await run(key(database.url, 'list'))).toEqual(NOTHING)
     const second = await run(key(database.url, 'create', 'shop', '--scope', 'read'))
     expect(second.status).toBe(0)
-    expect(second.output).not.toBe(first.output)
-  })
-
-  test('a name that is taken is refused, and its key stays as it is', async () => {
-    await using database = await engine.freshDatabase()
-    await run(key(database.url, 'create', 'shop', '--scope', 'read'))
-    const before = await run(key(database.url, 'list'))
-    const refused = await run(key(database.url, 'create', 'shop', '--scope', 'admin'))
-    expectRefusal(refused, { status: 1, reason: /a key shop already/ })
-    expect(await run(key(database.url, 'list'))).toEqual(before)
-  })
-
-  test('to revoke a key that is not there is refused', async () => {
-    await using database = await engine.freshDatabase()
-    await run(key(database.url, 'create', 'shop', '--scope', 'read'))
-    expectRefusal(await run(key(database.url, 'revoke', 'Shop')), { status: 1, reason: /no key Shop/ })
+    expect(second.output.trim()).not.toBe(first)
   })
 
   test('there can be 1,000 keys, and no more', async () => {
     await using database = await engine.freshDatabase()
-    await run(key(database.url, 'create', 'shop', '--scope', 'read'))
-    await createMany(database.url, 999)
+    const names = Array.from({ length: 1_000 }, (_, place) => `key-${place}`)
+    await storeKeys(database.url, names, 'read')
     const refused = await run(key(database.url, 'create', 'one-more', '--scope', 'read'))
     expectRefusal(refused, { status: 1, reason: /1000 keys already/ })
     await run(key(database.url, 'revoke', 'key-7'))
@@ -83,14 +68,15 @@ withEachEngine('access keys', engine => {
 
 test('keys are copied from each engine to each', async () => {
   for (const from of ENGINES) {
+    await using source = await from.freshDatabase()
+    await storeKey(source.url, 'shop', 'read')
+    await storeKey(source.url, 'owner', 'admin')
+    const list = await run(key(source.url, 'list'))
     for (const to of ENGINES) {
-      await using source = await from.freshDatabase()
       await using target = await to.freshDatabase()
-      await run(key(source.url, 'create', 'shop', '--scope', 'read'))
-      await run(key(source.url, 'create', 'owner', '--scope', 'admin'))
       const copied = await run(['copy', source.url, target.url])
       expect(copied.output).toEndWith(', 2 access_keys\n')
-      expect(await run(key(target.url, 'list'))).toEqual(await run(key(source.url, 'list')))
+      expect(await run(key(target.url, 'list'))).toEqual(list)
       const digests = 'SELECT name, sha256 FROM access_keys ORDER BY name'
       expect(await to.read<unknown>(target.url, digests)).toEqual(await from.read<unknown>(source.url, digests))
     }
@@ -100,7 +86,7 @@ test('keys are copied from each engine to each', async () => {
 test('a backup has the keys', async () => {
   await using database = await sqlite.freshDatabase()
   using folder = temporaryFolder()
-  await run(key(database.url, 'create', 'shop', '--scope', 'read'))
+  await storeKey(database.url, 'shop', 'read')
   const copy = join(folder.path, 'copy.db')
   expect(await run(['backup', '--database', database.url, copy])).toMatchObject({ status: 0 })
   expect(await run(key(`sqlite:${copy}`, 'list'))).toEqual(await run(key(database.url, 'list')))
@@ -138,16 +124,6 @@ test('list and revoke need a database, and create makes one', async () => {
   expect(readdirSync(folder.path)).toEqual([])
   expect(await run(key(url, 'create', 'shop', '--scope', 'read'))).toMatchObject({ status: 0 })
 })
-
-/** Creates keys named `key-0`, `key-1` and so on. */
-async function createMany(url: string, count: number): Promise<void> {
-  const settings = { address: databaseSetting.parse(url), replicas: [], connections: 1 }
-  await using database = await openDatabase(settings, [accessMigrations])
-  const keys = keysOf(database)
-  for (let place = 0; place < count; place += 1) {
-    expect(await keys.create({ name: `key-${place}`, scope: 'read', digest: digestOf(newSecret()) })).toBe(true)
-  }
-}
 
 function key(database: string, ...words: string[]): string[] {
   return ['key', '--database', database, ...words]

@@ -1,10 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { renameSync } from 'node:fs'
-import { bearer, createKey, revokeKey, startKeyed, startKeyedShop } from '../../test/harness/catalog/keyed-shop.ts'
+import { bearer, revokeKey, startKeyed, startKeyedShop } from '../../test/harness/catalog/keyed-shop.ts'
 import { client } from '../../test/harness/client.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 import { sample } from '../../test/harness/samples.ts'
+import { storeKey } from '../../test/harness/stored-keys.ts'
 import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
@@ -18,7 +19,7 @@ withEachEngine('keys of several processes', engine => {
   test('each of two processes accepts a new key at once, and refuses a revoked one within a second', async () => {
     await using shop = await startKeyedShop(engine)
     await using other = await startKeyed(shop.url)
-    const key = await createKey(shop.url, 'till', 'write')
+    const key = await storeKey(shop.url, 'till', 'write')
     const apis = [shop.service, other].map(({ address }) => client(() => address, bearer(key)))
     const statuses = () => Promise.all(apis.map(async api => (await api.get('/products/')).status))
     expect(await statuses()).toEqual([200, 200])
@@ -33,10 +34,10 @@ withEachEngine('keys of several processes', engine => {
 
   test('a new key with the name of a revoked one is another key, with its own scope', async () => {
     await using shop = await startKeyedShop(engine)
-    const first = client(() => shop.service.address, bearer(await createKey(shop.url, 'till', 'admin')))
+    const first = client(() => shop.service.address, bearer(await storeKey(shop.url, 'till', 'admin')))
     expect((await first.post('/products/', sample.product)).status).toBe(200)
     await revokeKey(shop.url, 'till')
-    const second = client(() => shop.service.address, bearer(await createKey(shop.url, 'till', 'read')))
+    const second = client(() => shop.service.address, bearer(await storeKey(shop.url, 'till', 'read')))
     expect((await second.post('/products/', sample.product)).status).toBe(403)
     await until(async () => (await first.get('/products/')).status === 401)
     expect((await second.get('/products/')).status).toBe(200)
@@ -45,7 +46,7 @@ withEachEngine('keys of several processes', engine => {
 
 test('every worker accepts a new key at once, and refuses a revoked one', async () => {
   await using shop = await startKeyedShop(sqlite, ['--workers', '2'])
-  const key = await createKey(shop.url, 'till', 'read')
+  const key = await storeKey(shop.url, 'till', 'read')
   // Each request on a connection of its own, so that both workers get some.
   const statuses = async () => {
     const headers = { ...bearer(key), Connection: 'close' }

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { screens, violations } from '../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
 import { firefoxPath, openFirefox } from '../../test/harness/browser/firefox.ts'
+import { reusingTabs } from '../../test/harness/browser/reused-tabs.ts'
 import { LOOPBACK } from '../../test/harness/loopback.ts'
 import { manualClock } from '../../test/harness/manual-clock.ts'
 import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
@@ -25,14 +27,14 @@ const NAMES = ['akita', 'boxer', 'corgi', 'dalmatian']
 
 let browser: TestBrowser
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = reusingTabs(await openBrowser())
 }, BROWSER_TIMEOUT_MS)
 afterAll(() => browser[Symbol.asyncDispose]())
 
 test('names arrive one by one and in order, each under the status that more are coming, until there are no more', async () => {
   await using service = listService(() => listAnswer(NAMES))
   await using server = await startBreeds(service)
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({})
   await tab.page.addInitScript(`
     window.seen = []
     addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
@@ -127,7 +129,7 @@ test('if the browser gives up the connection, the new one resumes after the last
   await using service = listService(() => listAnswer(NAMES))
   await using server = await startBreeds(service)
   await using proxy = await startCuttingProxy(server.address)
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({})
   // As in Firefox: a cut connection closes the event source for good, and htmx opens another.
   await tab.page.addInitScript(`
     const Source = window.EventSource
@@ -186,6 +188,18 @@ test('the page fits the width of a phone, with long names, in the dark', async (
   expect(await tab.page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(16, 17, 23)')
 })
 
+test('axe finds nothing wrong with the breeds page, on a phone and a desktop, light and dark', async () => {
+  await using service = listService(() => listAnswer(NAMES))
+  await using server = await startBreeds(service)
+  for (const options of screens()) {
+    await using tab = await browser.openTab(options)
+    const { page } = tab
+    await page.goto(server.address)
+    await page.locator('#shown li').first().waitFor()
+    expect(await violations(page), JSON.stringify(options)).toEqual([])
+  }
+})
+
 function startBreeds(service: ListServicePeer): Promise<Service> {
   return startServer(['breeds', '--host', '127.0.0.1', '--port', '0', '--breeds-url', service.url])
 }
@@ -198,7 +212,7 @@ async function startSteppedListing() {
   const app = createBreeds({ listUrl: service.url, clock })
   const server = open.use(listen({ app, ...LOOPBACK }))
   const proxy = open.use(await startCuttingProxy(server.address))
-  const tab = open.use(await browser.openTab())
+  const tab = open.use(await browser.openTab({}))
   // A browser sends this in Last-Event-ID.
   await tab.page.addInitScript(`
     document.addEventListener('htmx:sseMessage', event => { document.body.dataset.id = event.detail.lastEventId })

@@ -18,6 +18,11 @@ const LOOKED_AGAIN_MS = 2_500
 /** Longer than a process may be silent before it counts as dead. */
 const SILENT_MS = 7_000
 
+/** As if the store's clock had advanced by a minute. */
+const SQLITE_AGES = 'UPDATE answers SET alive_at = alive_at - 60000, heard_at = heard_at - 60000'
+const POSTGRES_AGES =
+  "UPDATE answers SET alive_at = alive_at - interval '1 minute', heard_at = heard_at - interval '1 minute'"
+
 test("an answer goes on when the machine's clock steps forward, and when it steps back", async () => {
   await using server = await startChatApp(sqlite, { isKept: true })
   const { chat, model } = server
@@ -85,8 +90,10 @@ withEachEngine('clock steps of the store', engine => {
     await call.send('one ')
     await listener.until('one')
     const until = performance.now() + SILENT_MS
+    await using database = connected(databaseUrl)
+    if (engine === sqlite) await database.unsafe('PRAGMA busy_timeout = 5000')
     while (performance.now() < until) {
-      await ageAnswers(databaseUrl)
+      await database.unsafe(engine === sqlite ? SQLITE_AGES : POSTGRES_AGES)
       await Bun.sleep(20)
     }
     void call.answer('two').catch(() => {})
@@ -112,18 +119,5 @@ function clockAhead(by: () => number): Disposable {
     [Symbol.dispose]: () => {
       Date.now = real
     },
-  }
-}
-
-/** As if the store's clock had advanced by a minute. */
-async function ageAnswers(databaseUrl: string): Promise<void> {
-  await using sql = connected(databaseUrl)
-  if (databaseUrl.startsWith('sqlite:')) {
-    await sql.unsafe('PRAGMA busy_timeout = 5000')
-    await sql.unsafe('UPDATE answers SET alive_at = alive_at - 60000, heard_at = heard_at - 60000')
-  } else {
-    await sql.unsafe(
-      "UPDATE answers SET alive_at = alive_at - interval '1 minute', heard_at = heard_at - interval '1 minute'",
-    )
   }
 }

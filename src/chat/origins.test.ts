@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { openBrowser, PLAIN_HOST, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { reusingTabs } from '../../test/harness/browser/reused-tabs.ts'
 import { answered, send } from '../../test/harness/chat/chat-page.ts'
 import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { startHostRewritingProxy } from '../../test/harness/peers/host-rewriting-proxy.ts'
@@ -23,7 +24,7 @@ let plainAddress: string
 let otherSite: Bun.Server<undefined>
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = reusingTabs(await openBrowser())
   server = await startChatServer()
   plainAddress = `http://${PLAIN_HOST}:${new URL(server.chat.address).port}`
   otherSite = Bun.serve({

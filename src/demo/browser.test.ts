@@ -4,6 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { createClient } from 'stockroom/client'
 import { PHONE, screens, violations } from '../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { reusingTabs } from '../../test/harness/browser/reused-tabs.ts'
 import { type Service, startServer } from '../../test/harness/service.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -15,7 +16,12 @@ setDefaultTimeout(BROWSER_TIMEOUT_MS)
 let browser: TestBrowser
 let demo: Service
 beforeAll(async () => {
-  ;[browser, demo] = await Promise.all([openBrowser(), startServer(['demo', '--host', '127.0.0.1', '--port', '0'])])
+  const [opened, started] = await Promise.all([
+    openBrowser(),
+    startServer(['demo', '--host', '127.0.0.1', '--port', '0']),
+  ])
+  browser = reusingTabs(opened)
+  demo = started
 }, BROWSER_TIMEOUT_MS)
 afterAll(async () => {
   await browser[Symbol.asyncDispose]()

@@ -41,7 +41,7 @@ withEachEngine('answer limits', engine => {
       isClosed = true
     })
     const left = Date.now()
-    while ((await heardAt(server.databaseUrl, 'heard')) < left + unheardMaxMs) await Bun.sleep(50)
+    await heardSince(server.databaseUrl, 'heard', left + unheardMaxMs)
     expect(isClosed).toBe(false)
     await call.send('two')
     await follower.until('one two')
@@ -179,10 +179,13 @@ withEachEngine('answer limits', engine => {
   })
 })
 
-/** In milliseconds since 1970; the database is on this machine. */
-async function heardAt(databaseUrl: string, reqId: string): Promise<number> {
+/** Waits until somebody is known to have listened at this time, in milliseconds since 1970; the database is on this machine. */
+async function heardSince(databaseUrl: string, reqId: string, milliseconds: number): Promise<void> {
   await using sql = connected(databaseUrl)
   const time = databaseUrl.startsWith('sqlite:') ? 'heard_at' : '(extract(epoch FROM heard_at) * 1000)::float8'
-  const [row] = await sql.unsafe(`SELECT ${time} AS time FROM answers WHERE req_id = '${reqId}'`)
-  return row?.time ?? 0
+  for (;;) {
+    const [row] = await sql.unsafe(`SELECT ${time} AS time FROM answers WHERE req_id = '${reqId}'`)
+    if ((row?.time ?? 0) >= milliseconds) return
+    await Bun.sleep(50)
+  }
 }

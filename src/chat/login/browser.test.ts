@@ -3,10 +3,11 @@ import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
 import { from } from '../../../test/harness/chat/chat-app.ts'
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
-import { answered, complaints } from '../../../test/harness/chat/chat-page.ts'
+import { answered, complaints, send } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { logInAt } from '../../../test/harness/chat/login.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
+import { storeKey } from '../../../test/harness/stored-keys.ts'
 
 const PASSWORD = 'correct horse battery'
 const TYPED = 'A long thought,\non two lines'
@@ -153,6 +154,33 @@ test('behind a proxy that speaks https, the cookie is secure and opens the chat'
     sameSite: 'Strict',
     path: '/',
   })
+})
+
+test('a user logs in with a key, follows a link of another site, and is told when the key has reached its bound', async () => {
+  await using server = await startChatServer(sqlite, { environment: { AUTH: 'keys', CHAT_ANSWERS_PER_DAY: '1' } })
+  const key = await storeKey(server.databaseUrl, 'visitor', 'write')
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await page.goto(server.chat.address)
+  await page.getByLabel('Access key').waitFor()
+  await logInAt(page, key)
+  await (await send(page, 'first', server)).answer('The first answer.')
+  await page.getByText('The first answer.').waitFor()
+  await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
+  const turn = page.url()
+  const site = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(`<a href="${turn}">the chat</a>`, { headers: { 'Content-Type': 'text/html' } }),
+  })
+  await page.goto(`http://localhost:${site.port}`)
+  await page.getByRole('link').click()
+  await page.getByText('The first answer.').waitFor()
+  await page.waitForLoadState()
+  await site.stop(true)
+  await page.getByLabel('Your message').fill('second')
+  await page.getByLabel('Your message').press('Enter')
+  await page.getByText('Your key has reached its daily limit of 1 answer.').waitFor()
 })
 
 test('axe finds nothing wrong with the log-in page and the way out, on a phone and a desktop, light and dark', async () => {

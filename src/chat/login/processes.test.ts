@@ -1,17 +1,18 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { chatClient } from '../../../test/harness/chat/chat-client.ts'
 import { startChatServer, startChatServerOn } from '../../../test/harness/chat/chat-server.ts'
 import { cookieOf, logIn } from '../../../test/harness/chat/login.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
-import { run, startServer } from '../../../test/harness/service.ts'
+import { run } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
 
 const PASSWORD = 'correct horse battery'
+
+const OPEN = 'anyone who can reach it may use it (no CHAT_PASSWORD, AUTH=off)'
 
 withEachEngine('the password of several processes', engine => {
   test('a session works in every process and after a restart, and ends when the password changes', async () => {
@@ -59,11 +60,12 @@ test('a limit on requests is told before a session is asked for', async () => {
   expect(statuses).toEqual([401, 401, 429])
 })
 
-test('the password may be in a file', async () => {
+test('the password may be in a file, and then the ready line does not say that anyone may use it', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'password')
   await Bun.write(file, `${PASSWORD}\n`)
   await using server = await startChatServer(sqlite, { environment: { CHAT_PASSWORD_FILE: file } })
+  expect(server.service.output()).not.toContain(OPEN)
   expect((await logIn(server.chat.address, PASSWORD)).status).toBe(303)
 })
 
@@ -99,24 +101,10 @@ test('an empty secret never means none: the program does not start', async () =>
   }
 })
 
-test('the ready line of an open chat says that anyone may use it', async () => {
-  const hint = 'anyone who can reach it may use it (no CHAT_PASSWORD, AUTH=off)'
-  for (const [environment, isOpen] of [
-    [{}, true],
-    [{ CHAT_PASSWORD: PASSWORD }, false],
-    [{ AUTH: 'keys' }, false],
-  ] as const) {
-    await using server = await startChatServer(sqlite, { environment })
-    expect(server.service.output().includes(hint)).toBe(isOpen)
-  }
-})
-
-test('without a password, nothing is stored for sessions, and there is no log-in page', async () => {
-  using folder = temporaryFolder()
-  const database = `sqlite:${join(folder.path, 'chat.db')}`
-  const place = ['--host', '127.0.0.1', '--port', '0', '--database', database, '--access-log', 'off']
-  await using service = await startServer(['chat', ...place])
-  const chat = chatClient(service.address)
+test('without a password, the ready line says that anyone may use it, nothing is stored for sessions, and there is no log-in page', async () => {
+  await using server = await startChatServer()
+  const { chat, databaseUrl, model, service } = server
+  expect(service.output()).toContain(OPEN)
   const { status, headers, text } = await chat.get('/', { headers: { Accept: 'text/html' } })
   expect(status).toBe(200)
   expect(headers.get('Set-Cookie')).toBe(null)
@@ -124,7 +112,9 @@ test('without a password, nothing is stored for sessions, and there is no log-in
   expect((await chat.get('/login')).status).toBe(404)
   expect((await chat.get('/logout', { method: 'POST' })).status).toBe(404)
   await chat.post('free', 'Hello')
-  await chat.listen('free').end()
-  expect(await sqlite.read<object>(database, 'SELECT 1 FROM chat_secret')).toEqual([])
-  expect(await sqlite.read<object>(database, 'SELECT 1 FROM chat_spending')).toEqual([])
+  const listener = chat.listen('free')
+  await (await model.nextCall()).answer('Hello to you.')
+  await listener.end()
+  expect(await sqlite.read<object>(databaseUrl, 'SELECT 1 FROM chat_secret')).toEqual([])
+  expect(await sqlite.read<object>(databaseUrl, 'SELECT 1 FROM chat_spending')).toEqual([])
 })

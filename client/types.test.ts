@@ -49,7 +49,7 @@ onOneEngine("the client's types", api => {
   /** Compiles a file as if the generated types were in its own folder; returns the compiler's complaints. */
   async function compile(file: string): Promise<string> {
     const settings = join(folder.path, 'tsconfig.json')
-    const compilerOptions = { rootDirs: [TYPED, folder.path], typeRoots: [join(PROJECT, 'node_modules/@types')] }
+    const compilerOptions = { rootDirs: [TYPED, folder.path], types: [] }
     const project = {
       extends: join(PROJECT, 'tsconfig.json'),
       compilerOptions,
@@ -57,7 +57,10 @@ onOneEngine("the client's types", api => {
       include: [],
     }
     writeFileSync(settings, JSON.stringify(project))
-    const child = spawn([COMPILER, '--project', settings, '--pretty', 'false'], { stdout: 'pipe', cwd: PROJECT })
+    const child = spawn([COMPILER, '--singleThreaded', '--project', settings, '--pretty', 'false'], {
+      stdout: 'pipe',
+      cwd: PROJECT,
+    })
     return child.stdout.text()
   }
 })

@@ -1,10 +1,13 @@
 import { spawn } from 'bun'
 
+/** In one thread: each further thread resolves the types of the libraries again, and the checks already fill two cores. */
+const TYPES = ['node_modules/typescript-native/bin/tsc', '--singleThreaded']
+
 /** Checks of the source before any test runs; `npm run check` runs only these. */
 const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
-  ['types', 'node_modules/typescript-native/bin/tsc'],
-  ['types of the launcher', 'node_modules/typescript-native/bin/tsc', '--project', 'bin'],
-  ['types of the client', 'node_modules/typescript-native/bin/tsc', '--project', 'client'],
+  ['types', ...TYPES],
+  ['types of the launcher', ...TYPES, '--project', 'bin'],
+  ['types of the client', ...TYPES, '--project', 'client'],
   ['lint and format', 'node_modules/.bin/biome', 'check', '.'],
   ['unused code', 'node_modules/.bin/knip'],
 ]

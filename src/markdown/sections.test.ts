@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { ANY_CHARACTER } from '../../test/harness/any-character.ts'
+import { anyCharacter } from '../../test/harness/any-character.ts'
 import { campaign, type Effort } from '../../test/harness/campaign.ts'
 import {
   cut,
@@ -64,7 +64,7 @@ campaign('sections that had to be cut are the same in a stream, for long paragra
 })
 
 campaign('sections that had to be cut are the same in a stream, for any text at all', effort => {
-  expectSameWhereverCut(fc.string({ unit: ANY_CHARACTER, maxLength: 100 }), effort.runs(60))
+  expectSameWhereverCut(fc.string({ unit: anyCharacter, maxLength: 100 }), effort.runs(60))
 })
 
 campaign('a stream of hostile text gives the same HTML as one rendering', effort => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { ANY_CHARACTER } from '../../test/harness/any-character.ts'
+import { anyCharacter } from '../../test/harness/any-character.ts'
 import { campaign } from '../../test/harness/campaign.ts'
 import {
   cut,
@@ -77,7 +77,7 @@ campaign('a stream gives what one rendering gives, for long tables, cut anywhere
 
 campaign('a stream gives what one rendering gives, for any text at all, cut anywhere', effort => {
   fc.assert(
-    fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 200 }), SIZES, (text, sizes) =>
+    fc.property(fc.string({ unit: anyCharacter, maxLength: 200 }), SIZES, (text, sizes) =>
       expectSameAsInOneGo(cut(text, sizes)),
     ),
     effort.runs(100),

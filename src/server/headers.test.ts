@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { gzipSync } from 'bun'
 import { type Client, client } from '../../test/harness/client.ts'
+import { QUICK_HASHES } from '../../test/harness/contract.ts'
 import { sendVerbatim } from '../../test/harness/raw-http.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
@@ -99,19 +100,8 @@ test('answers about users may not be cached, good or bad', async () => {
 
 test('a long list of users may not be cached', async () => {
   const databaseUrl = `sqlite:${join(folder.path, 'many.db')}`
-  await run([
-    'seed',
-    '--users',
-    '300',
-    '--reviews',
-    '0',
-    '--products',
-    '0',
-    '--categories',
-    '0',
-    '--database',
-    databaseUrl,
-  ])
+  const sizes = ['--users', '250', '--reviews', '0', '--products', '0', '--categories', '0']
+  await run(['seed', ...sizes, '--database', databaseUrl], { environment: QUICK_HASHES })
   await using service = await startService(databaseUrl)
   const list = await client(() => service.address).get('/users/?limit=250')
   expect(list.headers.get('Content-Length')).toBeNull()

@@ -40,7 +40,7 @@ describe.skipIf(process.platform !== 'linux')('a service that waits for another 
   test('stops in order while the other one migrates the file', async () => {
     using folder = temporaryFolder()
     const file = join(folder.path, 'shop.db')
-    expect(await run(['seed', '--database', `sqlite:${file}`])).toMatchObject({ status: 0 })
+    expect(await run(['seed', '--products', '1', '--database', `sqlite:${file}`])).toMatchObject({ status: 0 })
     using other = new Database(file)
     other.run('DELETE FROM migrations')
     other.run('BEGIN IMMEDIATE')

@@ -6,7 +6,7 @@ import { spawn } from 'bun'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { startKeyedShop } from '../harness/catalog/keyed-shop.ts'
 import type { Client } from '../harness/client.ts'
-import { onEachEngine } from '../harness/contract.ts'
+import { onEachEngine, onOneEngine } from '../harness/contract.ts'
 import { sqlite } from '../harness/engines.ts'
 import { type TemporaryFolder, temporaryFolder } from '../harness/temporary-folder.ts'
 
@@ -39,7 +39,7 @@ const WHOLE_VISIT = {
   reviewAfterwards: 'Review not found',
 }
 
-onEachEngine('a storefront on the typed client that is generated from /openapi.json', api => {
+onOneEngine('the typed client that is generated from /openapi.json', api => {
   let types: TemporaryFolder
   beforeAll(async () => {
     types = temporaryFolder()
@@ -66,7 +66,9 @@ onEachEngine('a storefront on the typed client that is generated from /openapi.j
         .filter(line => !/^\s/.test(line) && !line.includes('misuse.ts(')),
     ).toEqual([])
   })
+})
 
+onEachEngine('a storefront on the typed client that is generated from /openapi.json', api => {
   test('the client generated from /openapi.json serves a customer from a first look at the shelves to deleting the account', async () => {
     const { status, output, errors } = await run([process.execPath, SESSION, api.address()])
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
@@ -104,7 +106,7 @@ async function compile(file: string, types: string): Promise<{ status: number; o
       include: [],
     }),
   )
-  const { status, output } = await run([COMPILER, '--project', settings, '--pretty', 'false'])
+  const { status, output } = await run([COMPILER, '--singleThreaded', '--project', settings, '--pretty', 'false'])
   return { status, output }
 }
 

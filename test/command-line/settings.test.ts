@@ -117,7 +117,8 @@ test('a flag and its value may be one word', async () => {
 test('if a flag is given twice, the last one counts', async () => {
   using folder = temporaryFolder()
   const [first, last] = [join(folder.path, 'first.db'), join(folder.path, 'last.db')]
-  const ran = await run(['seed', '--database', `sqlite:${first}`, '--database', `sqlite:${last}`, '--reviews', '0'])
+  const sizes = ['--products', '1', '--users', '0', '--reviews', '0', '--categories', '0']
+  const ran = await run(['seed', '--database', `sqlite:${first}`, '--database', `sqlite:${last}`, ...sizes])
   expect(ran.status).toBe(0)
   expect([existsSync(first), existsSync(last)]).toEqual([false, true])
 })

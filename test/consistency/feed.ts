@@ -4,7 +4,7 @@ import type { Observations } from './workload.ts'
 /** A follower stays with a process for a time of this length at most. */
 const STAYS_MAX_MS = 300
 /** A client that could not connect waits a little, as the service may be starting again. */
-const FAILED_PAUSE_MS = 20
+const FAILED_PAUSE_MS = 100
 /** At the end, a stream that is silent for so long has told everything. */
 const SILENCE_MS = 1_000
 

@@ -1,3 +1,4 @@
+import { QUICK_HASHES } from '../harness/contract.ts'
 import { childrenOf } from '../harness/process-tree.ts'
 import { type Service, startService } from '../harness/service.ts'
 import { until } from '../harness/until.ts'
@@ -70,5 +71,5 @@ export class Process implements AsyncDisposable {
 }
 
 function started(databaseUrl: string, flags: readonly string[] = []): Promise<Service> {
-  return startService(databaseUrl, { flags: ['--access-log', 'off', ...flags] })
+  return startService(databaseUrl, { flags: ['--access-log', 'off', ...flags], environment: QUICK_HASHES })
 }

@@ -6,7 +6,7 @@ import { Retries } from './retries.ts'
 
 setDefaultTimeout(120_000)
 
-const KILLED_AFTER_MS = 500
+const KILLED_AFTER_MS = 150
 const PROCESSES = 2
 const KILLS = 2
 

@@ -25,7 +25,7 @@ const PIPELINED_PART = 1 / 3
 const PAGE_ITEMS_MAX = 40
 
 /** A client whose request failed waits a little, as the service may be starting again. */
-const FAILED_PAUSE_MS = 20
+const FAILED_PAUSE_MS = 100
 
 const Identified = z.object({ id: z.int() })
 
@@ -43,6 +43,8 @@ export interface WorkloadOptions {
   /** Asked for at each request, as a server that was killed comes back at another address. */
   readonly addresses: readonly (() => string)[]
   readonly durationMs: number
+  /** How long a client waits at most before it asks again. */
+  readonly pauseMaxMs: number
   /** Interferes with the services once the clients are at work; they must be up at its end. */
   readonly disturb: () => Promise<void>
   /**
@@ -71,6 +73,7 @@ interface CategoryOfCreators {
  */
 export class Workload {
   readonly #addresses: readonly (() => string)[]
+  readonly #pauseMaxMs: number
   readonly #registers: Registers = { writes: [], reads: [] }
   readonly #lists: Lists = { appends: [], reads: [] }
   readonly #failures: string[] = []
@@ -87,14 +90,15 @@ export class Workload {
   #isWriting = true
   #isReading = true
 
-  private constructor(addresses: readonly (() => string)[], pipelines: boolean) {
+  private constructor({ addresses, pauseMaxMs, pipelines }: WorkloadOptions) {
     this.#addresses = addresses
+    this.#pauseMaxMs = pauseMaxMs
     this.#pipelines = pipelines ? addresses.map(address => new PipelinedConnection(address)) : []
   }
 
   /** Works on an empty store until the time is over, nothing disturbs it any more, and every follower has come to the end. */
-  static async run({ addresses, pipelines, ...course }: WorkloadOptions): Promise<Observations> {
-    return new Workload(addresses, pipelines).#run(course)
+  static async run(options: WorkloadOptions): Promise<Observations> {
+    return new Workload(options).#run(options)
   }
 
   async #run({ durationMs, disturb }: Pick<WorkloadOptions, 'durationMs' | 'disturb'>): Promise<Observations> {
@@ -263,6 +267,7 @@ export class Workload {
       const page = z.array(Identified).parse(reply.body)
       follower.ids.push(...page.map(({ id }) => id))
       if (isLast && page.length === 0) return
+      if (page.length < limit) await this.#pause()
     }
   }
 
@@ -306,13 +311,23 @@ export class Workload {
   async #repeat(work: (client: number) => Promise<void>): Promise<void> {
     this.#clients += 1
     const client = this.#clients
-    while (this.#isWriting) await work(client)
+    while (this.#isWriting) {
+      await work(client)
+      await this.#pause()
+    }
   }
 
   async #keepReading(work: (client: number) => Promise<void>): Promise<void> {
     this.#clients += 1
     const client = this.#clients
-    while (this.#isReading) await work(client)
+    while (this.#isReading) {
+      await work(client)
+      await this.#pause()
+    }
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#pauseMaxMs > 0) await Bun.sleep(Math.random() * this.#pauseMaxMs)
   }
 
   async #created(path: string, body: unknown): Promise<number> {

@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { anyCharacter } from '../harness/any-character.ts'
 import { problem, type Schema } from './description.ts'
 
 /** Members whose good values are chosen by their names: references to what exists. */
@@ -39,7 +40,7 @@ const ODD_NUMBERS = [
 const oddText = fc.constantFrom(...ODD_TEXTS)
 
 const anyText = fc.oneof(
-  { weight: 8, arbitrary: fc.string({ unit: 'binary', maxLength: 60, size: 'max' }) },
+  { weight: 8, arbitrary: fc.string({ unit: anyCharacter, maxLength: 60, size: 'max' }) },
   { weight: 4, arbitrary: fc.tuple(fc.string({ maxLength: 20 }), oddText, fc.string({ maxLength: 20 })).map(join) },
   { weight: 1, arbitrary: fc.nat({ max: 20_000 }).map(length => 'long'.repeat(length / 4)) },
 )
@@ -49,7 +50,7 @@ export const anyJson: Arbitrary<string> = fc.oneof(
   fc.constantFrom('null', 'true', 'false', '[]', '{}', '""', '"5"', '[[]]', '{"a":1}'),
   fc.constantFrom(...ODD_NUMBERS),
   oddText.map(text => JSON.stringify(text)),
-  fc.jsonValue({ maxDepth: 2, stringUnit: 'binary' }).map(value => JSON.stringify(value)),
+  fc.jsonValue({ maxDepth: 2, stringUnit: anyCharacter }).map(value => JSON.stringify(value)),
 )
 
 /** JSON that satisfies the schema, or breaks some of its rules. */
@@ -143,7 +144,7 @@ function ofType(type: string, schema: Schema): Arbitrary<string> {
     default: {
       const { minLength = 0, maxLength, allOf = [] } = schema
       if (allOf.length > 0) return fc.stringMatching(new RegExp(allOf[0]?.pattern ?? '')).map(spelled)
-      const unit = fc.constantFrom('binary', 'grapheme-ascii', 'grapheme')
+      const unit = fc.constantFrom(anyCharacter, 'grapheme-ascii' as const, 'grapheme' as const)
       const chosen = unit.chain(unit => fc.string({ unit, minLength, maxLength: maxLength ?? 200, size: 'max' }))
       return fc
         .tuple(maxLength === undefined ? fc.oneof(chosen, anyText) : chosen, fc.boolean())

@@ -47,9 +47,18 @@ export interface Operation extends OperationObject {
   readonly path: string
 }
 
+/** What has been read, by its text: services describe themselves alike, and each schema need be compiled only once. */
+const known = new Map<string, readonly Operation[]>()
+
 /** Reads an interface description from the service that it describes. */
-export async function readDescription(address: string, path: string): Promise<Operation[]> {
-  const document: unknown = await (await fetch(address + path)).json()
+export async function readDescription(address: string, path: string): Promise<readonly Operation[]> {
+  const text = await (await fetch(address + path)).text()
+  const operations = known.get(text) ?? operationsOf(JSON.parse(text))
+  known.set(text, operations)
+  return operations
+}
+
+function operationsOf(document: unknown): Operation[] {
   const { paths }: { paths: Record<string, Record<string, OperationObject>> } = JSON.parse(resolved(document))
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
@@ -76,6 +85,7 @@ const ajv = new Ajv({
   unicodeRegExp: true,
 })
 const validators = new WeakMap<Schema, ValidateFunction>()
+const validatorsByText = new Map<string, ValidateFunction>()
 
 /** Why a value does not satisfy a schema; `null` if it does. */
 export function problem(schema: Schema, value: unknown): string | null {
@@ -99,7 +109,10 @@ export function wrongMembers(schema: Schema, value: unknown): Set<string> {
 function validatorOf(schema: Schema): ValidateFunction {
   const known = validators.get(schema)
   if (known) return known
-  const validate = ajv.compile(schema)
+  // Many places have the same schema, such as that of a header field or of an error.
+  const text = JSON.stringify(schema)
+  const validate = validatorsByText.get(text) ?? ajv.compile(schema)
+  validatorsByText.set(text, validate)
   validators.set(schema, validate)
   return validate
 }

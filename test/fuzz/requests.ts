@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { anyCharacter } from '../harness/any-character.ts'
 import { anyJson, goodJson, json, type Known } from './bodies.ts'
 import type { Operation, Parameter } from './description.ts'
 import { NEW_ID, REFERENCES, reference } from './pool.ts'
@@ -145,7 +146,7 @@ function pathText({ name }: Parameter): Arbitrary<string> {
     { weight: 14, arbitrary: fc.nat({ max: 99 }).map(choice => reference(kind, choice)) },
     { weight: 2, arbitrary: fc.nat({ max: 99 }).map(choice => reference('absent', choice)) },
     { weight: 1, arbitrary: fc.constantFrom(...NOT_INTEGERS).map(text => encodeURIComponent(text)) },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1 }).filter(isSegment).map(encodeURIComponent) },
+    { weight: 1, arbitrary: fc.string({ unit: anyCharacter, minLength: 1 }).filter(isSegment).map(encodeURIComponent) },
   )
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Glob, spawnSync } from 'bun'
 import { z } from 'zod'
@@ -142,11 +142,12 @@ function foldersAbove(path: string): string[] {
   return [`${path}/`, ...foldersAbove(path.slice(0, path.lastIndexOf('node_modules/')).replace(/\/$/, ''))]
 }
 
-/** Links the package's dependencies without the development dependencies, as a user gets them. */
-function linkDependencies(modules: string): void {
+/** Links the package's dependencies without the development dependencies, as a user gets them, but for some. */
+function linkDependencies(modules: string, missing: readonly string[] = []): void {
   for (const [path, description] of Object.entries(lock.packages)) {
     const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1]
-    if (name === undefined || 'dev' in description || !existsSync(join(ROOT, path))) continue
+    if (name === undefined || missing.some(each => name === each || name.startsWith(`${each}/`))) continue
+    if ('dev' in description || !existsSync(join(ROOT, path))) continue
     mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(ROOT, path), join(modules, name))
   }
@@ -157,8 +158,8 @@ function storeWithout(...names: readonly string[]) {
   const folder = temporaryFolder()
   const modules = join(folder.path, 'node_modules')
   const own = join(modules, 'stockroom')
-  cpSync(join(installed.folder ?? '', 'store/node_modules'), modules, { recursive: true, verbatimSymlinks: true })
-  for (const name of names) rmSync(join(modules, name), { recursive: true })
+  linkDependencies(modules, names)
+  cpSync(join(installed.folder ?? '', 'store/node_modules/stockroom'), own, { recursive: true })
   return {
     modules,
     surroundings: { ...installed, program: [NODE, join(own, 'bin/stockroom.js')] },

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Glob, spawn } from 'bun'
@@ -27,46 +27,41 @@ const ON_SQLITE = '^((?!on PostgreSQL|without a cache|on each engine).)*$'
 
 type Part = 'catalog' | 'demo' | 'breeds' | 'chat' | 'talk'
 
-test('without the demo, the program builds', async () => {
-  using project = without('demo')
-  await expectProgram(project.path, 'demo')
+// Two at once: as no part imports another one, which `test/structure` shows, none can need one of the deleted two.
+describe('without the demo and the chat', () => {
+  const project = without('demo', 'chat')
+
+  test('the program builds', () => expectProgram(project(), ['demo', 'chat']))
+
+  test('the tests of the other parts pass', () => expectTests(project(), ['catalog', 'breeds', 'talk']))
 })
 
-test('without the breeds, the program builds, and has no trace of them', async () => {
-  using project = without('breeds')
-  await expectProgram(project.path, 'breeds')
-  const files = [...new Glob('src/**/*.{ts,tsx,js,css,sql}').scanSync(project.path)]
-  const source = files.filter(file => !file.endsWith('.test.ts'))
-  expect(source.filter(file => /breed/i.test(readFileSync(join(project.path, file), 'utf8')))).toEqual([])
+describe('without the breeds and the terminal chat', () => {
+  const project = without('breeds', 'talk')
+
+  test('the program builds', () => expectProgram(project(), ['breeds', 'talk']))
+
+  test('the program has no trace of the breeds', () => {
+    const files = [...new Glob('src/**/*.{ts,tsx,js,css,sql}').scanSync(project())]
+    const source = files.filter(file => !file.endsWith('.test.ts'))
+    expect(source.filter(file => /breed/i.test(readFileSync(join(project(), file), 'utf8')))).toEqual([])
+  })
+
+  test('the tests of the other parts pass', () => expectTests(project(), ['catalog', 'demo', 'chat']))
 })
 
-test('without the chat, the program builds', async () => {
-  using project = without('chat')
-  await expectProgram(project.path, 'chat')
-})
-
-test('without the terminal chat, the program builds', async () => {
-  using project = without('talk')
-  await expectProgram(project.path, 'talk')
-})
-
-test('without the demo and the chat, the tests of the other parts pass', async () => {
-  using project = without('demo', 'chat')
-  await expectTests(project.path, ['catalog', 'breeds', 'talk'])
-})
-
-test('without the breeds and the terminal chat, the tests of the other parts pass', async () => {
-  using project = without('breeds', 'talk')
-  await expectTests(project.path, ['catalog', 'demo', 'chat'])
-})
-
-/** A copy of the project in which the folders of parts and their entries in `cli.ts` are deleted. */
-function without(...parts: readonly Part[]) {
-  const folder = temporaryFolder()
-  for (const name of COPIED) cpSync(join(PROJECT, name), join(folder.path, name), { recursive: true })
-  symlinkSync(join(PROJECT, 'node_modules'), join(folder.path, 'node_modules'))
-  for (const part of parts) deletePart(folder.path, part)
-  return folder
+/** The folder of a copy of the project in which the folders of parts and their entries in `cli.ts` are deleted. */
+function without(...parts: readonly Part[]): () => string {
+  const open = new DisposableStack()
+  let path = ''
+  beforeAll(() => {
+    path = open.use(temporaryFolder()).path
+    for (const name of COPIED) cpSync(join(PROJECT, name), join(path, name), { recursive: true })
+    symlinkSync(join(PROJECT, 'node_modules'), join(path, 'node_modules'))
+    for (const part of parts) deletePart(path, part)
+  })
+  afterAll(() => open.dispose())
+  return () => path
 }
 
 function deletePart(folder: string, part: Part): void {
@@ -87,11 +82,11 @@ function deletePart(folder: string, part: Part): void {
   writeFileSync(program, shorter)
 }
 
-async function expectProgram(folder: string, deleted: Part): Promise<void> {
+async function expectProgram(folder: string, deleted: readonly Part[]): Promise<void> {
   await expectSuccess(folder, [process.execPath, 'build', '--target=bun', '--outfile=dist/stockroom.js', 'src/cli.ts'])
   const help = await expectSuccess(folder, [process.execPath, 'dist/stockroom.js', '--help'])
   expect(help).toContain('serve')
-  expect(help).not.toMatch(new RegExp(`^  ${deleted} `, 'm'))
+  for (const part of deleted) expect(help).not.toMatch(new RegExp(`^  ${part} `, 'm'))
 }
 
 async function expectTests(folder: string, parts: readonly Part[]): Promise<void> {

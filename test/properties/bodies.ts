@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { anyCharacter } from '../harness/any-character.ts'
 
 /** A value's JSON text, because a parsed value loses `5.0`, `1e999` and `"\u0041"`. */
 interface Spelled {
@@ -21,7 +22,7 @@ export interface ValidBody {
 }
 
 /** Any character that a text may hold: neither U+0000 nor half of a surrogate pair. */
-const character = fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter(text => text !== '\0')
+const character = anyCharacter.filter(text => text !== '\0')
 
 const anyLetters = fc.oneof({ weight: 9, arbitrary: letters(0, 100) }, { weight: 1, arbitrary: letters(3_000, 5_000) })
 

@@ -15,13 +15,13 @@ import { temporaryFolder } from '../harness/temporary-folder.ts'
 setDefaultTimeout(120_000)
 
 const CACHING_PROCESSES = 2
-const ROUNDS = 4
+const ROUNDS = 3
 /** Requests of one round, all at the same time. */
 const BURST = 16
 /** Few, so that requests meet at the same resources. */
 const IDS = 4
 /** Rounds in which another program writes, too. */
-const FOREIGN_WRITE_INTERVAL = 3
+const FOREIGN_WRITE_INTERVAL = 2
 /** A user whose password does not change, because hashing one takes longer than anything else. */
 const KEEPING_PASSWORD = { ...sample.user, password: '**********' }
 

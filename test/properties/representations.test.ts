@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
+import { anyCharacter } from '../harness/any-character.ts'
 import { onEachEngine } from '../harness/contract.ts'
 import { sample } from '../harness/samples.ts'
 
@@ -125,7 +126,7 @@ const anyPrice = fc
   .double({ min: 0, minExcluded: true, noNaN: true, noDefaultInfinity: true })
   .map(price => JSON.stringify(price))
 const anyText = fc
-  .string({ unit: 'binary', maxLength: 20 })
+  .string({ unit: anyCharacter, maxLength: 20 })
   .filter(text => !text.includes('\0'))
   .map(text => JSON.stringify(text).slice(1, -1))
 

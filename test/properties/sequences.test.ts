@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { alike } from '../harness/alike.ts'
 import { campaign, type Effort } from '../harness/campaign.ts'
 import { type Answer, type Client, client } from '../harness/client.ts'
-import { onEachEngine, QUICK_HASHES, WITHOUT_CACHE } from '../harness/contract.ts'
+import { QUICK_HASHES, WITHOUT_CACHE } from '../harness/contract.ts'
 import { ENGINES, type Engine } from '../harness/engines.ts'
 import { startService } from '../harness/service.ts'
 import { type Expected, Model, type NewId, PASSWORD_MASK, type Page, type Shelf } from './model.ts'
@@ -198,17 +198,8 @@ const steps: Arbitrary<Step>[] = [
   }),
 ]
 
-onEachEngine('the catalog as a whole', api => {
-  campaign(
-    'the catalog answers any sequence of operations on its four resources as a plain model in memory does',
-    async effort => {
-      await runSequences(api, effort)
-    },
-  )
-})
-
 campaign(
-  'all engines, with a cache and without, answer any sequence of operations alike, to the last header',
+  'all engines, with a cache and without, answer any sequence of operations as a plain model in memory does, and alike to the last header',
   async effort => {
     await using open = new AsyncDisposableStack()
     const start = async (engine: Engine, flags: readonly string[]) => {

@@ -1,11 +1,9 @@
 import { expect } from 'bun:test'
 import { z } from 'zod'
 import { type Client, client } from '../client.ts'
-import type { Engine } from '../engines.ts'
 import { type Run, run, startService } from '../service.ts'
 
 const FLAGS = ['--access-log', 'off']
-const TABLES = ['categories', 'products', 'users', 'reviews'] as const
 const COLLECTIONS = ['/categories/', '/products/', '/users/', '/reviews/'] as const
 
 export const Items = z.array(z.looseObject({ id: z.int() }))
@@ -16,13 +14,6 @@ export async function copied(from: string, to: string): Promise<Run> {
   expect(ran.status, ran.errors).toBe(0)
   expect(ran.output).toMatch(/^Copied and compared: .*\n$/)
   return ran
-}
-
-/** How many rows the tables of the catalog have, read past any service. */
-export async function sizesIn(engine: Engine, url: string): Promise<number[]> {
-  const counts = TABLES.map(table => `(SELECT count(*) FROM ${table}) AS ${table}`)
-  const [row] = await engine.read<Record<string, unknown>>(url, `SELECT ${counts.join(', ')}`)
-  return TABLES.map(table => Number(row?.[table]))
 }
 
 /** Everything a service started on this database shows. */

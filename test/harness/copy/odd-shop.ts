@@ -13,6 +13,8 @@ import { startService } from '../service.ts'
 
 const FLAGS = ['--access-log', 'off']
 
+const TABLES = ['categories', 'products', 'users', 'reviews'] as const
+
 const MILLISECONDS = Date.UTC(2026, 0, 31, 23, 59, 59, 7)
 export const PASSWORD = 'a secret of mine'
 
@@ -21,6 +23,13 @@ export async function migrated(engine: Engine): Promise<AsyncDisposable & { read
   const database = await engine.freshDatabase()
   await makeTables(database.url)
   return database
+}
+
+/** How many rows the tables of the catalog have, read past any service. */
+export async function sizesIn(engine: Engine, url: string): Promise<number[]> {
+  const counts = TABLES.map(table => `(SELECT count(*) FROM ${table}) AS ${table}`)
+  const [row] = await engine.read<Record<string, unknown>>(url, `SELECT ${counts.join(', ')}`)
+  return TABLES.map(table => Number(row?.[table]))
 }
 
 /** Creates the tables of all parts, because each command creates only those of its own part. */

@@ -28,7 +28,7 @@ const embeddedReview = z.strictObject({
   comment: z.string().trim().min(5),
 })
 const Rows = z.array(z.record(z.string(), z.unknown()))
-const Named = z.array(z.looseObject({ name }))
+const Named = z.array(z.looseObject({ name, description: name }))
 const flag = z.union([z.literal(0), z.literal(1)])
 
 const FLAG_COLUMNS = 'is_active, is_admin, is_banned, is_blocked, is_deleted, is_suspended, is_verified'

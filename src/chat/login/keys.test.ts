@@ -24,7 +24,8 @@ withEachEngine('a chat with access keys', engine => {
   afterAll(() => server[Symbol.asyncDispose]())
 
   test('a key that may write opens the chat, by a session or with each request; another does not', async () => {
-    const { chat, databaseUrl } = server
+    const { chat, databaseUrl, service } = server
+    expect(service.output()).not.toContain('anyone who can reach it may use it')
     const reader = await storeKey(databaseUrl, 'reader', 'read')
     for (const scope of ['write', 'admin'] as const) {
       const key = await storeKey(databaseUrl, `may-${scope}`, scope)

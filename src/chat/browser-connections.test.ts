@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
-import { answered, complaints, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
+import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
 import { startCuttingProxy } from '../../test/harness/peers/cutting-proxy.ts'
 
 const open = chatInBrowser()
@@ -27,7 +27,7 @@ test('a reload during an answer resumes it with the text so far, and the model i
     ['Assistant', 'one two'],
   ])
   expect(callsFor('reloaded')).toBe(1)
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('a connection cut during an answer recovers by itself, the page says so meanwhile, and nothing is missing', async () => {
@@ -60,7 +60,7 @@ test('the page requests nothing more once an answer has ended', async () => {
   // Longer than a browser waits before it reopens a stream.
   await page.waitForTimeout(4_000)
   expect(tab.requests().slice(before)).toEqual([])
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('two tabs on one turn show the same answer, from one call', async () => {

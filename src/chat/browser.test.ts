@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
-import { answered, complaints, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
+import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
@@ -30,7 +30,7 @@ test('a turn shows the prompt, says what it waits for, lets the answer grow, and
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('const spade = 1\n')
   expect(tab.requests().every(address => new URL(address).origin === open.server.chat.address)).toBe(true)
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('a second turn leaves the first as it is, and no element id is duplicated', async () => {
@@ -53,7 +53,7 @@ test('a second turn leaves the first as it is, and no element id is duplicated',
     ['Assistant', 'The second answer.'],
   ])
   expect(await duplicateIds(page)).toEqual([])
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the answer', async () => {
@@ -93,7 +93,7 @@ test('the stop button ends the answer: the connection to the model is closed, an
   await answered(page)
   await expectLastMessages(page, ['You', 'stop me'], ['Assistant', 'The beginning\nThe answer was stopped.'])
   expect(await focused(page)).toBe('user_prompt')
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('a failure of the model is readable, and the next message can be sent', async () => {
@@ -105,7 +105,7 @@ test('a failure of the model is readable, and the next message can be sent', asy
   await answered(page)
   await (await send(page, 'again', open.server)).answer('Here I am.')
   await page.getByText('Here I am.').waitFor()
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('a blank message is refused where it was typed, and the conversation stays', async () => {
@@ -179,7 +179,7 @@ test('nothing that the model or the user writes takes effect: no script, link, a
   expect(dialogs).toEqual([])
   expect(tab.requests().filter(address => /intrude|evil/.test(address))).toEqual([])
   expect(tab.requests().every(address => new URL(address).origin === open.server.chat.address)).toBe(true)
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
   await (await send(page, 'still alive?', open.server)).answer('Yes.')
   await page.getByText('Yes.', { exact: true }).waitFor()
 })
@@ -201,7 +201,7 @@ test('an answer that waits in line says so', async () => {
   for (const call of others) await call.answer('done')
   await (await model.nextCall()).answer('It is your turn.')
   await page.getByText('It is your turn.').waitFor()
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('the page fits a phone and is dark if the reader prefers that', async () => {
@@ -217,7 +217,7 @@ test('the page fits a phone and is dark if the reader prefers that', async () =>
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.viewport.width)
   expect(await lightness(page, 'body', 'background-color')).toBeLessThan(64)
   expect(await lightness(page, '#Response', 'color')).toBeGreaterThan(192)
-  expect(complaints(tab)).toEqual([])
+  expect(tab.complaints()).toEqual([])
 })
 
 test('without scripts, a plain form leads to the answer', async () => {

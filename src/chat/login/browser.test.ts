@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
 import { from } from '../../../test/harness/chat/chat-app.ts'
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
-import { answered, complaints, send } from '../../../test/harness/chat/chat-page.ts'
+import { answered, send } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { logInAt } from '../../../test/harness/chat/login.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
@@ -33,7 +33,7 @@ test('a user logs in, asks, and logs out; a wrong password is told and can be co
   await page.getByLabel('Password').waitFor()
   await page.goto(place.server.chat.address)
   await page.getByLabel('Password').waitFor()
-  const unexpected = complaints(tab).filter(complaint => !complaint.includes('status of 401'))
+  const unexpected = tab.complaints().filter(complaint => !complaint.includes('status of 401'))
   expect(unexpected).toEqual([])
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
-import { answered, complaints, messages, send } from '../../../test/harness/chat/chat-page.ts'
+import { answered, messages, send } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 
@@ -33,7 +33,7 @@ test('when its answers are used up, the page says so, tells when they begin agai
     expect(await page.getByText('The only answer.').count()).toBe(1)
     expect(await messages(page)).toHaveLength(5)
   }
-  expect(complaints(tab).filter(complaint => !complaint.includes('status of 429'))).toEqual([])
+  expect(tab.complaints().filter(complaint => !complaint.includes('status of 429'))).toEqual([])
 })
 
 test('without scripts, the page says the same in UTC', async () => {

@@ -25,8 +25,9 @@ const BEGIN_MS = 20
 
 const ONE = 'SELECT 1 AS one'
 const COUNT = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT count(*) AS n FROM n'
-/** Counts that take about a fifth of a second, and several seconds. */
+/** Counts that take 40 ms or more, half a second, and several seconds. */
 const SLOW = 200_000
+const HALF_A_SECOND = 2_500_000
 const VERY_SLOW = 20_000_000
 
 const ITEMS = {
@@ -127,7 +128,8 @@ test('while four threads run statements that took too long, no other one starts'
     using clock = fakeTimers()
     for (let given = 0; given < THREADS_MAX; given += 1) {
       await beside.all(ONE, [])
-      const slow = beside.all(COUNT, [5 * SLOW]).catch(error => error)
+      // The earlier ones have to run on until the last one has begun.
+      const slow = beside.all(COUNT, [(THREADS_MAX - given) * HALF_A_SECOND]).catch(error => error)
       await Promise.resolve()
       // A thread that has not begun its statement would end at once.
       Bun.sleepSync(BEGIN_MS)

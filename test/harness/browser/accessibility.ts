@@ -1,9 +1,13 @@
-import axe from 'axe-core'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { z } from 'zod'
 
 export const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
 export const DESKTOP = { viewport: { width: 1200, height: 800 } }
+
+const require = createRequire(import.meta.url)
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 
 const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }))
 
@@ -20,7 +24,7 @@ export function screens(): BrowserContextOptions[] {
 
 /** The findings of axe on the page, light and dark, one line for each element. */
 export async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE)
   const lines: string[] = []
   for (const { colorScheme, options } of LOOKS) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

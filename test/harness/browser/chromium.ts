@@ -15,12 +15,15 @@ export interface Tab extends AsyncDisposable {
   readonly page: Page
   /** The address of every request so far, refused ones included. */
   readonly requests: () => readonly string[]
-  /** Everything a developer console shows: errors, warnings, failed requests, violations of the security policy. */
+  /** What a developer console shows: errors, warnings, failed requests unless aborted, violations of the security policy. */
   readonly complaints: () => readonly string[]
 }
 
 /** A name for this machine that browsers do not trust the way they trust `localhost`. */
 export const PLAIN_HOST = 'chat.test'
+
+/** A page aborts a stream or a search that it does not wait for any more. */
+const ABORTED = 'net::ERR_ABORTED'
 
 /** No requests beyond this machine. The sandbox does not work for root, and the pages are our own. */
 const FLAGS = [
@@ -96,7 +99,10 @@ async function observed(page: Page): Promise<Tab> {
   const requests: string[] = []
   const complaints: string[] = []
   page.on('request', request => requests.push(request.url()))
-  page.on('requestfailed', request => complaints.push(`failed: ${request.url()} ${request.failure()?.errorText}`))
+  page.on('requestfailed', request => {
+    const reason = request.failure()?.errorText
+    if (reason !== ABORTED) complaints.push(`failed: ${request.url()} ${reason}`)
+  })
   page.on('pageerror', error => complaints.push(`uncaught: ${error.message}`))
   page.on('console', message => {
     if (['error', 'warning', 'assert'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)

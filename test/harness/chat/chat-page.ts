@@ -1,6 +1,5 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
-import type { Tab } from '../browser/chromium.ts'
 import type { ModelCall } from '../peers/model-server.ts'
 import type { ChatServer } from './chat-server.ts'
 
@@ -14,11 +13,6 @@ export async function send(page: Page, text: string, { model }: ChatServer): Pro
 /** Resolves when the page has left the stream of its answer. */
 export async function answered(page: Page): Promise<void> {
   await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
-}
-
-/** An error that reports a stream the page has left is expected. */
-export function complaints(tab: Tab): string[] {
-  return tab.complaints().filter(complaint => !/^failed: \S+\/chatstream\/\S+ net::ERR_ABORTED$/.test(complaint))
 }
 
 /** The shown messages, each with its sender. */

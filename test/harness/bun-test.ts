@@ -6,8 +6,8 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 const TEST_TIMEOUT_MS = 120_000
 
-/** Twice as many as there are cores, because many tests wait: for grace periods, time limits and browsers. */
-const FILES_AT_ONCE = 3 * availableParallelism()
+/** More than there are cores, because many tests wait: for grace periods, time limits and browsers. */
+const FILES_AT_ONCE = availableParallelism() + 4
 
 /** How long each file took, so that the longest ones start first. `npm test -- --update-timings` writes it. */
 const TIMINGS = resolve(import.meta.dir, '../timings.json')

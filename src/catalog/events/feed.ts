@@ -13,7 +13,7 @@ const log = getLogger(['stockroom', 'events'])
 const LOOK_INTERVAL_MS = 40
 
 /** The pause before a page is read again that may not be on the disk yet. */
-const DISK_PAUSE_MS = 5
+export const DISK_PAUSE_MS = 5
 
 /** The log is looked at for this long after the last follower has left, because polls come again. */
 const LINGER_MS = 10_000
@@ -134,6 +134,11 @@ export class Feed {
       else low = middle + 1
     }
     return this.#dropped + low
+  }
+
+  /** Whether it has read the log as far as a place. */
+  hasRead({ position }: EventPlace): boolean {
+    return position <= this.#read.position
   }
 
   /** Recent events, by their numbers; `null` if some are not in memory any more. */

@@ -5,7 +5,7 @@ import { type Clock, pause } from '../../clock.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import type { Feed, Listener, ResetReason } from './feed.ts'
+import { DISK_PAUSE_MS, type Feed, type Listener, type ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
 import { beginning, COMMENT, framesOf, placeFrame, readyAt, resetAt, resetFrame, type SharedFrames } from './frames.ts'
 import { type EventPlace, eventIdOf, eventPlaceIn, isAfter } from './place.ts'
@@ -199,9 +199,12 @@ export class Follower implements Listener {
         this.#reset = page
         return null
       }
+      // The feed must have read as far, or it would send these events again. It may have to wait for the disk.
+      while (feed.numberAfter(page.place) !== null && !feed.hasRead(page.place) && !feed.stopping.aborted) {
+        await feed.current()
+        if (!feed.hasRead(page.place)) await pause(clock, DISK_PAUSE_MS, feed.stopping)
+      }
       this.#place = page.place
-      // The feed must have read as far, or it would send these events again.
-      if (feed.numberAfter(page.place) !== null) await feed.current()
       this.#next = feed.numberAfter(page.place)
       return framesOf(page.events, this.#filter)
     } catch (error) {

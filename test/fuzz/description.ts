@@ -47,7 +47,7 @@ export interface Operation extends OperationObject {
   readonly path: string
 }
 
-/** What has been read, by its text: services describe themselves alike, and each schema need be compiled only once. */
+/** Descriptions by their text. Most services have the same one, and its schemas are compiled only once. */
 const known = new Map<string, readonly Operation[]>()
 
 /** Reads an interface description from the service that it describes. */

@@ -222,7 +222,7 @@ onOneEngine('NDJSON', api => {
     expect(answer.body).toMatchObject({ detail: { length: 1 } })
   })
 
-  test('a user without a password is told of it together with all other errors of the line', async () => {
+  test('the error about a missing password comes with all other errors of the line', async () => {
     const missing = ['name', 'email', 'avatar', 'password'].map(field => ({
       loc: ['body', 1, field],
       type: 'missing',

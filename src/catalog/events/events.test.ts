@@ -110,6 +110,28 @@ for (const engine of ENGINES) {
       expect(all.events.map(event => event.id)).toEqual([...first.events, ...third.events].map(event => event.id))
     })
 
+    test('a follower that reads old events while others write gets each event once', async () => {
+      await using shop = await open(engine)
+      const processes = [shop.one.address, shop.other.address]
+      let [created, isDone] = [0, false]
+      const writing = [...processes, ...processes, ...processes].map(async address => {
+        const api = client(() => address)
+        for (; !isDone; created += 1) await api.create('/categories/', sample.category)
+      })
+      await using followers = new AsyncDisposableStack()
+      const following: EventFollower[] = []
+      for (let round = 0; round < 20; round += 1) {
+        for (const address of processes) {
+          following.push(followers.use(await EventFollower.at(address, '/events?since=start')))
+        }
+      }
+      isDone = true
+      await Promise.all(writing)
+      await using last = await EventFollower.at(shop.one.address, '/events?since=start')
+      const ids = (await last.count(created)).map(({ id }) => id)
+      for (const follower of following) expect((await follower.count(created)).map(({ id }) => id)).toEqual(ids)
+    })
+
     describe('filters and polls', () => {
       let shop: Shop
       beforeAll(async () => {

@@ -136,9 +136,9 @@ export class Feed {
     return this.#dropped + low
   }
 
-  /** Whether it has read the log as far as a place. */
-  hasRead({ position }: EventPlace): boolean {
-    return position <= this.#read.position
+  /** Whether it has not read the log as far as a place yet. */
+  isBefore({ position }: EventPlace): boolean {
+    return this.#read.position < position
   }
 
   /** Recent events, by their numbers; `null` if some are not in memory any more. */

@@ -200,9 +200,9 @@ export class Follower implements Listener {
         return null
       }
       // The feed must have read as far, or it would send these events again. It may have to wait for the disk.
-      while (feed.numberAfter(page.place) !== null && !feed.hasRead(page.place) && !feed.stopping.aborted) {
+      while (feed.isBefore(page.place) && this.#reset === null && !this.#isEnded) {
+        await pause(clock, DISK_PAUSE_MS, feed.stopping)
         await feed.current()
-        if (!feed.hasRead(page.place)) await pause(clock, DISK_PAUSE_MS, feed.stopping)
       }
       this.#place = page.place
       this.#next = feed.numberAfter(page.place)

@@ -122,7 +122,7 @@ for (const engine of ENGINES) {
       // OWASP's parameters.
       expect(hash).toStartWith('$argon2id$v=19$m=19456,t=2,')
       expect(await Bun.password.verify(password, hash)).toBe(true)
-      // What the service prints about the user comes before what it prints about this.
+      // The access log is in the order of requests: after this line, everything about the user has been printed.
       await shop.api.get('/printed')
       await until(() => shop.printed().includes('/printed'))
       const bytes = await shop.everything()

@@ -60,7 +60,7 @@ test('a limit on requests is told before a session is asked for', async () => {
   expect(statuses).toEqual([401, 401, 429])
 })
 
-test('the password may be in a file, and then the ready line does not say that anyone may use it', async () => {
+test('the password may be in a file, and the ready line then prints no warning', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'password')
   await Bun.write(file, `${PASSWORD}\n`)
@@ -101,7 +101,7 @@ test('an empty secret never means none: the program does not start', async () =>
   }
 })
 
-test('without a password, the ready line says that anyone may use it, nothing is stored for sessions, and there is no log-in page', async () => {
+test('without a password, the ready line warns that anyone may use the chat, no session is stored, and there is no log-in page', async () => {
   await using server = await startChatServer()
   const { chat, databaseUrl, model, service } = server
   expect(service.output()).toContain(OPEN)

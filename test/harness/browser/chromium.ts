@@ -15,7 +15,7 @@ export interface Tab extends AsyncDisposable {
   readonly page: Page
   /** The address of every request so far, refused ones included. */
   readonly requests: () => readonly string[]
-  /** What a developer console shows: errors, warnings, failed requests unless aborted, violations of the security policy. */
+  /** Errors, warnings, failed requests that were not aborted, and violations of the security policy, as in a developer console. */
   readonly complaints: () => readonly string[]
 }
 

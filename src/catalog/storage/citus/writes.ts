@@ -156,7 +156,7 @@ export function citusWrites<Row extends Values>(
 interface RemovedItems {
   /** Those that the array shows. */
   readonly items: RawRow[]
-  /** Their number and owners, for followers; `null` if nobody is told of them. */
+  /** Their number and owners, for the change log; `null` if they are not logged. */
   readonly gone: GoneRows | null
 }
 

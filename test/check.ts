@@ -12,23 +12,29 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['unused code', 'node_modules/.bin/knip'],
 ]
 
-/** Runs all checks at once; returns how many passed and failed. */
-export async function check(): Promise<{ passed: number; failed: number }> {
-  const counts = { passed: 0, failed: 0 }
-  const runs = CHECKS.map(([name, ...command]) => ({ name, ...run(command) }))
-  for (const { name, output, exited } of runs) {
-    process.stdout.write(await output)
-    const isPassed = (await exited) === 0
-    counts[isPassed ? 'passed' : 'failed'] += 1
-    console.log(`check: ${name}: ${isPassed ? 'passed' : 'failed'}`)
-  }
-  return counts
+interface Checks {
+  readonly passed: number
+  readonly failed: number
+  /** What they have printed, and a line for each. */
+  readonly output: string
 }
 
-function run(command: string[]) {
+/** Runs all checks at once. */
+export async function check(): Promise<Checks> {
+  const results = await Promise.all(CHECKS.map(([name, ...command]) => run(name, command)))
+  const failed = results.filter(({ isPassed }) => !isPassed).length
+  return { passed: results.length - failed, failed, output: results.map(({ output }) => output).join('') }
+}
+
+async function run(name: string, command: string[]) {
   const child = spawn(command, { stdout: 'pipe', stderr: 'pipe' })
-  const output = Promise.all([child.stdout.text(), child.stderr.text()]).then(texts => texts.join(''))
-  return { output, exited: child.exited }
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  const isPassed = (await child.exited) === 0
+  return { isPassed, output: `${output}${errors}check: ${name}: ${isPassed ? 'passed' : 'failed'}\n` }
 }
 
-if (import.meta.main) process.exitCode = (await check()).failed === 0 ? 0 : 1
+if (import.meta.main) {
+  const { failed, output } = await check()
+  process.stdout.write(output)
+  process.exitCode = failed === 0 ? 0 : 1
+}

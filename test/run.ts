@@ -11,15 +11,18 @@ using browser = temporaryFolder()
 using built = temporaryFolder()
 using initialized = temporaryFolder()
 const data = await initializedData(initialized.path)
-const [checks, executable] = await Promise.all([check(), buildExecutable(built.path)])
-const tests = runBunTest(process.argv.slice(2), {
+// They print at the end, where nobody overlooks them.
+const checking = check()
+const tests = await runBunTest(process.argv.slice(2), {
   environment: {
     [SHARED_SERVER_VARIABLE]: server.url(),
     [INITIALIZED_DATA_VARIABLE]: data,
     [SHARED_BROWSER_VARIABLE]: browser.path,
-    [EXECUTABLE_VARIABLE]: executable,
+    [EXECUTABLE_VARIABLE]: await buildExecutable(built.path),
   },
 })
+const checks = await checking
+process.stdout.write(checks.output)
 const failed = checks.failed + tests.failed
 process.exitCode = failed === 0 ? 0 : 1
 console.log(summary({ passed: checks.passed + tests.passed, failed, skipped: tests.skipped }))

@@ -22,7 +22,7 @@ if (!(minutes > 0)) {
 } else {
   console.log(`each campaign of these goes on for ${minutes} minutes:\n${files.map(file => `  ${file}`).join('\n')}`)
   await using server = await startSharedServer()
-  const outcome = runBunTest(
+  const outcome = await runBunTest(
     files.map(file => `./${file}`),
     {
       environment: {

@@ -43,5 +43,5 @@ test('a run that breaks off has failed, however many tests passed before', async
 async function outcomeOf(source: string): Promise<Outcome> {
   using folder = temporaryFolder()
   await Bun.write(join(folder.path, 'some.test.ts'), source)
-  return runBunTest([join(folder.path, 'some.test.ts')], { output: 'ignore' })
+  return await runBunTest([join(folder.path, 'some.test.ts')], { output: 'ignore' })
 }

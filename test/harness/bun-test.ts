@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
-import { spawnSync } from 'bun'
+import { spawn } from 'bun'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const TEST_TIMEOUT_MS = 120_000
@@ -25,13 +25,13 @@ interface RunOptions {
 }
 
 /** Runs `bun test` and counts from its report, because a run that breaks off prints no counts. */
-export function runBunTest(
+export async function runBunTest(
   argv: readonly string[],
   { environment = {}, output = 'inherit' }: RunOptions = {},
-): Outcome {
+): Promise<Outcome> {
   using folder = temporaryFolder()
   const report = join(folder.path, 'report.xml')
-  const { exitCode } = spawnSync(
+  const child = spawn(
     [
       process.execPath,
       'test',
@@ -50,6 +50,7 @@ export function runBunTest(
       stderr: output,
     },
   )
+  const exitCode = await child.exited
   return outcomeOf(readReport(report), exitCode)
 }
 

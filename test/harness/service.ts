@@ -133,10 +133,16 @@ export function commandLine(argv: readonly string[], { through = [], program = P
   return [...through, ...program, ...argv]
 }
 
+/**
+ * Bun's engine compiles a function when it has counted this much (500 by default). Most processes of the tests live for less than
+ * a second, and compiling costs them a tenth of their time.
+ */
+const COMPILED_LATER = { BUN_JSC_thresholdForJITAfterWarmUp: '20000' }
+
 /** Without the settings of the user who runs the tests. */
 export function surroundingsOf({ environment, folder }: Surroundings) {
   return {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...COMPILED_LATER, ...environment },
     ...(folder !== undefined && { cwd: folder }),
   }
 }

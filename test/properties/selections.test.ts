@@ -239,7 +239,8 @@ function walks(where: string, engine: Engine, processes: readonly (readonly stri
       }
       for (const [place, service] of services.entries()) {
         await service.stop()
-        if (processes[place]?.length === 0) expect(cacheFigures(service).hits).toBeGreaterThan(0)
+        // Tests share the PostgreSQL server: transactions in their databases may clear this cache before each of its few reads.
+        if (engine === sqlite && processes[place]?.length === 0) expect(cacheFigures(service).hits).toBeGreaterThan(0)
       }
     }
   })

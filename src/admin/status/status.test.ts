@@ -65,7 +65,13 @@ test('a page that is opened while the server starts gets its charts', async () =
       earliest = (await response?.text()) ?? ''
       return response?.status === 200
     })
-    await page.route(address, route => route.fulfill({ body: earliest, contentType: 'text/html' }), { times: 1 })
+    let isFirst = true
+    // The route stays: while Playwright takes one away (`times: 1`), a request of the page may wait for good.
+    await page.route(address, route => {
+      if (!isFirst) return route.continue()
+      isFirst = false
+      return route.fulfill({ body: earliest, contentType: 'text/html' })
+    })
     await page.goto(address)
     await until(async () => (await page.locator('.plot canvas').count()) >= 11)
     // Otherwise, it would say that the server goes.

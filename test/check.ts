@@ -15,7 +15,7 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
 interface Checks {
   readonly passed: number
   readonly failed: number
-  /** What they have printed, and a line for each. */
+  /** The output of each check, and whether it passed. */
   readonly output: string
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { spawn } from 'bun'
+import { surroundingsOf } from './service.ts'
 
 export interface Evaluation {
   readonly output: string
@@ -10,8 +11,7 @@ export interface Evaluation {
 /** Runs a few lines in their own process, in the source folder. */
 export async function evaluation(program: string, environment: Record<string, string> = {}): Promise<Evaluation> {
   const child = spawn([process.execPath, '--eval', program], {
-    cwd: resolve(import.meta.dir, '../../src'),
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    ...surroundingsOf({ environment, folder: resolve(import.meta.dir, '../../src') }),
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',

@@ -134,8 +134,8 @@ export function commandLine(argv: readonly string[], { through = [], program = P
 }
 
 /**
- * Bun's engine compiles a function when it has counted this much (500 by default). Most processes of the tests live for less than
- * a second, and compiling costs them a tenth of their time.
+ * Makes Bun compile functions later than by default (500). Most processes of the tests live for less than a second, and compiling
+ * would take a tenth of their CPU time.
  */
 const COMPILED_LATER = { BUN_JSC_thresholdForJITAfterWarmUp: '20000' }
 

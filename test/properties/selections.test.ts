@@ -170,6 +170,31 @@ const reviewSelection: fc.Arbitrary<Asked> = fc
     },
   }))
 
+/**
+ * Read after each step, because the cache answers few of the lists with `fields`. On PostgreSQL, the transactions of other tests
+ * often clear the cache, so these few might all miss it.
+ */
+const WHOLE_REVIEWS: Asked = {
+  path: '/reviews/?count=1000',
+  items: ({ reviews }) =>
+    sorted(
+      [...reviews.keys()].map(id => ({ id, key: 0 })),
+      false,
+    ),
+  shown: ({ products, reviews }, id) => {
+    const { product = 0, user = 0, rating } = reviews.get(id) ?? {}
+    const { name, price } = products.get(product) ?? {}
+    const { name: userName, avatar } = sample.user
+    return {
+      id,
+      ...sample.review(product, user),
+      rating,
+      product: { ...sample.product, id: product, name, price },
+      user: { id: user, name: userName, avatar },
+    }
+  },
+}
+
 const selection = fc.oneof({ weight: 5, arbitrary: productSelection }, categorySelection, reviewSelection)
 
 /** Which of the existing things a step takes, and its new values. */
@@ -221,12 +246,12 @@ function walks(where: string, engine: Engine, processes: readonly (readonly stri
         const writer = nodes[drawn.which % nodes.length]
         if (!writer) throw new Error('no process')
         await take(drawn, { model, writer, foreign: sql => engine.write(url, sql) })
-        const now = Array.from(
+        const selected = Array.from(
           { length: READ_AFTER_EACH_STEP },
           (_, index) => asked[(drawn.other + index) % asked.length],
         )
         await Promise.all(
-          now.map(async one => {
+          [WHOLE_REVIEWS, ...selected].map(async one => {
             if (!one) return
             const expected = expectedOf(one, model)
             for (const node of nodes.flatMap(node => Array<Client>(TIMES).fill(node))) {
@@ -239,8 +264,7 @@ function walks(where: string, engine: Engine, processes: readonly (readonly stri
       }
       for (const [place, service] of services.entries()) {
         await service.stop()
-        // Tests share the PostgreSQL server: transactions in their databases may clear this cache before each of its few reads.
-        if (engine === sqlite && processes[place]?.length === 0) expect(cacheFigures(service).hits).toBeGreaterThan(0)
+        if (processes[place]?.length === 0) expect(cacheFigures(service).hits).toBeGreaterThan(0)
       }
     }
   })

@@ -101,7 +101,7 @@ test('an empty secret never means none: the program does not start', async () =>
   }
 })
 
-test('without a password, the ready line warns that anyone may use the chat, no session is stored, and there is no log-in page', async () => {
+test('a chat without a password warns when it starts, stores no sessions, and has no log-in page', async () => {
   await using server = await startChatServer()
   const { chat, databaseUrl, model, service } = server
   expect(service.output()).toContain(OPEN)

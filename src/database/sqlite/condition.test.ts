@@ -38,6 +38,8 @@ test('once damage is seen, no write is acknowledged, the service is not ready, a
     expect((await api.get('/users/1')).body).toMatchObject({ id: 1, name: sample.user.name })
     expect((await api.get('/categories/')).body).toHaveLength(2)
     expectDamaged(await api.get('/readyz'))
+    // Then all its lines have arrived here.
+    expect(await service.stop()).toBe(0)
     const told = service
       .errors()
       .split('\n')

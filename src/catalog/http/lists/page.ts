@@ -37,9 +37,6 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set(['skip', 'limit', 'after_id
 /** What can be said about a list: all that a page can have, only which part of it, from where on, or only what it has. */
 export type ListKind = 'selectable' | 'in pages' | 'whole' | 'filtered'
 
-const WHOLE = { order: BY_ID, source: 'rows' } as const
-const RELEVANT = { order: BY_RELEVANCE, source: 'index' } as const
-
 /** A request for a list. */
 export interface Selection<Row extends Values> {
   readonly query: ListQuery<Row>
@@ -91,30 +88,25 @@ export class ListParameters<Row extends Values> {
       const owner = owners[column]
       if (owner !== undefined) where.push({ column, is: '=', value: owner })
     }
-    const isSelected = isSelection(parameters)
     let isIndexed = false
-    for (const [name, filter] of isSelected ? this.#filters : []) {
+    for (const [name, filter] of this.#filters) {
       const condition = conditionOf(filter, parameters[name])
       if (!condition) continue
       where.push(condition)
       isIndexed ||= filter.source === 'index'
     }
     const search = searchIn(parameters)
-    const ordered = this.#order(parameters, search)
-    const { order } = ordered
-    const source = isIndexed || search ? 'index' : ordered.source
+    const { order, source } = this.#order(parameters, search)
+    const list = { where, search, order, source: isIndexed || search ? ('index' as const) : source }
     const { table } = this.#resource
-    const list = { where, search, order, source }
     const place = typeof cursor === 'string' ? placeIn(cursor, table, list, at => this.#typeAt(order, at)) : null
     const after = place ?? (typeof afterId === 'number' ? [afterId] : null)
-    const from = { after, skip: typeof skip === 'number' ? skip : 0 }
-    const most = typeof limit === 'number' ? limit : WHOLE_LIST
+    const page = { skip: typeof skip === 'number' ? skip : 0, limit: typeof limit === 'number' ? limit : WHOLE_LIST }
     return {
-      query: { where, search, order, source, from, until: null, limit: most },
+      query: { ...list, from: { after, skip: page.skip }, until: null, limit: page.limit },
       count: typeof count === 'number' ? count : null,
-      isSelection: isSelected,
-      skip: from.skip,
-      limit: most,
+      isSelection: isSelection(parameters),
+      ...page,
       isAfterId: afterId !== undefined,
       cursorAt: place => cursorOf(table, list, place),
     }
@@ -146,7 +138,7 @@ export class ListParameters<Row extends Values> {
   #order(parameters: Parameters, search: Search | null): Pick<ListQuery<Row>, 'order' | 'source'> {
     const { sort } = parameters
     if (typeof sort !== 'string' || sort === 'relevance') {
-      return search ? RELEVANT : WHOLE
+      return search ? { order: BY_RELEVANCE, source: 'index' } : { order: BY_ID, source: 'rows' }
     }
     const isDescending = sort.startsWith('-')
     const order = this.#resource.orders[isDescending ? sort.slice(1) : sort]

@@ -50,10 +50,9 @@ export function listResponse<Row extends Values>(
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = page.isWhole && (!page.more || query.limit <= PAGE_ITEMS)
       if (!isWhole) return long(total, known)
-      if (page.items.length > 0) return pageResponse(page, scope, show, { link: linkTo, total })
-      return lists
-        .absentParent(query)
-        .then(absent => (absent ? notFound(absent) : pageResponse(page, scope, show, { link: linkTo, total })))
+      const answer = () => pageResponse(page, scope, show, { link: linkTo, total })
+      if (page.items.length > 0) return answer()
+      return lists.absentParent(query).then(absent => (absent ? notFound(absent) : answer()))
     })
 
   const either = (total: number | null) => {

@@ -10,6 +10,7 @@ import type { Part } from './part.ts'
 import { readCommandLine, requiredParent } from './program/config.ts'
 import { commandHelp, programHelp } from './program/help.ts'
 import { OperatorError, SettingError } from './program/operator-error.ts'
+import { print, printError } from './program/output.ts'
 import { stopWithParent } from './program/parent.ts'
 import { version } from './program/version.ts'
 import { talk } from './talk/part.ts'
@@ -26,22 +27,18 @@ const COMMANDS = [
   health,
 ]
 
-// The reader of the output may close it early, as `head` does. The command continues.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-})
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-      const stream = name === undefined ? process.stderr : process.stdout
-      stream.write(programHelp(COMMANDS))
+      const write = name === undefined ? printError : print
+      write(programHelp(COMMANDS))
       return name === undefined ? 2 : 0
     }
     if (name === '--version') {
-      process.stdout.write(`stockroom ${version}\n`)
+      print(`stockroom ${version}\n`)
       return 0
     }
     const command = COMMANDS.find(candidate => candidate.name === name)
@@ -51,7 +48,7 @@ async function main(argv: readonly string[]): Promise<number> {
       throw new SettingError(`unknown command${shown}; stockroom --help lists the commands`)
     }
     if (rest.includes('--help') || rest.includes('-h')) {
-      process.stdout.write(commandHelp(command))
+      print(commandHelp(command))
       return 0
     }
     const parent = requiredParent()
@@ -60,7 +57,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
-    process.stderr.write(`stockroom: ${error.message}\n`)
+    printError(`stockroom: ${error.message}\n`)
     return error.exitStatus
   }
 }

@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto'
 import type { Awaitable } from '../awaitable.ts'
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { following } from '../shared.ts'
@@ -72,7 +71,7 @@ export class KeyRing {
   #matching(sought: Buffer): Key | null {
     // A match here tells only that a guess has four bytes of a digest right. They are no part of the secret.
     const candidates = this.#keys.get(sought.readUInt32BE())
-    return candidates?.find(({ digest }) => timingSafeEqual(digest, sought))?.key ?? null
+    return candidates?.find(({ digest }) => crypto.timingSafeEqual(digest, sought))?.key ?? null
   }
 
   /** Resolves after a read that has begun after this call. */

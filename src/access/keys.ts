@@ -2,6 +2,7 @@ import { openDatabase, openExistingDatabase } from '../database/open.ts'
 import { type DatabaseAddress, database } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { OperatorError, SettingError } from '../program/operator-error.ts'
+import { print } from '../program/output.ts'
 import { digestOf, isKeyName, newSecret, type Scope } from './key.ts'
 import { accessMigrations } from './migrations/index.ts'
 import { keysOf } from './open.ts'
@@ -13,7 +14,7 @@ type Action = (address: DatabaseAddress) => Promise<string>
 
 export async function manageKeys(line: CommandLine): Promise<void> {
   const act = chosenAction(line)
-  process.stdout.write(await act(line.value(database)))
+  print(await act(line.value(database)))
 }
 
 function chosenAction(line: CommandLine): Action {

@@ -5,7 +5,7 @@ import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import { listenForOperators } from '../server/listen.ts'
 import { RequestMetrics, serverFamilies } from '../server/metrics.ts'
 import { OPERATOR_PORT_FLAG, requireFreePort } from '../server/port.ts'
-import { print, type ServingProcess } from '../server/worker.ts'
+import { printLine, type ServingProcess } from '../server/worker.ts'
 import { createAdmin } from './app.ts'
 import { connectionsTo, recentConnections } from './connections.ts'
 import type { Admin } from './observed.ts'
@@ -60,7 +60,7 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
   const opened = starting.move()
   return {
     announce: () =>
-      print(`stockroom shows operators its status at ${listening.address}/status, and metrics at /metrics`),
+      printLine(`stockroom shows operators its status at ${listening.address}/status, and metrics at /metrics`),
     [Symbol.asyncDispose]: () => {
       opened.dispose()
       return listening[Symbol.asyncDispose]()

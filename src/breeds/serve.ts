@@ -2,6 +2,7 @@ import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
+import { print } from '../program/output.ts'
 import { listen } from '../server/listen.ts'
 import { loggedRequests } from '../server/logged-requests.ts'
 import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
@@ -36,7 +37,7 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
     observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
   })
   await using shown = admin.show({ server })
-  process.stdout.write(`stockroom serves the breeds page at ${server.address}\n`)
+  print(`stockroom serves the breeds page at ${server.address}\n`)
   shown.announce()
   await stopped
 }

@@ -15,6 +15,7 @@ import { chatBaseUrl, chatModel } from '../models/settings.ts'
 import { tracedModel } from '../models/traced.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
+import { print } from '../program/output.ts'
 import { listen } from '../server/listen.ts'
 import { loggedRequests } from '../server/logged-requests.ts'
 import { accessLog, logLevel, readServerSettings } from '../server/settings.ts'
@@ -102,9 +103,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
     probe: repositories.probe,
     families: () => [...databaseFamilies(database), ...chatFamilies(answers.figures), ...model.families()],
   })
-  process.stdout.write(
-    `stockroom serves the chat page at ${server.address}, answered by ${model.name}${isOpen ? OPEN : ''}\n`,
-  )
+  print(`stockroom serves the chat page at ${server.address}, answered by ${model.name}${isOpen ? OPEN : ''}\n`)
   shown.announce()
   const warmingUp = setTimeout(() => markdown.warmUp(), WARM_UP_DELAY_MS)
   await Promise.race([database.ready, stopped])

@@ -6,6 +6,7 @@ import { type DatabaseAddress, databaseOperand } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
 import type { CommandLine } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
+import { print } from '../program/output.ts'
 import { progress } from '../program/progress.ts'
 import { transfer } from './transfer.ts'
 
@@ -27,7 +28,7 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   )
   for (const { complete } of storages) await complete?.(targetDatabase, shown)
   const counts = copied.map(({ name, rows }) => `${rows} ${name}`)
-  process.stdout.write(`Copied and compared: ${counts.join(', ')}\n`)
+  print(`Copied and compared: ${counts.join(', ')}\n`)
 }
 
 /** Compares addresses only: two names of one server count as two databases. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
+import { print } from '../program/output.ts'
 import { listen } from '../server/listen.ts'
 import { readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
@@ -29,7 +30,7 @@ export async function serveDemo(line: CommandLine): Promise<void> {
   const traffic = open.use(new Traffic(shop, opened, systemClock))
   const server = open.use(listen({ app: createDemo({ catalog: catalog.address, shop, opened, traffic }), ...settings }))
   traffic.start()
-  process.stdout.write(
+  print(
     `stockroom serves the demo shop at ${server.address}\n` +
       `${opened.products.length} products; prices change while you watch. Ctrl-C stops it and deletes its data.\n`,
   )

@@ -4,6 +4,7 @@ import type { Storage } from '../part.ts'
 import { plural } from '../plural.ts'
 import type { CommandLine } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
+import { print } from '../program/output.ts'
 import { progress } from '../program/progress.ts'
 
 export async function distribute(line: CommandLine, storages: readonly Storage[]): Promise<void> {
@@ -23,7 +24,7 @@ export async function distribute(line: CommandLine, storages: readonly Storage[]
   )
   const seconds = Math.ceil((performance.now() - began) / 1_000)
   const counts = tables.map(({ name, rows }) => `${rows} ${name}`)
-  process.stdout.write(`Distributed over ${servers} servers in ${seconds} s: ${counts.join(', ')}\n`)
+  print(`Distributed over ${servers} servers in ${seconds} s: ${counts.join(', ')}\n`)
 }
 
 function announced(place: string, { tables, servers, shards, seconds }: DistributionPlan): string {

@@ -1,5 +1,6 @@
 import { write } from 'node:fs'
 import { configureSync, getAnsiColorFormatter, type LogLevel, type TextFormatter } from '@logtape/logtape'
+import { isErrorAtTerminal } from './output.ts'
 
 const STANDARD_ERROR = 2
 
@@ -29,7 +30,8 @@ export interface Log {
  * because all workers write to the same place.
  */
 export function startLog(level: LogLevel, worker: number | null = null): Log {
-  const format = process.stderr.isTTY ? terminalLines(worker) : jsonLines(worker)
+  const isAtTerminal = isErrorAtTerminal()
+  const format = isAtTerminal ? terminalLines(worker) : jsonLines(worker)
   const write = lineWriter(worker === null ? Number.POSITIVE_INFINITY : SHARED_WRITE_MAX_BYTES)
   configureSync({
     reset: true,
@@ -39,7 +41,7 @@ export function startLog(level: LogLevel, worker: number | null = null): Log {
       { category: ['logtape', 'meta'], lowestLevel: 'error', sinks: ['standardError'] },
     ],
   })
-  const takesInfo = !process.stderr.isTTY && (level === 'debug' || level === 'info')
+  const takesInfo = !isAtTerminal && (level === 'debug' || level === 'info')
   return { worker, addInfo: takesInfo ? write : null }
 }
 

@@ -1,3 +1,5 @@
+import { isErrorAtTerminal, printError } from './output.ts'
+
 const BAR_CHARACTERS = 30
 
 /** Shows the progress of long work: a bar at a terminal, elsewhere one line for each finished part. */
@@ -9,20 +11,21 @@ export interface Progress {
 }
 
 /** Writes to standard error, because standard output may be redirected. */
-export function progress(output: NodeJS.WriteStream = process.stderr): Progress {
+export function progress(): Progress {
+  const isAtTerminal = isErrorAtTerminal()
   return {
     report(part, done, total, count) {
       const isFinished = done >= total
-      if (output.isTTY) {
+      if (isAtTerminal) {
         const filled = isFinished ? BAR_CHARACTERS : Math.round((BAR_CHARACTERS * done) / total)
         const bar = '█'.repeat(filled) + '░'.repeat(BAR_CHARACTERS - filled)
-        output.write(`\r${part.padEnd(12)} ${bar} ${count ?? `${done}/${total}`}${isFinished ? '\n' : ''}`)
+        printError(`\r${part.padEnd(12)} ${bar} ${count ?? `${done}/${total}`}${isFinished ? '\n' : ''}`)
       } else if (isFinished) {
-        output.write(`${part}: ${count ?? done}\n`)
+        printError(`${part}: ${count ?? done}\n`)
       }
     },
     note(text) {
-      output.write(output.isTTY ? `\r\x1b[K${text}\n` : `${text}\n`)
+      printError(isAtTerminal ? `\r\x1b[K${text}\n` : `${text}\n`)
     },
   }
 }

@@ -1,5 +1,5 @@
-import { isIPv4, isIPv6 } from 'node:net'
 import type { Server } from 'bun'
+import { isIPv4, isIPv6 } from './ip-address.ts'
 
 /** Stands for every client whose address is unknown, for example because it has disconnected. */
 const UNKNOWN = 'unknown'

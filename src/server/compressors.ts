@@ -1,4 +1,3 @@
-import { constants } from 'node:zlib'
 import { type BudgetFigures, ByteBudget } from '../limits/byte-budget.ts'
 import { contentCoding } from './content-coding.ts'
 import {
@@ -63,7 +62,7 @@ export const OF_EVENTS: Kind = {
     zstdLevel: 3,
     isZstdLongDistance: true,
     brotliQuality: 6,
-    gzipLevel: constants.Z_DEFAULT_COMPRESSION,
+    gzipLevel: 6,
   },
 }
 

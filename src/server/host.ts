@@ -1,5 +1,5 @@
-import { isIP, isIPv6 } from 'node:net'
 import { HttpError } from './errors.ts'
+import { isIP, isIPv6 } from './ip-address.ts'
 
 const PORT_MAX = 65_535
 

@@ -1,7 +1,7 @@
-import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { type CommandLine, count, list, oneOf, onOff, type Setting, wholeNumber } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
+import { isIP } from './ip-address.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 export const PORT_MAX = 65_535

@@ -1,5 +1,3 @@
-import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib'
-
 export type StreamCoding = 'zstd' | 'br' | 'gzip' | 'identity'
 
 /** How much time and memory each coding may take. */
@@ -31,7 +29,7 @@ export function streamCompressor(
     const encoder = new TextEncoder()
     return { piece: async text => encoder.encode(text), end: async () => new Uint8Array(), [Symbol.dispose]: () => {} }
   }
-  const stream = FLUSHED[coding](settings)
+  const stream = flushed(coding, settings)
   stream.once('close', closed)
   let chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -57,25 +55,31 @@ export function streamCompressor(
   }
 }
 
-/** Streams that flush after each write. */
-const FLUSHED = {
-  zstd: ({ windowBits, zstdLevel, isZstdLongDistance }: CompressionSettings) =>
-    createZstdCompress({
-      flush: constants.ZSTD_e_flush,
-      params: {
-        [constants.ZSTD_c_compressionLevel]: zstdLevel,
-        [constants.ZSTD_c_windowLog]: windowBits,
-        ...(isZstdLongDistance && { [constants.ZSTD_c_enableLongDistanceMatching]: 1 }),
-      },
-    }),
-  br: ({ windowBits, brotliQuality }: CompressionSettings) =>
-    createBrotliCompress({
-      flush: constants.BROTLI_OPERATION_FLUSH,
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
-        [constants.BROTLI_PARAM_LGWIN]: windowBits,
-        [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-      },
-    }),
-  gzip: ({ gzipLevel }: CompressionSettings) => createGzip({ flush: constants.Z_SYNC_FLUSH, level: gzipLevel }),
+/** A stream that flushes after each write. */
+function flushed(coding: Exclude<StreamCoding, 'identity'>, settings: CompressionSettings) {
+  // Loaded here, because it takes 10 ms, and a server may be asked for no stream.
+  const { constants, createBrotliCompress, createGzip, createZstdCompress } = process.getBuiltinModule('node:zlib')
+  const { windowBits, zstdLevel, isZstdLongDistance, brotliQuality, gzipLevel } = settings
+  switch (coding) {
+    case 'zstd':
+      return createZstdCompress({
+        flush: constants.ZSTD_e_flush,
+        params: {
+          [constants.ZSTD_c_compressionLevel]: zstdLevel,
+          [constants.ZSTD_c_windowLog]: windowBits,
+          ...(isZstdLongDistance && { [constants.ZSTD_c_enableLongDistanceMatching]: 1 }),
+        },
+      })
+    case 'br':
+      return createBrotliCompress({
+        flush: constants.BROTLI_OPERATION_FLUSH,
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
+          [constants.BROTLI_PARAM_LGWIN]: windowBits,
+          [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+        },
+      })
+    case 'gzip':
+      return createGzip({ flush: constants.Z_SYNC_FLUSH, level: gzipLevel })
+  }
 }

@@ -12,7 +12,7 @@ import { checkHealth } from './health-check.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { claimPort, requireFreePort } from './port.ts'
 import { stopSignal } from './stop.ts'
-import { ALIVE_QUESTION, METRICS_QUESTION, print, WORKER_VARIABLE, type WorkerReport } from './worker.ts'
+import { ALIVE_QUESTION, METRICS_QUESTION, printLine, WORKER_VARIABLE, type WorkerReport } from './worker.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 const log = getLogger(['stockroom', 'supervisor'])
@@ -224,7 +224,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     }
     this.#tellOnce(report)
     if (this.#texts === null || this.#listening.size < this.#count) return
-    for (const text of this.#texts) print(text)
+    for (const text of this.#texts) printLine(text)
     this.#texts = null
     this.#allListen()
   }
@@ -233,7 +233,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   #tellOnce({ event, text }: Started): void {
     if (this.#told.has(event)) return
     this.#told.add(event)
-    if (this.#texts === null) print(text)
+    if (this.#texts === null) printLine(text)
     else if (text !== null) this.#texts.push(text)
   }
 }

@@ -1,5 +1,6 @@
 import type { Family } from '../metrics/family.ts'
 import { OperatorError } from '../program/operator-error.ts'
+import { print } from '../program/output.ts'
 
 /** The variable with a worker's number. */
 export const WORKER_VARIABLE = 'STOCKROOM_WORKER'
@@ -34,13 +35,13 @@ export type WorkerReport =
 export const ALONE: ServingProcess = {
   worker: null,
   share: total => total,
-  listening: (_, text) => print(text),
-  ready: print,
+  listening: (_, text) => printLine(text),
+  ready: printLine,
   showMetrics: null,
 }
 
-export function print(text: string | null): void {
-  if (text !== null) process.stdout.write(`${text}\n`)
+export function printLine(text: string | null): void {
+  if (text !== null) print(`${text}\n`)
 }
 
 /** Serves as one of `count` workers. The supervisor prints texts and failures once for all of them. */

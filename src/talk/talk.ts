@@ -4,6 +4,7 @@ import { openChatModel } from '../models/open.ts'
 import { chatBaseUrl, chatModel } from '../models/settings.ts'
 import { type CommandLine, terminalCapabilities } from '../program/config.ts'
 import { OperatorError, SettingError } from '../program/operator-error.ts'
+import { printError } from '../program/output.ts'
 import { emptyRoom, exportRoom, printMessages } from './archive.ts'
 import { logInOrRegister } from './login.ts'
 import { talkMigrations } from './migrations/index.ts'
@@ -42,9 +43,7 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
 async function waitForDatabase(database: StoreDatabase, { address }: DatabaseSettings): Promise<void> {
   const isReady = await Promise.race([database.ready.then(() => true), turn(false)])
   if (isReady || address.engine === 'sqlite') return
-  process.stderr.write(
-    `Waiting for the database ${address.place}, for up to ${DATABASE_WAIT_MS / 1_000} s; Ctrl-C leaves.\n`,
-  )
+  printError(`Waiting for the database ${address.place}, for up to ${DATABASE_WAIT_MS / 1_000} s; Ctrl-C leaves.\n`)
   await database.ready
 }
 

@@ -5,6 +5,7 @@ import { openExistingDatabase } from '../../database/open.ts'
 import { database } from '../../database/settings.ts'
 import type { Row, TableReader } from '../../database/table.ts'
 import type { CommandLine } from '../../program/config.ts'
+import { outputStream, print } from '../../program/output.ts'
 import { type Progress, progress } from '../../program/progress.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import type { Value } from '../storage/resource.ts'
@@ -28,7 +29,7 @@ export async function exportTo(line: CommandLine): Promise<void> {
   await readTables(store, async reader => {
     const textsOf = (file: BulkFile) => exported(reader, file, showsHashes, shown)
     if (to === '-') {
-      for (const file of files) await print(textsOf(file))
+      for (const file of files) await stream(textsOf(file), outputStream())
       return
     }
     await writeNew(to, async partial => {
@@ -36,7 +37,7 @@ export async function exportTo(line: CommandLine): Promise<void> {
       for (const file of files) await writeFile(isOne ? partial : join(partial, basename(file.path)), textsOf(file))
     })
   })
-  if (to !== '-') process.stdout.write(`${to} has the data as it was when the export began\n`)
+  if (to !== '-') print(`${to} has the data as it was when the export began\n`)
 }
 
 function filesIn(folder: string, line: CommandLine): BulkFile[] {
@@ -88,9 +89,9 @@ async function writeFile(path: string, texts: AsyncIterable<string>): Promise<vo
 }
 
 /** Writes until the reader closes the output, as `head` does. */
-async function print(texts: AsyncIterable<string>): Promise<void> {
+async function stream(texts: AsyncIterable<string>, output: NodeJS.WriteStream): Promise<void> {
   for await (const text of texts) {
-    const isTaken = await new Promise<boolean>(resolve => process.stdout.write(text, error => resolve(!error)))
+    const isTaken = await new Promise<boolean>(resolve => output.write(text, error => resolve(!error)))
     if (!isTaken) return
   }
 }

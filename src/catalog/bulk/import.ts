@@ -3,6 +3,7 @@ import { openDatabase, readDatabaseSettings, type StoreDatabase } from '../../da
 import { plural } from '../../plural.ts'
 import type { CommandLine } from '../../program/config.ts'
 import { OperatorError, SettingError } from '../../program/operator-error.ts'
+import { print, printError } from '../../program/output.ts'
 import { type Progress, progress } from '../../program/progress.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
 import { catalogMigrations } from '../migrations/index.ts'
@@ -40,7 +41,7 @@ export async function importFiles(line: CommandLine): Promise<void> {
 }
 
 function endAtOnce(): void {
-  process.stderr.write('\nstockroom: interrupted; nothing was imported\n')
+  printError('\nstockroom: interrupted; nothing was imported\n')
   process.exit(INTERRUPTED_STATUS)
 }
 
@@ -74,7 +75,7 @@ class Import {
       if (this.#bad > 0 && !this.#keepsGood) throw this.#nothingImported('')
       await load.complete((done, total) => this.#shown.report('indexes', done, total))
     })
-    process.stdout.write(`Imported ${this.#counts()}\n`)
+    print(`Imported ${this.#counts()}\n`)
     // If it is interrupted from here on, the next service completes the index.
     process.off('SIGINT', endAtOnce)
     await buildSearchIndex(this.#database, this.#shown)

@@ -1,4 +1,4 @@
-import { SQL } from 'bun'
+import type { SQL } from 'bun'
 import { errorMessage } from '../../program/error-message.ts'
 import { DatabaseUnavailableError, WorkerLostError } from '../errors.ts'
 
@@ -62,7 +62,7 @@ const WORKER_LOST = /^(57P0[123]|08...|XX000)$/
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof TimeLimitError) return 'lost'
-  if (!(error instanceof SQL.PostgresError)) return 'fault'
+  if (!(error instanceof Bun.SQL.PostgresError)) return 'fault'
   const state = stateOf(error)
   if (state !== null && isWorkerLost(error, state)) return 'worker'
   if (state === 'XX000' && REFERS_TO_NONE.test(error.message)) return 'conflict'
@@ -89,7 +89,9 @@ export function isUnsupportedParameter(error: unknown): boolean {
 /** Whether a server that accepts writes does not know what a statement uses. A missing permission is another matter. */
 export function isUnsupported(error: unknown): boolean {
   const state = stateOf(error)
-  return state === '0A000' || (error instanceof SQL.PostgresError && failureOf(error) === 'fault' && state !== '42501')
+  return (
+    state === '0A000' || (error instanceof Bun.SQL.PostgresError && failureOf(error) === 'fault' && state !== '42501')
+  )
 }
 
 export function isDiskFull(error: unknown): boolean {
@@ -111,5 +113,7 @@ function isWorkerLost({ message, where }: SQL.PostgresError, state: string): boo
 
 /** The SQLSTATE code that the server sent; `null` for errors of the connection. */
 function stateOf(error: unknown): string | null {
-  return error instanceof SQL.PostgresError && error.code === 'ERR_POSTGRES_SERVER_ERROR' ? (error.errno ?? null) : null
+  return error instanceof Bun.SQL.PostgresError && error.code === 'ERR_POSTGRES_SERVER_ERROR'
+    ? (error.errno ?? null)
+    : null
 }

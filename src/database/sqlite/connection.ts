@@ -1,6 +1,7 @@
 import { constants, Database } from 'bun:sqlite'
 import { getConfig, getLogger } from '@logtape/logtape'
 import { OperatorError } from '../../program/operator-error.ts'
+import { printError } from '../../program/output.ts'
 import { writersOrUsers } from './lock-holders.ts'
 import { type Retrying, whenUnlocked } from './unlocked.ts'
 
@@ -75,7 +76,7 @@ export function atStart(path: string): Retrying {
     const holders = writersOrUsers(path)
     if (getConfig()) log.warning('{path} is locked by {holders}; waiting for it', { path, holders })
     // Most commands keep no log.
-    else process.stderr.write(`${path} is locked by ${holders}; waiting for it\n`)
+    else printError(`${path} is locked by ${holders}; waiting for it\n`)
   }
   return { maxMs: START_MAX_MS, pauseMs: START_PAUSE_MS, waits }
 }

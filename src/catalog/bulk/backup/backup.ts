@@ -3,6 +3,7 @@ import { database } from '../../../database/settings.ts'
 import { openExistingSqlite } from '../../../database/sqlite/open.ts'
 import type { CommandLine } from '../../../program/config.ts'
 import { SettingError } from '../../../program/operator-error.ts'
+import { print } from '../../../program/output.ts'
 import { catalogMigrations } from '../../migrations/index.ts'
 import { mustBeNew, writeNew } from './new-file.ts'
 
@@ -21,5 +22,5 @@ export async function backup(line: CommandLine): Promise<void> {
     fsyncSync(descriptor)
     closeSync(descriptor)
   })
-  process.stdout.write(`${file} holds the database as it was when the copy began\n`)
+  print(`${file} holds the database as it was when the copy began\n`)
 }

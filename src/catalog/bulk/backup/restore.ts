@@ -6,6 +6,7 @@ import { mustBeUsable } from '../../../database/sqlite/migrate.ts'
 import { UnusedFile } from '../../../database/sqlite/unused-file.ts'
 import type { CommandLine } from '../../../program/config.ts'
 import { OperatorError, SettingError } from '../../../program/operator-error.ts'
+import { print } from '../../../program/output.ts'
 import { catalogMigrations } from '../../migrations/index.ts'
 import { withPartial } from './new-file.ts'
 
@@ -22,8 +23,8 @@ export async function restore(line: CommandLine): Promise<void> {
     copyFileSync(backup, partial)
     mustBeUsable(partial, [catalogMigrations], backup)
     const kept = old.replaceWith(partial)
-    process.stdout.write(`${address.path} is now the database of ${backup}\n`)
-    if (kept !== null) process.stdout.write(`The database before is kept as ${kept}\n`)
+    print(`${address.path} is now the database of ${backup}\n`)
+    if (kept !== null) print(`The database before is kept as ${kept}\n`)
   })
 }
 

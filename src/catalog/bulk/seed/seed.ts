@@ -1,6 +1,7 @@
 import { openDatabase, readDatabaseSettings } from '../../../database/open.ts'
 import type { CommandLine } from '../../../program/config.ts'
 import { OperatorError, SettingError } from '../../../program/operator-error.ts'
+import { print } from '../../../program/output.ts'
 import { progress } from '../../../program/progress.ts'
 import { CATEGORIES } from '../../categories/stored.ts'
 import { catalogMigrations } from '../../migrations/index.ts'
@@ -54,7 +55,7 @@ export async function seed(line: CommandLine): Promise<void> {
   if (!isLoaded) throw new OperatorError('the catalog already has data; seed needs an empty one')
   await buildSearchIndex(store, shown)
   const counts = Object.entries(sizes).map(([kind, count]) => `${count} ${kind}`)
-  process.stdout.write(`The catalog holds ${counts.join(', ')}\n`)
+  print(`The catalog holds ${counts.join(', ')}\n`)
 }
 
 function* batches<Row>(rows: Iterable<Row>): Generator<Row[]> {

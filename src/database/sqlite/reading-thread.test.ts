@@ -1,6 +1,6 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { expect, jest, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { damage } from '../../../test/harness/damage.ts'
@@ -20,14 +20,11 @@ const WAIT_MAX_MS = 5_000
 const STATEMENT_MAX_MS = 30_000
 
 const THREADS_MAX = 4
-/** Long enough for a thread to begin its statement. */
-const BEGIN_MS = 20
 
 const ONE = 'SELECT 1 AS one'
 const COUNT = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT count(*) AS n FROM n'
-/** Counts that take 40 ms or more, half a second, and several seconds. */
+/** Counts that take 40 ms or more, and several seconds. */
 const SLOW = 200_000
-const HALF_A_SECOND = 2_500_000
 const VERY_SLOW = 20_000_000
 
 const ITEMS = {
@@ -122,22 +119,23 @@ test('a statement that runs for 30 s is rejected, and the next one runs in anoth
 
 test('while four threads run statements that took too long, no other one starts', async () => {
   await using shop = await openShop()
-  using threads = watchThreads()
+  using held = heldStatements()
+  using threads = watchThreads(held.script)
   const { beside } = shop.database
   {
     using clock = fakeTimers()
-    for (let given = 0; given < THREADS_MAX; given += 1) {
-      await beside.all(ONE, [])
-      // The earlier ones have to run on until the last one has begun.
-      const slow = beside.all(COUNT, [(THREADS_MAX - given) * HALF_A_SECOND]).catch(error => error)
-      await Promise.resolve()
+    for (let given = 1; given <= THREADS_MAX; given += 1) {
+      const slow = beside.all(COUNT, [VERY_SLOW]).catch(error => error)
       // A thread that has not begun its statement would end at once.
-      Bun.sleepSync(BEGIN_MS)
+      while (held.begun() < given) await Promise.resolve()
       clock.advance(STATEMENT_MAX_MS)
       expectUnavailable(await slow, 'a statement took too long')
     }
     expectUnavailable(await beside.all(ONE, []).catch(error => error), 'statements that took too long still run')
   }
+  expect(threads.started).toHaveLength(THREADS_MAX)
+  threads.use(null)
+  held.end()
   await until(() =>
     beside.all(ONE, []).then(
       () => true,
@@ -308,6 +306,20 @@ function watchThreads(script: string | null = null): Threads {
       globalThis.Worker = real
     },
   }
+}
+
+/** A script for threads whose statements end when the test says so, because those of SQLite end after a time of their own. */
+function heldStatements() {
+  const folder = temporaryFolder()
+  const begun = () => readdirSync(folder.path).length
+  const end = () => rmSync(folder.path, { recursive: true, force: true })
+  const script = `
+    import { existsSync, writeFileSync } from 'node:fs'
+    self.onmessage = () => {
+      writeFileSync(${JSON.stringify(folder.path)} + '/' + crypto.randomUUID(), '')
+      while (existsSync(${JSON.stringify(folder.path)})) Bun.sleepSync(5)
+    }`
+  return { script, begun, end, [Symbol.dispose]: end }
 }
 
 function fakeTimers(): Disposable & { readonly advance: (ms: number) => void } {

@@ -70,7 +70,8 @@ test('a paste that is far too long is refused, and the keyboard goes on working,
   session.paste(tooMuch)
   session.type('Q')
   await call.finish()
-  await session.shows(/\|(?: x+)?$/)
+  // The Q is dropped if the program has read it before it asks again.
+  await session.shows(/\|(?: x+)?Q?$/)
   session.type('\r')
   await session.shows(/limit\s+is\s+32768: shorten it\.\n(\nada>|ada>)/)
   session.type('Second\r')

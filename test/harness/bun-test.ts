@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { spawn } from 'bun'
+import { OF_TESTS } from './runtime.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const TEST_TIMEOUT_MS = 120_000
@@ -11,9 +12,6 @@ const FILES_AT_ONCE = availableParallelism() + 4
 
 /** How long each file took, so that the longest ones start first. `npm test -- --update-timings` writes it. */
 const TIMINGS = resolve(import.meta.dir, '../timings.json')
-
-/** Returning memory to the system would take a twentieth of the CPU time of the processes that run tests. */
-const KEEPING_MEMORY = { MIMALLOC_PURGE_DELAY: '-1' }
 
 export interface Outcome {
   readonly passed: number
@@ -48,7 +46,7 @@ export async function runBunTest(
       ...argv,
     ],
     {
-      env: { ...process.env, ...KEEPING_MEMORY, ...environment },
+      env: { ...process.env, ...OF_TESTS, ...environment },
       stdout: output,
       stderr: output,
     },

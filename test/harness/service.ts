@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { spawn } from 'bun'
 import type { StopSignal } from '../../src/program/stop-signals.ts'
 import { EXECUTABLE_VARIABLE } from './executable.ts'
+import { OF_PROGRAMS } from './runtime.ts'
 
 /** The program as `npm start` and the npm package run it. */
 export const SOURCE: readonly string[] = [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')]
@@ -133,20 +134,10 @@ export function commandLine(argv: readonly string[], { through = [], program = P
   return [...through, ...program, ...argv]
 }
 
-/**
- * Most processes of the tests live for less than a second. For these, compiling functions, preparing memory for the garbage
- * collector, and collecting whenever they are idle take a third of their CPU time.
- */
-const SHORT_LIVED = {
-  BUN_JSC_thresholdForJITAfterWarmUp: '20000',
-  BUN_JSC_useWarmUpMarkedBlocks: '0',
-  BUN_GC_TIMER_DISABLE: '1',
-}
-
 /** Without the settings of the user who runs the tests. */
 export function surroundingsOf({ environment, folder }: Surroundings) {
   return {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...SHORT_LIVED, ...environment },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...OF_PROGRAMS, ...environment },
     ...(folder !== undefined && { cwd: folder }),
   }
 }

@@ -170,10 +170,7 @@ const reviewSelection: fc.Arbitrary<Asked> = fc
     },
   }))
 
-/**
- * Read after each step, because the cache answers few of the lists with `fields`. On PostgreSQL, the transactions of other tests
- * often clear the cache, so these few might all miss it.
- */
+/** Read after each step, because the cache answers few of the lists with `fields`. */
 const WHOLE_REVIEWS: Asked = {
   path: '/reviews/?count=1000',
   items: ({ reviews }) =>
@@ -264,7 +261,8 @@ function walks(where: string, engine: Engine, processes: readonly (readonly stri
       }
       for (const [place, service] of services.entries()) {
         await service.stop()
-        if (processes[place]?.length === 0) expect(cacheFigures(service).hits).toBeGreaterThan(0)
+        // Tests share the PostgreSQL server: transactions in their databases may clear this cache before each of its reads.
+        if (engine === sqlite && processes[place]?.length === 0) expect(cacheFigures(service).hits).toBeGreaterThan(0)
       }
     }
   })

@@ -1,0 +1,19 @@
+/**
+ * Settings of the runtime for programs that tests start. Most live for less than a second. For them, compiling functions, preparing
+ * memory for the garbage collector, and collecting whenever they are idle take a third of their CPU time.
+ */
+export const OF_PROGRAMS = {
+  BUN_JSC_thresholdForJITAfterWarmUp: '20000',
+  BUN_JSC_thresholdForOptimizeAfterWarmUp: '20000',
+  BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: '1000000',
+  BUN_JSC_useWarmUpMarkedBlocks: '0',
+  BUN_GC_TIMER_DISABLE: '1',
+}
+
+/** Settings for the processes that run tests: some functions of the tools are worth compiling, and memory is soon used again. */
+export const OF_TESTS = {
+  ...OF_PROGRAMS,
+  BUN_JSC_thresholdForJITAfterWarmUp: '2000',
+  BUN_JSC_thresholdForOptimizeAfterWarmUp: '5000',
+  MIMALLOC_PURGE_DELAY: '-1',
+}

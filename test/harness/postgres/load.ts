@@ -12,8 +12,11 @@ const READERS = 4
 /** One product in this many is deleted again by the client that created it. */
 const DELETED_OF = 5
 
+/** Pause of a client after an answer: even so, several requests are on their way at any moment. */
+const PAUSE_MS = 5
+
 /** Pause after an answer that asked the client to come back later: shorter than asked, to keep up the load. */
-const PAUSE_MS = 20
+const REFUSED_PAUSE_MS = 20
 
 const ACTIONS = ['create', 'update', 'delete', 'read', 'list'] as const
 
@@ -195,7 +198,7 @@ export class Load {
       at,
       waitedMs: at - begin,
     })
-    if (answer.status !== 200) await Bun.sleep(PAUSE_MS)
+    await Bun.sleep(answer.status === 200 ? PAUSE_MS : REFUSED_PAUSE_MS)
     return answer
   }
 

@@ -21,6 +21,7 @@ beforeAll(async () => {
   folder = open.use(temporaryFolder())
   chmodSync(folder.path, 0o777)
   server = open.use(await PostgresServer.start())
+  await useScram(server)
 })
 afterAll(() => open.disposeAsync())
 
@@ -68,6 +69,7 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
         settings: { ssl: 'on', ssl_cert_file: certificate.path, ssl_key_file: certificate.keyPath },
       }),
     )
+    await useScram(secure)
   })
 
   test('sslmode=require encrypts, whoever signed the certificate', async () => {
@@ -116,4 +118,14 @@ function addressOf(url: string, host: string, query: string): string {
   address.hostname = host
   address.search = query
   return address.href
+}
+
+/** As real servers do by default. */
+async function useScram(server: PostgresServer): Promise<void> {
+  const { username, password } = new URL(server.url())
+  await server.set('password_encryption', 'scram-sha-256')
+  await server.ask(sql => sql.unsafe(`ALTER ROLE ${username} PASSWORD '${decodeURIComponent(password)}'`))
+  expect(await server.ask(sql => sql`SELECT rolpassword FROM pg_authid WHERE rolname = ${username}`)).toEqual([
+    { rolpassword: expect.stringMatching(/^SCRAM-SHA-256/) },
+  ])
 }

@@ -13,7 +13,7 @@ const READERS = 4
 const DELETED_OF = 5
 
 /** Pause of a client after an answer: even so, several requests are on their way at any moment. */
-const PAUSE_MS = 5
+const PAUSE_MS = 15
 
 /** Pause after an answer that asked the client to come back later: shorter than asked, to keep up the load. */
 const REFUSED_PAUSE_MS = 20

@@ -1,4 +1,5 @@
 import type { Server } from 'bun'
+import { remembering } from '../limits/remembering.ts'
 import { isIPv4, isIPv6 } from './ip-address.ts'
 
 /** Stands for every client whose address is unknown, for example because it has disconnected. */
@@ -7,9 +8,7 @@ const UNKNOWN = 'unknown'
 /** Providers assign each subscriber at least a /64, so a whole /64 counts as one client. */
 const IPV6_NETWORK_GROUPS = 4
 
-/** Texts to remember, and their length. Clients choose them. */
-const REMEMBERED_MAX = 4_096
-const REMEMBERED_CHARACTERS_MAX = 64
+const REMEMBERED = { max: 4_096, charactersMax: 64 }
 
 export type ClientAddress = (request: Request, server: Server<undefined>) => string
 
@@ -19,8 +18,8 @@ export type ClientAddress = (request: Request, server: Server<undefined>) => str
  * can forge the others.
  */
 export function clientAddressBehind(trustedProxies: number): ClientAddress {
-  const forwardedAddress = remembering(text => addressIn(text, trustedProxies))
-  const ofSocket = remembering(address => plainAddress(address) ?? UNKNOWN)
+  const forwardedAddress = remembering(text => addressIn(text, trustedProxies), REMEMBERED)
+  const ofSocket = remembering(address => plainAddress(address) ?? UNKNOWN, REMEMBERED)
   return (request, server) => {
     const forwarded = trustedProxies > 0 ? request.headers.get('X-Forwarded-For') : null
     const address = forwarded === null ? null : forwardedAddress(forwarded)
@@ -36,21 +35,10 @@ export function addressKey(address: string): string {
   return address.includes(':') ? networkOf(address) : address
 }
 
-const networkOf = remembering(address => `${ipv6Groups(address).slice(0, IPV6_NETWORK_GROUPS).join(':')}::/64`)
-
-/** The same function, which caches its results. Reading an address takes up to fifty times as long. */
-function remembering<Value>(read: (text: string) => Value): (text: string) => Value {
-  const remembered = new Map<string, Value>()
-  return text => {
-    const known = remembered.get(text)
-    if (known !== undefined) return known
-    const value = read(text)
-    if (text.length > REMEMBERED_CHARACTERS_MAX) return value
-    if (remembered.size === REMEMBERED_MAX) remembered.clear()
-    remembered.set(text, value)
-    return value
-  }
-}
+const networkOf = remembering(
+  address => `${ipv6Groups(address).slice(0, IPV6_NETWORK_GROUPS).join(':')}::/64`,
+  REMEMBERED,
+)
 
 /** `null` if the entry is missing or is not an address; then the socket's address counts. */
 function addressIn(forwarded: string, trustedProxies: number): string | null {

@@ -1,6 +1,7 @@
 import type { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../../awaitable.ts'
 import { isJsonObject } from '../../../json-object.ts'
+import { remembering } from '../../../limits/remembering.ts'
 import { currentTimeline, timed } from '../../../tracing/timeline.ts'
 import { unreadableBody, type ValidationError, validationErrors, wrongParameter } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
@@ -9,6 +10,9 @@ import { isList, numbersOf } from './numbers.ts'
 
 /** Limit on the body of a request for one resource. */
 export const BODY_MAX_BYTES = 1_048_576
+
+/** Most clients send the same few queries. */
+const REMEMBERED = { max: 1_024, charactersMax: 256 }
 
 /** A query in which nothing is encoded. */
 const PLAIN_QUERY = /^[\w.~=&-]*$/
@@ -59,15 +63,12 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
 ): RequestReader<Path, Query, Body> {
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = pathReader(inputs.path)
-  const parsers = parsersOf(inputs.query)
-  // Most requests have no query, and no parameter is required.
-  const noQuery = readFields(inputs.query, {}, 'query')
+  const readQuery = queryReader(inputs.query)
   const withRules = rulesOf(inputs)
   return (request, pathParameters, readBody, { isStrict = false, bodyRead } = NO_OPTIONS) => {
     const path = readPath(pathParameters)
     const { url } = request
-    const sent = url.includes('?') ? queryFields(url, parsers) : null
-    const query = sent ? readFields(inputs.query, sent, 'query') : noQuery
+    const { sent, read: query } = readQuery(url)
     if (readBody === null) {
       const read = together(path, query, noBody)
       return sent ? withRules(read, sent, isStrict ? url : null) : read
@@ -120,6 +121,27 @@ function pathReader<Schema extends z.ZodObject>(schema: Schema) {
   return (sent: Readonly<Record<string, string>>) => none ?? readFields(schema, pathFields(sent, parsers), 'path')
 }
 
+interface ReadQuery<Query> {
+  /** The parameters as they were sent; `null` if the URL has no query. */
+  readonly sent: Parameters | null
+  readonly read: ReadValue<Query>
+}
+
+/** Makes the function that validates the query of a URL. */
+function queryReader<Schema extends z.ZodObject>(schema: Schema): (url: string) => ReadQuery<z.output<Schema>> {
+  const parsers = parsersOf(schema)
+  // No parameter is required.
+  const none = { sent: null, read: readFields(schema, {}, 'query') }
+  const read = remembering((query: string) => {
+    const sent = queryFields(query, parsers)
+    return { sent, read: readFields(schema, sent, 'query') }
+  }, REMEMBERED)
+  return url => {
+    const start = url.indexOf('?')
+    return start === -1 ? none : read(url.slice(start + 1))
+  }
+}
+
 /** Parses the text of each parameter. Text that is not of the parameter's type stays text, and the schema rejects it. */
 type Parsers = ReadonlyMap<string, Parser>
 
@@ -165,11 +187,8 @@ function pathFields(parameters: Readonly<Record<string, string>>, parsers: Parse
 }
 
 /** If a parameter is given twice, the last one counts, as in FastAPI. Those of a list are joined. */
-function queryFields(url: string, parsers: Parsers): Record<string, unknown> {
+function queryFields(query: string, parsers: Parsers): Record<string, unknown> {
   const fields: Record<string, unknown> = {}
-  const start = url.indexOf('?')
-  if (start === -1) return fields
-  const query = url.slice(start + 1)
   if (PLAIN_QUERY.test(query)) addPlainFields(fields, query, parsers)
   else for (const [name, value] of new URLSearchParams(query)) addField(fields, name, value, parsers)
   return fields

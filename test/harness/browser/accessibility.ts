@@ -13,8 +13,8 @@ const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ 
 
 /** All rules of axe in light colours, and in dark ones those that look at colours. */
 const LOOKS = [
-  { colorScheme: 'light', options: {} },
-  { colorScheme: 'dark', options: { runOnly: ['color-contrast', 'link-in-text-block'] } },
+  { colorScheme: 'light', options: { resultTypes: ['violations'] } },
+  { colorScheme: 'dark', options: { resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block'] } },
 ] as const
 
 /** A phone and a desktop. Without motion: axe would measure the contrast of text that is still fading in. */

@@ -4,21 +4,23 @@ import { runBunTest, summary } from './harness/bun-test.ts'
 import { buildExecutable, EXECUTABLE_VARIABLE } from './harness/executable.ts'
 import { INITIALIZED_DATA_VARIABLE, initializedData } from './harness/postgres/server.ts'
 import { SHARED_SERVER_VARIABLE, startSharedServer } from './harness/postgres/shared-server.ts'
+import { OF_TESTS } from './harness/runtime.ts'
 import { temporaryFolder } from './harness/temporary-folder.ts'
 
-await using server = await startSharedServer()
 using browser = temporaryFolder()
 using built = temporaryFolder()
 using initialized = temporaryFolder()
-const data = await initializedData(initialized.path)
+const building = buildExecutable(built.path)
+process.env[INITIALIZED_DATA_VARIABLE] = await initializedData(initialized.path)
+await using server = await startSharedServer()
 // They print at the end, where nobody overlooks them.
 const checking = check()
 const tests = await runBunTest(process.argv.slice(2), {
   environment: {
+    ...OF_TESTS,
     [SHARED_SERVER_VARIABLE]: server.url(),
-    [INITIALIZED_DATA_VARIABLE]: data,
     [SHARED_BROWSER_VARIABLE]: browser.path,
-    [EXECUTABLE_VARIABLE]: await buildExecutable(built.path),
+    [EXECUTABLE_VARIABLE]: await building,
   },
 })
 const checks = await checking

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { spawn } from 'bun'
-import { OF_TESTS } from './runtime.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 const TEST_TIMEOUT_MS = 120_000
@@ -46,7 +45,7 @@ export async function runBunTest(
       ...argv,
     ],
     {
-      env: { ...process.env, ...OF_TESTS, ...environment },
+      env: { ...process.env, ...environment },
       stdout: output,
       stderr: output,
     },

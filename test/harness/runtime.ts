@@ -1,8 +1,10 @@
+import { TORTURE_VARIABLE } from './campaign.ts'
+
 /**
- * Settings of the runtime for programs that tests start. Most live for less than a second. For them, compiling functions, preparing
+ * Settings of the runtime for programs that live for less than a second, as most in tests do. For them, compiling functions, preparing
  * memory for the garbage collector, and collecting whenever they are idle take a third of their CPU time.
  */
-export const OF_PROGRAMS = {
+const SHORT_LIVED = {
   BUN_JSC_thresholdForJITAfterWarmUp: '20000',
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '20000',
   BUN_JSC_thresholdForFTLOptimizeAfterWarmUp: '1000000',
@@ -10,9 +12,13 @@ export const OF_PROGRAMS = {
   BUN_GC_TIMER_DISABLE: '1',
 }
 
+/** Settings for programs that tests start. Those of `npm run torture` run as in production. */
+export const ofPrograms: Readonly<Record<string, string>> =
+  process.env[TORTURE_VARIABLE] === undefined ? SHORT_LIVED : {}
+
 /** Settings for the processes that run tests: some functions of the tools are worth compiling, and memory is soon used again. */
 export const OF_TESTS = {
-  ...OF_PROGRAMS,
+  ...SHORT_LIVED,
   BUN_JSC_thresholdForJITAfterWarmUp: '2000',
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '5000',
   MIMALLOC_PURGE_DELAY: '-1',

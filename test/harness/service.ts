@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { spawn } from 'bun'
 import type { StopSignal } from '../../src/program/stop-signals.ts'
 import { EXECUTABLE_VARIABLE } from './executable.ts'
-import { OF_PROGRAMS } from './runtime.ts'
+import { ofPrograms } from './runtime.ts'
 
 /** The program as `npm start` and the npm package run it. */
 export const SOURCE: readonly string[] = [process.execPath, resolve(import.meta.dir, '../../src/cli.ts')]
@@ -137,7 +137,7 @@ export function commandLine(argv: readonly string[], { through = [], program = P
 /** Without the settings of the user who runs the tests. */
 export function surroundingsOf({ environment, folder }: Surroundings) {
   return {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...OF_PROGRAMS, ...environment },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...ofPrograms, ...environment },
     ...(folder !== undefined && { cwd: folder }),
   }
 }

@@ -1,21 +1,23 @@
-interface Limits {
+interface Limits<Value> {
   /** Number of results that are kept; then all are dropped. */
   readonly max: number
   /** Longer texts are read each time, because clients choose them. */
   readonly charactersMax: number
+  /** Whether a result is kept; by default, each is. */
+  readonly keeps?: (value: Value) => boolean
 }
 
 /** The same function of a text, which keeps its results, because reading takes much longer than looking one up. */
 export function remembering<Value>(
   read: (text: string) => Value,
-  { max, charactersMax }: Limits,
+  { max, charactersMax, keeps = () => true }: Limits<Value>,
 ): (text: string) => Value {
   const remembered = new Map<string, Value>()
   return text => {
     const known = remembered.get(text)
     if (known !== undefined) return known
     const value = read(text)
-    if (text.length > charactersMax) return value
+    if (text.length > charactersMax || !keeps(value)) return value
     if (remembered.size === max) remembered.clear()
     remembered.set(text, value)
     return value

@@ -11,8 +11,12 @@ import { isList, numbersOf } from './numbers.ts'
 /** Limit on the body of a request for one resource. */
 export const BODY_MAX_BYTES = 1_048_576
 
-/** Most clients send the same few queries. */
-const REMEMBERED = { max: 1_024, charactersMax: 256 }
+/** Most clients send the same few queries. The errors of wrong ones may be long. */
+const REMEMBERED = {
+  max: 512,
+  charactersMax: 128,
+  keeps: ({ read }: ReadQuery<unknown>) => 'value' in read,
+}
 
 /** A query in which nothing is encoded. */
 const PLAIN_QUERY = /^[\w.~=&-]*$/

@@ -58,13 +58,13 @@ export interface CatalogOptions {
 export function createCatalog(options: CatalogOptions): ServedApp {
   const { repositories, budgets, hashPassword, corsOrigins, feed, access, hasAdminPage, trustedProxies } = options
   const app: App = new Hono(routing())
-  const { categories, products, reviews, users, ratings, loader, idempotency } = repositories
+  const { categories, products, reviews, users, loader, idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
   const means = { loader, hashPassword, idempotency, bodies: budgets.bulkBodies }
   addCategories(catalog, categories, creationOf(CATEGORY_LINES, means))
   addFacets(catalog, repositories.countFacets)
   addProducts(catalog, products, creationOf(PRODUCT_LINES, means))
-  addRatings(catalog, ratings)
+  addRatings(catalog, products)
   addReviews(catalog, reviews, creationOf(REVIEW_LINES, means))
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
   if (feed) addEvents(catalog, feed)

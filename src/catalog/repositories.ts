@@ -11,7 +11,6 @@ import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { searchIndexOf } from './search-index.ts'
 import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
 import { type CountFacets, facetCounting } from './storage/cache/facets.ts'
-import { citusRatings } from './storage/citus/ratings.ts'
 import { citusTable } from './storage/citus/table.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
@@ -20,16 +19,13 @@ import { FacetCounter } from './storage/index/facets.ts'
 import { type IndexReads, indexedLists } from './storage/index/lists.ts'
 import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
-import { postgresRatings } from './storage/postgres/ratings.ts'
 import { postgresIndexReads } from './storage/postgres/search-index.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
-import type { Ratings } from './storage/rating.ts'
 import type { IndexDescription, StoredResource, Values } from './storage/resource.ts'
 import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
 import { sqliteFacetReads } from './storage/sqlite/facets.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
-import { sqliteRatings } from './storage/sqlite/ratings.ts'
 import { sqliteIndexReads } from './storage/sqlite/search-index.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
 import type { IdLists, Lists, ResourceStore, ResourceTable } from './storage/store.ts'
@@ -41,7 +37,6 @@ export interface Repositories {
   readonly products: ResourceStore<ProductRow>
   readonly reviews: ResourceStore<ReviewRow>
   readonly users: ResourceStore<UserRow>
-  readonly ratings: Ratings
   /** Creates many at once. */
   readonly loader: Loader
   readonly idempotency: Idempotency
@@ -76,7 +71,7 @@ export function repositoriesOf(
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
   const space = new AnswerSpace(idempotencyBytes)
-  const { keys, ratings, storedTable, searchIndex, facetReads } =
+  const { keys, storedTable, searchIndex, facetReads } =
     database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const table = storedTable(resource)
@@ -91,7 +86,6 @@ export function repositoriesOf(
     products,
     reviews,
     users,
-    ratings,
     loader: loaderOf(database, { isServing: true, space }),
     idempotency: new Idempotency(keys, space),
     keys,
@@ -121,7 +115,6 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
   const searchIndex = searchIndexOf(database)
   return {
     keys: sqliteKeyStore(database, keys),
-    ratings: sqliteRatings(database),
     storedTable: <Row extends Values>(resource: StoredResource<Row>) =>
       sqliteTable(
         database,
@@ -137,10 +130,8 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
 function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   const keep = postgresKeys(space)
   const searchIndex = searchIndexOf(database)
-  const [ratings, ratingsOfShards] = [postgresRatings(database), citusRatings(database)]
   return {
     keys: postgresKeyStore(database),
-    ratings: { read: (ids: readonly number[]) => (database.isDistributed ? ratingsOfShards : ratings).read(ids) },
     storedTable: <Row extends Values>(resource: StoredResource<Row>) => {
       const indexed = indexOf(resource, index => postgresIndexReads(database, resource, index), searchIndex)
       return byDistribution(

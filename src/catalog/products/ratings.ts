@@ -3,10 +3,12 @@ import { whenThere } from '../../awaitable.ts'
 import { type Catalog, operation } from '../http/operation.ts'
 import { jsonResponse, notFound } from '../http/responses.ts'
 import { integerParameter } from '../http/validation/fields.ts'
-import type { Ratings } from '../storage/rating.ts'
+import type { ResourceStore } from '../storage/store.ts'
 import { Rating } from './schema.ts'
+import type { ProductRow } from './stored.ts'
 
-export function addRatings(catalog: Catalog, ratings: Ratings): void {
+export function addRatings(catalog: Catalog, products: ResourceStore<ProductRow>): void {
+  const rated = products.showing(new Set(['rating']))
   operation(
     catalog,
     {
@@ -23,9 +25,9 @@ export function addRatings(catalog: Catalog, ratings: Ratings): void {
       absent: ['Product'],
     },
     ({ path: { product_id: id } }, scope) =>
-      whenThere(ratings.read([id]), found => {
-        const rating = found.get(id)
-        if (!rating) return notFound('Product')
+      whenThere(rated.find(id), found => {
+        if (!found) return notFound('Product')
+        const { rating }: { readonly rating: object } = JSON.parse(found.json)
         return jsonResponse(scope, { json: JSON.stringify(rating), link: undefined, source: rating })
       }),
   )

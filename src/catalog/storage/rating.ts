@@ -1,5 +1,3 @@
-import type { Awaitable } from '../../awaitable.ts'
-
 /** What a product's reviews say together. */
 export interface Rating {
   /** The mean number of stars, not rounded; `null` without reviews. */
@@ -11,15 +9,8 @@ export interface Rating {
   readonly score: number
 }
 
-/** Reads ratings. They are kept by the database itself, so they show every review that a read of reviews would show. */
-export interface Ratings {
-  /** The ratings of those of the products that exist, by their ids. */
-  read(productIds: readonly number[]): Awaitable<ReadonlyMap<number, Rating>>
-}
-
-/** As an engine reads the counts of a product. */
-export interface RatingRow {
-  readonly id: number
+/** How many reviews of each number of stars a product has. */
+export interface StarCounts {
   readonly one: number
   readonly two: number
   readonly three: number
@@ -27,14 +18,14 @@ export interface RatingRow {
   readonly five: number
 }
 
-/** The columns of `product_ratings`, by the names in a `RatingRow`. A product without a row has no reviews. */
+/** The columns of `product_ratings`, by the names in `StarCounts`. A product without a row has no reviews. */
 export const COUNT_COLUMNS = {
   one: 'one_star',
   two: 'two_stars',
   three: 'three_stars',
   four: 'four_stars',
   five: 'five_stars',
-} satisfies Record<Exclude<keyof RatingRow, 'id'>, string>
+} satisfies Record<keyof StarCounts, string>
 
 /**
  * Imagined reviews that count for the score, each of three stars. So one review of five stars does not beat fifty with a mean of
@@ -43,7 +34,7 @@ export const COUNT_COLUMNS = {
 const IMAGINED_REVIEWS = 5
 const IMAGINED_STARS = 3 * IMAGINED_REVIEWS
 
-export function ratingOf({ one, two, three, four, five }: Omit<RatingRow, 'id'>): Rating {
+export function ratingOf({ one, two, three, four, five }: StarCounts): Rating {
   const histogram = [one, two, three, four, five]
   const count = histogram.reduce((sum, number) => sum + number, 0)
   const stars = histogram.reduce((sum, number, place) => sum + number * (place + 1), 0)

@@ -1,5 +1,5 @@
 import { type IndexedWords, indexedWords, sortKey } from '../../search/search.ts'
-import { COUNT_COLUMNS, type RatingRow, ratingOf } from '../rating.ts'
+import { COUNT_COLUMNS, ratingOf, type StarCounts } from '../rating.ts'
 import type { ColumnType, IndexDescription } from '../resource.ts'
 
 /** The form of what the index has. Another number makes every index again. */
@@ -10,7 +10,7 @@ export const OF_NAME = '§'
 export const FIRST_OF_NAME = '»'
 
 /** A row with what its facts are made of. */
-export interface NotedRow extends Partial<Omit<RatingRow, 'id'>> {
+export interface NotedRow extends Partial<StarCounts> {
   readonly id: number
   readonly [column: string]: string | number | null | undefined
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { rankOf } from '../../../test/harness/catalog/rank.ts'
 import { highlightsOf, type TextPart } from './highlights.ts'
-import { indexedWords, rankOf, searchOf } from './search.ts'
+import { indexedWords, searchOf } from './search.ts'
 
 /** With matches in brackets. */
 function shown(q: string, name: string, description = ''): { name: string; description: string } {

@@ -5,13 +5,14 @@ import { alike } from '../../../test/harness/alike.ts'
 import { anyCharacter } from '../../../test/harness/any-character.ts'
 import { campaign } from '../../../test/harness/campaign.ts'
 import { nextOf } from '../../../test/harness/catalog/list-pages.ts'
+import { rankOf } from '../../../test/harness/catalog/rank.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { ENGINES } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
 import { ratingOf } from '../storage/rating.ts'
-import { indexedWords, rankOf, searchOf, sortKey } from './search.ts'
+import { indexedWords, searchOf, sortKey } from './search.ts'
 
 setDefaultTimeout(300_000)
 

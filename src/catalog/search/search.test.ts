@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { indexedWords, rankOf, type Search, searchOf, sortKey, type Unit } from './search.ts'
+import { rankOf } from '../../../test/harness/catalog/rank.ts'
+import { indexedWords, type Search, searchOf, sortKey, type Unit } from './search.ts'
 
 const UNIT = fc.constantFrom(..."aB1é-'’ 花园かン゙ก\u200d\ufe0f½🌾 ")
 const TEXT = fc.string({ unit: UNIT, maxLength: 40 })

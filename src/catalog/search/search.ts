@@ -87,18 +87,6 @@ export function sortKey(name: string): string {
   return foldedBeginning(name, SORT_KEY_MAX_CODE_POINTS)
 }
 
-/** The rank of an item, 0 if it does not match: the plain definition, with which tests compare the engines. */
-export function rankOf(search: Search, words: IndexedWords): 0 | 1 | 2 | 3 {
-  if (!matches(search, words.all)) return 0
-  if (!matches(search, words.ofName)) return 1
-  const rest = words.beginning.startsWith(search.beginning) ? words.beginning.slice(search.beginning.length) : null
-  return rest !== null && (search.isOpen || rest === '' || rest.startsWith(' ')) ? 3 : 2
-}
-
-function matches({ units }: Search, words: readonly string[]): boolean {
-  return units.every(unit => unit.some(terms => terms.every(term => words.some(word => isFound(term, word)))))
-}
-
 /** Whether a word of an item is one that the term asks for. */
 export function isFound({ text, isPrefix }: Term, word: string): boolean {
   return isPrefix ? word.startsWith(text) : word === text

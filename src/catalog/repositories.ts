@@ -16,7 +16,7 @@ import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import type { CatchingUp } from './storage/index/catching-up.ts'
 import { FacetCounter } from './storage/index/facets.ts'
-import { type IndexReads, indexedLists } from './storage/index/lists.ts'
+import { indexedLists, listsOf } from './storage/index/lists.ts'
 import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
 import { postgresIndexReads } from './storage/postgres/search-index.ts'
@@ -28,7 +28,7 @@ import { sqliteFacetReads } from './storage/sqlite/facets.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
 import { sqliteIndexReads } from './storage/sqlite/search-index.ts'
 import { sqliteTable } from './storage/sqlite/table.ts'
-import type { IdLists, Lists, ResourceStore, ResourceTable } from './storage/store.ts'
+import type { Lists, ResourceStore, ResourceTable } from './storage/store.ts'
 import { USERS, type UserRow } from './users/stored.ts'
 
 /** The storage of the catalog's resources, for either engine. */
@@ -71,11 +71,14 @@ export function repositoriesOf(
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
   const space = new AnswerSpace(idempotencyBytes)
-  const { keys, storedTable, searchIndex, facetReads } =
+  const { keys, tableOf, indexOf, facetReads } =
     database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
+  const searchIndex = searchIndexOf(database)
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
-    const table = storedTable(resource)
-    return resourceStore(resource, table, cache ? (...of) => cache.reader(...of) : directReader, parents)
+    const { index } = resource
+    const table = tableOf(resource)
+    const lists = listsOf(table, index && indexedLists(indexOf(resource, index), searchIndex))
+    return resourceStore(resource, table, lists, cache ? (...of) => cache.reader(...of) : directReader, parents)
   }
   const categories = storeOf(CATEGORIES)
   const products = storeOf(PRODUCTS, { Category: categories.exists })
@@ -101,46 +104,25 @@ export function repositoriesOf(
   }
 }
 
-/** The lists of a resource that only its index knows; `null` if it has none. */
-function indexOf<Row extends Values>(
-  { index }: StoredResource<Row>,
-  readsOf: (index: IndexDescription) => IndexReads<Row>,
-  searchIndex: CatchingUp,
-): IdLists<Row> | null {
-  return index && indexedLists(readsOf(index), searchIndex)
-}
-
 function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
   const keys = sqliteKeys(database, space)
-  const searchIndex = searchIndexOf(database)
   return {
     keys: sqliteKeyStore(database, keys),
-    storedTable: <Row extends Values>(resource: StoredResource<Row>) =>
-      sqliteTable(
-        database,
-        resource,
-        keys,
-        indexOf(resource, index => sqliteIndexReads(database, resource, index), searchIndex),
-      ),
-    searchIndex,
+    tableOf: <Row extends Values>(resource: StoredResource<Row>) => sqliteTable(database, resource, keys),
+    indexOf: <Row extends Values>(resource: StoredResource<Row>, index: IndexDescription) =>
+      sqliteIndexReads(database, resource, index),
     facetReads: sqliteFacetReads(database, PRODUCTS, PRODUCT_INDEX),
   }
 }
 
 function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
   const keep = postgresKeys(space)
-  const searchIndex = searchIndexOf(database)
   return {
     keys: postgresKeyStore(database),
-    storedTable: <Row extends Values>(resource: StoredResource<Row>) => {
-      const indexed = indexOf(resource, index => postgresIndexReads(database, resource, index), searchIndex)
-      return byDistribution(
-        database,
-        postgresTable(database, resource, keep, indexed),
-        citusTable(database, resource, keep, indexed),
-      )
-    },
-    searchIndex,
+    tableOf: <Row extends Values>(resource: StoredResource<Row>) =>
+      byDistribution(database, postgresTable(database, resource, keep), citusTable(database, resource, keep)),
+    indexOf: <Row extends Values>(resource: StoredResource<Row>, index: IndexDescription) =>
+      postgresIndexReads(database, resource, index),
     facetReads: postgresFacetReads(database, PRODUCTS, PRODUCT_INDEX),
   }
 }
@@ -157,7 +139,6 @@ function byDistribution<Row extends Values>(
     count: (query, most) => table().count(query, most),
     last: query => table().last(query),
     canScan: () => table().canScan(),
-    exists: id => table().exists(id),
     read: ids => table().read(ids),
     scan: query => table().scan(query),
     showing: resource => {

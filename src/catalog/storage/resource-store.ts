@@ -1,5 +1,6 @@
 import { whenThere } from '../../awaitable.ts'
 import { projected } from './projection.ts'
+import { wholeList } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, ShownResources } from './store.ts'
 
@@ -20,19 +21,20 @@ const PROJECTIONS_MAX = 32
 export function resourceStore<Row extends Values>(
   resource: StoredResource<Row>,
   table: ResourceTable<Row>,
+  lists: IdLists<Row>,
   readerOf: ReaderOf<Row>,
   parents: Parents = {},
 ): ResourceStore<Row> {
   const shown = (rows: RowReads<Row>, reader: Reader<Row>): ShownResources<Row> => ({
     ...reader,
     ...rows,
-    ids: table.page,
+    ids: lists.page,
     end: async query => {
       const { from, limit } = query
       // Without a limit, this would pass over every row to find that none follows.
       const isBounded = limit < Number.MAX_SAFE_INTEGER
       const end = isBounded
-        ? await table.page({ ...query, from: { ...from, skip: from.skip + limit - 1 }, limit: 1 })
+        ? await lists.page({ ...query, from: { ...from, skip: from.skip + limit - 1 }, limit: 1 })
         : { last: null, more: false }
       const last = end.last ?? (await table.last(query))
       await table.canScan()
@@ -49,7 +51,12 @@ export function resourceStore<Row extends Values>(
   const projections = new Map<string, ShownResources<Row>>()
   return {
     ...table,
-    ...shown({ read: table.read, scan: table.scan }, readerOf(resource, table, table)),
+    ...shown({ read: table.read, scan: table.scan }, readerOf(resource, lists, table)),
+    exists: async id => {
+      const where = [{ column: 'id', is: '=', value: id }] as const
+      const { ids } = await table.page({ ...wholeList<Row>(), where, limit: 1 })
+      return ids.length > 0
+    },
     showing: names => {
       const key = [...names].sort().join()
       const known = projections.get(key)
@@ -57,7 +64,7 @@ export function resourceStore<Row extends Values>(
       if (projections.size === PROJECTIONS_MAX) projections.clear()
       const some = projected(resource, names)
       const rows = table.showing(some)
-      const made = shown(rows, readerOf(some, table, rows))
+      const made = shown(rows, readerOf(some, lists, rows))
       projections.set(key, made)
       return made
     },

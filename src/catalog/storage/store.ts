@@ -124,6 +124,7 @@ export interface RowReads<Row extends Values> {
 /** Finds out which rows are in a list: from the rows themselves, or from the index. */
 export interface IdLists<Row extends Values> {
   page(query: ListQuery<Row>): Awaitable<IdPage>
+  /** Counts a list from its beginning, in the order of ids. */
   count(query: ListQuery<Row>, most: number): Awaitable<Counted>
 }
 
@@ -131,11 +132,7 @@ export interface IdLists<Row extends Values> {
 export type Writes<Row extends Values> = Pick<ResourceStore<Row>, 'create' | 'update' | 'delete'>
 
 /** One kind of resource on one engine. `resourceStore` builds on it. */
-export interface ResourceTable<Row extends Values>
-  extends Pick<ResourceStore<Row>, 'exists'>,
-    Writes<Row>,
-    RowReads<Row>,
-    IdLists<Row> {
+export interface ResourceTable<Row extends Values> extends Writes<Row>, RowReads<Row>, IdLists<Row> {
   /** Reads the same rows with other members. */
   showing(resource: StoredResource<Row>): RowReads<Row>
   /** The last place of a list of any length; `null` if it is empty. */

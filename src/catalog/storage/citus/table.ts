@@ -3,10 +3,10 @@ import type { Parameter } from '../../../database/postgres/pool.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
 import { columnSql, PostgresRows } from '../postgres/rows.ts'
 import { POSTGRES_PARAMETERS, paging, type Select, scanning } from '../postgres/table.ts'
-import { BY_ID, type ListQuery } from '../query.ts'
+import type { ListQuery } from '../query.ts'
 import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
-import type { IdLists, ResourceTable } from '../store.ts'
+import type { ResourceTable } from '../store.ts'
 import { Places } from './places.ts'
 import { rowReader } from './rows.ts'
 import { readAcross, shardColumn } from './shards.ts'
@@ -27,7 +27,6 @@ export function citusTable<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
   keep: KeepAnswers,
-  indexed: IdLists<Row> | null,
 ): ResourceTable<Row> {
   const { table } = resource
   const rows = new PostgresRows(resource)
@@ -82,21 +81,19 @@ export function citusTable<Row extends Values>(
   return {
     ...rowReads(resource),
     showing: rowReads,
-    page: paging(select, indexed),
+    page: paging(select),
     count: async (query, most) => {
-      if (query.source === 'index' && indexed) return indexed.count(query, most)
-      const all = { ...query, order: BY_ID, from: { after: null, skip: 0 } }
       // A limited subquery would write a file on the coordinator.
       if (most <= FETCHED_COUNT_MAX) {
         const found = await readList(
-          all,
+          query,
           ({ where, next }) => `SELECT owner.id FROM ${table} AS owner WHERE ${where} LIMIT $${next}::bigint`,
           most,
         )
         return { count: found.length, isCurrent: false }
       }
       const [row] = await readList<{ number: number }>(
-        all,
+        query,
         ({ where }) => `SELECT count(*)::float8 AS number FROM ${table} AS owner WHERE ${where}`,
       )
       return { count: Math.min(row?.number ?? 0, most), isCurrent: false }
@@ -111,11 +108,6 @@ export function citusTable<Row extends Values>(
       return row ? placeOf(query.order, row) : null
     },
     canScan: async () => {},
-    exists: async id => {
-      const sql = `SELECT id FROM ${table} WHERE id = $1::bigint`
-      const found = await (shardColumn(table) === null ? database.read(sql, id) : database.readShard(table, sql, id))
-      return found.length > 0
-    },
     ...citusWrites(database, resource, { rows, places, keep }),
   }
 }

@@ -17,6 +17,15 @@ export interface IndexReads<Row extends Values> {
   count(query: ListQuery<Row>, rank: Rank | null, most: number): Promise<Counted>
 }
 
+/** The lists of one kind of resource: those that its rows tell, and those that only its index knows, if it has one. */
+export function listsOf<Row extends Values>(rows: IdLists<Row>, indexed: IdLists<Row> | null): IdLists<Row> {
+  const knowing = ({ source }: ListQuery<Row>) => (source === 'index' && indexed ? indexed : rows)
+  return {
+    page: query => knowing(query).page(query),
+    count: (query, most) => knowing(query).count({ ...query, order: BY_ID, from: { after: null, skip: 0 } }, most),
+  }
+}
+
 /** Lists of one kind of resource that only the index knows. Each first brings the index up to date. */
 export function indexedLists<Row extends Values>(reads: IndexReads<Row>, catchingUp: CatchingUp): IdLists<Row> {
   /** Reads the matches of one rank after the other, until the page is full. */
@@ -55,7 +64,7 @@ export function indexedLists<Row extends Values>(reads: IndexReads<Row>, catchin
     },
     count: async (query, most) => {
       await catchingUp.upToDate()
-      return reads.count({ ...query, order: BY_ID, from: { after: null, skip: 0 } }, null, most)
+      return reads.count(query, null, most)
     },
   }
 }

@@ -5,7 +5,7 @@ import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
 import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
-import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
+import type { Cursor, ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
 import type { IndexDescription, StoredResource, Values } from '../resource.ts'
 import { inputOf } from './creation.ts'
@@ -199,7 +199,7 @@ export function postgresIndexReads<Row extends Values>(
     return { places, isCurrent: database.changes.observe(page?.state ?? null) }
   }
   const count = async (query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
-    const selected = indexSelection(resource, index, { ...query, order: BY_ID }, rank)
+    const selected = indexSelection(resource, index, query, rank)
     const { parameters, parameter } = selected
     const { before, from } = rowsOf(selected, rows)
     const [row] = await database.readPlanned<{ number: number; state: string | null }>(

@@ -1,5 +1,5 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
+import type { Cursor, ListQuery } from '../query.ts'
 import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
@@ -35,7 +35,6 @@ export function postgresTable<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
   keep: KeepAnswers,
-  indexed: IdLists<Row> | null,
 ): ResourceTable<Row> {
   const { table } = resource
   const rows = new PostgresRows(resource)
@@ -71,10 +70,9 @@ export function postgresTable<Row extends Values>(
   return {
     ...rowReads(database, resource, rows, select),
     showing: some => rowReads(database, some, new PostgresRows(some), select),
-    page: paging(select, indexed),
+    page: paging(select),
     count: async (query, most) => {
-      if (query.source === 'index' && indexed) return indexed.count(query, most)
-      const { where, parameters } = sqlOf({ ...query, order: BY_ID, from: { after: null, skip: 0 } })
+      const { where, parameters } = sqlOf(query)
       const [row] = await database.read<{ number: number; state: string | null }>(
         `SELECT count(*)::float8 AS number, ${database.changes.state} AS state FROM (
           SELECT FROM ${table} AS owner WHERE ${where} LIMIT $${parameters.length + 1}::bigint
@@ -95,7 +93,6 @@ export function postgresTable<Row extends Values>(
     },
     // The pieces may come from a different replica than the last place.
     canScan: () => database.shownByReplicas(),
-    exists: async id => (await database.read(`SELECT id FROM ${table} WHERE id = $1::bigint`, id)).length > 0,
     create,
     ...postgresWrites(database, resource, rows),
   }
@@ -109,10 +106,9 @@ export type Select<Row extends Values> = (query: ListQuery<Row>) => Promise<{
   readonly isCurrent: boolean
 }>
 
-/** Makes the function that reads the ids of a page, from the index if only that knows the list. */
-export function paging<Row extends Values>(select: Select<Row>, indexed: IdLists<Row> | null): IdLists<Row>['page'] {
+/** Makes the function that reads the ids of a page. */
+export function paging<Row extends Values>(select: Select<Row>): IdLists<Row>['page'] {
   return async query => {
-    if (query.source === 'index' && indexed) return indexed.page(query)
     const { ids, placeAt, more, isCurrent } = await select(query)
     return { ids, last: placeAt(ids.length - 1), more, isCurrent }
   }

@@ -3,7 +3,7 @@ import type { GoneRows } from '../../../database/change.ts'
 import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
 import { changeOf, Gone } from '../change.ts'
-import { BY_ID, type ListQuery } from '../query.ts'
+import type { ListQuery } from '../query.ts'
 import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
@@ -23,7 +23,6 @@ export function sqliteTable<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
   keys: SqliteKeys,
-  indexed: IdLists<Row> | null,
 ): ResourceTable<Row> {
   const { name, table, references } = resource
   const reader = sqliteReader(database, resource)
@@ -44,7 +43,6 @@ export function sqliteTable<Row extends Values>(
       WHERE ${list.where} ORDER BY ${list.reversed} LIMIT 1`,
   )
   const besides = listsBeside(database, resource)
-  const selectId = database.prepare<[id: number], { id: number }>(`SELECT id FROM ${table} WHERE id = ?`)
   const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
   const parents = references.map(reference => ({
     ...reference,
@@ -79,14 +77,13 @@ export function sqliteTable<Row extends Values>(
     ...rowReads(database, resource, reader),
     showing: some => rowReads(database, some, sqliteReader(database, some)),
     page: query => {
-      if (query.source === 'index' && indexed) return indexed.page(query)
       if (!isShort(query)) return besides.page(query)
       return database.snapshot(() => {
         const { statement, parameters } = pageOf(query)
         return idPage(query, statement.all(...parameters, query.limit + 1, query.from.skip))
       })
     },
-    count: (query, most) => (query.source === 'index' && indexed ? indexed : besides).count(query, most),
+    count: besides.count,
     last: async query =>
       database.snapshot(() => {
         const { statement, parameters } = lastOf(query)
@@ -94,7 +91,6 @@ export function sqliteTable<Row extends Values>(
         return row && placeOf(query.order, row)
       }),
     canScan: async () => {},
-    exists: async id => database.snapshot(() => selectId.get(id) !== null),
     // The representation is made of the written values, which takes half the time of reading them back.
     create: (row, claim) =>
       database.write(changes => {
@@ -176,8 +172,7 @@ function listsBeside<Row extends Values>(database: SqliteDatabase, resource: Sto
       return idPage(query, rows)
     },
     count: async (query, most) => {
-      const all = { ...query, order: BY_ID, from: { after: null, skip: 0 } }
-      const { where, parameters } = listSql(resource, all, SQLITE_PARAMETERS)
+      const { where, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
       const [row] = await database.beside.all<{ number: number }>(
         `SELECT count(*) AS number FROM (SELECT 1 FROM ${resource.table} AS owner WHERE ${where} LIMIT ?)`,
         [...parameters, most],

@@ -13,15 +13,12 @@ import {
   textsIf,
   type WeighedGroup,
 } from '../postgres/rows.ts'
-import { idArray, inOrder, joining, singly } from '../postgres/table.ts'
+import { idArray, inOrder, joining, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type Values } from '../resource.ts'
 import { nestedObjects, selectedItemColumns } from '../shape.ts'
-import type { Read } from '../store.ts'
 import type { Places } from './places.ts'
 import { readAcross, shardColumn } from './shards.ts'
 import { shownIds } from './shown-ids.ts'
-
-type ReadIds = (ids: readonly number[]) => Promise<Read>
 
 /** Makes the function that reads resources by their ids. */
 export function rowReader<Row extends Values>(
@@ -30,8 +27,10 @@ export function rowReader<Row extends Values>(
   places: Places,
 ): ReadIds {
   if (places.column !== null) return placedReader(database, resource, places, places.column)
-  if (shardColumn(resource.table) !== null) return shardReader(database, resource)
-  return resource.array ? ownersReader(database, resource, resource.array) : referenceReader(database, resource)
+  const { table, array } = resource
+  return array && shardColumn(table) === null
+    ? ownersReader(database, resource, array)
+    : plainReader(database, resource)
 }
 
 /** There is no cache, so what a statement reads need not tell its state. */
@@ -40,18 +39,24 @@ const STATE = 'NULL::text'
 /** Without a subquery, Citus knows which shards to ask. */
 const SEVERAL = { state: STATE, ids: '$1::bigint[]' }
 
-/** For rows whose ids tell their shards. One of them is read on one shard, as of one moment. */
-function shardReader<Row extends Values>(database: PostgresDatabase, resource: StoredResource<Row>): ReadIds {
+/** For rows whose ids tell their shards, and for those of a reference table without anything of other tables. */
+function plainReader<Row extends Values>(database: PostgresDatabase, resource: StoredResource<Row>): ReadIds {
+  const { table } = resource
+  const isSharded = shardColumn(table) !== null
   const rows = new PostgresRows(resource)
   const joined = joining(database, rows)
   const [one, several] = [oneRow(resource, { state: STATE }), severalRows(resource, SEVERAL)]
-  const readOne = async (id: number) => joined(await database.readShard<JoinedRow>(resource.table, one, id))
-  return async ids => {
-    const [id] = ids
-    if (ids.length === 1 && id !== undefined) return inOrder(rows, ids, await readOne(id), readOne)
-    const read = await readAcross(database, resource.table, ask => ask<JoinedRow>(several, idArray(ids)))
-    return inOrder(rows, ids, joined(read), readOne)
-  }
+  const readOne = async (id: number) =>
+    joined(await (isSharded ? database.readShard<JoinedRow>(table, one, id) : database.read<JoinedRow>(one, id)))
+  return oneOrSeveral(
+    async id => inOrder(rows, [id], await readOne(id), readOne),
+    async ids => {
+      const read = isSharded
+        ? await readAcross(database, table, ask => ask<JoinedRow>(several, idArray(ids)))
+        : await database.read<JoinedRow>(several, idArray(ids))
+      return inOrder(rows, ids, joined(read), readOne)
+    },
+  )
 }
 
 /** For rows that are on the shards of others, whose ids are in `column`. */
@@ -94,23 +99,10 @@ function placedReader<Row extends Values>(
   const search = singly(database, read)
   const ask: Query = (sql, ...parameters) => database.readShard(resource.table, sql, ...parameters)
 
-  return async ids => {
-    const [id] = ids
-    if (ids.length !== 1 || id === undefined) return read(ids)
+  return oneOrSeveral(async id => {
     const guessed = await readOne(ask, id)
-    return guessed.groups.size > 0 ? inOrder(rows, ids, guessed, () => readOne(ask, id)) : search(id)
-  }
-}
-
-/** For rows of a reference table, without anything of other tables. */
-function referenceReader<Row extends Values>(database: PostgresDatabase, resource: StoredResource<Row>): ReadIds {
-  const rows = new PostgresRows(resource)
-  const joined = joining(database, rows)
-  const [one, several] = [oneRow(resource, { state: STATE }), severalRows(resource, SEVERAL)]
-  return async ids =>
-    inOrder(rows, ids, joined(await database.read<JoinedRow>(several, idArray(ids))), async id =>
-      joined(await database.read<JoinedRow>(one, id)),
-    )
+    return guessed.groups.size > 0 ? inOrder(rows, [id], guessed, () => readOne(ask, id)) : search(id)
+  }, read)
 }
 
 /** Limit on the texts of the items that one statement reads. Longer ones than their share are read by another one. */
@@ -167,11 +159,7 @@ function ownersReader<Row extends Values>(
       })
     })
   }
-  const readSingle = singly(database, read)
-  return async ids => {
-    const [id] = ids
-    return ids.length === 1 && id !== undefined ? readSingle(id) : read(ids)
-  }
+  return oneOrSeveral(singly(database, read), read)
 }
 
 /** Reads items on all shards. No running sum of their weights, because Citus would bring all texts to one server for that. */

@@ -136,12 +136,12 @@ function rowReads<Row extends Values>(
     return made
   }
   const readOne = async (id: number) => joined(await database.read<JoinedRow>(statements().one, id))
-  const readSeveral = async (ids: readonly number[]): Promise<Read> => {
-    const [id] = ids
+  const readSeveral = oneOrSeveral(
     // It needs no plan for many, and is read as a whole at once.
-    if (ids.length === 1 && id !== undefined) return inOrder(rows, ids, await readOne(id), readOne)
-    return inOrder(rows, ids, joined(await database.read<JoinedRow>(statements().several, idArray(ids))), readOne)
-  }
+    async id => inOrder(rows, [id], await readOne(id), readOne),
+    async ids =>
+      inOrder(rows, ids, joined(await database.read<JoinedRow>(statements().several, idArray(ids))), readOne),
+  )
   const readGrouped = async (ids: readonly number[], sql: string): Promise<Read | null> => {
     const read = await database.read<OwnerOrItem>(sql, idArray(ids))
     if (read.length === 0) return null
@@ -154,22 +154,27 @@ function rowReads<Row extends Values>(
     return (grouped && ids.length > 1 && (await readGrouped(ids, grouped))) || readSeveral(ids)
   })
 
-  const read = async (ids: readonly number[]): Promise<Read> => {
-    const [id] = ids
-    if (ids.length === 1 && id !== undefined) return readSingle(id)
+  const read = oneOrSeveral(readSingle, async ids => {
     if (!array) return readSeveral(ids)
     const scannedMax = (ids.length + 1) * NESTED_MAX
     const scan = groupedRows(resource, array, { state: database.changes.state, scannedMax })
     return (await readGrouped(ids, scan)) ?? readSeveral(ids)
-  }
+  })
   return { read, scan: scanning(select, read) }
 }
 
+/** Reads resources by their ids. */
+export type ReadIds = (ids: readonly number[]) => Promise<Read>
+
+export function oneOrSeveral(readOne: (id: number) => Promise<Read>, readSeveral: ReadIds): ReadIds {
+  return ids => {
+    const [id] = ids
+    return ids.length === 1 && id !== undefined ? readOne(id) : readSeveral(ids)
+  }
+}
+
 /** Reads single resources, concurrent ones by one call of `read`. */
-export function singly(
-  database: PostgresDatabase,
-  read: (ids: readonly number[]) => Promise<Read>,
-): (id: number) => Promise<Read> {
+export function singly(database: PostgresDatabase, read: ReadIds): (id: number) => Promise<Read> {
   const batch = database.batch<number, Read>(async inputs => {
     const byId = new Map<number, Read>()
     for (let ids = [...new Set(inputs)]; ids.length > 0; ) {
@@ -231,10 +236,7 @@ export function idArray(ids: readonly number[]): string {
 }
 
 /** Reads the ids of a piece of a long list, then their rows. */
-export function scanning<Row extends Values>(
-  select: Select<Row>,
-  read: (ids: readonly number[]) => Promise<Read>,
-): RowReads<Row>['scan'] {
+export function scanning<Row extends Values>(select: Select<Row>, read: ReadIds): RowReads<Row>['scan'] {
   return async query => {
     const { ids, placeAt, more } = await select({ ...query, limit: SCAN_ITEMS })
     if (ids.length === 0) return { items: [], last: null }

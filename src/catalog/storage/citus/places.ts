@@ -14,8 +14,7 @@ type PlacedRow = { readonly id: number } & Readonly<Record<string, Value | boole
 export class Places {
   /** The column whose value is the place; `null` if the id tells it, or if every server has the row. */
   readonly column: string | null
-  #young = new Map<number, number>()
-  #old = new Map<number, number>()
+  readonly #places = new Map<number, number>()
 
   constructor(table: TableName) {
     const column = shardColumn(table)
@@ -25,15 +24,12 @@ export class Places {
   note(row: PlacedRow): void {
     const place = this.column === null ? null : row[this.column]
     if (typeof place !== 'number') return
-    if (this.#young.size >= PLACES_MAX / 2) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(row.id, place)
+    if (this.#places.size >= PLACES_MAX) this.#places.clear()
+    this.#places.set(row.id, place)
   }
 
   /** The place of a row as far as it is known. */
   of(id: number): number | undefined {
-    return this.#young.get(id) ?? this.#old.get(id)
+    return this.#places.get(id)
   }
 }

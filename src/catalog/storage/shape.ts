@@ -30,13 +30,20 @@ export function selectedColumns<Row extends Values>(resource: StoredResource<Row
     if ('counts' in member) {
       return COUNTS.map(([name, column]) => `${sql(`"${member.name}"`, column, 'integer')} AS "${member.name}.${name}"`)
     }
-    return Object.entries(member.columns).map(
-      ([column, type]) => `${sql(`"${member.name}"`, column, type)} AS "${member.name}.${column}"`,
-    )
+    return objectColumns(member, sql)
   })
   const hidden = references.map(({ column }) => column).filter(column => !members.includes(column))
   const known = ['id', 'revision', ...hidden].map(column => `${sql('owner', column, 'integer')} AS ${column}`)
   return [...known, ...selected].join(', ')
+}
+
+/** SQL for the columns that a nested object shows, from its table under an alias. */
+export function objectColumns<Row extends Values>(
+  { name, columns }: NestedObject<Row>,
+  sql: ColumnSql,
+  source = `"${name}"`,
+): string[] {
+  return Object.entries(columns).map(([column, type]) => `${sql(source, column, type)} AS "${name}.${column}"`)
 }
 
 /** SQL for the columns of an item, from its table as `item`. */

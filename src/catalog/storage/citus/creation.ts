@@ -3,33 +3,24 @@ import { NO_MOVES, ONE_CONNECTION_PER_WORKER, turn } from '../../../database/pos
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
-import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
-import { inputOf } from '../postgres/creation.ts'
+import type { Claim, KeyTakenError } from '../idempotency/keys.ts'
+import { exceptTaken, IN_FLIGHT, inputOf, type NewRow } from '../postgres/creation.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
 import { columnSql } from '../postgres/rows.ts'
 import { idArray } from '../postgres/table.ts'
 import type { Reference, ResourceName, StoredResource, Value, Values } from '../resource.ts'
 import { newRevision } from '../revision.ts'
-import { type FlatRow, nestedObjects } from '../shape.ts'
+import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
 import type { Done, Found, Missing } from '../store.ts'
 import { addDerivedRows, countedReview } from './derived-rows.ts'
 import { shardColumn } from './shards.ts'
 import { showIds } from './shown-ids.ts'
 import { LostWorkers, workerOf } from './workers.ts'
 
-/** A row to create, with the claim of its request if that has an `Idempotency-Key`. */
-interface NewRow<Row> {
-  readonly row: Row
-  readonly claim: Claim | undefined
-}
-
 /** The columns of the rows that one row references, as in its `FlatRow`. */
 type Nested = Readonly<Record<string, Value>>
 
 type Outcome = Done | Missing | KeyTakenError | DatabaseUnavailableError
-
-/** One transaction at a time per collection, because a second one would only wait for the first. */
-const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
 
 /** Limit on the draws of ids for rows on workers that answer. */
 const DRAWS_MAX = 100
@@ -97,38 +88,31 @@ export function citusCreating<Row extends Values>(
     return new Map(created.map(({ input, found }) => [input, found]))
   }
 
-  const createAll = async (inputs: readonly NewRow<Row>[]): Promise<Outcome[]> => {
-    try {
-      const { outcomes, last } = await database.transaction(async ask => {
-        const parents = await readParents(inputs.map(({ row }) => row))
-        const whole = new Map<NewRow<Row>, Nested>()
-        for (const [place, input] of inputs.entries()) {
-          const { nested } = parents[place] ?? {}
-          if (nested) whole.set(input, nested)
-        }
-        const created = whole.size > 0 ? await store(ask, whole) : new Map<NewRow<Row>, Found>()
-        return {
-          outcomes: inputs.map((input, place): Outcome => {
-            const found = created.get(input)
-            return found ? { done: found } : { missing: parents[place]?.missing ?? resource.name }
-          }),
-          last: Math.max(...[...created.values()].map(({ id }) => id)),
-        }
-      })
-      if (Number.isFinite(last)) await showIds(database, table, last)
-      return outcomes
-    } catch (error) {
-      const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1
-      if (!(error instanceof KeyTakenError) || place === -1) throw error
-      const others = inputs.length > 1 ? await createAll(inputs.toSpliced(place, 1)) : []
-      return others.toSpliced(place, 0, error)
-    }
+  const create = async (inputs: readonly NewRow<Row>[]): Promise<Outcome[]> => {
+    const { outcomes, last } = await database.transaction(async ask => {
+      const parents = await readParents(inputs.map(({ row }) => row))
+      const whole = new Map<NewRow<Row>, Nested>()
+      for (const [place, input] of inputs.entries()) {
+        const { nested } = parents[place] ?? {}
+        if (nested) whole.set(input, nested)
+      }
+      const created = whole.size > 0 ? await store(ask, whole) : new Map<NewRow<Row>, Found>()
+      return {
+        outcomes: inputs.map((input, place): Outcome => {
+          const found = created.get(input)
+          return found ? { done: found } : { missing: parents[place]?.missing ?? resource.name }
+        }),
+        last: Math.max(...[...created.values()].map(({ id }) => id)),
+      }
+    })
+    if (Number.isFinite(last)) await showIds(database, table, last)
+    return outcomes
   }
 
   /** Creates the rows that do not need a lost worker, and refuses the others. */
-  const createWithoutLost = async (inputs: readonly NewRow<Row>[]): Promise<Outcome[]> => {
+  const createWithoutLost = async (inputs: readonly NewRow<Row>[]): Promise<readonly Outcome[]> => {
     const isLost = workers.ids
-    if (isLost.size === 0 || shard === null || shard === 'id') return createAll(inputs)
+    if (isLost.size === 0 || shard === null || shard === 'id') return exceptTaken(inputs, create)
     const places = [...new Set(inputs.map(({ row }) => Number(row[shard])))]
     const placed = await database.readPrimary<{ place: number; worker: number }>(
       `SELECT place::float8 AS place, ${workerOf('place')} AS worker FROM unnest($1::bigint[]) AS place`,
@@ -136,7 +120,7 @@ export function citusCreating<Row extends Values>(
     )
     const lost = new Set(placed.filter(({ worker }) => isLost.has(worker)).map(({ place }) => place))
     const kept = inputs.filter(({ row }) => !lost.has(Number(row[shard])))
-    const outcomes = (kept.length > 0 ? await createAll(kept) : []).values()
+    const outcomes = (kept.length > 0 ? await exceptTaken(kept, create) : []).values()
     return inputs.map(({ row }) => {
       const outcome = lost.has(Number(row[shard])) ? null : outcomes.next().value
       return outcome ?? new DatabaseUnavailableError('the database cannot be used: a worker does not answer')
@@ -177,13 +161,10 @@ function parentReader<Row extends Values>(
   const read = async (rows: readonly Row[], { column, table: owners }: Reference<Row>) => {
     const ids = [...new Set(rows.flatMap(row => row[column] ?? []))]
     if (ids.length === 0) return new Map<Value, Nested>()
-    const shown = nested
-      .filter(({ table }) => table === owners)
-      .flatMap(({ name, columns }) =>
-        Object.entries(columns).map(([of, type]) => `, ${columnSql('owner', of, type)} AS "${name}.${of}"`),
-      )
+    const objects = nested.filter(({ table }) => table === owners)
+    const shown = objects.flatMap(object => objectColumns(object, columnSql, 'owner'))
     const found = await database.read<Nested & { readonly id: number }>(
-      `SELECT owner.id::float8 AS id${shown.join('')} FROM ${owners} AS owner WHERE owner.id = ANY ($1::bigint[])`,
+      `SELECT ${['owner.id::float8 AS id', ...shown].join(', ')} FROM ${owners} AS owner WHERE owner.id = ANY ($1::bigint[])`,
       idArray(ids.map(Number)),
     )
     return new Map<Value, Nested>(found.map(({ id, ...columns }) => [id, columns]))

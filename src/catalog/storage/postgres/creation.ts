@@ -1,7 +1,7 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
 import type { ColumnType, StoredResource, Values } from '../resource.ts'
-import { type FlatRow, nestedObjects } from '../shape.ts'
+import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
 import type { Done, Found, Missing } from '../store.ts'
 import type { KeepAnswers } from './keys.ts'
 import { logged } from './log.ts'
@@ -24,13 +24,13 @@ const SQL_TYPE: Readonly<Record<ColumnType, string>> = {
 }
 
 /** A row to create, with the claim of its request if that has an `Idempotency-Key`. */
-interface RowToCreate<Row> {
+export interface NewRow<Row> {
   readonly row: Row
   readonly claim: Claim | undefined
 }
 
-/** One statement at a time per collection, because a second one would only wait for the first. */
-const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
+/** One statement or transaction at a time per collection, because a second one would only wait for the first. */
+export const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
 
 /** Prevents all other creates until the transaction ends. */
 export const LOCK_ALL = 'SELECT collection FROM creation_locks ORDER BY collection FOR UPDATE'
@@ -65,32 +65,24 @@ export function creating<Row extends Values>(
       ? null
       : represent({ ...written, ...row, id: written.id, revision: written.revision })
 
-  const writeAll = async (
-    statement: string,
-    inputs: readonly RowToCreate<Row>[],
-  ): Promise<readonly (Written | KeyTakenError)[]> => {
+  const write = async (statement: string, inputs: readonly NewRow<Row>[]): Promise<readonly Written[]> => {
     const rows = JSON.stringify(inputs.map(({ row }) => row))
     if (!inputs.some(({ claim }) => claim)) return database.writeInTime<Written>(statement, rows)
-    try {
-      return await database.transaction(async ask => {
-        const written = await ask<Written>(statement, rows)
-        const answers = written.flatMap((one, place) => {
-          const { row, claim } = inputs[place] ?? {}
-          const found = row && claim && created(one, row)
-          return found ? [{ ...claim, answer: found.json, revision: found.revision }] : []
-        })
-        await keep(ask, answers)
-        return written
+    return database.transaction(async ask => {
+      const written = await ask<Written>(statement, rows)
+      const answers = written.flatMap((one, place) => {
+        const { row, claim } = inputs[place] ?? {}
+        const found = row && claim && created(one, row)
+        return found ? [{ ...claim, answer: found.json, revision: found.revision }] : []
       })
-    } catch (error) {
-      const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1
-      if (!(error instanceof KeyTakenError) || place === -1) throw error
-      const others = await writeAll(statement, inputs.toSpliced(place, 1))
-      return others.toSpliced(place, 0, error)
-    }
+      await keep(ask, answers)
+      return written
+    })
   }
+  const writeAll = (statement: string, inputs: readonly NewRow<Row>[]) =>
+    exceptTaken(inputs, some => write(statement, some))
 
-  const batch = database.batch<RowToCreate<Row>, Written | KeyTakenError>(
+  const batch = database.batch<NewRow<Row>, Written | KeyTakenError>(
     inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert() : insertWithoutReferences(), inputs),
     IN_FLIGHT,
   )
@@ -107,6 +99,21 @@ export function creating<Row extends Values>(
     const found = created(written, row)
     if (!found) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
     return { done: found }
+  }
+}
+
+/** Creates rows; if somebody else has taken the key of one, the others without it, and the error is its outcome. */
+export async function exceptTaken<Row, Outcome>(
+  inputs: readonly NewRow<Row>[],
+  create: (inputs: readonly NewRow<Row>[]) => Promise<readonly Outcome[]>,
+): Promise<readonly (Outcome | KeyTakenError)[]> {
+  try {
+    return await create(inputs)
+  } catch (error) {
+    const place = error instanceof KeyTakenError ? inputs.findIndex(({ claim }) => claim?.key === error.key) : -1
+    if (!(error instanceof KeyTakenError) || place === -1) throw error
+    const others = inputs.length > 1 ? await exceptTaken(inputs.toSpliced(place, 1), create) : []
+    return others.toSpliced(place, 0, error)
   }
 }
 
@@ -152,9 +159,7 @@ function insertion<Row extends Values>(
   const isWhole = ['TRUE', ...referred.map(({ isMissing }) => `NOT ${isMissing}`)].join(' AND ')
   const absences = referred.map(({ column, isGone }) => `WHEN ${isGone} THEN '${column}'`)
   const nested = nestedObjects(resource)
-  const shown = nested.flatMap(({ name, columns }) =>
-    Object.entries(columns).map(([column, type]) => `, ${columnSql(`"${name}"`, column, type)} AS "${name}.${column}"`),
-  )
+  const shown = nested.flatMap(object => objectColumns(object, columnSql)).map(sql => `, ${sql}`)
   const joined = nested.map(
     ({ name, table: owners, referredBy }) =>
       `LEFT JOIN held_${owners} AS "${name}" ON "${name}".id = numbered.${referredBy}`,

@@ -7,7 +7,7 @@ import type { ListQuery } from '../query.ts'
 import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
-import { type FlatRow, joins, nestedObjects, selectedColumns } from '../shape.ts'
+import { type FlatRow, joins, nestedObjects, objectColumns, selectedColumns } from '../shape.ts'
 import type { Changed, Done, Found, IdLists, IdPage, Missing, ResourceTable, RowReads, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
@@ -233,10 +233,13 @@ function selectWithReferences<Row extends Values>(resource: StoredResource<Row>)
 }
 
 /** Selects the id of a row that is referred to, and what the referring row shows of it. */
-function selectParent<Row extends Values>(resource: StoredResource<Row>, { column, table }: Reference<Row>): string {
-  const object = nestedObjects(resource).find(({ referredBy }) => referredBy === column)
-  const shown = Object.keys(object?.columns ?? {}).map(name => `${name} AS "${object?.name}.${name}"`)
-  return `SELECT ${['id', ...shown].join(', ')} FROM ${table} WHERE id = ?`
+function selectParent<Row extends Values>(
+  resource: StoredResource<Row>,
+  { column: referring, table }: Reference<Row>,
+): string {
+  const objects = nestedObjects(resource).filter(({ referredBy }) => referredBy === referring)
+  const shown = objects.flatMap(object => objectColumns(object, column, 'owner'))
+  return `SELECT ${['id', ...shown].join(', ')} FROM ${table} AS owner WHERE id = ?`
 }
 
 /** Deletes a resource with many or heavy items, a few at a time, in a transaction of its own. */

@@ -31,17 +31,9 @@ export function startHousekeeping({
   spending,
   clock = systemClock,
 }: HousekeepingOptions): AsyncDisposable {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const running = [
-    regularly({ periodMs: DEAD_CHECK_MS, work: deadAnswersCheck(answers, clock), clock, signal, log }),
-    regularly({ periodMs: PRUNE_MS, work: () => prompts.prune(), clock, signal, log }),
-    regularly({ periodMs: PRUNE_MS, work: () => spending.prune(), clock, signal, log }),
-  ]
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await Promise.all(running)
-    },
-  }
+  const work = new AsyncDisposableStack()
+  work.use(regularly({ periodMs: DEAD_CHECK_MS, work: deadAnswersCheck(answers, clock), clock, log }))
+  work.use(regularly({ periodMs: PRUNE_MS, work: () => prompts.prune(), clock, log }))
+  work.use(regularly({ periodMs: PRUNE_MS, work: () => spending.prune(), clock, log }))
+  return work
 }

@@ -1,5 +1,4 @@
 import { getLogger } from '@logtape/logtape'
-import { systemClock } from '../../clock.ts'
 import type { ChangeHistory } from '../../database/change.ts'
 import { regularly } from '../../database/regularly.ts'
 import type { Feed } from './feed.ts'
@@ -10,16 +9,9 @@ const PERIOD_MS = 1_000
 
 /** Removes old events, now and at intervals. Disposing of the result waits for work in progress. */
 export function removeOldEvents(feed: Feed, history: ChangeHistory): AsyncDisposable {
-  const stopping = new AbortController()
   const work = async () => {
     await feed.begin()
     await history.removeOld()
   }
-  const running = regularly({ periodMs: PERIOD_MS, work, clock: systemClock, signal: stopping.signal, log })
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await running
-    },
-  }
+  return regularly({ periodMs: PERIOD_MS, work, log })
 }

@@ -1,5 +1,4 @@
 import { getLogger } from '@logtape/logtape'
-import { systemClock } from '../../../clock.ts'
 import { freeTurn } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { regularly } from '../../../database/regularly.ts'
@@ -25,19 +24,11 @@ export function showUnfinished(database: PostgresDatabase): AsyncDisposable {
   const show = (table: TableName) =>
     database.transaction(async ask => {
       const [turn] = await ask<{ is_ours: boolean }>(`SELECT ${freeTurn(table)} AS is_ours`)
-      if (!turn?.is_ours) return
-      await ask(showDrawn(table))
+      if (turn?.is_ours) await ask(showDrawn(table))
     })
   const work = async () => {
     if (!database.isDistributed) return
     for (const { collection } of await database.readPrimary<{ collection: TableName }>(BEHIND)) await show(collection)
   }
-  const stopping = new AbortController()
-  const running = regularly({ periodMs: PERIOD_MS, work, clock: systemClock, signal: stopping.signal, log })
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await running
-    },
-  }
+  return regularly({ periodMs: PERIOD_MS, work, log })
 }

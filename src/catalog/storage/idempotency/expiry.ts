@@ -12,16 +12,8 @@ const PAUSE_MS = 20
 
 /** Deletes expired keys, now and at intervals. Disposing of the result waits for work in progress. */
 export function expireKeys(keys: KeyStore): AsyncDisposable {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const work = async () => {
+  const work = async (signal: AbortSignal) => {
     while (!signal.aborted && (await keys.deleteExpired()) > 0) await pause(systemClock, PAUSE_MS, signal)
   }
-  const running = regularly({ periodMs: PERIOD_MS, work, clock: systemClock, signal, log })
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort()
-      await running
-    },
-  }
+  return regularly({ periodMs: PERIOD_MS, work, log })
 }

@@ -1,4 +1,4 @@
-import { fault, unreadableBody, type ValidationError } from '../http/validation/errors.ts'
+import { errorAt, fault, type ValidationError } from '../http/validation/errors.ts'
 import { readJson } from '../http/validation/json.ts'
 import { BODY_MAX_BYTES } from '../http/validation/request.ts'
 
@@ -80,7 +80,7 @@ function lineOf(text: string | Uint8Array, number: number): Line | null {
   const json = readJson(typeof text === 'string' ? new TextEncoder().encode(text) : text)
   return 'value' in json
     ? { number, value: json.value }
-    : { number, errors: [unreadableBody.notJson(json.errorOffset)] }
+    : { number, errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
 }
 
 const tooLong: ValidationError = {

@@ -5,7 +5,7 @@ import type { RequestScope } from '../../server/requests.ts'
 import { mustAllow } from '../http/guard.ts'
 import { prefersLines } from '../http/lists/negotiation.ts'
 import { type Catalog, operation } from '../http/operation.ts'
-import { boundedInteger, integerParameter, valueList } from '../http/validation/fields.ts'
+import { valueList } from '../http/validation/fields.ts'
 import type { Feed } from './feed.ts'
 import { filterOf, isOfUsers, TYPE_WORDS, TYPES } from './filter.ts'
 import type { Start } from './follower.ts'
@@ -48,13 +48,11 @@ const EventsQuery = z.object({
   types: valueList(z.enum(TYPE_WORDS), TYPES_MAX)
     .optional()
     .describe('Only events of these types, or about these resources. `ready` and `reset` always come.'),
-  product_id: valueList(integerParameter(), PRODUCTS_MAX)
+  product_id: valueList(z.int(), PRODUCTS_MAX)
     .optional()
     .describe('Only events about these products and their reviews'),
-  wait: boundedInteger({ minimum: 0, maximum: WAIT_MAX_SECONDS })
-    .default(0)
-    .describe('How many seconds a poll waits for the first event'),
-  limit: boundedInteger({ minimum: 1, maximum: EVENTS_MAX }).default(EVENTS_DEFAULT),
+  wait: z.int().min(0).max(WAIT_MAX_SECONDS).default(0).describe('How many seconds a poll waits for the first event'),
+  limit: z.int().min(1).max(EVENTS_MAX).default(EVENTS_DEFAULT),
 })
 
 const ABOUT =

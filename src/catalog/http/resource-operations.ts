@@ -9,7 +9,6 @@ import { type ListKind, ListParameters } from './lists/page.ts'
 import { listResponse } from './lists/response.ts'
 import { type Catalog, type LinesContract, operation } from './operation.ts'
 import { foundResponse, writtenResponse } from './responses.ts'
-import { integerParameter } from './validation/fields.ts'
 
 /** One kind of resource, as its operations show it. */
 interface Kind<Row extends Values> {
@@ -168,7 +167,7 @@ const NO_BODY = z.undefined()
 /** The parameters of a URL. */
 function idsIn(url: string) {
   const names = [...url.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
-  return z.object(Object.fromEntries(names.map(name => [name, integerParameter()])))
+  return z.object(Object.fromEntries(names.map(name => [name, z.int()])))
 }
 
 /** The only parameter of the URL of one resource. */

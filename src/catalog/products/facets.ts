@@ -3,8 +3,8 @@ import { whenThere } from '../../awaitable.ts'
 import { ListParameters } from '../http/lists/page.ts'
 import { type Catalog, operation } from '../http/operation.ts'
 import { jsonResponse } from '../http/responses.ts'
-import { wrongParameter } from '../http/validation/errors.ts'
-import { boundedInteger, positiveParameter, valueList } from '../http/validation/fields.ts'
+import { errorAt, fault } from '../http/validation/errors.ts'
+import { valueList } from '../http/validation/fields.ts'
 import type { Parameters } from '../http/validation/request.ts'
 import type { CountFacets } from '../storage/cache/facets.ts'
 import { FACET_NAMES } from '../storage/index/facets.ts'
@@ -17,8 +17,11 @@ const CATEGORIES = 20
 
 const FacetParameters = z.object({
   facets: valueList(z.enum(FACET_NAMES), FACET_NAMES.length).optional().describe('What to count by; all by default'),
-  price_bands: valueList(positiveParameter(), BANDS_MAX).optional().describe('The prices between bands, ascending'),
-  category_limit: boundedInteger({ minimum: 1, maximum: CATEGORIES_MAX })
+  price_bands: valueList(z.number().gt(0), BANDS_MAX).optional().describe('The prices between bands, ascending'),
+  category_limit: z
+    .int()
+    .min(1)
+    .max(CATEGORIES_MAX)
     .default(CATEGORIES)
     .describe('How many categories to return, besides those in `category_id`'),
 })
@@ -54,5 +57,5 @@ export function addFacets(catalog: Catalog, countFacets: CountFacets<ProductRow>
 
 function misfits({ price_bands: bounds }: Parameters) {
   const ascend = !Array.isArray(bounds) || bounds.every((bound, at) => at === 0 || bound > bounds[at - 1])
-  return ascend ? [] : [wrongParameter.value('price_bands', 'price_bands must ascend')]
+  return ascend ? [] : [errorAt(['query', 'price_bands'], fault.value('price_bands must ascend'))]
 }

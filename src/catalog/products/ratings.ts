@@ -2,7 +2,6 @@ import { z } from '@hono/zod-openapi'
 import { whenThere } from '../../awaitable.ts'
 import { type Catalog, operation } from '../http/operation.ts'
 import { jsonResponse, notFound } from '../http/responses.ts'
-import { integerParameter } from '../http/validation/fields.ts'
 import type { ResourceStore } from '../storage/store.ts'
 import { Rating } from './schema.ts'
 import type { ProductRow } from './stored.ts'
@@ -18,7 +17,7 @@ export function addRatings(catalog: Catalog, products: ResourceStore<ProductRow>
       tag: 'Ratings',
       isFurther: true,
       description: 'Reads what the reviews of a product say together.',
-      path: z.object({ product_id: integerParameter() }),
+      path: z.object({ product_id: z.int() }),
       query: z.object({}),
       body: z.undefined(),
       response: Rating,

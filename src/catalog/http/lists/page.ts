@@ -10,17 +10,21 @@ import {
   typeOf,
 } from '../../storage/query.ts'
 import type { Filter, StoredResource, Values } from '../../storage/resource.ts'
-import { wrongParameter } from '../validation/errors.ts'
-import { anyText, boundedInteger, cursor, numberParameter, pageNumber, text, valueList } from '../validation/fields.ts'
+import { errorAt, fault } from '../validation/errors.ts'
+import { anyText, notNegative, text, valueList } from '../validation/fields.ts'
 import type { Parameters, QueryRules } from '../validation/request.ts'
 import { fieldsParameter } from './chosen.ts'
 import { cursorOf, placeIn } from './cursor.ts'
 
 /** The query of a list that is read in pages. `after_id` is in the guide, but not in the interface description. */
-const PageQuery = z.object({ skip: pageNumber(0), limit: pageNumber(100), after_id: cursor() })
+const IN_PAGES = {
+  skip: notNegative().default(0),
+  limit: notNegative().default(100),
+  after_id: notNegative().optional(),
+}
 
 /** The query of a list that is always complete, or complete from an id on. */
-const CursorQuery = z.object({ after_id: cursor() })
+const WHOLE = { after_id: notNegative().optional() }
 
 /** For lists whose length a request cannot limit, according to the specification. */
 const WHOLE_LIST = Number.MAX_SAFE_INTEGER
@@ -73,7 +77,7 @@ export class ListParameters<Row extends Values> {
       kind === 'filtered'
         ? z.object(this.#filterShape(isOfAll))
         : z.object({
-            ...(kind === 'whole' ? CursorQuery : PageQuery).shape,
+            ...(kind === 'whole' ? WHOLE : IN_PAGES),
             ...(kind === 'selectable' && { ...this.#filterShape(isOfAll), ...this.#orderShape() }),
             ...fieldsParameter(resource),
           })
@@ -129,7 +133,10 @@ export class ListParameters<Row extends Values> {
     return {
       sort: z.enum(this.#sorts).optional(),
       cursor: z.string().optional().describe('Where the page begins, from a `Link` header'),
-      count: boundedInteger({ minimum: 1, maximum: COUNT_MAX })
+      count: z
+        .int()
+        .min(1)
+        .max(COUNT_MAX)
         .optional()
         .describe('Asks for `X-Total-Count`: the number of items, or this if there are more'),
     }
@@ -165,15 +172,15 @@ export class ListParameters<Row extends Values> {
     const { cursor, after_id: afterId } = query
     if (typeof cursor === 'string') {
       if ('skip' in sent || 'after_id' in sent)
-        return [wrongParameter.value('cursor', 'cursor excludes skip and after_id')]
+        return [errorAt(['query', 'cursor'], fault.value('cursor excludes skip and after_id'))]
       const { query: list } = this.selection(owners, query)
-      return list.from.after ? [] : [wrongParameter.value('cursor', 'not a cursor of this list')]
+      return list.from.after ? [] : [errorAt(['query', 'cursor'], fault.value('not a cursor of this list'))]
     }
     if (afterId === undefined) return []
     const { order } = this.#order(query, searchIn(query))
     const isByAscendingId = order.by.length === 0 && !order.isDescending
     if (isByAscendingId) return []
-    return [wrongParameter.value('after_id', 'after_id needs the order of ids')]
+    return [errorAt(['query', 'after_id'], fault.value('after_id needs the order of ids'))]
   }
 }
 
@@ -192,7 +199,7 @@ function isSelection(parameters: Parameters): boolean {
 function bounds(sent: Parameters) {
   const { limit } = sent
   const isTooLong = typeof limit === 'number' && limit > SELECTION_MAX && isSelection(sent)
-  return isTooLong ? [wrongParameter.above('limit', SELECTION_MAX)] : []
+  return isTooLong ? [{ loc: ['query', 'limit'], ...fault.aboveMaximum(SELECTION_MAX).params }] : []
 }
 
 function conditionOf<Row extends Values>(filter: Filter<Row>, value: unknown): Condition<Row> | null {
@@ -210,15 +217,20 @@ function conditionOf<Row extends Values>(filter: Filter<Row>, value: unknown): C
 
 /** The schema of a parameter that is compared with a column. */
 function parameterOf<Row extends Values>(resource: StoredResource<Row>, filter: Filter<Row>): z.ZodType {
-  if (filter.is === 'in') return valueList(boundedInteger(filter), filter.valuesMax)
+  if (filter.is === 'in') return valueList(bounded(z.int(), filter), filter.valuesMax)
   switch (typeOf(resource, filter.column)) {
     case 'integer':
     case 'small integer':
-      return boundedInteger(filter)
+      return bounded(z.int(), filter)
     case 'number':
-      return numberParameter(filter)
+      return bounded(z.number(), filter)
     case 'text':
     case 'long text':
       return text()
   }
+}
+
+function bounded<Row extends Values>(numbers: z.ZodNumber, { minimum, maximum }: Filter<Row>): z.ZodNumber {
+  const least = minimum === undefined ? numbers : numbers.min(minimum)
+  return maximum === undefined ? least : least.max(maximum)
 }

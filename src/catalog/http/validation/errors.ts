@@ -31,55 +31,51 @@ export const HTTPValidationError = z
 
 export type ValidationError = z.infer<typeof ValidationError>
 
-/** An error in one input, in the words of Pydantic 2. */
-interface Fault {
-  readonly type: string
-  readonly msg: string
-}
-
-/** Errors that a field's own check finds, as Zod issues. */
+/** The errors of one input, in the words of Pydantic 2, as Zod issues that a field's own check may add. */
 export const fault = {
-  unreadableText: issue({
-    type: 'string_unicode',
-    msg: 'Input should be a valid string, unable to parse raw data as a unicode string',
-  }),
+  missing: issue('missing', 'Field required'),
+  value: (reason: string) => issue('value_error', `Value error, ${reason}`),
+  notJson: issue('json_invalid', 'JSON decode error'),
+  notAnObject: issue('model_attributes_type', 'Input should be a valid dictionary or object to extract fields from'),
+  notText: issue('string_type', 'Input should be a valid string'),
+  unreadableText: issue(
+    'string_unicode',
+    'Input should be a valid string, unable to parse raw data as a unicode string',
+  ),
   tooShort: (least: number) =>
-    issue({ type: 'string_too_short', msg: `String should have at least ${least} ${plural('character', least)}` }),
+    issue('string_too_short', `String should have at least ${least} ${plural('character', least)}`),
   tooLong: (most: number) =>
-    issue({ type: 'string_too_long', msg: `String should have at most ${most} ${plural('character', most)}` }),
-  belowMinimum: (least: number) => issue(belowMinimum(least)),
-  value: (reason: string) => issue({ type: 'value_error', msg: `Value error, ${reason}` }),
+    issue('string_too_long', `String should have at most ${most} ${plural('character', most)}`),
+  notAnInteger: issue('int_type', 'Input should be a valid integer'),
+  fraction: issue('int_from_float', 'Input should be a valid integer, got a number with a fractional part'),
+  notDigits: issue('int_parsing', 'Input should be a valid integer, unable to parse string as an integer'),
+  inexact: issue('int_parsing_size', 'Unable to parse input string as an integer, exceeded maximum size'),
+  notANumber: issue('float_type', 'Input should be a valid number'),
+  notNumeric: issue('float_parsing', 'Input should be a valid number, unable to parse string as a number'),
+  notFinite: issue('finite_number', 'Input should be a finite number'),
+  notAbove: (bound: number) => issue('greater_than', `Input should be greater than ${bound}`),
+  belowMinimum: (least: number) => issue('greater_than_equal', `Input should be greater than or equal to ${least}`),
+  aboveMaximum: (most: number) => issue('less_than_equal', `Input should be less than or equal to ${most}`),
+  notAmong: (words: readonly string[]) => issue('literal_error', `Input should be ${alternatives(words)}`),
+  tooMany: (most: number, sent: number) =>
+    issue('too_long', `List should have at most ${most} ${plural('item', most)} after validation, not ${sent}`),
+  unknown: issue('extra_forbidden', 'Extra inputs are not permitted'),
 }
 
-/** The error of a body that cannot be read at all. It is the only one. */
-export const unreadableBody = {
-  missing: (): ValidationError => ({ loc: ['body'], msg: MISSING.msg, type: MISSING.type }),
-  notAnObject: (): ValidationError => ({
-    loc: ['body'],
-    msg: 'Input should be a valid dictionary or object to extract fields from',
-    type: 'model_attributes_type',
-  }),
-  /** `offset` counts characters from the beginning of the body. */
-  notJson: (offset: number): ValidationError => ({
-    loc: ['body', offset],
-    msg: 'JSON decode error',
-    type: 'json_invalid',
-  }),
+type Fault = ReturnType<typeof issue>
+
+function issue(type: string, msg: string) {
+  return { code: 'custom' as const, params: { type, msg } }
 }
 
-/** The errors of parameters that Zod does not look at. */
-export const wrongParameter = {
-  value: (name: string, reason: string): ValidationError => ({
-    loc: ['query', name],
-    msg: `Value error, ${reason}`,
-    type: 'value_error',
-  }),
-  above: (name: string, most: number): ValidationError => ({ loc: ['query', name], ...aboveMaximum(most) }),
-  unknown: (name: string): ValidationError => ({
-    loc: ['query', name],
-    msg: 'Extra inputs are not permitted',
-    type: 'extra_forbidden',
-  }),
+function alternatives(words: readonly string[]): string {
+  const quoted = words.map(word => `'${word}'`)
+  return [quoted.slice(0, -1).join(', '), quoted.at(-1)].filter(part => part !== '').join(' or ')
+}
+
+/** An error that does not come from a field's schema. */
+export function errorAt(loc: ValidationError['loc'], { params: { type, msg } }: Fault): ValidationError {
+  return { loc, msg, type }
 }
 
 /**
@@ -104,33 +100,10 @@ export function validationErrors(
     const sent = typeof at === 'number' && Array.isArray(value) ? value[at] : value
     errors.set(key, {
       loc: [source, ...place],
-      ...faultOf(found, source, { input: sent, isInteger: numbersOf(fields[field]) === 'integers' }),
+      ...faultOf(found, source, { input: sent, isInteger: numbersOf(fields[field]) === 'integers' }).params,
     })
   }
   return [...errors.values()]
-}
-
-const MISSING: Fault = { type: 'missing', msg: 'Field required' }
-const NOT_FINITE: Fault = { type: 'finite_number', msg: 'Input should be a finite number' }
-const TOO_LARGE: Fault = {
-  type: 'int_parsing_size',
-  msg: 'Unable to parse input string as an integer, exceeded maximum size',
-}
-const FRACTION: Fault = {
-  type: 'int_from_float',
-  msg: 'Input should be a valid integer, got a number with a fractional part',
-}
-const NOT_AN_INTEGER: Fault = { type: 'int_type', msg: 'Input should be a valid integer' }
-const NOT_A_NUMBER: Fault = { type: 'float_type', msg: 'Input should be a valid number' }
-const NOT_A_STRING: Fault = { type: 'string_type', msg: 'Input should be a valid string' }
-const NOT_DIGITS: Fault = {
-  type: 'int_parsing',
-  msg: 'Input should be a valid integer, unable to parse string as an integer',
-}
-
-const NOT_NUMERIC: Fault = {
-  type: 'float_parsing',
-  msg: 'Input should be a valid number, unable to parse string as a number',
 }
 
 interface SentField {
@@ -140,63 +113,29 @@ interface SentField {
 }
 
 function faultOf(found: z.core.$ZodIssue, source: RequestPart, { input, isInteger }: SentField): Fault {
-  if (input === undefined) return MISSING
+  if (input === undefined) return fault.missing
   switch (found.code) {
     case 'invalid_value':
-      return notAmong(found.values.map(String))
+      return fault.notAmong(found.values.map(String))
     case 'custom': {
       const { type, msg } = found.params ?? {}
-      if (typeof type === 'string' && typeof msg === 'string') return { type, msg }
+      if (typeof type === 'string' && typeof msg === 'string') return issue(type, msg)
       break
     }
     case 'too_small':
-      if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
-      return found.inclusive ? belowMinimum(Number(found.minimum)) : notAbove(Number(found.minimum))
     case 'too_big':
-      if (Array.isArray(input)) return tooMany(Number(found.maximum), input.length)
-      if (typeof input === 'number' && !isExact(found, input)) return TOO_LARGE
-      return aboveMaximum(Number(found.maximum))
+      if (found.code === 'too_big' && Array.isArray(input)) return fault.tooMany(Number(found.maximum), input.length)
+      // An integer that a double cannot represent exactly, whatever the limits of the field.
+      if (found.origin === 'int' && !Number.isSafeInteger(input)) return fault.inexact
+      if (found.code === 'too_big') return fault.aboveMaximum(Number(found.maximum))
+      return found.inclusive ? fault.belowMinimum(Number(found.minimum)) : fault.notAbove(Number(found.minimum))
     case 'invalid_type':
-      if (source !== 'body' && typeof input === 'string') return isInteger ? NOT_DIGITS : NOT_NUMERIC
-      if (found.expected === 'string') return NOT_A_STRING
-      if (found.expected === 'int') return FRACTION
+      if (source !== 'body' && typeof input === 'string') return isInteger ? fault.notDigits : fault.notNumeric
+      if (found.expected === 'string') return fault.notText
+      if (found.expected === 'int') return fault.fraction
       if (found.expected !== 'number') break
-      if (typeof input === 'number') return NOT_FINITE
-      return isInteger ? NOT_AN_INTEGER : NOT_A_NUMBER
+      if (typeof input === 'number') return fault.notFinite
+      return isInteger ? fault.notAnInteger : fault.notANumber
   }
   throw new Error(`no words for the issue ${found.code} of ${source}`)
-}
-
-/** Zod reports an integer that a double cannot represent exactly as too small or too big, like a limit of the field. */
-function isExact(found: z.core.$ZodIssue, input: number): boolean {
-  return !('origin' in found && found.origin === 'int') || Number.isSafeInteger(input)
-}
-
-function belowMinimum(least: number): Fault {
-  return { type: 'greater_than_equal', msg: `Input should be greater than or equal to ${least}` }
-}
-
-function aboveMaximum(most: number): Fault {
-  return { type: 'less_than_equal', msg: `Input should be less than or equal to ${most}` }
-}
-
-function tooMany(most: number, sent: number): Fault {
-  return {
-    type: 'too_long',
-    msg: `List should have at most ${most} ${plural('item', most)} after validation, not ${sent}`,
-  }
-}
-
-function notAbove(bound: number): Fault {
-  return { type: 'greater_than', msg: `Input should be greater than ${bound}` }
-}
-
-function notAmong(words: readonly string[]): Fault {
-  const quoted = words.map(word => `'${word}'`)
-  const all = [quoted.slice(0, -1).join(', '), quoted.at(-1)].filter(part => part !== '').join(' or ')
-  return { type: 'literal_error', msg: `Input should be ${all}` }
-}
-
-function issue(params: Fault) {
-  return { code: 'custom' as const, params: { ...params } }
 }

@@ -14,15 +14,11 @@ interface TextBounds {
   readonly maxLength: number
 }
 
-interface NumberBounds {
-  readonly minimum?: number | undefined
-  readonly maximum?: number | undefined
-}
-
 /** Text that every engine can store. Its length is in Unicode code points, as in Python. `rules` are for `stricter`. */
 export function text(bounds?: TextBounds, rules?: Readonly<Record<string, unknown>>) {
   const field = z.string().superRefine((value, context) => {
-    if (!value.isWellFormed() || value.includes('\0')) return context.addIssue(fault.unreadableText)
+    // A copy, because Zod keeps the text in it.
+    if (!value.isWellFormed() || value.includes('\0')) return context.addIssue({ ...fault.unreadableText })
     if (!bounds) return
     const length = countCodePoints(value)
     if (length < bounds.minLength) context.addIssue(fault.tooShort(bounds.minLength))
@@ -36,24 +32,14 @@ export function integer() {
   return z.int().openapi(stricter({ minimum: -INTEGER_MAX, maximum: INTEGER_MAX }))
 }
 
-/** An integer in a path or query. One that is too large to be exact acts as the largest. */
-export function integerParameter() {
-  return z.int()
-}
-
-/** A number in a query, with its bounds. */
-export function numberParameter({ minimum, maximum }: NumberBounds = {}) {
-  return bounded(z.number(), minimum, maximum)
-}
-
-/** A positive number in a query. */
-export function positiveParameter() {
-  return z.number().gt(0)
-}
-
-/** An integer in a query, with its bounds. */
-export function boundedInteger({ minimum, maximum }: NumberBounds) {
-  return bounded(z.int(), minimum, maximum)
+/** An id, or a number of items, in a query. Not `min(0)`, because the specified interface description has no such limit. */
+export function notNegative() {
+  return z
+    .int()
+    .superRefine((value, context) => {
+      if (value < 0) context.addIssue(fault.belowMinimum(0))
+    })
+    .openapi(stricter({ minimum: 0 }))
 }
 
 /** Values in a query: separated by commas, or in a parameter that is repeated, or both. */
@@ -79,25 +65,9 @@ export function id() {
   return z.int().openapi(stricter({ minimum: 1, maximum: INTEGER_MAX }))
 }
 
-/** The number of items to skip or to return. */
-export function pageNumber(fallback: number) {
-  return integerParameter()
-    .superRefine(notNegative)
-    .openapi(stricter({ minimum: 0 }))
-    .default(fallback)
-}
-
-/** The id after which a list starts. */
-export function cursor() {
-  return integerParameter()
-    .superRefine(notNegative)
-    .openapi(stricter({ minimum: 0 }))
-    .optional()
-}
-
 /**
- * Parses an integer in a path or query: an optional sign and ASCII digits, nothing else. Other text is returned unchanged, and
- * the schema rejects it.
+ * Parses an integer in a path or query: an optional sign and ASCII digits, nothing else. One that is too large to be exact acts
+ * as the largest. Other text is returned unchanged, and the schema rejects it.
  */
 export function spelledInteger(value: string): number | string {
   if (!/^[+-]?[0-9]+$/.test(value)) return value
@@ -107,14 +77,4 @@ export function spelledInteger(value: string): number | string {
 /** Parses a number in a query: as in JSON, with an optional plus. Other text is returned unchanged. */
 export function spelledNumber(value: string): number | string {
   return /^[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(value) ? Number(value) : value
-}
-
-function bounded<Numbers extends z.ZodNumber>(numbers: Numbers, minimum?: number, maximum?: number): Numbers {
-  const least = minimum === undefined ? numbers : numbers.min(minimum)
-  return maximum === undefined ? least : least.max(maximum)
-}
-
-/** Not `min(0)`, because the specified interface description has no such limit. */
-function notNegative(value: number, context: z.core.$RefinementCtx<number>): void {
-  if (value < 0) context.addIssue(fault.belowMinimum(0))
 }

@@ -3,7 +3,7 @@ import type { Awaitable } from '../../../awaitable.ts'
 import { isJsonObject } from '../../../json-object.ts'
 import { remembering } from '../../../limits/remembering.ts'
 import { currentTimeline, timed } from '../../../tracing/timeline.ts'
-import { unreadableBody, type ValidationError, validationErrors, wrongParameter } from './errors.ts'
+import { errorAt, fault, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
 import { readJson } from './json.ts'
 import { isList, numbersOf } from './numbers.ts'
@@ -226,21 +226,21 @@ function addField(fields: Record<string, unknown>, name: string, value: string, 
 function unknownParameters(url: string, known: readonly string[]): ValidationError[] {
   const start = url.indexOf('?')
   const sent = new Set(start === -1 ? [] : new URLSearchParams(url.slice(start + 1)).keys())
-  return [...sent].filter(name => !known.includes(name)).map(wrongParameter.unknown)
+  return [...sent].filter(name => !known.includes(name)).map(name => errorAt(['query', name], fault.unknown))
 }
 
 function bodyFields(bytes: Uint8Array, contentType: string | null): ReadValue<Readonly<Record<string, unknown>>> {
-  if (bytes.length === 0) return { errors: [unreadableBody.missing()] }
-  if (!isJsonContentType(contentType)) return { errors: [unreadableBody.notAnObject()] }
+  if (bytes.length === 0) return { errors: [errorAt(['body'], fault.missing)] }
+  if (!isJsonContentType(contentType)) return { errors: [errorAt(['body'], fault.notAnObject)] }
   const json = readJson(bytes)
-  if ('errorOffset' in json) return { errors: [unreadableBody.notJson(json.errorOffset)] }
+  if ('errorOffset' in json) return { errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
   return objectIn(json.value)
 }
 
 /** The fields of a JSON value. */
 export function objectIn(value: unknown): ReadValue<Readonly<Record<string, unknown>>> {
-  if (value === null) return { errors: [unreadableBody.missing()] }
-  return isJsonObject(value) ? { value } : { errors: [unreadableBody.notAnObject()] }
+  if (value === null) return { errors: [errorAt(['body'], fault.missing)] }
+  return isJsonObject(value) ? { value } : { errors: [errorAt(['body'], fault.notAnObject)] }
 }
 
 /** `application/json`, or a type with the suffix `+json` (RFC 6839). */

@@ -15,7 +15,7 @@ const READER_IDLE_SECONDS = 60
 /** The size that counts for a piece before it has been read: the text of a chunk and one more item. */
 const PIECE_BYTES = 2 * CHUNK_WEIGHT_MAX
 
-interface StreamedResponseOptions {
+export interface StreamedResponseOptions {
   /** The `Link` header. */
   readonly link?: string | undefined
   /** For the `ETag` header. */

@@ -1,5 +1,7 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../../awaitable.ts'
+import { highlightsOf } from '../../search/highlights.ts'
 import type { Search } from '../../search/search.ts'
 import { ALL_MEMBERS, memberWords } from '../../storage/projection.ts'
 import type { Representation } from '../../storage/representation.ts'
@@ -7,7 +9,6 @@ import type { StoredResource, Values } from '../../storage/resource.ts'
 import type { ResourceStore, ShownResources } from '../../storage/store.ts'
 import { valueList } from '../validation/fields.ts'
 import type { Parameters } from '../validation/request.ts'
-import { highlighted } from './highlighted.ts'
 
 const FIELDS_MAX = 20
 
@@ -16,16 +17,19 @@ const HIGHLIGHTS = 'highlights'
 /** What it is made from. */
 const HIGHLIGHTED = ['name', 'description']
 
+/** Items in long texts of which words are looked for take turns of the event loop. */
+const TURN_MS = 5
+
 /** Changes what is shown of items that were read. */
 export type Show = (items: readonly Representation[]) => Awaitable<readonly Representation[]>
 
 /** The parameter that chooses the members of a response. */
 export function fieldsParameter<Row extends Values>(resource: StoredResource<Row>) {
-  const words = z.enum(memberWords(resource))
-  const fields = valueList(words, FIELDS_MAX)
-    .optional()
-    .describe('The members to return; `*` stands for those without it')
-  return { fields }
+  return {
+    fields: valueList(z.enum(memberWords(resource)), FIELDS_MAX)
+      .optional()
+      .describe('The members to return; `*` stands for those without it'),
+  }
 }
 
 /** The resources with the members that a request chooses, and how their items are shown. */
@@ -41,4 +45,31 @@ export function withChosen<Row extends Values>(
   // Not the page of a request that chooses the same members without highlights: its texts are kept with it.
   const needed = new Set([...names, ...HIGHLIGHTED, ...hidden.map(name => `-${name}`)])
   return { shown: store.showing(needed), show: items => highlighted(items, search, hidden) }
+}
+
+/**
+ * Fills in the member `highlights` of items, which needs their names and descriptions. `hidden` are those of the two that the
+ * client has not asked for.
+ */
+async function highlighted(
+  items: readonly Representation[],
+  search: Search,
+  hidden: readonly string[],
+): Promise<readonly Representation[]> {
+  const shown: Representation[] = []
+  let began = performance.now()
+  for (const item of items) {
+    shown.push({ ...item, json: withHighlights(item.json, search, hidden) })
+    if (performance.now() - began < TURN_MS) continue
+    await turn()
+    began = performance.now()
+  }
+  return shown
+}
+
+function withHighlights(json: string, search: Search, hidden: readonly string[]): string {
+  const item: Readonly<Record<string, unknown>> = JSON.parse(json)
+  const highlights = highlightsOf(search, String(item.name), String(item.description))
+  const members = Object.entries({ ...item, highlights }).filter(([name]) => !hidden.includes(name))
+  return JSON.stringify(Object.fromEntries(members))
 }

@@ -1,5 +1,5 @@
-import type { Cursor, ListQuery } from '../../storage/query.ts'
-import type { Values } from '../../storage/resource.ts'
+import { type Cursor, type ListQuery, typeOf } from '../../storage/query.ts'
+import type { ColumnType, StoredResource, Value, Values } from '../../storage/resource.ts'
 
 /** The form of a cursor. Others are refused. */
 const FORMAT = 1
@@ -17,23 +17,18 @@ export function cursorOf<Row extends Values>(table: string, list: Listed<Row>, p
   return Buffer.from(JSON.stringify([FORMAT, hashOf(table, list), ...place])).toString('base64url')
 }
 
-/** The place that a cursor names; `null` if it is none, or one of another list. `typeAt` tells the types of a place's values. */
+/** The place that a cursor names; `null` if it is none, or one of another list. */
 export function placeIn<Row extends Values>(
   cursor: string,
-  table: string,
+  resource: StoredResource<Row>,
   list: Listed<Row>,
-  typeAt: (at: number) => 'text' | 'number' | 'integer' | null,
 ): Cursor | null {
   if (cursor.length > CURSOR_MAX_CHARACTERS || !/^[\w-]+$/.test(cursor)) return null
   const [format, hash, ...place] = arrayIn(Buffer.from(cursor, 'base64url').toString())
-  if (format !== FORMAT || hash !== hashOf(table, list)) return null
-  const values: (string | number)[] = []
-  for (const [at, value] of place.entries()) {
-    const type = typeAt(at)
-    if (typeof value === 'string' ? type !== 'text' || !isStorable(value) : !isNumber(value, type)) return null
-    values.push(typeof value === 'string' ? value : Number(value))
-  }
-  return typeAt(values.length) === null ? values : null
+  if (format !== FORMAT || hash !== hashOf(resource.table, list)) return null
+  const types = [...list.order.by.map(column => typeOf(resource, column)), 'integer' as const]
+  const fits = (value: unknown, at: number): value is Value => isOf(types[at], value)
+  return place.length === types.length && place.every(fits) ? place : null
 }
 
 /** Of the values of the parameters, not of their spelling. 32 bits tell lists apart well enough, and protect nothing. */
@@ -50,10 +45,9 @@ function arrayIn(text: string): unknown[] {
   }
 }
 
-function isNumber(value: unknown, type: 'text' | 'number' | 'integer' | null): boolean {
-  return type === 'integer' ? Number.isSafeInteger(value) : type === 'number' && Number.isFinite(value)
-}
-
-function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
+function isOf(type: ColumnType | undefined, value: unknown): boolean {
+  if (type === 'text' || type === 'long text') {
+    return typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
+  }
+  return type === 'number' ? Number.isFinite(value) : Number.isSafeInteger(value)
 }

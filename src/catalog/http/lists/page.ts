@@ -1,20 +1,15 @@
 import { z } from '@hono/zod-openapi'
 import { type Search, searchOf } from '../../search/search.ts'
-import {
-  BY_ID,
-  BY_RELEVANCE,
-  type Condition,
-  type Cursor,
-  type ListQuery,
-  type Order,
-  typeOf,
-} from '../../storage/query.ts'
+import { BY_ID, BY_RELEVANCE, type Condition, type Cursor, type ListQuery, typeOf } from '../../storage/query.ts'
 import type { Filter, StoredResource, Values } from '../../storage/resource.ts'
 import { errorAt, fault } from '../validation/errors.ts'
-import { anyText, notNegative, text, valueList } from '../validation/fields.ts'
+import { anyText, notNegative, valueList } from '../validation/fields.ts'
 import type { Parameters, QueryRules } from '../validation/request.ts'
 import { fieldsParameter } from './chosen.ts'
 import { cursorOf, placeIn } from './cursor.ts'
+
+const SEARCH_MAX_CHARACTERS = 200
+const COUNT_MAX = 1_000_000_000
 
 /** The query of a list that is read in pages. `after_id` is in the guide, but not in the interface description. */
 const IN_PAGES = {
@@ -26,14 +21,24 @@ const IN_PAGES = {
 /** The query of a list that is always complete, or complete from an id on. */
 const WHOLE = { after_id: notNegative().optional() }
 
+const SEARCHED = anyText(SEARCH_MAX_CHARACTERS).optional().describe('The words to search for')
+
+/** What the query of a selection has besides filters and an order. */
+const SELECTED = {
+  cursor: z.string().optional().describe('Where the page begins, from a `Link` header'),
+  count: z
+    .int()
+    .min(1)
+    .max(COUNT_MAX)
+    .optional()
+    .describe('Asks for `X-Total-Count`: the number of items, or this if there are more'),
+}
+
 /** For lists whose length a request cannot limit, according to the specification. */
 const WHOLE_LIST = Number.MAX_SAFE_INTEGER
 
 /** Limit on the items of a page that is selected by more than its place, because its cost has to be bounded. */
 const SELECTION_MAX = 1_000
-
-const SEARCH_MAX_CHARACTERS = 200
-const COUNT_MAX = 1_000_000_000
 
 /** Chooses only by their place the items that are returned, not which items are in the list. */
 const PAGE_PARAMETERS: ReadonlySet<string> = new Set(['skip', 'limit', 'after_id', 'fields'])
@@ -48,8 +53,6 @@ export interface Selection<Row extends Values> {
   readonly count: number | null
   /** Whether it is more than a part of the whole list in the order of ids. */
   readonly isSelection: boolean
-  readonly skip: number
-  readonly limit: number
   /** Whether it continues after an id that the client named. */
   readonly isAfterId: boolean
   /** Makes the cursor of a place in this list. */
@@ -62,26 +65,24 @@ export class ListParameters<Row extends Values> {
   readonly rules: QueryRules<Owners, Parameters> | null
   readonly #resource: StoredResource<Row>
   readonly #filters: readonly (readonly [name: string, filter: Filter<Row>])[]
-  readonly #sorts: readonly string[]
 
   /** `owners` are the columns of the path. */
   constructor(resource: StoredResource<Row>, kind: ListKind, owners: readonly string[]) {
-    const { filters, orders, index } = resource
     this.#resource = resource
     const isOfAll = owners.length === 0
-    this.#filters = Object.entries(filters).filter(([, filter]) => isOfAll || !('isOfAll' in filter))
-    const ordered = Object.entries(orders).filter(([, { within }]) => !within || owners.includes(within))
-    const words = ['id', ...ordered.map(([word]) => word)].flatMap(word => [word, `-${word}`])
-    this.#sorts = [...words, ...(index && isOfAll ? ['relevance'] : [])]
-    this.shape =
-      kind === 'filtered'
-        ? z.object(this.#filterShape(isOfAll))
-        : z.object({
-            ...(kind === 'whole' ? WHOLE : IN_PAGES),
-            ...(kind === 'selectable' && { ...this.#filterShape(isOfAll), ...this.#orderShape() }),
-            ...fieldsParameter(resource),
-          })
-    this.rules = kind === 'selectable' ? { bounds, misfits: (...request) => this.#misfits(...request) } : null
+    this.#filters = Object.entries(resource.filters).filter(([, filter]) => isOfAll || !('isOfAll' in filter))
+    const filters = {
+      ...(resource.index && isOfAll && { q: SEARCHED }),
+      ...Object.fromEntries(this.#filters.map(([name, filter]) => [name, parameterOf(resource, filter)])),
+    }
+    const isSelectable = kind === 'selectable'
+    const inPages = {
+      ...(kind === 'whole' ? WHOLE : IN_PAGES),
+      ...(isSelectable && { ...filters, sort: sortParameter(resource, owners), ...SELECTED }),
+      ...fieldsParameter(resource),
+    }
+    this.shape = z.object(kind === 'filtered' ? filters : inPages)
+    this.rules = isSelectable ? { bounds, misfits: (...request) => this.#misfits(...request) } : null
   }
 
   /** The list that a request asks for, over the rows that reference all of `owners`. */
@@ -102,43 +103,19 @@ export class ListParameters<Row extends Values> {
     const search = searchIn(parameters)
     const { order, source } = this.#order(parameters, search)
     const list = { where, search, order, source: isIndexed || search ? ('index' as const) : source }
-    const { table } = this.#resource
-    const place = typeof cursor === 'string' ? placeIn(cursor, table, list, at => this.#typeAt(order, at)) : null
+    const place = typeof cursor === 'string' ? placeIn(cursor, this.#resource, list) : null
     const after = place ?? (typeof afterId === 'number' ? [afterId] : null)
-    const page = { skip: typeof skip === 'number' ? skip : 0, limit: typeof limit === 'number' ? limit : WHOLE_LIST }
     return {
-      query: { ...list, from: { after, skip: page.skip }, until: null, limit: page.limit },
+      query: {
+        ...list,
+        from: { after, skip: typeof skip === 'number' ? skip : 0 },
+        until: null,
+        limit: typeof limit === 'number' ? limit : WHOLE_LIST,
+      },
       count: typeof count === 'number' ? count : null,
       isSelection: isSelection(parameters),
-      ...page,
       isAfterId: afterId !== undefined,
-      cursorAt: place => cursorOf(table, list, place),
-    }
-  }
-
-  #filterShape(isOfAll: boolean): Readonly<Record<string, z.ZodType>> {
-    const { index } = this.#resource
-    return {
-      ...(index && isOfAll && { q: anyText(SEARCH_MAX_CHARACTERS).optional().describe('The words to search for') }),
-      ...Object.fromEntries(
-        this.#filters.map(([name, filter]) => [
-          name,
-          parameterOf(this.#resource, filter).optional().describe(filter.description),
-        ]),
-      ),
-    }
-  }
-
-  #orderShape(): Readonly<Record<string, z.ZodType>> {
-    return {
-      sort: z.enum(this.#sorts).optional(),
-      cursor: z.string().optional().describe('Where the page begins, from a `Link` header'),
-      count: z
-        .int()
-        .min(1)
-        .max(COUNT_MAX)
-        .optional()
-        .describe('Asks for `X-Total-Count`: the number of items, or this if there are more'),
+      cursorAt: place => cursorOf(this.#resource.table, list, place),
     }
   }
 
@@ -150,22 +127,6 @@ export class ListParameters<Row extends Values> {
     const isDescending = sort.startsWith('-')
     const order = this.#resource.orders[isDescending ? sort.slice(1) : sort]
     return { order: { by: order?.by ?? [], isDescending }, source: order?.source ?? 'rows' }
-  }
-
-  #typeAt({ by }: Order<Row>, at: number): 'text' | 'number' | 'integer' | null {
-    if (at > by.length) return null
-    const column = by[at]
-    const type = column === undefined ? 'integer' : typeOf(this.#resource, column)
-    switch (type) {
-      case 'text':
-      case 'long text':
-        return 'text'
-      case 'number':
-        return 'number'
-      case 'integer':
-      case 'small integer':
-        return 'integer'
-    }
   }
 
   #misfits(owners: Owners, query: Parameters, sent: Parameters) {
@@ -204,30 +165,23 @@ function bounds(sent: Parameters) {
 
 function conditionOf<Row extends Values>(filter: Filter<Row>, value: unknown): Condition<Row> | null {
   const { column } = filter
-  if (filter.is !== 'in') {
-    return typeof value === 'number' || typeof value === 'string' ? { column, is: filter.is, value } : null
-  }
+  if (filter.is !== 'in') return typeof value === 'number' ? { column, is: filter.is, value } : null
   if (!Array.isArray(value)) return null
-  const among = z
-    .array(z.number())
-    .parse(value)
-    .map(id => (filter.isZeroNull && id === 0 ? null : id))
+  const among = value.map(id => (filter.isZeroNull && id === 0 ? null : Number(id)))
   return { column, is: 'in', value: [...new Set(among)].sort((one, other) => (one ?? 0) - (other ?? 0)) }
 }
 
-/** The schema of a parameter that is compared with a column. */
+/** The parameter of a filter, which compares numbers. */
 function parameterOf<Row extends Values>(resource: StoredResource<Row>, filter: Filter<Row>): z.ZodType {
-  if (filter.is === 'in') return valueList(bounded(z.int(), filter), filter.valuesMax)
-  switch (typeOf(resource, filter.column)) {
-    case 'integer':
-    case 'small integer':
-      return bounded(z.int(), filter)
-    case 'number':
-      return bounded(z.number(), filter)
-    case 'text':
-    case 'long text':
-      return text()
-  }
+  const numbers = bounded(typeOf(resource, filter.column) === 'number' ? z.number() : z.int(), filter)
+  const parameter = filter.is === 'in' ? valueList(numbers, filter.valuesMax) : numbers
+  return parameter.optional().describe(filter.description)
+}
+
+function sortParameter<Row extends Values>({ orders, index }: StoredResource<Row>, owners: readonly string[]) {
+  const ordered = Object.entries(orders).filter(([, { within }]) => !within || owners.includes(within))
+  const words = ['id', ...ordered.map(([word]) => word)].flatMap(word => [word, `-${word}`])
+  return z.enum([...words, ...(index && owners.length === 0 ? ['relevance'] : [])]).optional()
 }
 
 function bounded<Row extends Values>(numbers: z.ZodNumber, { minimum, maximum }: Filter<Row>): z.ZodNumber {

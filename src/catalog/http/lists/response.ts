@@ -1,18 +1,21 @@
 import { type Awaitable, whenThere } from '../../../awaitable.ts'
+import { parsedPath, queryOf } from '../../../server/request-target.ts'
 import type { RequestScope } from '../../../server/requests.ts'
-import type { ListQuery } from '../../storage/query.ts'
+import type { Cursor, ListQuery } from '../../storage/query.ts'
 import type { Representation } from '../../storage/representation.ts'
 import type { Values } from '../../storage/resource.ts'
 import type { IdPage, ListEnd, ListPage, Lists, Scanned } from '../../storage/store.ts'
 import { COMPRESSED_MIN_CHARACTERS } from '../compression.ts'
 import { derivedFrom } from '../derived.ts'
 import { jsonResponse, notFound, WHOLE_MAX_CHARACTERS } from '../responses.ts'
-import { streamedResponse } from '../streamed.ts'
+import { type StreamedResponseOptions, streamedResponse } from '../streamed.ts'
 import { NDJSON_TYPE } from '../validation/ndjson-type.ts'
 import type { Show } from './chosen.ts'
-import { nextLink } from './link.ts'
 import { prefersLines } from './negotiation.ts'
 import type { Selection } from './page.ts'
+
+/** The next page has its own. */
+const PLACE_PARAMETERS: ReadonlySet<string> = new Set(['skip', 'limit', 'after_id', 'cursor'])
 
 /** Number of items of the longest list that is sent in one piece. */
 const PAGE_ITEMS = 200
@@ -50,7 +53,7 @@ export function listResponse<Row extends Values>(
       // Even if an item was deleted after its id was read: a stream would be cut off if the database failed now.
       const isWhole = page.isWhole && (!page.more || query.limit <= PAGE_ITEMS)
       if (!isWhole) return long(total, known)
-      const answer = () => pageResponse(page, scope, show, { link: linkTo, total })
+      const answer = () => pageResponse(page, scope, show, { linkTo, total })
       if (page.items.length > 0) return answer()
       return lists.absentParent(query).then(absent => (absent ? notFound(absent) : answer()))
     })
@@ -65,18 +68,27 @@ export function listResponse<Row extends Values>(
   return count === null ? either(null) : whenThere(lists.count(query, count), either)
 }
 
-interface ListHeaders<Link> {
-  /** The `Link` header. */
-  readonly link: Link
-  /** The number of items in the whole list, if the client asked for it. */
-  readonly total: number | null
+/**
+ * The `Link` header (RFC 8288) to the next page: by `after_id` or `skip` if the request used it, else by a cursor if it is a
+ * selection. It is relative, so no proxy can make it wrong, and keeps the request's other query parameters.
+ */
+function nextLink<Row extends Values>(url: string, selection: Selection<Row>, last: Cursor): string {
+  const { query: list, isAfterId, isSelection, cursorAt } = selection
+  const sent = new URLSearchParams(queryOf(url))
+  const query = new URLSearchParams()
+  if (isAfterId) query.set('after_id', String(last.at(-1)))
+  else if (isSelection && !sent.has('skip')) query.set('cursor', cursorAt(last))
+  else query.set('skip', String(list.from.skip + list.limit))
+  query.set('limit', String(list.limit))
+  for (const [name, value] of sent) if (!PLACE_PARAMETERS.has(name)) query.append(name, value)
+  return `<${parsedPath(url)}?${query}>; rel="next"`
 }
 
 function pageResponse(
   page: ListPage,
   scope: RequestScope,
   show: Show,
-  { link: linkTo, total }: ListHeaders<(end: ListEnd) => string | undefined>,
+  { linkTo, total }: { readonly linkTo: (end: ListEnd) => string | undefined; readonly total: number | null },
 ): Awaitable<Response> {
   const { url, headers } = scope.request
   const derived = derivedFrom(page)
@@ -85,7 +97,7 @@ function pageResponse(
   const isLines = prefersLines(headers.get('Accept'))
   if (isLines || (derived.json === undefined && charactersOf(page.items) > WHOLE_MAX_CHARACTERS)) {
     const isShort = charactersOf(page.items) < COMPRESSED_MIN_CHARACTERS
-    return streamed(onePiece(page), scope, show, { link, total, isShort })
+    return streamed(page.items.length > 0 ? [page.items] : [], scope, show, { link, total, isShort })
   }
   const json = derived.json ?? whenThere(show(page.items), items => `[${joined(items)}]`)
   return whenThere(json, json => {
@@ -95,14 +107,9 @@ function pageResponse(
   })
 }
 
-function streamed(
-  chunks: AsyncIterable<readonly Representation[]>,
-  scope: RequestScope,
-  show: Show,
-  options: ListHeaders<string | undefined> & { readonly isShort?: boolean },
-): Response {
+function streamed(pieces: Pieces, scope: RequestScope, show: Show, options: StreamedResponseOptions): Response {
   const isLines = prefersLines(scope.request.headers.get('Accept'))
-  const texts = isLines ? lineTexts(chunks, show) : listTexts(chunks, show)
+  const texts = isLines ? lineTexts(pieces, show) : listTexts(pieces, show)
   return streamedResponse(texts, scope, { ...options, isList: true, ...(isLines && { contentType: NDJSON_TYPE }) })
 }
 
@@ -112,10 +119,8 @@ function charactersOf(items: readonly Representation[]): number {
   return characters
 }
 
-/** A list that is read as a whole. */
-async function* onePiece({ items }: ListPage): AsyncGenerator<readonly Representation[]> {
-  if (items.length > 0) yield items
-}
+/** A list, piece by piece; no piece is empty. */
+type Pieces = AsyncIterable<readonly Representation[]> | Iterable<readonly Representation[]>
 
 /** A long list, piece by piece, of which the first has been read. */
 async function* pieces<Row extends Values>(
@@ -123,14 +128,10 @@ async function* pieces<Row extends Values>(
   query: ListQuery<Row>,
   first: Scanned,
 ): AsyncGenerator<readonly Representation[]> {
-  for (
-    let { items, last } = first;
-    ;
-    { items, last } = await lists.scan({ ...query, from: { after: last, skip: 0 } })
-  ) {
+  for (let piece = first; ; piece = await lists.scan({ ...query, from: { after: piece.last, skip: 0 } })) {
     // All of a piece may have been deleted meanwhile.
-    if (items.length > 0) yield items
-    if (!last) return
+    if (piece.items.length > 0) yield piece.items
+    if (!piece.last) return
   }
 }
 
@@ -155,7 +156,7 @@ function joined(items: readonly Representation[]): string {
 }
 
 /** A JSON array, piece by piece. */
-async function* listTexts(pieces: AsyncIterable<readonly Representation[]>, show: Show): AsyncGenerator<string> {
+async function* listTexts(pieces: Pieces, show: Show): AsyncGenerator<string> {
   let before = '['
   for await (const items of pieces) {
     yield before + joined(await show(items))
@@ -165,7 +166,7 @@ async function* listTexts(pieces: AsyncIterable<readonly Representation[]>, show
 }
 
 /** NDJSON: an item on each line, piece by piece. */
-async function* lineTexts(pieces: AsyncIterable<readonly Representation[]>, show: Show): AsyncGenerator<string> {
+async function* lineTexts(pieces: Pieces, show: Show): AsyncGenerator<string> {
   for await (const items of pieces) {
     let text = ''
     for (const { json } of await show(items)) text += `${json}\n`

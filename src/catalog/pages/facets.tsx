@@ -48,7 +48,8 @@ export async function facets(own: OwnOperations, visit: RequestScope, query: URL
       <ul>
         {price.bands.map(({ min, max, count }) => {
           const isChosen =
-            query.get('min_price') === String(min ?? '') && query.get('below_price') === String(max ?? '')
+            (query.get('min_price') ?? '') === String(min ?? '') &&
+            (query.get('below_price') ?? '') === String(max ?? '')
           const band = { min_price: min === null ? null : String(min), below_price: max === null ? null : String(max) }
           const none = { min_price: null, below_price: null }
           const name = min === null ? `Below ${max}` : max === null ? `${min} and more` : `${min} to ${max}`

@@ -231,6 +231,19 @@ test('new things are created once, even if their form is sent twice', async () =
   expect((await api.get('/users/1')).body).toMatchObject({ is_active: 0, is_banned: 1, is_admin: 0 })
 })
 
+test('beside the list, the band of prices that was chosen is marked, and chosen again it is no longer', async () => {
+  await using shop = await startShop()
+  for (const price of [5, 15]) await shop.api.create('/products/', { ...sample.product, price })
+  const chosen = async (query: string) => {
+    const { text } = await shop.page.open(`/admin/facets${query}`)
+    return [...text.matchAll(/<a href="([^"]*)" aria-current="true">/g)].map(([, path]) => path)
+  }
+  expect(await chosen('')).toEqual([])
+  expect(await chosen('?min_price=10&below_price=25')).toEqual(['/admin/?'])
+  expect(await chosen('?below_price=10&sort=name')).toEqual(['/admin/?sort=name'])
+  expect(await chosen('?min_price=&below_price=10')).toEqual(['/admin/?'])
+})
+
 test('the first visit takes less than 60 kB, files included, and counts no more than 10,000 products', async () => {
   await using shop = await startShop()
   const line = (place: number) =>

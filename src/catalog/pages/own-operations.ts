@@ -31,10 +31,13 @@ export class OwnOperations {
   }
 
   async call(visit: RequestScope, sent: OwnRequest): Promise<Response> {
-    const { method, route, parameters = {}, query = '', body, headers } = sent
+    const { method, route, query = '', body, headers } = sent
     const operation = this.#operations.get(route)?.[method]
     if (!operation) throw new Error(`there is no operation ${method} ${route}`)
-    const path = route.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+    const parameters = Object.fromEntries(
+      Object.entries(sent.parameters ?? {}).map(([name, value]) => [name, encodeURIComponent(value)]),
+    )
+    const path = route.replaceAll(/:(\w+)/g, (_, name: string) => parameters[name] ?? '')
     const text = body === undefined ? null : JSON.stringify(body)
     const request = new Request(`http://localhost${path}${query}`, {
       method,

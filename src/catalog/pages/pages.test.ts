@@ -216,6 +216,8 @@ test('new things are created once, even if their form is sent twice', async () =
   expect(first.headers.get('Location')).toBe('/admin/products/1?created')
   expect((await page.send('/admin/products/new', fields)).headers.get('Location')).toBe('/admin/products/1?created')
   expect((await api.get(`/products/${category}/products`)).body).toHaveLength(1)
+  const nowhere = await page.send('/admin/products/new', { ...fields, tag: crypto.randomUUID(), category: '%' })
+  expect(nowhere.status).toBe(422)
   const user = {
     tag: crypto.randomUUID(),
     name: 'Ada',

@@ -1,11 +1,12 @@
 /** @jsxImportSource hono/jsx */
 import { z } from '@hono/zod-openapi'
+import type { Login } from '../../login/login.ts'
 import { eventStream, type ServerSentEvent } from '../../server/event-stream.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
-import { htmlAnswer } from './answer.ts'
-import type { PageParts } from './form-routes.tsx'
-import { framedPage, type Visitor } from './frame.tsx'
+import type { PageParts } from './answer.ts'
+import type { Framed } from './frame.tsx'
+import { LISTS } from './managed.ts'
 import type { OwnOperations } from './own-operations.ts'
 import { price } from './tables.tsx'
 
@@ -22,26 +23,20 @@ const Event = z.object({ type: z.string(), time: z.string(), data: z.record(z.st
 const NEXT = /<([^>]*)>; rel="next"/
 
 /** Adds the page that shows changes as they happen. */
-export function addActivity(
-  app: App,
-  { own, visitorOf }: PageParts,
-  isStillAllowed: (visit: RequestScope) => Promise<boolean>,
-) {
-  app.get('/admin/activity', context => htmlAnswer(context, activityPage(visitorOf(context))))
-  app.get('/admin/activity/events', context => {
-    visitorOf(context)
-    return eventStream(context.env, signal => changes(own, context.env, signal, isStillAllowed))
-  })
+export function addActivity(app: App, { own, framed }: PageParts, login: Login | null): void {
+  app.get('/admin/activity', context => framed(context, ACTIVITY))
+  app.get('/admin/activity/events', ({ env }) => eventStream(env, signal => changes(own, env, login, signal)))
 }
 
 /** The changes from now on, as elements of the page's list. */
 async function* changes(
   own: OwnOperations,
   visit: RequestScope,
+  login: Login | null,
   signal: AbortSignal,
-  isStillAllowed: (visit: RequestScope) => Promise<boolean>,
 ): AsyncGenerator<ServerSentEvent> {
-  for (let query = ''; !signal.aborted && (await isStillAllowed(visit)); ) {
+  for (let query = ''; !signal.aborted; ) {
+    if (login && (await login.keyOf(visit.request.headers)) === null) return
     const response = await own.call(visit, {
       method: 'GET',
       route: EVENTS_ROUTE,
@@ -59,51 +54,41 @@ async function* changes(
   }
 }
 
-function activityPage(visitor: Visitor): string {
-  return framedPage({
-    title: 'Activity',
-    visitor,
-    section: '/admin/activity',
-    children: (
-      <>
-        <div class="title">
-          <h1>Activity</h1>
-        </div>
-        <p class="quiet">Changes appear here when they happen, the newest first.</p>
-        <noscript>
-          <p>This list needs JavaScript.</p>
-        </noscript>
-        <ol
-          id="changes"
-          class="card changes"
-          aria-live="polite"
-          hx-ext="sse"
-          sse-connect="/admin/activity/events"
-          sse-swap={CHANGE}
-          hx-swap="afterbegin"
-        ></ol>
-      </>
-    ),
-  })
-}
-
-const PATHS: Readonly<Record<string, string>> = {
-  product: 'products',
-  category: 'categories',
-  review: 'reviews',
-  user: 'users',
+const ACTIVITY: Framed = {
+  title: 'Activity',
+  section: '/admin/activity',
+  content: (
+    <>
+      <div class="title">
+        <h1>Activity</h1>
+      </div>
+      <p class="quiet">Changes appear here when they happen, the newest first.</p>
+      <noscript>
+        <p>This list needs JavaScript.</p>
+      </noscript>
+      <ol
+        id="changes"
+        class="card changes"
+        aria-live="polite"
+        hx-ext="sse"
+        sse-connect="/admin/activity/events"
+        sse-swap={CHANGE}
+        hx-swap="afterbegin"
+      ></ol>
+    </>
+  ),
 }
 
 function Change({ type, time, data }: z.output<typeof Event>) {
   const [what = '', change = ''] = type.split('.')
-  const path = PATHS[what]
+  const [list] = Object.entries(LISTS).find(([, { noun }]) => noun === what) ?? []
   const label = typeof data.name === 'string' ? data.name : `${what} ${data.id ?? ''}`
   return (
     <li>
       <time datetime={time}>{time.slice(11, 19)}</time>
       <span class={`change ${change}`}>{type.replace('.', ' ')}</span>
       <span dir="auto">
-        {path && change !== 'deleted' ? <a href={`/admin/${path}/${data.id}`}>{label}</a> : label}
+        {list && change !== 'deleted' ? <a href={`/admin/${list}/${data.id}`}>{label}</a> : label}
         {typeof data.price === 'number' && ` ${price(data.price)}`}
         {typeof data.rating === 'number' && ` ★ ${data.rating}`}
         {typeof data.count === 'number' && ` ${data.count}`}

@@ -2,9 +2,20 @@ import type { Context } from 'hono'
 import { queryOf as sentQuery } from '../../server/request-target.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS, compress, preferredCoding } from '../http/compression.ts'
-import { ADMIN_PAGE_HEADERS } from './frame.tsx'
+import { ADMIN_PAGE_HEADERS, type Framed, type Visitor } from './frame.tsx'
+import type { ManagedLists } from './managed.ts'
+import type { OwnOperations } from './own-operations.ts'
 
 export type PageContext = Context<{ Bindings: RequestScope }>
+
+/** What the routes of the admin page share. */
+export interface PageParts {
+  readonly lists: ManagedLists
+  readonly own: OwnOperations
+  readonly visitorOf: (context: PageContext) => Visitor
+  /** Answers with a page in its frame. */
+  readonly framed: (context: PageContext, page: Framed, status?: number) => Response
+}
 
 /** Answers with a page or a part of one, compressed if the browser accepts it. */
 export function htmlAnswer(context: PageContext, html: string, status = 200): Response {

@@ -5,19 +5,21 @@ import { addLogin } from '../../login/routes.ts'
 import { addStaticFiles } from '../../pages/static.ts'
 import { finishApp } from '../../server/app.ts'
 import { errorResponse } from '../../server/errors.ts'
-import type { App, RequestScope } from '../../server/requests.ts'
+import type { App } from '../../server/requests.ts'
 import { routing } from '../../server/routing.ts'
 import { addActivity, EVENTS_ROUTE } from './activity.tsx'
-import { addAdmin } from './admin.tsx'
-import { htmlAnswer, type PageContext } from './answer.ts'
+import { htmlAnswer, type PageContext, type PageParts } from './answer.ts'
+import { addDeletions } from './deletions.tsx'
 import { isAdminRoute, loginOf, PROTECTED_PAGES, refuseOtherMachines, refuseOtherSites } from './entry.ts'
 import { errorPage } from './error-page.tsx'
-import { FACETS_ROUTE } from './facets.tsx'
 import { addForms } from './form-routes.tsx'
-import { PAGE_FILES, usersNeedAdmin, type Visitor } from './frame.tsx'
+import { framedPage, PAGE_FILES, usersNeedAdmin, type Visitor } from './frame.tsx'
 import { addImport } from './import-page.tsx'
+import { addLists } from './list-pages.tsx'
 import { listsOf } from './managed.ts'
 import { OwnOperations } from './own-operations.ts'
+import { addProductRow } from './product-row.tsx'
+import { addReviews } from './reviews.tsx'
 import type { PageServices } from './services.ts'
 import { startPage } from './start-page.tsx'
 
@@ -42,28 +44,33 @@ export function createPages(services: PageServices): Pages {
     await next()
   })
   if (login) addLogin(app, login, PROTECTED_PAGES)
-
-  const visitorOf = (context: PageContext): Visitor => {
-    const scope = login ? (context.env.key?.scope ?? 'write') : null
+  const hasEvents = own.has(EVENTS_ROUTE)
+  const visitorOf = ({ env }: PageContext): Visitor => ({
+    scope: login ? (env.key?.scope ?? 'write') : null,
+    hasEvents,
+  })
+  app.use(async (context, next) => {
     // The lists of users are read without an operation, which would ask for this scope.
-    if (scope === 'write' && context.req.path.startsWith('/admin/users/')) {
-      throw usersNeedAdmin()
-    }
-    return { scope, hasEvents: own.has(EVENTS_ROUTE) }
+    const isOfUsers = context.req.path.startsWith('/admin/users/')
+    if (isOfUsers && visitorOf(context).scope === 'write') throw usersNeedAdmin()
+    await next()
+  })
+
+  const parts: PageParts = {
+    lists: listsOf(repositories),
+    own,
+    visitorOf,
+    framed: (context, page, status) => htmlAnswer(context, framedPage(page, visitorOf(context)), status),
   }
-  const parts = { lists: listsOf(repositories), own, visitorOf }
 
   app.get('/', async context => htmlAnswer(context, await startPage(services, context.req.raw.headers)))
-  addAdmin(app, parts, own.has(FACETS_ROUTE))
+  addLists(app, parts)
+  addReviews(app, parts)
   addForms(app, parts)
+  addProductRow(app, parts)
+  addDeletions(app, parts)
   addImport(app, parts, services)
-  if (own.has(EVENTS_ROUTE)) {
-    addActivity(
-      app,
-      parts,
-      async ({ request }: RequestScope) => !login || (await login.keyOf(request.headers)) !== null,
-    )
-  }
+  if (hasEvents) addActivity(app, parts, login)
   addStaticFiles(app, PAGE_FILES)
   finishApp(app)
   app.onError((error, context) => {

@@ -1,22 +1,11 @@
 /** @jsxImportSource hono/jsx */
+import { formLimit } from '../../pages/form.ts'
 import { refuseEncodedBody } from '../../server/encoded-body.ts'
-import type { RequestScope } from '../../server/requests.ts'
-import { framedPage, type Visitor } from './frame.tsx'
-import { type OwnOperations, refusalOf } from './own-operations.ts'
-
-const ROUTES = {
-  products: '/products/:product_id',
-  categories: '/categories/:category_id',
-  users: '/users/:user_id',
-  reviews: '/reviews/:review_id',
-} as const
-
-export const LISTS: Readonly<Record<keyof typeof ROUTES, string>> = {
-  products: '/admin/',
-  categories: '/admin/categories/',
-  users: '/admin/users/',
-  reviews: '/admin/reviews/',
-}
+import type { App, RequestScope } from '../../server/requests.ts'
+import { type PageParts, seeOther } from './answer.ts'
+import { type Framed, usersNeedAdmin } from './frame.tsx'
+import { itemRoute, LISTS, type ListName, type ManagedLists } from './managed.ts'
+import type { OwnOperations } from './own-operations.ts'
 
 /** Limit on the items of one request. */
 const ITEMS_MAX = 1_000
@@ -26,7 +15,7 @@ const ITEM = /^(?<path>products|categories|users|reviews)\/(?<id>[1-9]\d{0,15}) 
 
 interface DoomedItem {
   readonly text: string
-  readonly path: keyof typeof ROUTES
+  readonly path: ListName
   readonly id: string
   readonly tag: string
 }
@@ -38,42 +27,61 @@ interface Outcome {
   readonly reason: string
 }
 
-export interface Deletions {
-  readonly items: readonly DoomedItem[]
-  readonly isConfirmed: boolean
+/** Adds the deletion of what the lists show. */
+export function addDeletions(app: App, { lists, own, visitorOf, framed }: PageParts): void {
+  app.post('/admin/deletions', formLimit, async context => {
+    const form = await formOf(context.req.raw)
+    const items = itemsIn(form)
+    const list = items[0]?.path ?? 'products'
+    if (items.length === 0) return seeOther(LISTS[list].path)
+    if (visitorOf(context).scope === 'write' && items.some(({ path }) => path === 'users')) throw usersNeedAdmin()
+    if (!form.has('confirmed')) return framed(context, askingPage(list, items, await namesOf(lists, list, items)))
+    const outcomes = await deleteItems(own, context.env, items)
+    if (!context.req.header('Accept')?.includes('text/html')) return context.json(outcomes)
+    const gone = outcomes.filter(({ isGone }) => isGone).length
+    return seeOther(`${LISTS[list].path}?deleted=${gone}&kept=${outcomes.length - gone}`)
+  })
 }
 
-/** Reads the sent items: the one whose button was pressed, or else all that were selected. */
-export async function readDeletions(request: Request): Promise<Deletions> {
+async function formOf(request: Request): Promise<URLSearchParams> {
   refuseEncodedBody(request.headers)
-  const form = new URLSearchParams(await request.text())
+  return new URLSearchParams(await request.text())
+}
+
+/** The item whose button was pressed, or else all that were selected. */
+function itemsIn(form: URLSearchParams): DoomedItem[] {
   const only = form.get('only')
-  const texts = (only === null ? form.getAll('item') : [only]).slice(0, ITEMS_MAX)
-  const items = texts.flatMap(text => {
-    const { path, id = '', tag = '' } = ITEM.exec(text)?.groups ?? {}
-    return isPath(path) ? [{ text, path, id, tag }] : []
+  const texts = only === null ? form.getAll('item') : [only]
+  return texts.slice(0, ITEMS_MAX).flatMap(text => {
+    const { path = '', id = '', tag = '' } = ITEM.exec(text)?.groups ?? {}
+    return isListName(path) ? [{ text, path, id, tag }] : []
   })
-  return { items, isConfirmed: form.has('confirmed') }
+}
+
+function isListName(name: string): name is ListName {
+  return name in LISTS
+}
+
+async function namesOf(lists: ManagedLists, list: ListName, items: readonly DoomedItem[]): Promise<string[]> {
+  const ids = items.filter(({ path }) => path === list).map(({ id }) => Number(id))
+  if (list === 'reviews') {
+    const found = await lists.reviews.some(ids)
+    return ids.map(id => `★ ${found.get(id)?.rating ?? '?'}: ${found.get(id)?.comment.slice(0, 120) ?? ''}`)
+  }
+  const found = list === 'products' ? await lists.products.some(ids) : await lists[list].some(ids)
+  return ids.map(id => found.get(id)?.name ?? `${list} ${id}`)
 }
 
 /** Deletes the items with the tags that the page has shown, one after another. */
-export async function deleteItems(
-  own: OwnOperations,
-  visit: RequestScope,
-  items: readonly DoomedItem[],
-): Promise<Outcome[]> {
+async function deleteItems(own: OwnOperations, visit: RequestScope, items: readonly DoomedItem[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   for (const { text, path, id, tag } of items) {
-    const route = ROUTES[path]
-    const name = /:(\w+)/.exec(route)?.[1] ?? ''
-    const response = await own.call(visit, {
+    const refusal = await own.change(visit, {
       method: 'DELETE',
-      route,
-      parameters: { [name]: id },
+      route: itemRoute(path),
+      id,
       headers: { 'If-Match': tag },
     })
-    const refusal = response.ok ? null : await refusalOf(response)
-    if (response.ok) await response.body?.cancel()
     outcomes.push({ item: text, isGone: refusal === null || refusal.status === 404, reason: reasonOf(refusal?.status) })
   }
   return outcomes
@@ -85,21 +93,12 @@ function reasonOf(status: number | undefined): string {
   return status === 412 ? 'Somebody has changed it since; look at it again' : 'It could not be deleted'
 }
 
-interface AskedDeletion {
-  readonly visitor: Visitor
-  readonly deletions: Deletions
-  /** The name of each item, as far as it is known. */
-  readonly names: readonly string[]
-}
-
 /** Asks before anything is deleted, in a browser without scripts. */
-export function askingPage({ visitor, deletions: { items }, names }: AskedDeletion): string {
-  const list = LISTS[items[0]?.path ?? 'products']
-  return framedPage({
+function askingPage(list: ListName, items: readonly DoomedItem[], names: readonly string[]): Framed {
+  return {
     title: 'Delete',
-    visitor,
-    section: list,
-    children: (
+    section: LISTS[list].path,
+    content: (
       <form class="card narrow" action="/admin/deletions" method="post">
         <h1>{items.length === 1 ? 'Delete this for good?' : `Delete these ${items.length} for good?`}</h1>
         <ul>
@@ -115,15 +114,29 @@ export function askingPage({ visitor, deletions: { items }, names }: AskedDeleti
           <button type="submit" class="danger" name="confirmed" value="yes">
             Delete
           </button>
-          <a class="button" href={list}>
+          <a class="button" href={LISTS[list].path}>
             Keep
           </a>
         </div>
       </form>
     ),
-  })
+  }
 }
 
-function isPath(path: string | undefined): path is keyof typeof ROUTES {
-  return path !== undefined && path in ROUTES
+/** The text that names an item in a form, with the tag that the page shows. */
+export function itemText(list: ListName, id: number, tag: string): string {
+  return `${list}/${id} ${tag}`
+}
+
+/** The button that deletes the item of a page. It stands in an element with `data-item`. */
+export function DeleteButton({ item }: { readonly item: string }) {
+  return (
+    <form class="actions" action="/admin/deletions" method="post">
+      <div>
+        <button type="submit" class="danger" name="only" value={item} data-delete>
+          Delete
+        </button>
+      </div>
+    </form>
+  )
 }

@@ -1,88 +1,69 @@
 /** @jsxImportSource hono/jsx */
-import { z } from '@hono/zod-openapi'
 import type { RequestScope } from '../../server/requests.ts'
+import { Facets } from '../products/schema.ts'
 import type { OwnOperations } from './own-operations.ts'
 import { countText } from './tables.tsx'
 
-export const FACETS_ROUTE = '/facets/products'
-
-const FILTERS = ['q', 'category_id', 'min_price', 'max_price', 'below_price', 'min_rating']
+/** The parameters that narrow the list of products. */
+export const FACET_FILTERS = ['q', 'category_id', 'min_price', 'max_price', 'below_price', 'min_rating']
 
 /** The bands of prices that are counted. */
 const BANDS = [10, 25, 50, 100, 250, 1_000]
 
-const Facets = z.object({
-  category_id: z.array(z.object({ value: z.int(), name: z.string().nullable(), count: z.int() })),
-  price: z.object({
-    bands: z.array(z.object({ min: z.number().nullable(), max: z.number().nullable(), count: z.int() })),
-  }),
-  rating: z.array(z.object({ min: z.int(), count: z.int() })),
-})
-
 /** Links that narrow the list of products, with their counts; empty if these cannot be had now. */
 export async function facets(own: OwnOperations, visit: RequestScope, query: URLSearchParams): Promise<string> {
-  const filters = new URLSearchParams([...query].filter(([name, value]) => FILTERS.includes(name) && value !== ''))
-  filters.set('price_bands', BANDS.join())
-  const response = await own.call(visit, { method: 'GET', route: FACETS_ROUTE, query: `?${filters}` })
+  const sent = new URLSearchParams([...query].filter(([name, value]) => FACET_FILTERS.includes(name) && value !== ''))
+  sent.set('price_bands', BANDS.join())
+  const response = await own.call(visit, { method: 'GET', route: '/facets/products', query: `?${sent}` })
   if (!response.ok) return ''
-  const { category_id: categories, price, rating } = Facets.parse(await response.json())
-  const pathWith = (changes: Readonly<Record<string, string | null>>) => {
-    const changed = new URLSearchParams([...query].filter(([name]) => name !== 'cursor' && !(name in changes)))
-    for (const [name, value] of Object.entries(changes)) if (value !== null) changed.set(name, value)
-    return `/admin/?${changed}`
-  }
-  const chosen = query.get('category_id')
+  const { category_id: categories = [], price, rating = [] } = Facets.parse(await response.json())
   return `${(
     <nav class="facets" aria-label="Narrow the list">
       <h2>Category</h2>
       <ul>
         {categories.map(({ value, name, count }) => (
-          <Facet
-            path={pathWith({ category_id: chosen === String(value) ? null : String(value) })}
-            isChosen={chosen === String(value)}
-            {...{ name: name ?? 'Without a category', count }}
-          />
+          <Facet {...{ query, name: name ?? 'Without a category', count }} filters={{ category_id: value }} />
         ))}
       </ul>
       <h2>Price</h2>
       <ul>
-        {price.bands.map(({ min, max, count }) => {
-          const isChosen =
-            (query.get('min_price') ?? '') === String(min ?? '') &&
-            (query.get('below_price') ?? '') === String(max ?? '')
-          const band = { min_price: min === null ? null : String(min), below_price: max === null ? null : String(max) }
-          const none = { min_price: null, below_price: null }
+        {price?.bands.map(({ min, max, count }) => {
           const name = min === null ? `Below ${max}` : max === null ? `${min} and more` : `${min} to ${max}`
-          return (
-            <Facet path={pathWith({ ...(isChosen ? none : band), max_price: null })} {...{ name, count, isChosen }} />
-          )
+          const filters = { min_price: min, below_price: max, max_price: null }
+          return <Facet {...{ query, name, count, filters }} />
         })}
       </ul>
       <h2>Stars</h2>
       <ul>
-        {rating.map(({ min, count }) => {
-          const isChosen = query.get('min_rating') === String(min)
-          const path = pathWith({ min_rating: isChosen ? null : String(min) })
-          return <Facet path={path} {...{ name: `${min} and more`, count, isChosen }} />
-        })}
+        {rating.map(({ min, count }) => (
+          <Facet {...{ query, name: `${min} and more`, count }} filters={{ min_rating: min }} />
+        ))}
       </ul>
     </nav>
   )}`
 }
 
 interface FacetProperties {
-  readonly path: string
+  readonly query: URLSearchParams
   readonly name: string
   readonly count: number
-  readonly isChosen: boolean
+  /** The values of the filters that it stands for; `null` for none. */
+  readonly filters: Readonly<Record<string, number | null>>
 }
 
-function Facet({ path, name, count: number, isChosen }: FacetProperties) {
-  if (number === 0 && !isChosen) return null
+/** A link that chooses, or no longer chooses what is chosen. */
+function Facet({ query, name, count, filters }: FacetProperties) {
+  const entries = Object.entries(filters).map(
+    ([filter, value]) => [filter, value === null ? '' : String(value)] as const,
+  )
+  const isChosen = entries.every(([filter, value]) => (query.get(filter) ?? '') === value)
+  if (count === 0 && !isChosen) return null
+  const changed = new URLSearchParams([...query].filter(([sent]) => sent !== 'cursor' && !(sent in filters)))
+  if (!isChosen) for (const [filter, value] of entries) if (value !== '') changed.set(filter, value)
   return (
     <li>
-      <a href={path} {...(isChosen && { 'aria-current': 'true' })}>
-        <span dir="auto">{name}</span> <span class="quiet">{countText(number)}</span>
+      <a href={`/admin/?${changed}`} {...(isChosen && { 'aria-current': 'true' })}>
+        <span dir="auto">{name}</span> <span class="quiet">{countText(count)}</span>
       </a>
     </li>
   )

@@ -2,8 +2,9 @@
 import type { Child } from 'hono/jsx'
 import type { Rating } from '../storage/rating.ts'
 import { PASSWORD_MASK } from '../users/schema.ts'
-import { framedPage, Notice, type Visitor } from './frame.tsx'
-import type { CategoryItem, Field, ManagedKind } from './managed.ts'
+import { DeleteButton, itemText } from './deletions.tsx'
+import { type Framed, Notice } from './frame.tsx'
+import { type CategoryItem, type Field, LISTS, type ManagedKind } from './managed.ts'
 import type { Refusal } from './own-operations.ts'
 import { countText, price, Stars } from './tables.tsx'
 
@@ -26,7 +27,7 @@ export function bodyOf({ fields }: ManagedKind, texts: Texts, seen: Texts | null
 }
 
 /** A number as people write it, with a comma or a point. Other text stays text, and the interface says what is wrong. */
-export function numberIn(text: string): number | string {
+function numberIn(text: string): number | string {
   const plain = text.trim().replace(',', '.')
   return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : text
 }
@@ -40,13 +41,7 @@ export function textsOf({ fields }: ManagedKind, value: Readonly<Record<string, 
   return Object.fromEntries(fields.map(field => [field.name, textOf(field)]))
 }
 
-/** A form that was sent while somebody else changed the resource. */
-interface Conflict {
-  readonly theirs: Texts
-}
-
 export interface FormPage {
-  readonly visitor: Visitor
   readonly kind: ManagedKind
   /** `null` for a new one. */
   readonly id: number | null
@@ -54,9 +49,10 @@ export interface FormPage {
   readonly tag: string
   readonly name: string
   readonly texts: Texts
-  readonly told?: string | null
-  readonly refusal?: Refusal | null
-  readonly conflict?: Conflict | null
+  readonly told?: string | undefined
+  readonly refusal?: Refusal
+  /** The saved texts, if somebody else has changed them since the form was shown. */
+  readonly theirs?: Texts | null
   /** The categories that a new product can have. */
   readonly categories?: readonly CategoryItem[]
   readonly chosenCategory?: string
@@ -65,24 +61,25 @@ export interface FormPage {
   readonly beneath?: Child
 }
 
-export function formPage(page: FormPage): string {
-  const { visitor, kind, id, tag, name, told, refusal, conflict, aside, beneath } = page
-  const path = id === null ? `/admin/${kind.path}/new` : `/admin/${kind.path}/${id}`
-  return framedPage({
-    title: id === null ? `New ${kind.noun}` : name,
-    visitor,
-    section: kind.list,
-    children: (
+export function formPage(page: FormPage): Framed {
+  const { kind, id, tag, name, told, refusal, theirs, aside, beneath } = page
+  const list = LISTS[kind.list]
+  const path = `/admin/${kind.list}/${id ?? 'new'}`
+  const title = id === null ? `New ${list.noun}` : name
+  return {
+    title,
+    section: list.path,
+    content: (
       <>
         <p class="back">
-          <a href={kind.list}>← {kind.title}</a>
+          <a href={list.path}>← {list.title}</a>
         </p>
         <div class="title">
-          <h1 dir="auto">{id === null ? `New ${kind.noun}` : name}</h1>
+          <h1 dir="auto">{title}</h1>
         </div>
         {told && <Notice>{told}</Notice>}
-        {refusal && !conflict && <Notice kind="trouble">{refusal.reason}</Notice>}
-        {conflict && <Versions kind={kind} mine={page.texts} theirs={conflict.theirs} path={path} />}
+        {refusal && !theirs && <Notice kind="trouble">{refusal.reason}</Notice>}
+        {theirs && <Versions kind={kind} mine={page.texts} theirs={theirs} />}
         <div class={aside ? 'halves' : 'narrow'}>
           <form
             id="form"
@@ -109,20 +106,20 @@ export function formPage(page: FormPage): string {
             {page.categories && <CategoryField categories={page.categories} chosen={page.chosenCategory ?? ''} />}
             <div class="buttons">
               <button type="submit" class="primary">
-                {conflict ? 'Save my version' : id === null ? 'Create' : 'Save'}
+                {theirs ? 'Save my version' : id === null ? 'Create' : 'Save'}
               </button>
-              <a class="button" href={id === null ? kind.list : path}>
-                {conflict ? 'Take their version' : 'Cancel'}
+              <a class="button" href={id === null ? list.path : path}>
+                {theirs ? 'Take their version' : 'Cancel'}
               </a>
             </div>
           </form>
           {aside}
         </div>
         {beneath}
-        {id !== null && <Removal {...{ kind, id, tag, name, isNarrow: !aside }} />}
+        {id !== null && <Removal kind={kind} item={itemText(kind.list, id, tag)} name={name} isNarrow={!aside} />}
       </>
     ),
-  })
+  }
 }
 
 interface FormFieldProperties {
@@ -132,7 +129,7 @@ interface FormFieldProperties {
   readonly isNew: boolean
 }
 
-function FormField({ field: { name, label, kind, hint, min, max }, text, problem, isNew }: FormFieldProperties) {
+function FormField({ field: { name, label, kind, hint, isBounded }, text, problem, isNew }: FormFieldProperties) {
   const id = `field-${name}`
   const described = [...(problem ? [`${id}-problem`] : []), ...(hint ? [`${id}-hint`] : [])].join(' ')
   const shared = {
@@ -156,7 +153,7 @@ function FormField({ field: { name, label, kind, hint, min, max }, text, problem
           {...(kind === 'password' && { autocomplete: 'new-password' })}
           {...(kind === 'price' && { inputmode: 'decimal' as const, required: true })}
           {...(kind === 'line' && { dir: 'auto' as const })}
-          {...(min && { minlength: min, maxlength: max, required: true })}
+          {...(isBounded && { minlength: 3, maxlength: 50, required: true })}
         />
       )}
       {problem && (
@@ -189,13 +186,12 @@ function Flags({ kind: { fields }, texts }: { readonly kind: ManagedKind; readon
   )
 }
 
-function CategoryField({
-  categories,
-  chosen,
-}: {
+interface CategoryFieldProperties {
   readonly categories: readonly CategoryItem[]
   readonly chosen: string
-}) {
+}
+
+function CategoryField({ categories, chosen }: CategoryFieldProperties) {
   return (
     <div class="field">
       <label for="field-category">Category</label>
@@ -216,7 +212,6 @@ interface VersionsProperties {
   readonly kind: ManagedKind
   readonly mine: Texts
   readonly theirs: Texts
-  readonly path: string
 }
 
 /** Both versions of a resource that somebody else has changed meanwhile. */
@@ -252,35 +247,27 @@ function Versions({ kind, mine, theirs }: VersionsProperties) {
   )
 }
 
-interface RemovalProperties {
-  readonly kind: Pick<ManagedKind, 'path' | 'noun' | 'list'>
-  readonly id: number
-  readonly tag: string
-  readonly name: string
-  readonly isNarrow: boolean
-}
-
 const LOST_WITH = {
   products: 'Its reviews are deleted with it.',
   categories: 'Its products stay, without a category.',
   users: 'All reviews by this user are deleted, too.',
 }
 
-function Removal({ kind: { path, noun, list }, id, tag, name, isNarrow }: RemovalProperties) {
-  const item = `${path}/${id} ${tag}`
+interface RemovalProperties {
+  readonly kind: ManagedKind
+  readonly item: string
+  readonly name: string
+  readonly isNarrow: boolean
+}
+
+function Removal({ kind: { list }, item, name, isNarrow }: RemovalProperties) {
+  const { path, noun } = LISTS[list]
   return (
-    <section class={`card removal ${isNarrow ? 'narrow' : ''}`} data-item={item} data-name={name} data-list={list}>
-      <form id="removal" action="/admin/deletions" method="post"></form>
+    <section class={`card removal ${isNarrow ? 'narrow' : ''}`} data-item={item} data-name={name} data-list={path}>
       <p>
-        Delete this {noun}. <span class="quiet">{LOST_WITH[path]}</span>
+        Delete this {noun}. <span class="quiet">{LOST_WITH[list]}</span>
       </p>
-      <div class="actions">
-        <div>
-          <button type="submit" class="danger" form="removal" name="only" value={item} data-delete>
-            Delete
-          </button>
-        </div>
-      </div>
+      <DeleteButton item={item} />
     </section>
   )
 }

@@ -12,7 +12,7 @@ import pageStyles from './pages.css' with { type: 'text' }
 export const PAGE_FILES = { 'pages.css': `${LOGIN_STYLES}\n${pageStyles}`, 'pages.js': script }
 
 export const STYLES_PATH: string = staticPath('pages.css', PAGE_FILES['pages.css'])
-const SCRIPT_PATH = staticPath('pages.js', PAGE_FILES['pages.js'])
+export const SCRIPT_PATH: string = staticPath('pages.js', PAGE_FILES['pages.js'])
 
 /** Nothing inline, neither scripts nor styles, and nothing of another origin. */
 export const ADMIN_PAGE_HEADERS = {
@@ -33,17 +33,16 @@ export function usersNeedAdmin(): HttpError {
   return new HttpError(403, 'Users need a key with the scope admin')
 }
 
-interface FrameProperties {
+/** What the frame is put around. */
+export interface Framed {
   readonly title: string
-  readonly visitor: Visitor
   /** The path of the current section. */
   readonly section: string
-  readonly children?: Child
+  readonly content: Child
 }
 
-/** The frame around every page of the admin page. */
-export function framedPage({ title, visitor, section, children }: FrameProperties): string {
-  const { scope, hasEvents } = visitor
+/** Puts the frame around a page of the admin page. */
+export function framedPage({ title, section, content }: Framed, { scope, hasEvents }: Visitor): string {
   const sections = [
     ['/admin/', 'Products'],
     ['/admin/categories/', 'Categories'],
@@ -80,7 +79,7 @@ export function framedPage({ title, visitor, section, children }: FramePropertie
       <p id="told" class="visually-hidden" role="status"></p>
       <section id="pending" aria-label="Deletions under way"></section>
       <main id="content" tabindex={-1}>
-        {children}
+        {content}
       </main>
     </Layout>
   )}`

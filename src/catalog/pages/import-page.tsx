@@ -2,10 +2,9 @@
 import { HttpError, logFailure } from '../../server/errors.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { BULK_RESOURCES, type BulkResource } from '../bulk/resources.ts'
-import { htmlAnswer, type PageContext, searchParamsOf } from './answer.ts'
+import { type PageContext, type PageParts, searchParamsOf } from './answer.ts'
 import { exportOf } from './export.ts'
-import type { PageParts } from './form-routes.tsx'
-import { framedPage, Notice, usersNeedAdmin, type Visitor } from './frame.tsx'
+import { type Framed, Notice, usersNeedAdmin, type Visitor } from './frame.tsx'
 import { type ImportedFile, importBodies, importFile, type Outcome, type ReportStored } from './import.ts'
 import type { PageServices } from './services.ts'
 import { countText } from './tables.tsx'
@@ -16,13 +15,13 @@ const TIMEOUT_SECONDS = 255
 /** Adds the page that imports and exports files. */
 export function addImport(
   app: App,
-  { own, visitorOf }: PageParts,
+  { own, visitorOf, framed }: PageParts,
   { catalog, repositories, hashPassword }: PageServices,
 ): void {
   const bodies = importBodies()
   const means = { loader: repositories.loader, hashPassword }
 
-  app.get('/admin/import', context => htmlAnswer(context, importPage(visitorOf(context), null)))
+  app.get('/admin/import', context => framed(context, importPage(visitorOf(context), null)))
 
   app.post('/admin/import', context => {
     const visitor = visitorOf(context)
@@ -34,7 +33,7 @@ export function addImport(
       return catalog.budgets.bulkBodies.answering(request, async body => {
         const file = await fileIn(context, visitor, await body.bytes())
         const outcome = await importFile({ ...file, signal }, means, () => {})
-        return htmlAnswer(context, importPage(visitor, outcome), outcome.imported > 0 ? 200 : 422)
+        return framed(context, importPage(visitor, outcome), outcome.imported > 0 ? 200 : 422)
       })
     }
     const query = searchParamsOf(context)
@@ -110,15 +109,14 @@ function resourceOf({ scope }: Visitor, list: string | null): BulkResource {
   return resource
 }
 
-function importPage(visitor: Visitor, outcome: Outcome | null): string {
+function importPage(visitor: Visitor, outcome: Outcome | null): Framed {
   const lists = BULK_RESOURCES.map(({ stored }) => stored.table).filter(
     table => table !== 'users' || visitor.scope !== 'write',
   )
-  return framedPage({
+  return {
     title: 'Import and export',
-    visitor,
     section: '/admin/import',
-    children: (
+    content: (
       <>
         <div class="title">
           <h1>Import and export</h1>
@@ -183,7 +181,7 @@ function importPage(visitor: Visitor, outcome: Outcome | null): string {
         </div>
       </>
     ),
-  })
+  }
 }
 
 function Result({ outcome: { imported, wrong, ignored, failure } }: { readonly outcome: Outcome }) {

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { HttpError } from '../../server/errors.ts'
 import { entityTag, versionOf } from '../http/entity-tag.ts'
 import { ListParameters } from '../http/lists/page.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
@@ -31,14 +32,16 @@ export interface ListedItems<Value> {
 
 /** The lists of one kind of resource, by the parameters that the interface has. */
 export class PageList<Row extends Values, Value extends Readonly<Record<string, unknown>>> {
+  readonly #name: string
   readonly #store: ResourceStore<Row>
   readonly #schema: z.ZodObject
   readonly #shown: (item: Representation) => ListedItem<Value>
   readonly #parameters: ListParameters<Row>
   readonly #read
 
-  /** `shape` has the members that the rows show. */
+  /** `schema` has the members that are shown. */
   constructor(resource: StoredResource<Row>, store: ResourceStore<Row>, schema: z.ZodObject & z.ZodType<Value>) {
+    this.#name = resource.name.toLowerCase()
     this.#store = store
     this.#schema = schema
     this.#shown = ({ json, revision }) => ({
@@ -78,6 +81,13 @@ export class PageList<Row extends Values, Value extends Readonly<Record<string, 
   async find(id: number): Promise<ListedItem<Value> | null> {
     const found = await this.#members.find(id)
     return found && this.#shown(found)
+  }
+
+  /** Rejects with an `HttpError` 404 if it does not exist. */
+  async get(id: number): Promise<ListedItem<Value>> {
+    const found = await this.find(id)
+    if (!found) throw new HttpError(404, `There is no such ${this.#name}, or no longer`)
+    return found
   }
 
   /** Those that exist, by their ids. */

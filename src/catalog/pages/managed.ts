@@ -52,16 +52,36 @@ export type ManagedLists = ReturnType<typeof listsOf>
 
 /** The lists of the pages, and their resources one by one. */
 export function listsOf({ products, categories, users, reviews }: Repositories) {
+  const namedCategories = new PageList(CATEGORIES, categories, CategoryItem)
   return {
     products: new PageList(PRODUCTS, products, ProductItem),
-    wholeProducts: new PageList(PRODUCTS, products, ProductItem.extend({ description: z.string() })),
-    categories: new PageList(CATEGORIES, categories, CategoryItem),
+    categories: namedCategories,
     users: new PageList(USERS, users, UserItem),
-    wholeUsers: new PageList(USERS, users, UserItem.extend({ avatar: z.string() })),
     userNames: new PageList(USERS, users, z.object({ id: z.int(), name: z.string() })),
     reviews: new PageList(REVIEWS, reviews, ReviewItem),
-    wholeReviews: new PageList(REVIEWS, reviews, FullReview),
+    /** With the texts that may be long, which only the page of one resource shows. */
+    whole: {
+      products: new PageList(PRODUCTS, products, ProductItem.extend({ description: z.string() })),
+      categories: namedCategories,
+      users: new PageList(USERS, users, UserItem.extend({ avatar: z.string() })),
+      reviews: new PageList(REVIEWS, reviews, FullReview),
+    },
   }
+}
+
+/** The lists by their names in the interface, with what people call one item. */
+export const LISTS = {
+  products: { path: '/admin/', title: 'Products', noun: 'product' },
+  categories: { path: '/admin/categories/', title: 'Categories', noun: 'category' },
+  users: { path: '/admin/users/', title: 'Users', noun: 'user' },
+  reviews: { path: '/admin/reviews/', title: 'Reviews', noun: 'review' },
+} as const
+
+export type ListName = keyof typeof LISTS
+
+/** The route of the interface for one item of a list. */
+export function itemRoute(list: ListName): string {
+  return `/${list}/:${LISTS[list].noun}_id`
 }
 
 /** A field of a form. */
@@ -70,34 +90,23 @@ export interface Field {
   readonly label: string
   readonly kind: 'line' | 'text' | 'price' | 'password' | 'flag'
   readonly hint?: string
-  readonly min?: number
-  readonly max?: number
+  /** Whether it must have 3 to 50 characters. */
+  readonly isBounded?: boolean
 }
 
 /** A kind of resource that has a form. */
 export interface ManagedKind {
-  /** The path of its collection in the interface, and the name of its member in the routes there. */
-  readonly path: 'products' | 'categories' | 'users'
-  readonly parameter: string
+  readonly list: 'products' | 'categories' | 'users'
   readonly method: 'PUT' | 'PATCH'
-  /** What people call one of them, and the list. */
-  readonly noun: string
-  readonly title: string
-  /** The path of its list on the admin page. */
-  readonly list: string
   readonly fields: readonly Field[]
 }
 
-const NAME: Field = { name: 'name', label: 'Name', kind: 'line', min: 3, max: 50 }
+const NAME: Field = { name: 'name', label: 'Name', kind: 'line', isBounded: true }
 
 export const KINDS = {
   products: {
-    path: 'products',
-    parameter: 'product_id',
+    list: 'products',
     method: 'PUT',
-    noun: 'product',
-    title: 'Products',
-    list: '/admin/',
     fields: [
       NAME,
       { name: 'price', label: 'Price', kind: 'price', hint: 'In USD' },
@@ -105,24 +114,16 @@ export const KINDS = {
     ],
   },
   categories: {
-    path: 'categories',
-    parameter: 'category_id',
+    list: 'categories',
     method: 'PUT',
-    noun: 'category',
-    title: 'Categories',
-    list: '/admin/categories/',
-    fields: [NAME, { name: 'description', label: 'Description', kind: 'line', min: 3, max: 50 }],
+    fields: [NAME, { name: 'description', label: 'Description', kind: 'line', isBounded: true }],
   },
   users: {
-    path: 'users',
-    parameter: 'user_id',
+    list: 'users',
     method: 'PATCH',
-    noun: 'user',
-    title: 'Users',
-    list: '/admin/users/',
     fields: [
       NAME,
-      { name: 'email', label: 'E-mail', kind: 'line', min: 3, max: 50 },
+      { name: 'email', label: 'E-mail', kind: 'line', isBounded: true },
       { name: 'avatar', label: 'Avatar', kind: 'line', hint: 'The address of a picture, or any text' },
       { name: 'password', label: 'New password', kind: 'password', hint: 'Leave it empty to keep the current one' },
       ...['active', 'verified', 'admin', 'suspended', 'blocked', 'banned', 'deleted'].map(

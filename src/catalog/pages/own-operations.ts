@@ -8,7 +8,8 @@ const Failure = z.object({ detail: z.union([z.string(), z.array(ValidationError)
 interface OwnRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly route: string
-  readonly parameters?: Readonly<Record<string, string>>
+  /** The value of the route's parameter, if it has one. */
+  readonly id?: number | string
   readonly query?: string
   /** Sent as JSON. */
   readonly body?: unknown
@@ -31,15 +32,13 @@ export class OwnOperations {
   }
 
   async call(visit: RequestScope, sent: OwnRequest): Promise<Response> {
-    const { method, route, query = '', body, headers } = sent
+    const { method, route, id = '', query = '', body, headers } = sent
     const operation = this.#operations.get(route)?.[method]
     if (!operation) throw new Error(`there is no operation ${method} ${route}`)
-    const parameters = Object.fromEntries(
-      Object.entries(sent.parameters ?? {}).map(([name, value]) => [name, encodeURIComponent(value)]),
-    )
-    const path = route.replaceAll(/:(\w+)/g, (_, name: string) => parameters[name] ?? '')
+    const [, parameter = ''] = /:(\w+)/.exec(route) ?? []
+    const parameters = { [parameter]: encodeURIComponent(id) }
     const text = body === undefined ? null : JSON.stringify(body)
-    const request = new Request(`http://localhost${path}${query}`, {
+    const request = new Request(`http://localhost${route.replace(/:\w+/, encodeURIComponent(id))}${query}`, {
       method,
       body: text,
       headers: {
@@ -61,6 +60,14 @@ export class OwnOperations {
       },
     })
   }
+
+  /** Resolves to `null` if the operation did it. */
+  async change(visit: RequestScope, sent: OwnRequest): Promise<Refusal | null> {
+    const response = await this.call(visit, sent)
+    if (!response.ok) return refusalOf(response)
+    await response.body?.cancel()
+    return null
+  }
 }
 
 /** Why an operation refused: the reasons by the names of fields, and one for the whole request. */
@@ -70,14 +77,14 @@ export interface Refusal {
   readonly reason: string
 }
 
-/** The reason without the words that only programmers use. */
-function plain(message: string): string {
-  return message.replace(/^(String|Input) should /, 'Should ').replace(/^Value error, /, '')
-}
-
 export async function refusalOf(response: Response): Promise<Refusal> {
   const { detail } = Failure.parse(await response.json())
   if (typeof detail === 'string') return { status: response.status, fields: {}, reason: detail }
   const fields = Object.fromEntries(detail.map(({ loc, msg }) => [String(loc[1]), plain(msg)]))
   return { status: response.status, fields, reason: 'Some fields need another look.' }
+}
+
+/** The reason without the words that only programmers use. */
+function plain(message: string): string {
+  return message.replace(/^(String|Input) should /, 'Should ').replace(/^Value error, /, '')
 }

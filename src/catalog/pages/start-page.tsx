@@ -1,10 +1,9 @@
 /** @jsxImportSource hono/jsx */
 import { Layout } from '../../pages/layout.tsx'
-import { staticPath } from '../../pages/static.ts'
 import { version } from '../../program/version.ts'
 import { isHttps } from '../../server/forwarded-protocol.ts'
 import { wholeList } from '../storage/query.ts'
-import { PAGE_FILES, STYLES_PATH } from './frame.tsx'
+import { SCRIPT_PATH, STYLES_PATH } from './frame.tsx'
 import type { PageServices } from './services.ts'
 import { countText } from './tables.tsx'
 
@@ -28,7 +27,7 @@ export async function startPage(
   const key = isOpen ? '' : `-H "Authorization: Bearer $STOCKROOM_KEY" `
   const command = `curl ${key}'${address}/products/?q=spade&limit=5'`
   return `<!doctype html>${(
-    <Layout title="Stockroom" styles={[STYLES_PATH]} scripts={[staticPath('pages.js', PAGE_FILES['pages.js'])]}>
+    <Layout title="Stockroom" styles={[STYLES_PATH]} scripts={[SCRIPT_PATH]}>
       <main class="start">
         <h1>Stockroom</h1>
         <p class="lead">

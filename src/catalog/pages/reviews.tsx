@@ -1,0 +1,181 @@
+/** @jsxImportSource hono/jsx */
+import type { App } from '../../server/requests.ts'
+import { type PageParts, pathId, searchParamsOf } from './answer.ts'
+import { DeleteButton, itemText } from './deletions.tsx'
+import type { Framed } from './frame.tsx'
+import { listPage } from './list-pages.tsx'
+import type { ListedItem } from './lists.ts'
+import { COMMENT_SHOWN_CHARACTERS, LISTS, type ManagedLists, type ProductItem, type ReviewItem } from './managed.ts'
+import { countText, ItemTable, Row, Star } from './tables.tsx'
+
+const STARS = [1, 2, 3, 4, 5]
+
+/** Who wrote a review, and about what. */
+interface Names {
+  readonly author: string
+  /** The name of the product; `null` on the product's own page. */
+  readonly product: string | null
+}
+
+/** Adds the list of reviews, and the page of one. */
+export function addReviews(app: App, { lists, framed }: PageParts): void {
+  app.get('/admin/reviews/', async context => {
+    const query = searchParamsOf(context)
+    const reviews = await reviewTable(lists, query)
+    const content = (
+      <>
+        <StarChips path="/admin/reviews/" query={query} />
+        <p class="hint scripted">
+          With the focus in the list: <kbd>J</kbd> and <kbd>K</kbd> move, <kbd>D</kbd> deletes, <kbd>U</kbd> undoes.
+        </p>
+        <div id="results">{reviews}</div>
+      </>
+    )
+    return framed(context, listPage('reviews', query, content))
+  })
+
+  app.get('/admin/reviews/:id', async context => {
+    const item = await lists.whole.reviews.get(pathId(context))
+    const namesOf = await namesAround(lists, [item], true)
+    return framed(context, reviewPage(item, namesOf(item)))
+  })
+}
+
+/** The reviews that the query selects, newest first. `path` is the page of a product, if they are only its reviews. */
+export async function reviewTable(lists: ManagedLists, query: URLSearchParams, path?: string) {
+  const rows = await lists.reviews.rows(query)
+  const namesOf = await namesAround(lists, rows.items, path === undefined)
+  return (
+    <ItemTable
+      list="reviews"
+      rows={rows}
+      row={item => reviewRow(item, namesOf(item))}
+      columns={['Review']}
+      empty={<p>{query.get('rating') ? 'There are no such reviews.' : 'There are no reviews yet.'}</p>}
+      path={path}
+    />
+  )
+}
+
+async function namesAround(
+  { userNames, products }: ManagedLists,
+  items: readonly ListedItem<ReviewItem>[],
+  areOfAll: boolean,
+): Promise<(item: ListedItem<ReviewItem>) => Names> {
+  const [authors, named] = await Promise.all([
+    userNames.some(items.map(({ value }) => value.user_id)),
+    areOfAll ? products.some(items.map(({ value }) => value.product_id)) : new Map<number, ProductItem>(),
+  ])
+  return ({ value }) => ({
+    author: authors.get(value.user_id)?.name ?? 'unknown',
+    product: areOfAll ? (named.get(value.product_id)?.name ?? 'a deleted product') : null,
+  })
+}
+
+function reviewRow({ value, tag }: ListedItem<ReviewItem>, { author, product }: Names) {
+  const { id } = value
+  const isCut = value.comment.length > COMMENT_SHOWN_CHARACTERS
+  const comment = isCut ? `${value.comment.slice(0, COMMENT_SHOWN_CHARACTERS)}…` : value.comment
+  return (
+    <Row list="reviews" id={id} tag={tag} name={`the review by ${author}`}>
+      <th scope="row" class="review">
+        <GivenStars rating={value.rating} />{' '}
+        <a class="name" dir="auto" href={`/admin/reviews/${id}`}>
+          {author}
+        </a>
+        {product !== null && (
+          <>
+            {' '}
+            <OnProduct id={value.product_id} name={product} />
+          </>
+        )}
+        <p class="comment" dir="auto">
+          {comment}
+        </p>
+        {isCut && (
+          <a href={`/admin/reviews/${id}`} aria-label={`Read all of the review by ${author}`}>
+            Read all
+          </a>
+        )}
+      </th>
+    </Row>
+  )
+}
+
+/** A whole review, however long it is. */
+function reviewPage({ value, tag }: ListedItem<ReviewItem>, { author, product }: Names): Framed {
+  const { path } = LISTS.reviews
+  const item = itemText('reviews', value.id, tag)
+  return {
+    title: `Review by ${author}`,
+    section: path,
+    content: (
+      <>
+        <p class="back">
+          <a href={path}>← Reviews</a>
+        </p>
+        <article class="card narrow" data-item={item} data-name={`the review by ${author}`} data-list={path}>
+          <h1 dir="auto">{author}</h1>
+          <p>
+            <GivenStars rating={value.rating} /> <OnProduct id={value.product_id} name={product} />
+          </p>
+          <p class="comment" dir="auto">
+            {value.comment}
+          </p>
+          <DeleteButton item={item} />
+        </article>
+      </>
+    ),
+  }
+}
+
+function GivenStars({ rating }: { readonly rating: number }) {
+  return (
+    <span class={`given given-${rating}`}>
+      <Star /> {rating}
+      <span class="visually-hidden"> {rating === 1 ? 'star' : 'stars'}</span>
+    </span>
+  )
+}
+
+function OnProduct({ id, name }: { readonly id: number; readonly name: string | null }) {
+  return (
+    <>
+      <span class="quiet">on</span>{' '}
+      <a dir="auto" href={`/admin/products/${id}`}>
+        {name}
+      </a>
+    </>
+  )
+}
+
+interface StarChipsProperties {
+  readonly path: string
+  readonly query: URLSearchParams
+  /** The number of reviews with each number of stars, if it is known. */
+  readonly histogram?: readonly number[]
+}
+
+/** Links that choose reviews by their stars. Each can be switched on and off. */
+export function StarChips({ path, query, histogram }: StarChipsProperties) {
+  const asked = query.getAll('rating').join().split(',').map(Number)
+  const chosen = STARS.filter(stars => asked.includes(stars))
+  const pathWith = (stars: number) => {
+    const others = STARS.filter(one => chosen.includes(one) !== (one === stars))
+    return others.length === 0 ? path : `${path}?rating=${others.join()}`
+  }
+  return (
+    <nav class="chips" aria-label="Stars">
+      <a href={path} {...(chosen.length === 0 && { 'aria-current': 'true' })}>
+        All
+      </a>
+      {STARS.map(stars => (
+        <a href={pathWith(stars)} {...(chosen.includes(stars) && { 'aria-current': 'true' })}>
+          {stars} <Star />
+          <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
+          {histogram && <span class="quiet"> {countText(histogram[stars - 1] ?? 0)}</span>}
+        </a>
+      ))}
+    </nav>
+  )
+}

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
-import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
+import { Histogram, SECONDS } from '../../metrics/histogram.ts'
 import type { Commits } from './commits.ts'
 import { companionFile } from './connection.ts'
 import { isWithin, type LogPosition, type LogRecord } from './log-record.ts'
@@ -31,8 +31,9 @@ interface Waiting {
 export class LogSync {
   /** The path of the write-ahead log. */
   readonly path: string
+  /** The durations of all syncs. */
+  readonly seconds = new Histogram(SECONDS)
   readonly #file: number
-  readonly #seconds = new Histogram(SECONDS)
   readonly #commits: Commits
   readonly #record: LogRecord
   readonly #failureOf: (error: unknown) => Error
@@ -40,10 +41,9 @@ export class LogSync {
   #durable: LogPosition | null = null
   /** A later sync would succeed although the disk has lost what this one could not store. */
   #failure: Error | null = null
+  /** Those that the next sync on another thread is for. */
   #waiting: Waiting[] = []
   #syncing: Promise<void> | null = null
-  #ownCommits = 0
-  #durableCommits = 0
   #averageMs = 0
   #sinceMeasured = 0
 
@@ -60,11 +60,6 @@ export class LogSync {
     this.#failureOf = failureOf
   }
 
-  /** The durations of all syncs. */
-  get seconds(): Distribution {
-    return this.#seconds
-  }
-
   /** The average time for which a sync blocks the event loop; 0 if syncs do not block it. */
   get blockingMs(): number {
     return this.#averageMs < BLOCKING_MAX_MS ? this.#averageMs : 0
@@ -72,9 +67,13 @@ export class LogSync {
 
   /** Call it after each commit. `durable` is called when the commit is on the disk. */
   committed(waiting: Waiting): void {
-    this.#ownCommits += 1
-    this.#waiting.push(waiting)
-    if (!this.#syncing) this.#sync()
+    const isFast = this.#averageMs < BLOCKING_MAX_MS || this.#sinceMeasured >= MEASURED_INTERVAL
+    if (isFast && !this.#syncing) {
+      this.#syncHere(waiting)
+    } else {
+      this.#waiting.push(waiting)
+      this.#syncing ??= this.#syncOnAnotherThread()
+    }
   }
 
   /**
@@ -101,10 +100,9 @@ export class LogSync {
     } catch (error) {
       throw this.#fail(error)
     }
-    this.#durableCommits = this.#ownCommits
     this.#synced(position)
     const durationMs = performance.now() - started
-    this.#seconds.observe(durationMs / 1_000)
+    this.seconds.observe(durationMs / 1_000)
     this.#averageMs += WEIGHT * (Math.min(durationMs, COUNTED_MAX_MS) - this.#averageMs)
     this.#sinceMeasured = 0
   }
@@ -115,36 +113,26 @@ export class LogSync {
     closeSync(this.#file)
   }
 
-  #sync(): void {
-    if (this.#averageMs < BLOCKING_MAX_MS || this.#sinceMeasured >= MEASURED_INTERVAL) this.#syncHere()
-    else this.#syncing = this.#syncOnAnotherThread()
-  }
-
-  #syncHere(): void {
-    const waiting = this.#waiting.splice(0)
+  #syncHere({ durable, failed }: Waiting): void {
     try {
-      if (this.#durableCommits < this.#ownCommits) this.#now()
+      this.#now()
     } catch (error) {
-      for (const { failed } of waiting) failed(error)
+      failed(error)
       return
     }
-    for (const { durable } of waiting) durable()
+    durable()
   }
 
   async #syncOnAnotherThread(): Promise<void> {
     while (this.#waiting.length > 0) {
       const waiting = this.#waiting.splice(0)
-      const commits = this.#ownCommits
       const { position } = this.#commits
       this.#sinceMeasured += 1
       const started = performance.now()
       const error = await new Promise<unknown>(resolve => fdatasync(this.#file, resolve))
-      this.#seconds.observe((performance.now() - started) / 1_000)
+      this.seconds.observe((performance.now() - started) / 1_000)
       const failure = error ? this.#fail(error) : this.#failure
-      if (!failure) {
-        this.#durableCommits = Math.max(this.#durableCommits, commits)
-        this.#synced(position)
-      }
+      if (!failure) this.#synced(position)
       for (const { durable, failed } of waiting) {
         if (failure) failed(failure)
         else durable()
@@ -164,8 +152,6 @@ export class LogSync {
     const { position } = this.#commits
     if (position) this.#record.lost(position)
     this.#failure ??= this.#failureOf(error)
-    // Nothing waits for another sync.
-    this.#durableCommits = this.#ownCommits
     return this.#failure
   }
 }

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'bun:sqlite'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { BusyError } from '../../limits/busy-error.ts'
 import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
@@ -87,7 +87,6 @@ export class GroupCommit {
   #busySince: number | null = null
   /** Running average. */
   #commitMs = 0
-  #idle = Promise.withResolvers<void>()
   /** Resolves when no other connection of this process holds the write lock. */
   #beside: Promise<void> | null = null
 
@@ -142,39 +141,35 @@ export class GroupCommit {
    * Runs work that takes the write lock on another connection, one after another. Meanwhile the writes of this process wait
    * without polling for the lock, which would keep the event loop busy.
    */
-  beside<Result>(work: () => Promise<Result>): Promise<Result> {
+  async beside<Result>(work: () => Promise<Result>): Promise<Result> {
     const before = this.#beside
-    const done = (async () => {
-      await before
-      return work()
-    })()
-    const ended = done.then(
-      () => {},
-      () => {},
-    )
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#beside = ended
-    ended.then(() => {
-      if (this.#beside !== ended) return
-      this.#beside = null
-      if (this.#waiting.length > 0) this.#schedule()
-    })
-    return done
+    await before
+    try {
+      return await work()
+    } finally {
+      end()
+      if (this.#beside === ended) {
+        this.#beside = null
+        this.#schedule()
+      }
+    }
   }
 
   /** Resolves when every write is answered. Later ones are refused: statements of a closed connection would still run. */
   async close(): Promise<void> {
-    while (this.#beside || this.#isAtWork) await (this.#beside ?? this.#idle.promise)
+    while (this.#beside || this.#scheduled || this.#unanswered > 0) await (this.#beside ?? wait(WRITE_RETRY_MS))
     this.#isClosed = true
   }
 
   #schedule(delayMs = 0): void {
     // The clients that are being acknowledged will send their next writes, and these can join the same group.
-    if (this.#scheduled || this.#acknowledging > 0) return
+    if (this.#scheduled || this.#acknowledging > 0 || this.#waiting.length === 0) return
     this.#scheduled = true
     const commitGroup = () => {
       this.#scheduled = false
       this.#commitGroup()
-      this.#becomeIdle()
     }
     // After this event-loop turn, so that all requests that have arrived join one group.
     if (delayMs === 0) setImmediate(commitGroup)
@@ -229,7 +224,6 @@ export class GroupCommit {
       const failed = (error: unknown) => {
         for (const write of done) write.failed(error)
         this.#unanswered -= 1
-        this.#becomeIdle()
       }
       this.#sync.committed({
         durable: () => {
@@ -241,7 +235,7 @@ export class GroupCommit {
         failed,
       })
     }
-    if (this.#waiting.length > 0) this.#schedule()
+    this.#schedule()
   }
 
   async #acknowledge(writes: readonly WaitingWrite[], isAmongReads: boolean): Promise<void> {
@@ -253,18 +247,7 @@ export class GroupCommit {
     }
     this.#acknowledging -= 1
     this.#unanswered -= 1
-    if (this.#waiting.length > 0) this.#schedule()
-    this.#becomeIdle()
-  }
-
-  get #isAtWork(): boolean {
-    return this.#scheduled || this.#unanswered > 0
-  }
-
-  #becomeIdle(): void {
-    if (this.#isAtWork) return
-    this.#idle.resolve()
-    this.#idle = Promise.withResolvers()
+    this.#schedule()
   }
 
   #shareOfWrites(): number {

@@ -4,21 +4,22 @@ const WAITING_MAX = 64
 const WAIT_MAX_MS = 5_000
 
 interface Waiting {
+  readonly isPatient: boolean
   readonly admit: () => void
   readonly refuse: (reason: Error) => void
 }
 
 /** One call at a time has the place; the others wait. Patient calls wait until no other call does. */
 export class ReadingQueue {
-  readonly #prompt: Waiting[] = []
-  readonly #patient: Waiting[] = []
+  /** In the order of their turns, so patient calls are last. */
+  readonly #waiting: Waiting[] = []
   #isHeld = false
   #closed: Error | null = null
 
   /** Resolves once the place is free; disposing of the place frees it. Rejects with a `BusyError` if the queue is too long. */
   async take(isPatient: boolean): Promise<Disposable> {
     if (this.#closed) throw this.#closed
-    if (this.#isHeld) await this.#turn(isPatient ? this.#patient : this.#prompt)
+    if (this.#isHeld) await this.#turn(isPatient)
     this.#isHeld = true
     return { [Symbol.dispose]: () => this.#next() }
   }
@@ -26,42 +27,29 @@ export class ReadingQueue {
   /** Rejects all calls that wait, and further ones. */
   close(reason: Error): void {
     this.#closed = reason
-    for (const { refuse } of [...this.#prompt, ...this.#patient]) refuse(reason)
+    for (const { refuse } of this.#waiting.splice(0)) refuse(reason)
   }
 
-  #turn(queue: Waiting[]): Promise<void> {
-    this.#makeSpace(queue)
-    const turn = Promise.withResolvers<void>()
-    const leave = () => {
-      clearTimeout(timer)
-      queue.splice(queue.indexOf(waiting), 1)
+  async #turn(isPatient: boolean): Promise<void> {
+    if (this.#waiting.length === WAITING_MAX) {
+      // The last patient call gives way to one that is not.
+      if (isPatient || !this.#waiting.at(-1)?.isPatient) throw tooMany()
+      this.#waiting.pop()?.refuse(tooMany())
     }
-    const waiting: Waiting = {
-      admit: () => {
-        leave()
-        turn.resolve()
-      },
-      refuse: reason => {
-        leave()
-        turn.reject(reason)
-      },
-    }
-    const timer = setTimeout(() => waiting.refuse(tooMany()), WAIT_MAX_MS)
-    queue.push(waiting)
-    return turn.promise
-  }
-
-  /** The last patient call gives way to one that is not. */
-  #makeSpace(queue: Waiting[]): void {
-    if (this.#prompt.length + this.#patient.length < WAITING_MAX) return
-    const last = queue === this.#prompt ? this.#patient.at(-1) : undefined
-    if (!last) throw tooMany()
-    last.refuse(tooMany())
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiting: Waiting = { isPatient, admit: resolve, refuse: reject }
+    const patient = isPatient ? -1 : this.#waiting.findIndex(other => other.isPatient)
+    this.#waiting.splice(patient === -1 ? this.#waiting.length : patient, 0, waiting)
+    const timer = setTimeout(() => {
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+      reject(tooMany())
+    }, WAIT_MAX_MS)
+    await promise.finally(() => clearTimeout(timer))
   }
 
   /** The place stays held for the next call, so that no new one comes before it. */
   #next(): void {
-    const next = this.#prompt[0] ?? this.#patient[0]
+    const next = this.#waiting.shift()
     if (next) next.admit()
     else this.#isHeld = false
   }

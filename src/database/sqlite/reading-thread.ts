@@ -13,11 +13,6 @@ const CLOSE_MAX_MS = 800
 /** A running statement cannot be interrupted, so a replaced thread ends only when its statement does. */
 const THREADS_MAX = 4
 
-export interface ReadingOptions {
-  /** The call runs only while no other call waits. */
-  readonly isPatient?: boolean
-}
-
 /**
  * Runs statements that would hold up the event loop, on a read-only connection in a thread of its own. The thread starts with
  * the first call.
@@ -39,15 +34,11 @@ export class ReadingThread implements AsyncDisposable {
   }
 
   /**
-   * Runs the statement on a snapshot of all commits so far, and resolves to its rows. Calls run one after the other. Rejects
-   * with a `BusyError` if too many calls wait, and with a `DatabaseUnavailableError` if the thread ends or the statement takes
-   * too long.
+   * Runs the statement on a snapshot of all commits so far, and resolves to its rows. Calls run one after the other, and a patient
+   * one while no other waits. Rejects with a `BusyError` if too many calls wait, and with a `DatabaseUnavailableError` if the
+   * thread ends or the statement takes too long.
    */
-  async all<Row>(
-    sql: string,
-    parameters: readonly Parameter[],
-    { isPatient = false }: ReadingOptions = {},
-  ): Promise<Row[]> {
+  async all<Row>(sql: string, parameters: readonly Parameter[], { isPatient = false } = {}): Promise<Row[]> {
     using _ = await this.#queue.take(isPatient)
     try {
       this.#condition.mustHaveBeenInPlace()
@@ -75,11 +66,9 @@ export class ReadingThread implements AsyncDisposable {
   }
 
   #thread(): Thread {
-    if (this.#current) return this.#current
+    if (this.#current && !this.#current.hasEnded) return this.#current
     if (this.#threads.size >= THREADS_MAX) throw new DatabaseUnavailableError('statements that took too long still run')
-    const thread = new Thread(this.#path, () => {
-      if (this.#current === thread) this.#current = null
-    })
+    const thread = new Thread(this.#path)
     this.#current = thread
     this.#threads.add(thread)
     thread.ended.then(() => this.#threads.delete(thread))
@@ -105,15 +94,14 @@ type Answer = { readonly rows: unknown[] } | { readonly error: Pick<SQLiteError,
 class Thread {
   /** Resolves when its connection is closed. */
   readonly ended: Promise<void>
+  /** Whether it takes no more calls. */
+  hasEnded = false
   readonly #worker: Worker
   readonly #path: string
-  readonly #onEnd: () => void
   #call: PromiseWithResolvers<unknown[]> | null = null
 
-  /** `onEnd` is called when it takes no more calls. */
-  constructor(path: string, onEnd: () => void) {
+  constructor(path: string) {
     this.#path = path
-    this.#onEnd = onEnd
     // The executable contains the script as text only.
     const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
     this.#worker = new Worker(url)
@@ -158,7 +146,7 @@ class Thread {
 
   /** Rejects the call, and ends the thread, after its statement. Its connection is closed with it. */
   end(reason: unknown): void {
-    this.#onEnd()
+    this.hasEnded = true
     this.#call?.reject(reason)
     this.#worker.terminate()
   }

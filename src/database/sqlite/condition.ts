@@ -1,10 +1,10 @@
 import type { Database } from 'bun:sqlite'
-import { accessSync, constants as modes, statfsSync } from 'node:fs'
+import { accessSync, type BigIntStats, constants as modes, statfsSync, statSync } from 'node:fs'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../program/error-message.ts'
 import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../errors.ts'
-import { CompanionFiles } from './companion-files.ts'
-import { hasMoved } from './connection.ts'
+import type { writeTrial } from '../write-trial.ts'
+import { companionFile, hasMoved } from './connection.ts'
 import { isBusy, translated } from './failure.ts'
 
 const log = getLogger(['stockroom', 'database'])
@@ -18,28 +18,42 @@ const LITTLE_SPACE_BYTES = 16_777_216
 /** After a failed write, a disk with less free space than this counts as full, because the next large write would fail. */
 const SPACE_MIN_BYTES = 262_144
 
+/** A file by its name, as it was when SQLite opened it. */
+interface OpenedFile {
+  readonly path: string
+  readonly opened: BigIntStats
+}
+
 /**
  * Tracks problems with the file. Damage and a replaced database count until the process ends; other problems may pass.
  */
 export class FileCondition {
   readonly #connection: Database
   readonly #path: string
-  readonly #companions: CompanionFiles
+  /** The write-ahead log and the file that connections share. */
+  readonly #companions: readonly OpenedFile[]
   readonly #isLogLost: () => boolean
   #damage: DatabaseDamagedError | null = null
   #replaced: DatabaseReplacedError | null = null
-  #failedAt = Number.NEGATIVE_INFINITY
-  #recoveredAt = Number.NEGATIVE_INFINITY
+  /** The last time that a write failed, by `performance.now()`; `null` if one has succeeded since. */
+  #failedAt: number | null = null
+  /** Whether the last writes waited in vain for the lock of another program. */
   #isLockedOut = false
   #inPlaceUntil = 0
   #isClosed = false
 
-  /** `isLogLost` tells whether another process has found that the disk lost a part of the log. */
+  /**
+   * The connection must have read the database already, so that all files exist. `isLogLost` tells whether another process has
+   * found that the disk lost a part of the log.
+   */
   constructor(connection: Database, path: string, isLogLost: () => boolean) {
     this.#connection = connection
     this.#path = path
     this.#isLogLost = isLogLost
-    this.#companions = new CompanionFiles(connection)
+    this.#companions = (['-wal', '-shm'] as const).map(ending => {
+      const path = companionFile(connection, ending)
+      return { path, opened: statSync(path, { bigint: true }) }
+    })
   }
 
   /** Records an error of a read, and returns the error for the caller. */
@@ -82,11 +96,6 @@ export class FileCondition {
     this.#isLockedOut = false
   }
 
-  /** Whether the last writes waited in vain for the lock of another program. */
-  get isLockedOut(): boolean {
-    return this.#isLockedOut
-  }
-
   /** Call it before the connection is closed: SQLite then removes the log, which does not mean that the database was replaced. */
   closed(): void {
     this.#isClosed = true
@@ -106,12 +115,13 @@ export class FileCondition {
   }
 
   /**
-   * Returns an error if the log or the shared file is no longer the one that the connection has open. Then nothing may be read or
-   * written, and the connection must not even be closed, because SQLite would move its log into the new database.
+   * Returns an error if the log or the shared file is no longer the one that the connection has open. SQLite never removes them
+   * meanwhile, but people do, when they put another database in place of the one in use. Then nothing may be read or written,
+   * and the connection must not even be closed, because SQLite would move its log into the new database.
    */
   findReplaced(): DatabaseReplacedError | null {
-    const lost = this.#replaced ? null : this.#companions.findLost()
-    if (lost !== null) {
+    const lost = this.#replaced ? undefined : this.#companions.find(file => !isInPlace(file))?.path
+    if (lost !== undefined) {
       this.#replaced = new DatabaseReplacedError(lost)
       log.error(
         '{path} was replaced while it was in use: {lost} was removed or replaced. Nothing is read or written any more. Stop ' +
@@ -148,36 +158,36 @@ export class FileCondition {
     } catch (error) {
       throw new DatabaseUnavailableError('the database cannot be written to', { cause: error })
     }
-    if (this.#isFailing && this.#freeBytes() < SPACE_MIN_BYTES) {
+    if (this.#failedAt !== null && this.#freeBytes() < SPACE_MIN_BYTES) {
       throw new DatabaseUnavailableError('the disk of the database is full')
     }
   }
 
-  /** Whether only a trial write can tell that writes succeed. */
-  get isInDoubt(): boolean {
-    return this.#isFailing || this.#freeBytes() < LITTLE_SPACE_BYTES
-  }
-
-  /** The last time that a write failed, by `performance.now()`. */
-  get failedAt(): number {
-    return this.#failedAt
-  }
-
-  /** Call it after a write that began after the last failure has succeeded. */
-  recovered(): void {
-    this.#recoveredAt = performance.now()
+  /** Rejects if writes fail. Tries one, with `writeSucceeds`, only if nothing else can tell. */
+  async mustTakeWrites(writeSucceeds: ReturnType<typeof writeTrial>): Promise<void> {
+    if (this.#isLockedOut) {
+      // It waits for the lock for longer than a health check may take, and tells when a write succeeds again.
+      writeSucceeds(Number.NEGATIVE_INFINITY).catch(() => {})
+      throw new DatabaseUnavailableError('writes wait in vain for another program that holds the write lock')
+    }
+    const failedAt = this.#failedAt
+    if (failedAt === null && this.#freeBytes() >= LITTLE_SPACE_BYTES) return
+    await writeSucceeds(failedAt ?? Number.NEGATIVE_INFINITY)
+    if (this.#failedAt === failedAt) this.#failedAt = null
   }
 
   #mustBeOpen(): void {
     if (this.#isClosed) throw new DatabaseUnavailableError('the database is closed')
   }
 
-  get #isFailing(): boolean {
-    return this.#failedAt > this.#recoveredAt
-  }
-
   #freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.#path)
     return bavail * bsize
   }
+}
+
+/** Nothing else gets the inode while SQLite has the file open. */
+function isInPlace({ path, opened }: OpenedFile): boolean {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found !== undefined && found.ino === opened.ino && found.dev === opened.dev
 }

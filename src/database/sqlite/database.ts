@@ -1,7 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import type { Change, ChangeListener } from '../change.ts'
-import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
 import { closeFile, neverCloseReplaced } from './close.ts'
@@ -219,15 +218,7 @@ export class SqliteDatabase implements AsyncDisposable {
   async probe(): Promise<void> {
     this.#condition.mustLookWritable()
     this.snapshot(() => this.#selectMigration.get())
-    if (this.#condition.isLockedOut) {
-      // It waits for the lock for longer than a health check may take, and tells when a write succeeds again.
-      this.#writeSucceeds(Number.NEGATIVE_INFINITY).catch(() => {})
-      throw new DatabaseUnavailableError('writes wait in vain for another program that holds the write lock')
-    }
-    if (!this.#condition.isInDoubt) return
-    const { failedAt } = this.#condition
-    await this.#writeSucceeds(failedAt)
-    if (this.#condition.failedAt === failedAt) this.#condition.recovered()
+    await this.#condition.mustTakeWrites(this.#writeSucceeds)
   }
 
   /** Writes a consistent copy of the whole database into a new file, while other processes read and write. */

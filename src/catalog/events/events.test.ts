@@ -258,6 +258,29 @@ for (const engine of ENGINES) {
       expect(follower.frames[0]).toMatchObject({ event: 'reset', data: { data: { reason: 'expired' } } })
     })
 
+    test('a follower from before a time without events to keep reads everything again, even if only one user was deleted', async () => {
+      await using database = await engine.freshDatabase()
+      const [id, user] = await (async () => {
+        await using service = await startService(database.url, { flags: QUIET, environment: QUICK_HASHES })
+        const api = client(() => service.address)
+        const { productId, userId } = await shelf(api)
+        // More than a user shows, so that SQLite deletes them a few at a time.
+        const reviews = Array.from({ length: 120 }, () => JSON.stringify(sample.review(productId, userId)))
+        await api.send('/reviews/', { method: 'POST', body: reviews.join('\n'), headers: NDJSON })
+        await using follower = await EventFollower.at(service.address)
+        await api.create('/categories/', sample.category)
+        await follower.count(1)
+        return [follower.lastId, userId]
+      })()
+      {
+        await using service = await startService(database.url, { flags: [...QUIET, '--events-kept', '0'] })
+        expect((await client(() => service.address).delete(`/users/${user}`)).status).toBe(200)
+      }
+      await using service = await startService(database.url, { flags: QUIET })
+      await using follower = await EventFollower.at(service.address, `/events?since=${id}`)
+      expect(follower.frames[0]).toMatchObject({ event: 'reset', data: { data: { reason: 'expired' } } })
+    })
+
     test('followers of any worker get all events in the same order', async () => {
       await using database = await engine.freshDatabase()
       await using service = await startService(database.url, { flags: [...QUIET, '--workers', '2'] })

@@ -23,6 +23,7 @@ const CREATE_TABLE = `
  */
 const FOLLOWED_COLUMNS = ['logged_at', 'tag', 'events']
 
+const SELECT_LAST = 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1'
 const INSERT = 'INSERT INTO change_log (commit_number, changes, logged_at, tag, events) VALUES (?, ?, ?, ?, ?)'
 
 /** A row without changes. The beginning of a log for followers has none either, but a space, and stays. */
@@ -35,6 +36,12 @@ interface LoggedCommit {
   readonly place: number
   readonly number: number
   readonly changes: string
+  readonly events: number
+}
+
+/** A row of the log, and the number of all events up to it. */
+interface LoggedRow {
+  readonly place: number
   readonly events: number
 }
 
@@ -73,7 +80,7 @@ export class ChangeLog {
   kept: number | null = null
   readonly #commits: Commits
   readonly #select: Prepared<[place: number], LoggedCommit>
-  readonly #selectLast: Prepared<[], { place: number; events: number }>
+  readonly #selectLast: Prepared<[], LoggedRow>
   readonly #insert: Prepared<LoggedValues>
   readonly #remove: Prepared<[place: number]>
   readonly #removeEmpty: Prepared<[from: number, until: number]>
@@ -83,8 +90,8 @@ export class ChangeLog {
   #place = 0
   #events = 0
   #isRead = false
-  /** The row of the transaction in progress, and the number of all events up to it. */
-  #appended: { readonly place: number; readonly events: number } | null = null
+  /** The row of the transaction in progress. */
+  #appended: LoggedRow | null = null
   /** Number of rows that the connection has changed so far. */
   #rowsChanged = 0
 
@@ -95,7 +102,7 @@ export class ChangeLog {
       `SELECT place, commit_number AS number, changes, events FROM change_log
       WHERE place > ? ORDER BY place LIMIT ${KEPT_COMMITS}`,
     )
-    this.#selectLast = prepared(connection, 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1')
+    this.#selectLast = prepared(connection, SELECT_LAST)
     this.#insert = prepared(connection, INSERT)
     const removal = (condition: string) =>
       `DELETE FROM change_log WHERE place IN (
@@ -150,30 +157,16 @@ export class ChangeLog {
     this.#appended = null
     // Other parts do not report which rows they change. A transaction without changes has nothing to commit.
     if (rowsChanged === this.#rowsChanged && changes.length === 0) return
-    const isEmpty = changes.length === 0
-    const events = isEmpty ? this.#events : this.#events + eventCount(changes)
-    const row = isEmpty ? NO_CHANGES : JSON.stringify(changes)
-    // A row without changes is no gap in the history, whoever writes it.
-    const tag = this.kept === 0 && !isEmpty ? 0 : newTag()
-    const place = Number(this.#insert.run(this.#number + 1, row, Date.now(), tag, events).lastInsertRowid)
-    this.#appended = { place, events }
+    this.#appended = this.#insertRow(this.#insert, this.#number + 1, changes, this.#events)
+    const { place } = this.#appended
     const removed = place % REMOVAL_INTERVAL_COMMITS === 0 ? this.#removeOld(place - KEPT_COMMITS) : 0
     this.#rowsChanged = rowsChanged + 1 + removed
   }
 
   /** The same for a transaction on another connection, after the check that follows its start. */
   appendBeside(connection: Database, changes: readonly Change[]): void {
-    const { events } = prepared<[], { events: number }>(
-      connection,
-      'SELECT events FROM change_log ORDER BY place DESC LIMIT 1',
-    ).get() ?? { events: 0 }
-    prepared<LoggedValues, never>(connection, INSERT).run(
-      this.#commits.number + 1,
-      JSON.stringify(changes),
-      Date.now(),
-      newTag(),
-      events + eventCount(changes),
-    )
+    const before = prepared<[], LoggedRow>(connection, SELECT_LAST).get()
+    this.#insertRow(prepared(connection, INSERT), this.#commits.number + 1, changes, before?.events ?? 0)
   }
 
   /** Called when the commit of that transaction is on the disk. */
@@ -184,6 +177,19 @@ export class ChangeLog {
     this.#events = this.#appended.events
     this.#commits.hasNew()
     this.#isRead = this.#commits.number === this.#number
+  }
+
+  #insertRow(
+    insert: Prepared<LoggedValues>,
+    commitNumber: number,
+    changes: readonly Change[],
+    eventsBefore: number,
+  ): LoggedRow {
+    const events = eventsBefore + eventCount(changes)
+    // A row without changes is no gap in the history, whoever writes it.
+    const tag = this.kept === 0 && changes.length > 0 ? 0 : newTag()
+    const { lastInsertRowid } = insert.run(commitNumber, JSON.stringify(changes), Date.now(), tag, events)
+    return { place: Number(lastInsertRowid), events }
   }
 
   /** Followers look after the rows that they need (`history.ts`). Returns the number of removed rows. */

@@ -32,18 +32,18 @@ export const BEGINNING = '[ ]'
 
 type LoggedValues = [number: number, changes: string, at: number, tag: number, events: number]
 
-interface LoggedCommit {
-  readonly place: number
-  readonly number: number
-  readonly changes: string
-  readonly events: number
-}
-
 /** A row of the log, and the number of all events up to it. */
 interface LoggedRow {
   readonly place: number
   readonly events: number
 }
+
+interface LoggedCommit extends LoggedRow {
+  readonly number: number
+  readonly changes: string
+}
+
+const NO_ROW: LoggedRow = { place: 0, events: 0 }
 
 /** Creates the log's table in the migrating transaction. */
 export function createChangeLog(connection: Database): void {
@@ -87,8 +87,7 @@ export class ChangeLog {
   readonly #totalChanges: Statement<{ total: number }, []>
   /** The last commit whose changes are known, and its row in the log; at first none. */
   #number = -1
-  #place = 0
-  #events = 0
+  #row = NO_ROW
   #isRead = false
   /** The row of the transaction in progress. */
   #appended: LoggedRow | null = null
@@ -132,19 +131,17 @@ export class ChangeLog {
     const changes: Change[] = []
     let isWhole = this.#number <= until
     // Even if the number is the same: after a recovery, others may have counted up to it again.
-    for (const commit of this.#select.iterate(this.#place)) {
-      isWhole &&= commit.number === this.#number + 1
+    for (const { number, place, events, changes: json } of this.#select.iterate(this.#row.place)) {
+      isWhole &&= number === this.#number + 1
       if (!isWhole) break
-      this.#number = commit.number
-      this.#place = commit.place
-      this.#events = commit.events
-      changes.push(...decoded(commit.changes))
+      this.#number = number
+      this.#row = { place, events }
+      const logged: readonly Change[] = JSON.parse(json)
+      changes.push(...logged)
     }
     if (!isWhole || this.#number < until) {
       this.#number = until
-      const { place, events } = this.#selectLast.get() ?? { place: 0, events: 0 }
-      this.#place = place
-      this.#events = events
+      this.#row = this.#selectLast.get() ?? NO_ROW
       isWhole = false
     }
     this.#isRead = true
@@ -157,7 +154,7 @@ export class ChangeLog {
     this.#appended = null
     // Other parts do not report which rows they change. A transaction without changes has nothing to commit.
     if (rowsChanged === this.#rowsChanged && changes.length === 0) return
-    this.#appended = this.#insertRow(this.#insert, this.#number + 1, changes, this.#events)
+    this.#appended = this.#insertRow(this.#insert, this.#number + 1, changes, this.#row.events)
     const { place } = this.#appended
     const removed = place % REMOVAL_INTERVAL_COMMITS === 0 ? this.#removeOld(place - KEPT_COMMITS) : 0
     this.#rowsChanged = rowsChanged + 1 + removed
@@ -165,16 +162,15 @@ export class ChangeLog {
 
   /** The same for a transaction on another connection, after the check that follows its start. */
   appendBeside(connection: Database, changes: readonly Change[]): void {
-    const before = prepared<[], LoggedRow>(connection, SELECT_LAST).get()
-    this.#insertRow(prepared(connection, INSERT), this.#commits.number + 1, changes, before?.events ?? 0)
+    const { events } = prepared<[], LoggedRow>(connection, SELECT_LAST).get() ?? NO_ROW
+    this.#insertRow(prepared(connection, INSERT), this.#commits.number + 1, changes, events)
   }
 
-  /** Called when the commit of that transaction is on the disk. */
+  /** Call it when that transaction is committed. */
   committed(): void {
     if (this.#appended === null) return
     this.#number += 1
-    this.#place = this.#appended.place
-    this.#events = this.#appended.events
+    this.#row = this.#appended
     this.#commits.hasNew()
     this.#isRead = this.#commits.number === this.#number
   }
@@ -198,8 +194,4 @@ export class ChangeLog {
       this.kept === 0 ? this.#remove.run(until) : this.#removeEmpty.run(until - REMOVED_AT_ONCE, until)
     return changes
   }
-}
-
-function decoded(changes: string): readonly Change[] {
-  return changes === NO_CHANGES ? [] : JSON.parse(changes)
 }

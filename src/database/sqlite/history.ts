@@ -101,15 +101,14 @@ export class SqliteHistory implements ChangeHistory {
     const newest = last.events
     if (newest - first.events <= kept * (1 + TOLERATED_SHARE)) return
     // The last row up to which no event is to be kept becomes the first.
-    let [low, high] = [first.place, last.place]
-    while (low + 1 < high) {
-      const middle = Math.floor((low + high) / 2)
+    let [oldest, end] = [first.place, last.place]
+    while (oldest + 1 < end) {
+      const middle = Math.floor((oldest + end) / 2)
       const row = this.#look(() => this.#select.get(middle))
-      if (row && row.events <= newest - kept) low = middle
-      else high = middle
+      if (row && row.events <= newest - kept) oldest = row.place
+      else end = middle
     }
-    const found = this.#look(() => this.#select.get(low))
-    await this.#removeUntil((found && found.events <= newest - kept ? found.place : low) - 1)
+    await this.#removeUntil(oldest - 1)
   }
 
   /** Reads what is shown to nobody, so that no commit of another process has to be synced for it. */

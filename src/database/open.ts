@@ -4,7 +4,7 @@ import type { Migrations } from './migrations.ts'
 import { PostgresDatabase } from './postgres/database.ts'
 import { type DatabaseAddress, database, databaseConnections, databaseReplicas } from './settings.ts'
 import type { SqliteDatabase } from './sqlite/database.ts'
-import { openExistingSqlite, openSqlite } from './sqlite/open.ts'
+import { openSqlite } from './sqlite/open.ts'
 
 /** Servers wait this long at startup for a database that is starting too, in milliseconds. */
 export const START_WAIT_MS = 60_000
@@ -45,6 +45,6 @@ export async function openExistingDatabase(
   address: DatabaseAddress,
   migrations: readonly Migrations[],
 ): Promise<StoreDatabase> {
-  if (address.engine === 'sqlite') return openExistingSqlite(address.path, migrations)
+  if (address.engine === 'sqlite') return openSqlite(address.path, migrations, { mustExist: true })
   return PostgresDatabase.open({ address, replicas: [], connections: 1, migrations, waitMs: 0, mustExist: true })
 }

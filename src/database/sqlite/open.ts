@@ -15,11 +15,16 @@ const log = getLogger(['stockroom', 'database'])
 const OTHERS = 0o077
 
 /**
- * Opens the file, or creates it, and applies the missing migrations. Rejects with an `OperatorError` that says what is wrong with
- * the file.
+ * Opens the file, or creates it unless it must exist, and applies the missing migrations. Rejects with an `OperatorError` that
+ * says what is wrong with the file.
  */
-export async function openSqlite(path: string, migrations: readonly Migrations[]): Promise<SqliteDatabase> {
+export async function openSqlite(
+  path: string,
+  migrations: readonly Migrations[],
+  { mustExist = false } = {},
+): Promise<SqliteDatabase> {
   try {
+    if (mustExist) closeSync(openSync(path, 'r'))
     createFile(path)
     const connection = await connect(path)
     await replaceLostLog(connection, path)
@@ -30,16 +35,6 @@ export async function openSqlite(path: string, migrations: readonly Migrations[]
   } catch (error) {
     throw unusable(error, path)
   }
-}
-
-/** Opens a file that must exist already. */
-export async function openExistingSqlite(path: string, migrations: readonly Migrations[]): Promise<SqliteDatabase> {
-  try {
-    closeSync(openSync(path, 'r'))
-  } catch (error) {
-    throw unusable(error, path)
-  }
-  return openSqlite(path, migrations)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { database } from '../../../database/settings.ts'
-import { openExistingSqlite } from '../../../database/sqlite/open.ts'
+import { openSqlite } from '../../../database/sqlite/open.ts'
 import type { CommandLine } from '../../../program/config.ts'
 import { SettingError } from '../../../program/operator-error.ts'
 import { print } from '../../../program/output.ts'
@@ -14,7 +14,7 @@ export async function backup(line: CommandLine): Promise<void> {
   if (address.engine !== 'sqlite') throw new SettingError('backup works on SQLite only; for PostgreSQL use pg_dump')
   const { path } = address
   mustBeNew(file)
-  await using store = await openExistingSqlite(path, [catalogMigrations])
+  await using store = await openSqlite(path, [catalogMigrations], { mustExist: true })
   await writeNew(file, partial => {
     closeSync(openSync(partial, 'wx', 0o600))
     store.copyInto(partial)

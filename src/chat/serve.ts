@@ -9,10 +9,9 @@ import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/o
 import { Login } from '../login/login.ts'
 import { identifying } from '../login/routes.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
-import { CountedModel } from '../models/metrics.ts'
+import { ObservedModel } from '../models/observed.ts'
 import { openChatModel } from '../models/open.ts'
 import { chatBaseUrl, chatModel } from '../models/settings.ts'
-import { tracedModel } from '../models/traced.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { print } from '../program/output.ts'
@@ -62,10 +61,11 @@ export async function serveChat(line: CommandLine): Promise<void> {
   }
   const { bounds, password, asksForKeys } = settings
   const asksForUsage = bounds.tokensMax !== UNBOUNDED
-  const model = new CountedModel(await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage }))
+  const chosen = await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage })
   const log = startLog(settings.level)
   const stopped = stopSignal()
   await using tracing = await openTracing(settings.tracing)
+  const model = new ObservedModel(chosen, tracing)
   const migrations = asksForKeys ? [chatMigrations, accessMigrations] : [chatMigrations]
   await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
   const repositories = repositoriesOf(database)
@@ -74,7 +74,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const spending = new Spending(repositories.spending, bounds)
   await using answers = new Answers({
     ...repositories,
-    model: tracedModel(model, tracing),
+    model,
     markdown,
     spending,
     limits: settings.limits,

@@ -3,8 +3,7 @@ import { APICallError, streamText } from 'ai'
 import { type Clock, pause } from '../clock.ts'
 import { traceHeaders } from '../tracing/trace-context.ts'
 import { AnswerError, type AnswerFailure, type ChatModel, type Question } from './chat-model.ts'
-import { answerError, notUnderstood, type Service } from './failures.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { answerError, notUnderstood, retryAfterMs, type Service } from './failures.ts'
 import { UsageMeter } from './usage.ts'
 
 /** Time limit for the first output, over all calls and the pauses between them. */
@@ -173,24 +172,20 @@ function pauseBeforeRetry(failure: AnswerError, cause: unknown, retries: number)
  * A time limit that can be restarted. The AI SDK's own `timeout` does not suffice: `firstChunkMs` starts with the response
  * headers, and again with each call, and `chunkMs` also counts the time that our reader takes.
  */
-interface Watchdog {
-  /** Aborted with the error from `expect` when the time is up. */
-  readonly signal: AbortSignal
-  /** Starts the time limit. */
-  readonly expect: (milliseconds: number, error: () => AnswerError) => void
-  /** Ends the time limit. */
-  readonly rest: () => void
-}
-
-function watchdog(clock: Clock): Watchdog {
+function watchdog(clock: Clock) {
   const expired = new AbortController()
   let cancel = () => {}
-  const rest = () => cancel()
-  const expect = (milliseconds: number, error: () => AnswerError) => {
-    rest()
-    cancel = clock.after(milliseconds, () => expired.abort(error()))
+  return {
+    /** Aborted with the error from `expect` when the time is up. */
+    signal: expired.signal,
+    /** Starts the time limit. */
+    expect: (milliseconds: number, error: () => AnswerError) => {
+      cancel()
+      cancel = clock.after(milliseconds, () => expired.abort(error()))
+    },
+    /** Ends the time limit. */
+    rest: () => cancel(),
   }
-  return { signal: expired.signal, expect, rest }
 }
 
 /** Cuts text to a length in UTF-16 code units, without half a character at the end. */

@@ -1,3 +1,4 @@
+import { ReadableStream } from 'node:stream/web'
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -26,13 +27,10 @@ export function demoModel(clock: Clock): LanguageModelV4 {
     provider: 'demo',
     modelId: 'demo',
     supportedUrls: {},
-    doGenerate: async ({ prompt }) => ({
-      content: [{ type: 'text', text: demoAnswer(question(prompt)) }],
-      finishReason: { unified: 'stop', raw: undefined },
-      usage: NO_USAGE,
-      warnings: [],
-    }),
-    doStream: async options => ({ stream: streamOf(parts(options, clock)) }),
+    doGenerate: async () => {
+      throw new Error('the demo model only streams')
+    },
+    doStream: async options => ({ stream: ReadableStream.from(parts(options, clock)) }),
   }
 }
 
@@ -49,19 +47,6 @@ async function* parts(
   }
   yield { type: 'text-end', id: 'answer' }
   yield { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage: NO_USAGE }
-}
-
-function streamOf(written: AsyncGenerator<LanguageModelV4StreamPart>): ReadableStream<LanguageModelV4StreamPart> {
-  return new ReadableStream({
-    pull: async controller => {
-      const { done, value } = await written.next()
-      if (done) controller.close()
-      else controller.enqueue(value)
-    },
-    cancel: async () => {
-      await written.return(undefined)
-    },
-  })
 }
 
 /** The text of the last message. */

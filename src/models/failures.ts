@@ -1,6 +1,5 @@
 import { APICallError, JSONParseError, StreamProviderError, TypeValidationError } from 'ai'
 import { AnswerError } from './chat-model.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 /** Longer waits are not given in minutes. */
 const LATER_MAX_MS = 7_200_000
@@ -82,4 +81,12 @@ function later(waitMs: number | null): string {
   if (waitMs === null) return 'a little later'
   if (waitMs > LATER_MAX_MS) return 'later'
   return waitMs < 120_000 ? `in ${Math.ceil(waitMs / 1_000)} seconds` : `in ${Math.ceil(waitMs / 60_000)} minutes`
+}
+
+/** The wait in a `Retry-After` header, which has seconds or a date (RFC 9110, 10.2.3); `null` if there is none. */
+export function retryAfterMs(headers: Readonly<Record<string, string>>): number | null {
+  const text = headers['retry-after']
+  if (text === undefined) return null
+  const milliseconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isFinite(milliseconds) ? Math.max(milliseconds, 0) : null
 }

@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { credential } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
+import type { ModelSource } from './answer.ts'
 import type { ChatModel } from './chat-model.ts'
 import type { Service } from './failures.ts'
 import { PROVIDERS, type Provider } from './providers.ts'
@@ -25,40 +26,36 @@ export async function openChatModel(
   baseUrl: string | null,
   { clock = systemClock, asksForUsage = false }: ModelOptions = {},
 ): Promise<ChatModel> {
-  return choice === null ? openDemo(clock) : openProvided(choice, baseUrl, clock, asksForUsage)
+  const source = choice === null ? await demoSource(clock) : await providedSource(choice, baseUrl, asksForUsage)
+  const { limitedModel } = await import('./answer.ts')
+  return limitedModel(source, clock)
 }
 
 // These functions import the AI SDK when they run, because it takes longer to load than the rest of a command.
 
-async function openDemo(clock: Clock): Promise<ChatModel> {
-  const [{ limitedModel }, { demoModel }] = await Promise.all([import('./answer.ts'), import('./demo.ts')])
-  return limitedModel({ name: 'demo', languageModel: demoModel(clock), service: DEMO }, clock)
+async function demoSource(clock: Clock): Promise<ModelSource> {
+  const { demoModel } = await import('./demo.ts')
+  return { name: 'demo', languageModel: demoModel(clock), service: DEMO }
 }
 
-async function openProvided(
+async function providedSource(
   choice: ModelChoice,
   baseUrl: string | null,
-  clock: Clock,
   asksForUsage: boolean,
-): Promise<ChatModel> {
+): Promise<ModelSource> {
   const provider = PROVIDERS[choice.provider]
   const apiKey = credentialFor(provider, choice)
   const baseURL = addressOf(provider, choice, baseUrl)
-  const [{ limitedModel }, { providerFetch }, { createProviderRegistry }] = await Promise.all([
-    import('./answer.ts'),
-    import('./provider-fetch.ts'),
-    import('ai'),
-  ])
-  const name = `${choice.provider}:${choice.model}` as const
+  const { providerFetch } = await import('./provider-fetch.ts')
   const connection = { baseURL, fetch: providerFetch(provider), ...(apiKey !== null && { apiKey }) }
   const loaded = await provider.load(connection, asksForUsage)
-  const languageModel = createProviderRegistry({ [choice.provider]: loaded }).languageModel(name)
-  return limitedModel({ name, languageModel, service: provider }, clock)
+  const languageModel = loaded.languageModel(choice.model)
+  return { name: `${choice.provider}:${choice.model}`, languageModel, service: provider }
 }
 
 function credentialFor(provider: Provider, choice: ModelChoice): string | null {
   const apiKey = credential(provider.credentialVariable)
-  if (apiKey === null && provider.credentialRequired) {
+  if (apiKey === null && provider.defaultAddress !== null) {
     throw new SettingError(`${provider.credentialVariable}: a credential is required for ${choice.provider}: models`)
   }
   return apiKey
@@ -75,5 +72,5 @@ function addressOf(provider: Provider, choice: ModelChoice, baseUrl: string | nu
     )
   }
   const address = providerAddress(provider.addressVariable)
-  return address === null ? provider.defaultAddress : address + provider.addressSuffix
+  return address === null ? provider.defaultAddress : address + (provider.addressSuffix ?? '')
 }

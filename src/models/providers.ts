@@ -4,11 +4,10 @@ import type { ModelProvider } from './settings.ts'
 
 /** A service that runs models. */
 export interface Provider extends Service {
-  readonly credentialRequired: boolean
-  /** `null` if there is no default. */
+  /** `null` for a server of the operator's own. It may need no credential. */
   readonly defaultAddress: string | null
   /** Appended to an address from the variable. */
-  readonly addressSuffix: string
+  readonly addressSuffix?: string
   /** Loads the AI SDK's package for this provider. Only the chosen one is loaded, to save time and memory. */
   readonly load: (connection: Connection, asksForUsage: boolean) => Promise<ProviderV4>
 }
@@ -25,25 +24,20 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   openai: {
     title: 'OpenAI',
     credentialVariable: 'OPENAI_API_KEY',
-    credentialRequired: true,
     addressVariable: 'OPENAI_BASE_URL',
     defaultAddress: 'https://api.openai.com/v1',
-    addressSuffix: '',
     load: async connection => (await import('@ai-sdk/openai')).createOpenAI(connection),
   },
   anthropic: {
     title: 'Anthropic',
     credentialVariable: 'ANTHROPIC_API_KEY',
-    credentialRequired: true,
     addressVariable: 'ANTHROPIC_BASE_URL',
     defaultAddress: 'https://api.anthropic.com/v1',
-    addressSuffix: '',
     load: async connection => (await import('@ai-sdk/anthropic')).createAnthropic(connection),
   },
   google: {
     title: 'Google',
     credentialVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
-    credentialRequired: true,
     addressVariable: 'GOOGLE_GEMINI_BASE_URL',
     defaultAddress: 'https://generativelanguage.googleapis.com/v1beta',
     // Google's own clients expect an address without a version in this variable.
@@ -53,10 +47,8 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
   compatible: {
     title: 'The model server',
     credentialVariable: 'CHAT_API_KEY',
-    credentialRequired: false,
     addressVariable: 'CHAT_BASE_URL',
     defaultAddress: null,
-    addressSuffix: '',
     load: async (connection, includeUsage) => {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
       return createOpenAICompatible({ name: 'compatible', includeUsage, ...connection })

@@ -5,11 +5,11 @@ import type { Service } from './failures.ts'
 /** Size limit of one response, including the protocol around the text. */
 const RESPONSE_MAX_BYTES = 67_108_864
 
-/** Bytes passed on per turn of the event loop. */
+/**
+ * Bytes passed on per turn of the event loop. Otherwise a fast provider would block all other work, and the AI SDK's parser
+ * would search all the rest for a line feed at each carriage return.
+ */
 const PART_MAX_BYTES = 16_384
-
-const CARRIAGE_RETURN = 0x0d
-const LINE_FEED = 0x0a
 
 /** A wrong address often leads to a web page or a JSON document. */
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i
@@ -41,7 +41,6 @@ function limitedBody(
   service: Service,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader()
-  const lines = new LineFeeds()
   let received = 0
   let rest: Uint8Array = new Uint8Array()
   return new ReadableStream<Uint8Array>({
@@ -57,35 +56,12 @@ function limitedBody(
           await reader.cancel()
           throw new AnswerError('too long', `${service.title} sent more than 64 MiB for one answer, so it was cut off.`)
         }
-        rest = lines.of(value)
+        rest = value
       }
-      // Otherwise everything that has arrived is passed on in one turn, and a fast provider blocks all other work.
       await turn()
       controller.enqueue(rest.subarray(0, PART_MAX_BYTES))
       rest = rest.subarray(PART_MAX_BYTES)
     },
     cancel: reason => reader.cancel(reason),
   })
-}
-
-/**
- * Turns every line break of an event stream into a line feed. The AI SDK's parser accepts carriage returns, but for each
- * one it searches all remaining text for a line feed.
- */
-class LineFeeds {
-  #isAfterReturn = false
-
-  of(bytes: Uint8Array): Uint8Array {
-    if (!this.#isAfterReturn && !bytes.includes(CARRIAGE_RETURN)) return bytes
-    const written = new Uint8Array(bytes.length)
-    let length = 0
-    for (const byte of bytes) {
-      const isSecondHalf = this.#isAfterReturn && byte === LINE_FEED
-      this.#isAfterReturn = byte === CARRIAGE_RETURN
-      if (isSecondHalf) continue
-      written[length] = this.#isAfterReturn ? LINE_FEED : byte
-      length += 1
-    }
-    return written.subarray(0, length)
-  }
 }

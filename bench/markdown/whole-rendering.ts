@@ -2,7 +2,7 @@ import { createOnigurumaEngine } from '@shikijs/engine-oniguruma'
 import { codeToTokensBase, createShikiPrimitive } from '@shikijs/primitive'
 import MarkdownIt from 'markdown-it'
 import { loadLanguages } from '../../src/highlighting/languages.ts'
-import { escapeHtml } from '../../src/markdown/html.ts'
+import { escapeHtml, LINE_BREAK } from '../../src/markdown/html.ts'
 import { makeSafe } from '../../src/markdown/safety.ts'
 import { pairThemes } from '../../src/markdown/theme.ts'
 
@@ -35,7 +35,7 @@ export async function openWholeRendering(): Promise<(text: string) => string> {
   })
   makeSafe(markdown)
   markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
-  return text => markdown.render(text)
+  return text => markdown.render(text).replaceAll('\n', LINE_BREAK)
 }
 
 /** Adjacent tokens of the same color become one element. */

@@ -69,7 +69,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const migrations = asksForKeys ? [chatMigrations, accessMigrations] : [chatMigrations]
   await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
   const repositories = repositoriesOf(database)
-  const markdown = await openMarkdown({ lineBreak: '&#10;' })
+  const markdown = await openMarkdown()
   const prompts = new Prompts(repositories.prompts, settings.retention)
   const spending = new Spending(repositories.spending, bounds)
   await using answers = new Answers({

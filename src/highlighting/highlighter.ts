@@ -7,29 +7,12 @@ import type { Theme } from './theme.ts'
 const LINE_MAX_CHARACTERS = 300
 
 /** Highlights code in the known languages. A caller turns the styles into HTML or terminal colors. */
-export class Highlighter<Style> {
-  readonly #engine: RegexEngine
-  readonly #languages: ReadonlyMap<string, Language>
-  readonly #theme: Theme<Style>
-  readonly #tokenizers = new Map<Language, Tokenizer<Style>>()
-
-  constructor(engine: RegexEngine, languages: ReadonlyMap<string, Language>, theme: Theme<Style>) {
-    this.#engine = engine
-    this.#languages = languages
-    this.#theme = theme
-  }
-
+export interface Highlighter<Style> {
   /**
    * The tokenizer for a language; `null` if the language is not known. `label` is untrusted text: the first word after a
    * fence's marks. The first call for a language compiles its grammar, which takes up to 0.2 s.
    */
-  tokenizer(label: string): Tokenizer<Style> | null {
-    const language = this.#languages.get(label.toLowerCase())
-    if (!language) return null
-    const tokenizer = this.#tokenizers.get(language) ?? new Tokenizer(this.#engine, language, this.#theme)
-    this.#tokenizers.set(language, tokenizer)
-    return tokenizer
-  }
+  tokenizer(label: string): Tokenizer<Style> | null
 }
 
 /** Loads the regex engine and the grammars. Takes about 50 ms. */
@@ -38,7 +21,16 @@ export async function openHighlighter<Style>(theme: Theme<Style>): Promise<Highl
     createOnigurumaEngine(import('@shikijs/engine-oniguruma/wasm-inlined')),
     loadLanguages(),
   ])
-  return new Highlighter(engine, languages, theme)
+  const tokenizers = new Map<Language, Tokenizer<Style>>()
+  return {
+    tokenizer: label => {
+      const language = languages.get(label.toLowerCase())
+      if (!language) return null
+      const tokenizer = tokenizers.get(language) ?? new Tokenizer(engine, language, theme)
+      tokenizers.set(language, tokenizer)
+      return tokenizer
+    },
+  }
 }
 
 /** A grammar's state between two lines; `null` before the first line. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { GrammarState, Highlighter, Run, Tokenizer } from '../highlighting/highlighter.ts'
-import { escapeHtml, type LineBreak } from './html.ts'
+import { escapeHtml, LINE_BREAK } from './html.ts'
 
 /** Longer unfinished lines are not highlighted until they end, because each piece would tokenize them again. */
 const OPEN_LINE_MAX_CHARACTERS = 100
@@ -20,30 +20,22 @@ interface A { readonly b?: number }
 if [ -f "$C" ]; then d=$(e | f); fi
 `
 
-interface CodeRendererOptions {
-  readonly highlighter: Highlighter<string>
-  readonly blockStyle: string
-  readonly lineBreak: LineBreak
-}
-
 /** Renders code blocks as HTML. */
 export class CodeRenderer {
   readonly #highlighter: Highlighter<string>
   readonly #blockStyle: string
-  readonly #lineBreak: LineBreak
 
-  constructor({ highlighter, blockStyle, lineBreak }: CodeRendererOptions) {
+  constructor(highlighter: Highlighter<string>, blockStyle: string) {
     this.#highlighter = highlighter
     this.#blockStyle = blockStyle
-    this.#lineBreak = lineBreak
   }
 
   /** HTML of a code block. `label` is untrusted text: the first word after a fence's marks. */
   block(label: string, code: string, cache: CodeCache): string {
     const tokenizer = this.#highlighter.tokenizer(label)
     const name = tokenizer ? ` class="language-${tokenizer.language}"` : ''
-    const html = tokenizer ? this.#highlighted(tokenizer, code, cache) : this.#plain(code)
-    return `<pre class="code" style="${this.#blockStyle}"><code${name}>${html}</code></pre>${this.#lineBreak}`
+    const html = tokenizer ? this.#highlighted(tokenizer, code, cache) : escapeHtml(code).replaceAll('\n', LINE_BREAK)
+    return `<pre class="code" style="${this.#blockStyle}"><code${name}>${html}</code></pre>${LINE_BREAK}`
   }
 
   /** Compiles the languages that answers use most. Other work runs after each one. */
@@ -54,11 +46,6 @@ export class CodeRenderer {
     }
   }
 
-  #plain(code: string): string {
-    const html = escapeHtml(code)
-    return this.#lineBreak === '\n' ? html : html.replaceAll('\n', this.#lineBreak)
-  }
-
   #highlighted(tokenizer: Tokenizer<string>, code: string, cache: CodeCache): string {
     const known = cache.next()
     const isSame = known?.tokenizer === tokenizer && code.startsWith(known.code)
@@ -66,7 +53,7 @@ export class CodeRenderer {
     let start = isSame ? known.code.length : 0
     for (let end = code.indexOf('\n', start); end >= 0; end = code.indexOf('\n', start)) {
       const line = tokenizer.line(code.slice(start, end), state)
-      html += htmlOf(line.runs) + this.#lineBreak
+      html += htmlOf(line.runs) + LINE_BREAK
       state = line.state
       start = end + 1
     }

@@ -1,6 +1,6 @@
 import MarkdownIt, { type Env, type Ruler, type StateCore, type Token } from 'markdown-it'
 import type { CodeCache, CodeRenderer } from './code.ts'
-import type { LineBreak } from './html.ts'
+import { LINE_BREAK } from './html.ts'
 import { makeSafe, UNNEST_LINKS } from './safety.ts'
 import { boundTables } from './tables.ts'
 
@@ -11,11 +11,6 @@ const NESTING_MAX = 100
 
 const CODE_BLOCKS = new Set(['fence', 'code_block'])
 
-interface DialectOptions {
-  readonly code: CodeRenderer
-  readonly lineBreak: LineBreak
-}
-
 /**
  * CommonMark with GFM's tables, strikethrough and bare links: markdown-it, with the safety rules and the highlighter. A
  * text is parsed into blocks first; the text within the blocks is parsed when they are rendered.
@@ -23,13 +18,11 @@ interface DialectOptions {
 export class Dialect {
   readonly #markdown = new MarkdownIt({ linkify: true, maxNesting: NESTING_MAX })
   readonly #code: CodeRenderer
-  readonly #lineBreak: LineBreak
   readonly #parseBlocks: readonly CoreRule[]
   readonly #parseInlines: readonly CoreRule[]
 
-  constructor({ code, lineBreak }: DialectOptions) {
+  constructor(code: CodeRenderer) {
     this.#code = code
-    this.#lineBreak = lineBreak
     const markdown = this.#markdown
     makeSafe(markdown)
     boundTables(markdown)
@@ -55,13 +48,13 @@ export class Dialect {
     for (const [index, token] of blocks.entries()) {
       const rule = renderer.rules[token.type]
       if (CODE_BLOCKS.has(token.type)) {
-        html += this.#encode(written) + this.#code.block(this.#label(token), token.content, cache)
+        html += oneLine(written) + this.#code.block(this.#label(token), token.content, cache)
         written = ''
       } else if (token.type === 'inline') written += renderer.renderInline(token.children ?? [], options, undefined)
       else if (rule) written += rule(blocks, index, options, undefined, renderer)
       else written += renderer.renderToken(blocks, index, options)
     }
-    return html + this.#encode(written)
+    return html + oneLine(written)
   }
 
   #parseLines(blocks: Token[], definitions: Definitions): void {
@@ -75,12 +68,12 @@ export class Dialect {
   #label({ info }: Token): string {
     return this.#markdown.utils.unescapeAll(info).trim().split(/\s/, 1)[0] ?? ''
   }
+}
 
-  /** HTML with the chosen line breaks. An entity in the text can also stand for a carriage return. */
-  #encode(html: string): string {
-    const lines = this.#lineBreak === '\n' ? html : html.replaceAll('\n', this.#lineBreak)
-    return lines.includes('\r') ? lines.replaceAll('\r', '&#13;') : lines
-  }
+/** HTML without line breaks. An entity in the text can also stand for a carriage return. */
+function oneLine(html: string): string {
+  const line = html.replaceAll('\n', LINE_BREAK)
+  return line.includes('\r') ? line.replaceAll('\r', '&#13;') : line
 }
 
 type CoreRule = (state: StateCore) => void

@@ -19,9 +19,9 @@ export class LinkDefinitions {
   readonly definitions: Definitions = new Proxy<Definitions>(
     {},
     {
-      get: (_, label) => (typeof label === 'string' ? this.#find(label) : undefined),
+      get: (_, label) => this.#find(String(label)),
       set: (_, label, definition) => {
-        if (typeof label === 'string') this.#open.set(label, definition)
+        this.#open.set(String(label), definition)
         return true
       },
     },
@@ -43,7 +43,6 @@ export class LinkDefinitions {
   /** The labels whose definition appeared, disappeared or changed since the last call. */
   takeChanged(): string[] {
     const before = this.#before
-    if (this.#open.size === 0 && before.size === 0 && this.#newlyFinished.size === 0) return []
     const labels = new Set([...before.keys(), ...this.#open.keys(), ...this.#newlyFinished])
     this.#before = this.#open
     this.#newlyFinished = new Set()

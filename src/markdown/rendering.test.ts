@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
-import { EXAMPLES, textOf } from '../../test/harness/markdown-texts.ts'
-import { openMarkdown } from './renderer.ts'
+import { EXAMPLES, openReadable, textOf } from '../../test/harness/markdown-texts.ts'
 
-const markdown = await openMarkdown()
+const markdown = await openReadable()
 
 /** Removes our additions from HTML, and from the specification's the details that we write in another way. */
 function plain(html: string): string {

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { campaign } from '../../test/harness/campaign.ts'
-import { cut, LINES, SIZES, textOf } from '../../test/harness/markdown-texts.ts'
-import { openMarkdown } from './renderer.ts'
+import { cut, LINES, openReadable, SIZES, textOf } from '../../test/harness/markdown-texts.ts'
 
-const markdown = await openMarkdown()
+const markdown = await openReadable()
 
 const TAG = /<(\/?)([a-z][a-z0-9]*)((?: [a-z]+="[^"<>]*")*)>/g
 const ATTRIBUTE = / ([a-z]+)="([^"]*)"/g

@@ -108,9 +108,7 @@ export class MarkdownStream {
   }
 
   #finish(section: Section): string {
-    this.#references.takeLookups()
-    const html = this.#htmlOf(section)
-    const labels = this.#references.takeLookups()
+    const { html, labels } = this.#htmlAndLabels(section)
     const last = this.#finished.at(-1)
     if (labels.size > 0) this.#finished.push({ html, section, labels })
     else if (last && !last.section) last.html += html
@@ -123,12 +121,15 @@ export class MarkdownStream {
     const stale = this.#finished.filter(({ labels }) => changed.some(label => labels.has(label)))
     if (stale.length === 0) return
     for (const finished of stale) {
-      if (!finished.section) continue
-      this.#references.takeLookups()
-      finished.html = this.#htmlOf(finished.section)
-      finished.labels = this.#references.takeLookups()
+      if (finished.section) Object.assign(finished, this.#htmlAndLabels(finished.section))
     }
     this.#finishedHtml = joined(this.#finished.map(({ html }) => html))
+  }
+
+  #htmlAndLabels(section: Section): Pick<Finished, 'html' | 'labels'> {
+    this.#references.takeLookups()
+    const html = this.#htmlOf(section)
+    return { html, labels: this.#references.takeLookups() }
   }
 
   #htmlOf({ blocks, code }: Section): string {

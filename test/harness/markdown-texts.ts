@@ -3,18 +3,38 @@ import fc from 'fast-check'
 import { openHighlighter } from '../../src/highlighting/highlighter.ts'
 import { CodeCache, CodeRenderer } from '../../src/markdown/code.ts'
 import { Dialect } from '../../src/markdown/dialect.ts'
+import { LINE_BREAK } from '../../src/markdown/html.ts'
+import { openMarkdown } from '../../src/markdown/renderer.ts'
 import { SourceText } from '../../src/markdown/source-text.ts'
 import { pairThemes } from '../../src/markdown/theme.ts'
+
+/** The renderer, for whole texts too, with line feeds in place of the entities in its HTML. */
+export async function openReadable(sectionMax?: number) {
+  const markdown = await openMarkdown(sectionMax)
+  const stream = () => {
+    const inEntities = markdown.stream()
+    return {
+      append: (piece: string) => inEntities.append(piece),
+      html: () => inEntities.html().replaceAll(LINE_BREAK, '\n'),
+    }
+  }
+  const render = (text: string) => {
+    const only = stream()
+    only.append(text)
+    return only.html()
+  }
+  return { stream, render }
+}
 
 /** A renderer that knows no sections: it parses the whole text at once, as markdown-it does. */
 export async function openWhole(): Promise<(text: string) => string> {
   const { theme, blockStyle } = pairThemes()
-  const lineBreak = '\n'
   const highlighter = await openHighlighter(theme)
-  const dialect = new Dialect({ code: new CodeRenderer({ highlighter, blockStyle, lineBreak }), lineBreak })
+  const dialect = new Dialect(new CodeRenderer(highlighter, blockStyle))
   return text => {
     const definitions = {}
-    return dialect.html(dialect.blocks(new SourceText().next(text), definitions), definitions, new CodeCache())
+    const blocks = dialect.blocks(new SourceText().next(text), definitions)
+    return dialect.html(blocks, definitions, new CodeCache()).replaceAll(LINE_BREAK, '\n')
   }
 }
 

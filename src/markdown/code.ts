@@ -20,6 +20,18 @@ interface A { readonly b?: number }
 if [ -f "$C" ]; then d=$(e | f); fi
 `
 
+/** The complete lines of a code block, highlighted. */
+interface HighlightedLines {
+  readonly tokenizer: Tokenizer<string>
+  readonly code: string
+  readonly html: string
+  /** The grammar's state after them. */
+  readonly state: GrammarState
+}
+
+/** The last highlighting of each code block in a text, by its place. As the text grows, only new lines are tokenized. */
+export type CodeCache = HighlightedLines[]
+
 /** Renders code blocks as HTML. */
 export class CodeRenderer {
   readonly #highlighter: Highlighter<string>
@@ -30,24 +42,29 @@ export class CodeRenderer {
     this.#blockStyle = blockStyle
   }
 
-  /** HTML of a code block. `label` is untrusted text: the first word after a fence's marks. */
-  block(label: string, code: string, cache: CodeCache): string {
+  /**
+   * HTML of a code block. `label` is untrusted text: the first word after a fence's marks. `place` is the number of code blocks
+   * before it.
+   */
+  block(label: string, code: string, cache: CodeCache, place: number): string {
     const tokenizer = this.#highlighter.tokenizer(label)
     const name = tokenizer ? ` class="language-${tokenizer.language}"` : ''
-    const html = tokenizer ? this.#highlighted(tokenizer, code, cache) : escapeHtml(code).replaceAll('\n', LINE_BREAK)
+    const html = tokenizer
+      ? this.#highlighted(tokenizer, code, cache, place)
+      : escapeHtml(code).replaceAll('\n', LINE_BREAK)
     return `<pre class="code" style="${this.#blockStyle}"><code${name}>${html}</code></pre>${LINE_BREAK}`
   }
 
   /** Compiles the languages that answers use most. Other work runs after each one. */
   async warmUp(): Promise<void> {
     for (const language of WARM_UP_LANGUAGES) {
-      this.block(language, WARM_UP_CODE, new CodeCache())
+      this.block(language, WARM_UP_CODE, [], 0)
       await setImmediate()
     }
   }
 
-  #highlighted(tokenizer: Tokenizer<string>, code: string, cache: CodeCache): string {
-    const known = cache.next()
+  #highlighted(tokenizer: Tokenizer<string>, code: string, cache: CodeCache, place: number): string {
+    const known = cache[place]
     const isSame = known?.tokenizer === tokenizer && code.startsWith(known.code)
     let { html, state } = isSame ? known : { html: '', state: null }
     let start = isSame ? known.code.length : 0
@@ -57,39 +74,9 @@ export class CodeRenderer {
       state = line.state
       start = end + 1
     }
-    cache.keep({ tokenizer, code: code.slice(0, start), html, state })
+    cache[place] = { tokenizer, code: code.slice(0, start), html, state }
     const open = code.slice(start)
     return html + (open.length > OPEN_LINE_MAX_CHARACTERS ? escapeHtml(open) : htmlOf(tokenizer.line(open, state).runs))
-  }
-}
-
-/** The complete lines of a code block, highlighted. */
-interface HighlightedLines {
-  readonly tokenizer: Tokenizer<string>
-  readonly code: string
-  readonly html: string
-  /** The grammar's state after them. */
-  readonly state: GrammarState
-}
-
-/** The last highlighting of each code block in a text, in order. As the text grows, only new lines are tokenized. */
-export class CodeCache {
-  readonly #blocks: HighlightedLines[] = []
-  #next = 0
-
-  /** Call before the text is rendered again from its beginning. */
-  rewind(): void {
-    this.#next = 0
-  }
-
-  /** The last highlighting of the next block. Call `keep` afterwards. */
-  next(): HighlightedLines | undefined {
-    return this.#blocks[this.#next]
-  }
-
-  keep(lines: HighlightedLines): void {
-    this.#blocks[this.#next] = lines
-    this.#next += 1
   }
 }
 

@@ -1,10 +1,9 @@
-import MarkdownIt, { type Env, type Ruler, type StateCore, type Token } from 'markdown-it'
+import MarkdownIt, { type Ruler, type StateCore, type Token } from 'markdown-it'
 import type { CodeCache, CodeRenderer } from './code.ts'
 import { LINE_BREAK } from './html.ts'
+import type { Definitions } from './references.ts'
 import { makeSafe, UNNEST_LINKS } from './safety.ts'
 import { boundTables } from './tables.ts'
-
-type Definitions = NonNullable<Env['references']>
 
 /** Nesting limit. markdown-it drops anything deeper. */
 const NESTING_MAX = 100
@@ -45,11 +44,13 @@ export class Dialect {
     this.#parseLines(blocks, definitions)
     let html = ''
     let written = ''
+    let codeBlocks = 0
     for (const [index, token] of blocks.entries()) {
       const rule = renderer.rules[token.type]
       if (CODE_BLOCKS.has(token.type)) {
-        html += oneLine(written) + this.#code.block(this.#label(token), token.content, cache)
+        html += oneLine(written) + this.#code.block(this.#label(token), token.content, cache, codeBlocks)
         written = ''
+        codeBlocks += 1
       } else if (token.type === 'inline') written += renderer.renderInline(token.children ?? [], options, undefined)
       else if (rule) written += rule(blocks, index, options, undefined, renderer)
       else written += renderer.renderToken(blocks, index, options)

@@ -1,6 +1,6 @@
 import type { Env } from 'markdown-it'
 
-type Definitions = NonNullable<Env['references']>
+export type Definitions = NonNullable<Env['references']>
 type Definition = Definitions[string]
 
 /**

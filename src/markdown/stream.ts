@@ -1,5 +1,5 @@
 import type { Token } from 'markdown-it'
-import { CodeCache } from './code.ts'
+import type { CodeCache } from './code.ts'
 import type { Dialect } from './dialect.ts'
 import { LinkDefinitions } from './references.ts'
 import { forcedCut, naturalCuts, type Parsed } from './sections.ts'
@@ -33,7 +33,7 @@ export class MarkdownStream {
   /** The text after the finished sections, and the table head to repeat before it if a table had to be cut. */
   #open = ''
   #head = ''
-  #code = new CodeCache()
+  #code: CodeCache = []
   #html: string | null = ''
 
   constructor(dialect: Dialect, sectionMax: number) {
@@ -99,7 +99,7 @@ export class MarkdownStream {
       if (type === 'reference_definition') this.#references.finish(String(meta?.label))
     }
     sections.push({ blocks, code: this.#code })
-    this.#code = new CodeCache()
+    this.#code = []
   }
 
   #moveTo(offset: number, head: string): void {
@@ -133,7 +133,6 @@ export class MarkdownStream {
   }
 
   #htmlOf({ blocks, code }: Section): string {
-    code.rewind()
     return this.#dialect.html(blocks, this.#references.definitions, code)
   }
 }

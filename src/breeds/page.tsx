@@ -14,23 +14,19 @@ export const TOPIC = { end: 'Terminate', status: 'DogBreedNoMass', name: 'DogBre
 export const MORE_TO_COME = 'More breeds are coming.'
 export const NO_MORE = 'No more breeds are coming.'
 
-interface Fragment {
+export type ReplacingTopic = (typeof TOPIC)['status' | 'name']
+
+interface ReplacedProperties {
+  readonly topic: ReplacingTopic
   /** For an event of the stream: replaces the page's element with the same id. */
   readonly swap?: boolean
   readonly children?: Child
 }
 
-export function ListStatus({ swap, children }: Fragment) {
+/** The text that the events of a topic replace. */
+export function Replaced({ topic, swap, children }: ReplacedProperties) {
   return (
-    <div id={TOPIC.status} {...(swap && { 'hx-swap-oob': 'true' })}>
-      {children}
-    </div>
-  )
-}
-
-export function Name({ swap, children }: Fragment) {
-  return (
-    <div id={TOPIC.name} {...(swap && { 'hx-swap-oob': 'true' })}>
+    <div id={topic} {...(swap && { 'hx-swap-oob': 'true' })}>
       {children}
     </div>
   )
@@ -51,12 +47,12 @@ export function breedsPage(): string {
         {/* Attributes that must last are on the wrappers, because each event replaces the elements inside. */}
         <div class="stage" hx-disable>
           <div class="status">
-            <ListStatus />
+            <Replaced topic={TOPIC.status} />
             <p class="waiting">Waiting for the list…</p>
             <p class="interrupted">The connection was lost. Trying again…</p>
           </div>
           <div class="name" aria-live="polite">
-            <Name />
+            <Replaced topic={TOPIC.name} />
           </div>
         </div>
         <section class="listed">

@@ -1,12 +1,14 @@
 import { getLogger } from '@logtape/logtape'
 /** @jsxImportSource hono/jsx */
-import type { Clock } from '../clock.ts'
+import { type Clock, pause } from '../clock.ts'
 import type { ServerSentEvent } from '../server/event-stream.ts'
 import { type ListService, ListServiceError } from './list-service.ts'
-import { listing } from './listing.ts'
-import { ListStatus, MORE_TO_COME, Name, NO_MORE, TOPIC } from './page.tsx'
+import { MORE_TO_COME, NO_MORE, Replaced, type ReplacingTopic, TOPIC } from './page.tsx'
 
 const log = getLogger(['stockroom', 'breeds'])
+
+/** Pause before each status and each name. */
+const STEP_MS = 200
 
 interface StreamOptions {
   readonly listService: ListService
@@ -18,33 +20,30 @@ interface StreamOptions {
   readonly requestId: string
 }
 
-/** The list as events with the page's own components. If the page counts, each name carries its number. */
+/**
+ * The list as events with the page's own components, one name at a time, without those that the page shows. Each name follows
+ * the status that more are coming. If the page counts, each name carries its number.
+ */
 export async function* breedEvents(options: StreamOptions): AsyncGenerator<ServerSentEvent> {
-  const { shown, clock, signal } = options
-  const names = await namesFor(options)
-  if (names instanceof ListServiceError) {
-    yield status(`The list service ${names.message}. Reload the page to try again.`)
-    return
-  }
-  for await (const step of listing(names, shown ?? 0, clock, signal)) {
-    if (step.kind === 'more to come') yield status(MORE_TO_COME)
-    else if (step.kind === 'no more') yield status(NO_MORE)
-    else {
-      const event = { name: TOPIC.name, chunk: `${<Name swap>{step.name}</Name>}` }
-      yield shown === null ? event : { ...event, id: step.position }
-    }
-  }
-}
-
-async function namesFor(options: StreamOptions): Promise<readonly string[] | ListServiceError> {
-  const { listService, listUrl, signal, requestId } = options
+  const { listService, listUrl, shown, clock, signal, requestId } = options
+  let names: readonly string[]
   try {
-    return await listService.names(listUrl, signal)
+    names = await listService.names(listUrl, signal)
   } catch (error) {
     if (!(error instanceof ListServiceError)) throw error
     if (!signal.aborted) log.warning('the list service {reason}', { request_id: requestId, ...logFields(error) })
-    return error
+    yield replacing(TOPIC.status, `The list service ${error.message}. Reload the page to try again.`)
+    return
   }
+  for (const [index, name] of names.entries()) {
+    if (index < (shown ?? 0)) continue
+    await pause(clock, STEP_MS, signal)
+    yield replacing(TOPIC.status, MORE_TO_COME)
+    await pause(clock, STEP_MS, signal)
+    const event = replacing(TOPIC.name, name)
+    yield shown === null ? event : { ...event, id: index + 1 }
+  }
+  yield replacing(TOPIC.status, NO_MORE)
 }
 
 /** Logs only the code of the cause: its message may contain the address, and with it a credential. */
@@ -52,6 +51,11 @@ function logFields({ message, cause }: ListServiceError) {
   return { reason: message, cause: cause instanceof Error && 'code' in cause ? cause.code : undefined }
 }
 
-function status(text: string): ServerSentEvent {
-  return { name: TOPIC.status, chunk: `${<ListStatus swap>{text}</ListStatus>}` }
+function replacing(topic: ReplacingTopic, text: string): ServerSentEvent {
+  const element = (
+    <Replaced topic={topic} swap>
+      {text}
+    </Replaced>
+  )
+  return { name: topic, chunk: String(element) }
 }

@@ -36,16 +36,15 @@ export interface Means {
 
 /** A `POST` of NDJSON to a collection: it creates a resource of each line, all or none. */
 export function creationOf(resource: BulkResource, means: Means): LinesContract {
-  return { line: resource.line, response: Creation, handle: scope => createAll(resource, means, scope) }
+  const handle = (scope: RequestScope) => {
+    const { key, request, clientAddress } = scope
+    const client = key === null ? addressKey(clientAddress) : `key ${key.name}`
+    return means.bodies.answering(request, body => createAll(body, resource, means, scope), client)
+  }
+  return { line: resource.line, response: Creation, handle }
 }
 
-async function createAll(resource: BulkResource, means: Means, scope: RequestScope): Promise<Response> {
-  const { key, request } = scope
-  const client = key === null ? addressKey(scope.clientAddress) : `key ${key.name}`
-  return means.bodies.answering(request, body => createFrom(body, resource, means, scope), client)
-}
-
-async function createFrom(
+async function createAll(
   body: RequestBody,
   resource: BulkResource,
   means: Means,
@@ -60,7 +59,11 @@ async function createFrom(
   if (keyed instanceof Response) return keyed
   server.timeout(request, TIMEOUT_SECONDS)
   const hashes = new PasswordHashes(password => means.hashPassword(password, request.signal))
-  const answer = () => createLines(resource, chunksOf(body, keyed), hashes, { loader: means.loader, keyed })
+  const answer = async () => {
+    const read: CheckedRows[] = []
+    for await (const lines of ndjsonLines(chunksOf(body, keyed))) read.push(await rowsOf(resource, lines, hashes))
+    return respond(await stored(means.loader, resource, read, keyed))
+  }
   try {
     if (!keyed) return await answer()
     const kept = await keyed.kept()
@@ -82,28 +85,15 @@ async function* chunksOf(body: RequestBody, keyed: KeyedRequest | null): AsyncGe
   }
 }
 
-async function createLines(
-  resource: BulkResource,
-  chunks: AsyncIterable<Uint8Array>,
-  hashes: PasswordHashes,
-  { loader, keyed }: { readonly loader: Loader; readonly keyed: KeyedRequest | null },
-): Promise<Response> {
-  const read: CheckedRows[] = []
-  for await (const lines of ndjsonLines(chunks)) read.push(await rowsOf(resource, lines, hashes))
-  if (read.every(({ rows }) => rows.length === 0)) {
-    const bad = read.flatMap(rows => rows.bad)
-    if (bad.length > 0) return refused(bad)
-  }
-  return respond(await stored(loader, resource, read, keyed))
-}
-
 /** Resolves to the answer. */
-function stored(
+async function stored(
   loader: Loader,
   resource: BulkResource,
   read: readonly CheckedRows[],
   keyed: KeyedRequest | null,
 ): Promise<string> {
+  const wrong = read.flatMap(rows => rows.bad)
+  if (wrong.length > 0 && read.every(({ rows }) => rows.length === 0)) throw new WrongLinesError(wrong)
   return loader.load(async load => {
     const ids: number[] = []
     const bad: BadLine[] = []

@@ -72,14 +72,14 @@ export class SourceFile {
   #bytes(): AsyncIterable<Uint8Array> {
     if (!this.file.path.endsWith('.gz')) return this.#read()
     // An error in any of them is thrown where the last one is read.
-    return pipeline(this.#read, createGunzip(), () => {})
+    return pipeline(this.#read(), createGunzip(), () => {})
   }
 
-  readonly #read = async function* (this: SourceFile): AsyncGenerator<Uint8Array> {
+  async *#read(): AsyncGenerator<Uint8Array> {
     const { path } = this.file
     for await (const chunk of (path === '-' ? Bun.stdin : Bun.file(path)).stream()) {
       this.bytesRead += chunk.length
       yield chunk
     }
-  }.bind(this)
+  }
 }

@@ -10,7 +10,7 @@ import { catalogMigrations } from '../migrations/index.ts'
 import { buildSearchIndex } from '../search-index.ts'
 import { hash } from '../users/password.ts'
 import { bulkFile, pathsIn, SourceFile } from './files.ts'
-import type { Load, Loader } from './load.ts'
+import type { Load } from './load.ts'
 import { loaderOf } from './open.ts'
 import { PasswordHashes } from './password-hashes.ts'
 import { BULK_RESOURCES } from './resources.ts'
@@ -19,8 +19,6 @@ import { keepGood } from './settings.ts'
 
 /** An import that stores nothing stops after this many wrong lines. */
 const BAD_LINES_MAX = 1_000
-
-const REPORT_MS = 50
 
 /** The exit status of a program that SIGINT ended. */
 const INTERRUPTED_STATUS = 130
@@ -48,24 +46,21 @@ function endAtOnce(): void {
 class Import {
   readonly #files: readonly SourceFile[]
   readonly #database: StoreDatabase
-  readonly #loader: Loader
   readonly #shown: Progress
   /** Whether good lines are stored even if others are wrong. */
   readonly #keepsGood: boolean
   readonly #hashes = new PasswordHashes(hash)
   #bad = 0
-  #reportedAt = 0
 
   constructor(files: readonly SourceFile[], database: StoreDatabase, shown: Progress, keepsGood: boolean) {
     this.#files = files
     this.#database = database
-    this.#loader = loaderOf(database, { isServing: false })
     this.#shown = shown
     this.#keepsGood = keepsGood
   }
 
   async run(): Promise<void> {
-    await this.#loader.load(async load => {
+    await loaderOf(this.#database, { isServing: false }).load(async load => {
       for (const source of this.#files) {
         for await (const lines of source.lines()) {
           await this.#store(load, source, await rowsOf(source.file.resource, lines, this.#hashes))
@@ -95,9 +90,6 @@ class Import {
   }
 
   #report({ file, bytesRead, size, stored }: SourceFile, isEnd: boolean): void {
-    const now = performance.now()
-    if (!isEnd && now - this.#reportedAt < REPORT_MS) return
-    this.#reportedAt = now
     // A file that grew during the import is not complete either.
     this.#shown.report(basename(file.path), isEnd ? size : Math.max(0, Math.min(bytesRead, size - 1)), size, stored)
   }

@@ -1,7 +1,5 @@
 import type { StoreDatabase } from '../../database/open.ts'
 import { AnswerSpace } from '../storage/idempotency/space.ts'
-import { postgresKeys } from '../storage/postgres/keys.ts'
-import { citusLoader } from './citus.ts'
 import type { Loader } from './load.ts'
 import { postgresLoader } from './postgres.ts'
 import { sqliteLoader } from './sqlite.ts'
@@ -17,9 +15,7 @@ interface LoaderOptions {
 }
 
 export function loaderOf(database: StoreDatabase, { isServing, space = new AnswerSpace(0) }: LoaderOptions): Loader {
-  if (database.engine === 'sqlite') return sqliteLoader(database, isServing, space)
-  const keep = postgresKeys(space)
-  const [plain, citus] = [postgresLoader(database, isServing, keep), citusLoader(database, isServing, keep)]
-  // It is known when the database is ready.
-  return { load: work => (database.isDistributed ? citus : plain).load(work) }
+  return database.engine === 'sqlite'
+    ? sqliteLoader(database, isServing, space)
+    : postgresLoader(database, isServing, space)
 }

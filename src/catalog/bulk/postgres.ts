@@ -1,15 +1,22 @@
 import { MAY_IDLE, PostgresTables } from '../../database/postgres/bulk.ts'
 import { insertChanges } from '../../database/postgres/changes.ts'
+import { CitusTables } from '../../database/postgres/citus-bulk.ts'
+import { NO_MOVES_WHILE_LOADING, ONE_CONNECTION_PER_WORKER, turns } from '../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { countReviews } from '../storage/citus/derived-rows.ts'
+import { addDerivedRowsOf } from '../storage/citus/loaded-rows.ts'
+import { showIds } from '../storage/citus/shown-ids.ts'
+import type { AnswerSpace } from '../storage/idempotency/space.ts'
 import { LOCK_ALL } from '../storage/postgres/creation.ts'
-import type { KeepAnswers } from '../storage/postgres/keys.ts'
+import { postgresKeys } from '../storage/postgres/keys.ts'
 import { Load, type Loader } from './load.ts'
+import { BULK_RESOURCES } from './resources.ts'
 
-/** Logs what was loaded. */
-export const LOG_LOADED = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
+/** Logs what was loaded. Other processes may have followers. */
+const LOG_LOADED = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
 
 /** Lock timeout in a server, equal to SQLite's. */
-export const SERVING_LOCK_MS = 10_000
+const SERVING_LOCK_MS = 10_000
 
 /**
  * Each statement that stores reviews would lock the counts of their products until the commit, and the next one waits for rows
@@ -19,28 +26,32 @@ const COUNT_REVIEWS_LATER = "SET LOCAL stockroom.ratings = 'later'"
 
 /** Counts the reviews that this transaction has stored, in place of the trigger (catalog_0002_ratings.sql). */
 const COUNT_REVIEWS = `
-  WITH changed AS (INSERT INTO product_ratings AS kept (product_id, one_star, two_stars, three_stars, four_stars, five_stars)
-  SELECT product_id, count(*) FILTER (WHERE rating = 1), count(*) FILTER (WHERE rating = 2),
-    count(*) FILTER (WHERE rating = 3), count(*) FILTER (WHERE rating = 4), count(*) FILTER (WHERE rating = 5)
-  FROM reviews WHERE id BETWEEN $1::bigint AND $2::bigint AND xmin = pg_current_xact_id()::xid
-  GROUP BY product_id ORDER BY product_id
-  ON CONFLICT (product_id) DO UPDATE
-  SET one_star = kept.one_star + excluded.one_star, two_stars = kept.two_stars + excluded.two_stars,
-    three_stars = kept.three_stars + excluded.three_stars, four_stars = kept.four_stars + excluded.four_stars,
-    five_stars = kept.five_stars + excluded.five_stars
-  RETURNING product_id)
+  WITH changed AS (
+    ${countReviews('id BETWEEN $1::bigint AND $2::bigint AND xmin = pg_current_xact_id()::xid')} RETURNING product_id
+  )
   INSERT INTO index_notes (part, id) SELECT 'product_values', product_id FROM changed`
 
-export function postgresLoader(database: PostgresDatabase, isServing: boolean, keep: KeepAnswers): Loader {
+/** Ids must become visible in their order, so nothing else is created until the commit. */
+const BEGIN = [LOCK_ALL, COUNT_REVIEWS_LATER]
+
+/** On Citus, no review is moved either, so that an id is free on all shards if no row has it. */
+const BEGIN_ON_CITUS = [
+  `SELECT ${ONE_CONNECTION_PER_WORKER}, ${turns(BULK_RESOURCES.map(({ stored }) => stored.table).toSorted())},
+    ${NO_MOVES_WHILE_LOADING}`,
+]
+
+export function postgresLoader(database: PostgresDatabase, isServing: boolean, space: AnswerSpace): Loader {
+  const keep = postgresKeys(space)
   return {
-    load: work =>
-      database.bulk(async (query, connection) => {
+    load: async work => {
+      // It is known when the database is ready.
+      const { isDistributed } = database
+      const Tables = isDistributed ? CitusTables : PostgresTables
+      const { result, changes } = await database.bulk(async (query, connection) => {
         await query(MAY_IDLE)
         if (isServing) await query(`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`)
-        // Ids must become visible in their order, so nothing else is created until the commit.
-        await query(LOCK_ALL)
-        await query(COUNT_REVIEWS_LATER)
-        const load = new Load(new PostgresTables(query, connection), {
+        for (const statement of isDistributed ? BEGIN_ON_CITUS : BEGIN) await query(statement)
+        const load = new Load(new Tables(query, connection), {
           takesOnlyNewIds: isServing,
           // Servers go on, and dropping an index would lock them out.
           mayDropIndexes: false,
@@ -49,10 +60,14 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, k
         const result = await work(load)
         const { changes } = load
         const reviews = changes.find(({ table }) => table === 'reviews')
-        if (reviews) await query(COUNT_REVIEWS, reviews.firstId, reviews.lastId)
-        // Other processes may have followers.
+        if (isDistributed) await addDerivedRowsOf(query, changes)
+        else if (reviews) await query(COUNT_REVIEWS, reviews.firstId, reviews.lastId)
         await query(LOG_LOADED, JSON.stringify(changes), changes.length)
-        return result
-      }),
+        return { result, changes }
+      })
+      // Lists may show the rows now.
+      if (isDistributed) for (const { table, lastId } of changes) await showIds(database, table, lastId)
+      return result
+    },
   }
 }

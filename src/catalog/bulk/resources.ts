@@ -8,7 +8,6 @@ import { ProductCreate } from '../products/schema.ts'
 import { PRODUCTS } from '../products/stored.ts'
 import { ReviewCreate } from '../reviews/schema.ts'
 import { REVIEWS } from '../reviews/stored.ts'
-import type { ResourceName } from '../storage/resource.ts'
 import { UserCreate } from '../users/schema.ts'
 import { USERS } from '../users/stored.ts'
 import type { NewRow } from './load.ts'
@@ -48,7 +47,6 @@ function passwordHash() {
 
 /** Converts between the lines of a file and rows. */
 export interface BulkResource {
-  readonly name: ResourceName
   readonly stored: StoredRows
   /** Validates a line like a request body, and describes it. */
   readonly line: z.ZodType<NewRow>
@@ -71,8 +69,8 @@ export const REVIEW_LINES = bulkResource(REVIEWS, z.object({ ...ReviewCreate.sha
 export const BULK_RESOURCES: readonly BulkResource[] = [CATEGORY_LINES, PRODUCT_LINES, USER_LINES, REVIEW_LINES]
 
 function bulkResource<Shape extends z.ZodRawShape>(
-  stored: StoredRows & { readonly name: ResourceName },
+  stored: StoredRows,
   line: z.ZodType<NewRow> & z.ZodObject<Shape>,
 ): BulkResource {
-  return { name: stored.name, stored, line, fields: Object.keys(line.shape) }
+  return { stored, line, fields: Object.keys(line.shape) }
 }

@@ -3,7 +3,7 @@ import { objectIn } from '../http/validation/request.ts'
 import type { Load, Misfit, NewRow } from './load.ts'
 import type { Line } from './ndjson.ts'
 import type { PasswordHashes } from './password-hashes.ts'
-import { BULK_RESOURCES, type BulkResource } from './resources.ts'
+import type { BulkResource } from './resources.ts'
 
 /** A line that cannot be stored, with all its errors; `loc` begins with `body`. */
 export interface BadLine {
@@ -74,10 +74,8 @@ export async function storeRows(
   return { ids, bad: [...bad, ...wrong].toSorted((one, other) => one.number - other.number) }
 }
 
-function reasonOf({ name, stored }: BulkResource, { column, reason }: Misfit): string {
+function reasonOf({ stored: { name, references } }: BulkResource, { column, reason }: Misfit): string {
   if (reason === 'taken') return `${name} with this id exists already`
   if (reason === 'not new') return 'an id must be above every id so far'
-  const reference = stored.references.find(candidate => candidate.column === column)
-  const owner = BULK_RESOURCES.find(candidate => candidate.stored.table === reference?.table)
-  return `${owner?.name} not found`
+  return `${references.find(reference => reference.column === column)?.resource} not found`
 }

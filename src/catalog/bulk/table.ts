@@ -1,5 +1,5 @@
 import type { Table, TableColumnType } from '../../database/table.ts'
-import type { ColumnType, TableName } from '../storage/resource.ts'
+import type { ColumnType, ResourceName, TableName } from '../storage/resource.ts'
 
 const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
   text: 'text',
@@ -11,9 +11,14 @@ const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
 
 /** The part of a resource's description that is needed to store its rows. */
 export interface StoredRows {
+  readonly name: ResourceName
   readonly table: TableName
   readonly columns: Readonly<Record<string, ColumnType>>
-  readonly references: readonly { readonly column: string; readonly table: TableName }[]
+  readonly references: readonly {
+    readonly column: string
+    readonly table: TableName
+    readonly resource: ResourceName
+  }[]
 }
 
 /** The table of a resource, without the revisions, which the database makes. */

@@ -1,10 +1,11 @@
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { constants } from 'node:os'
 import { errorMessage } from '../../../program/error-message.ts'
 import { OperatorError } from '../../../program/operator-error.ts'
 import { type StopSignal, stopSignals } from '../../../program/stop-signals.ts'
 
 /** Added to a signal's number, this is the exit status of a program that the signal ended. */
-const STATUS: Readonly<Record<StopSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }
+const SIGNAL_STATUS = 128
 
 export function mustBeNew(path: string): void {
   if (existsSync(path)) throw new OperatorError(`${path} already exists; nothing is overwritten`)
@@ -27,7 +28,7 @@ export async function withPartial(path: string, work: (partial: string) => void 
   const remove = () => rmSync(partial, { recursive: true, force: true })
   const stop = (signal: StopSignal) => {
     remove()
-    process.exit(STATUS[signal])
+    process.exit(SIGNAL_STATUS + constants.signals[signal])
   }
   const signals = stopSignals()
   for (const signal of signals) process.once(signal, stop)

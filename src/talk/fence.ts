@@ -15,6 +15,12 @@ export function openingFence(line: string): Fence | null {
   return marks === undefined ? null : { indentation: spaces.length, marks, label }
 }
 
+/** The fence that is open after a line, if this one was open before it. */
+export function fenceAfter(line: string, open: Fence | null): Fence | null {
+  if (!open) return openingFence(line)
+  return closesFence(line, open) ? null : open
+}
+
 export function closesFence(line: string, { marks }: Fence): boolean {
   const text = line.trim()
   return text.length >= marks.length && text === (marks[0] ?? '').repeat(text.length)

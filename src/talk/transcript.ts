@@ -1,4 +1,4 @@
-import { closesFence, type Fence, openingFence } from './fence.ts'
+import { type Fence, fenceAfter } from './fence.ts'
 import { type Message, MODEL_SENDER } from './rooms/repository.ts'
 import { safeLine, safeText } from './safe-text.ts'
 
@@ -26,9 +26,6 @@ export function timeText(time: Date): string {
 /** Closes an open fence. Otherwise an answer that was stopped within code turns the rest of the document into code. */
 function withClosedFence(text: string): string {
   let open: Fence | null = null
-  for (const line of text.split('\n')) {
-    if (open) open = closesFence(line, open) ? null : open
-    else open = openingFence(line)
-  }
+  for (const line of text.split('\n')) open = fenceAfter(line, open)
   return open ? `${text}\n${' '.repeat(open.indentation)}${open.marks}` : text
 }

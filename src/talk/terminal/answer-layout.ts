@@ -1,19 +1,8 @@
 import { stringWidth, wrapAnsi } from 'bun'
-import { closesFence, type Fence, openingFence } from '../fence.ts'
+import { closesFence, type Fence, fenceAfter, openingFence } from '../fence.ts'
 import type { CodeHighlighting, TerminalHighlighter } from './highlighter.ts'
 import { markdownLines } from './markdown.ts'
 import { style } from './style.ts'
-
-/** Lays out an answer in lines for the terminal as it arrives. */
-export interface AnswerLayout {
-  append(text: string): void
-  /** Ends the answer: all lines are final. */
-  end(): void
-  /** The final lines since the last call. */
-  takeFinal(): string[]
-  /** The lines after the final ones, as if the answer ended here. None is wider than the terminal. They may still change. */
-  open(): string[]
-}
 
 /** The marks of a list item or quotation. Its further lines are indented by their width. */
 const MARKS = /^ *(?:(?:[-*+]|\d{1,9}[.)]|>) +)*/
@@ -23,45 +12,60 @@ const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?: |$)/
 /** The greatest width of a tab at a terminal. */
 const TAB = ' '.repeat(8)
 
-/** The text as the model wrote it, wrapped at words. Code is not wrapped. */
-export class PlainLayout implements AnswerLayout {
-  readonly #width: number
-  readonly #final: string[] = []
-  #line = ''
-  #fence: Fence | null = null
+/** Lays out an answer in lines for the terminal as it arrives. */
+export abstract class AnswerLayout {
+  protected readonly width: number
+  protected readonly final: string[] = []
+  /** The incomplete last line. */
+  protected line = ''
 
   constructor(width: number) {
-    this.#width = width
+    this.width = width
   }
 
   append(text: string): void {
     const [first = '', ...rest] = text.split('\n')
-    this.#line += first
+    this.line += first
     for (const next of rest) {
-      this.#final.push(...this.#lines())
-      if (this.#fence) this.#fence = closesFence(this.#line, this.#fence) ? null : this.#fence
-      else this.#fence = openingFence(this.#line)
-      this.#line = next
+      this.endLine()
+      this.line = next
     }
   }
 
+  /** Ends the answer: all lines are final. */
   end(): void {
-    if (this.#line !== '') this.append('\n')
+    if (this.line !== '') this.append('\n')
   }
 
+  /** The final lines since the last call. */
   takeFinal(): string[] {
-    return this.#final.splice(0)
+    return this.final.splice(0)
   }
+
+  /** The lines after the final ones, as if the answer ended here. None is wider than the terminal. They may still change. */
+  abstract open(): string[]
+
+  protected abstract endLine(): void
+}
+
+/** The text as the model wrote it, wrapped at words. Code is not wrapped. */
+export class PlainLayout extends AnswerLayout {
+  #fence: Fence | null = null
 
   open(): string[] {
-    return this.#line === '' ? [] : screenRows(this.#lines(), this.#width)
+    return this.line === '' ? [] : screenRows(this.#lines(), this.width)
+  }
+
+  protected endLine(): void {
+    this.final.push(...this.#lines())
+    this.#fence = fenceAfter(this.line, this.#fence)
   }
 
   #lines(): string[] {
-    const [marks = ''] = MARKS.exec(this.#line) ?? []
-    const width = this.#width - marks.length
-    if (this.#fence || width < marks.length) return [this.#line]
-    const [first = '', ...rest] = wrapAnsi(this.#line.slice(marks.length), width, { hard: true }).split('\n')
+    const [marks = ''] = MARKS.exec(this.line) ?? []
+    const width = this.width - marks.length
+    if (this.#fence || width < marks.length) return [this.line]
+    const [first = '', ...rest] = wrapAnsi(this.line.slice(marks.length), width, { hard: true }).split('\n')
     return [marks + first, ...rest.map(line => ' '.repeat(marks.length) + line)]
   }
 }
@@ -75,14 +79,10 @@ interface OpenCode {
  * The text as markdown, laid out block by block. A line of code is final when it is complete, any other block when the next
  * one begins. So the work for a piece depends on the length of its block only.
  */
-export class MarkdownLayout implements AnswerLayout {
-  readonly #width: number
+export class MarkdownLayout extends AnswerLayout {
   readonly #highlighter: TerminalHighlighter
-  readonly #final: string[] = []
   /** The complete lines of the open block, without leading blank lines. */
   #block: string[] = []
-  /** The incomplete next line. */
-  #line = ''
   #code: OpenCode | null = null
   /** Indentation of the block's lines, if the block continues a list item after code in it. */
   #margin = 0
@@ -91,46 +91,37 @@ export class MarkdownLayout implements AnswerLayout {
   #isEmpty = true
 
   constructor(width: number, highlighter: TerminalHighlighter) {
-    this.#width = width
+    super(width)
     this.#highlighter = highlighter
   }
 
-  append(text: string): void {
-    const [first = '', ...rest] = text.split('\n')
-    this.#line += first
-    for (const next of rest) {
-      if (this.#code) this.#endLineOfCode(this.#code)
-      else this.#endLine()
-      this.#line = next
-    }
-  }
-
-  end(): void {
-    if (this.#line !== '') this.append('\n')
+  override end(): void {
+    super.end()
     this.#finishBlock()
   }
 
-  takeFinal(): string[] {
-    return this.#final.splice(0)
+  open(): string[] {
+    if (this.#code) return this.line === '' ? [] : screenRows([this.line], this.width)
+    return screenRows(this.#separated(this.#laidOut([...this.#block, this.line])), this.width)
   }
 
-  open(): string[] {
-    if (this.#code) return this.#line === '' ? [] : screenRows([this.#line], this.#width)
-    return screenRows(this.#separated(this.#laidOut([...this.#block, this.#line])), this.#width)
+  protected endLine(): void {
+    if (this.#code) this.#endLineOfCode(this.#code)
+    else this.#endLineOfBlock()
   }
 
   #endLineOfCode({ fence, highlight }: OpenCode): void {
-    if (closesFence(this.#line, fence)) {
-      this.#finish([style.faint(this.#line)])
+    if (closesFence(this.line, fence)) {
+      this.#finish([style.faint(this.line)])
       this.#code = null
       this.#margin = fence.indentation
     } else {
-      this.#finish([highlight(this.#line)])
+      this.#finish([highlight(this.line)])
     }
   }
 
-  #endLine(): void {
-    const line = this.#line
+  #endLineOfBlock(): void {
+    const { line } = this
     const fence = openingFence(line)
     if (fence) {
       this.#finishBlock()
@@ -164,7 +155,7 @@ export class MarkdownLayout implements AnswerLayout {
 
   #finish(lines: readonly string[]): void {
     if (lines.length === 0) return
-    this.#final.push(...this.#separated(lines))
+    this.final.push(...this.#separated(lines))
     this.#gap = false
     this.#isEmpty = false
   }
@@ -176,7 +167,7 @@ export class MarkdownLayout implements AnswerLayout {
   #laidOut(block: readonly string[]): string[] {
     const text = block.map(line => line.slice(Math.min(indentationOf(line), this.#margin))).join('\n')
     if (text.trim() === '') return []
-    const lines = markdownLines(text, this.#width - this.#margin, this.#highlighter)
+    const lines = markdownLines(text, this.width - this.#margin, this.#highlighter)
     return this.#margin === 0 ? lines : lines.map(line => ' '.repeat(this.#margin) + line)
   }
 }

@@ -98,8 +98,14 @@ export function toggle(flag: string, meaning: string): Setting<boolean> {
   return { flag, placeholder: '', fallback: '', meaning, parse: text => text === 'on' }
 }
 
+/** The capabilities of the terminal, if there is one. */
+export interface TerminalCapabilities {
+  readonly showsColor: boolean
+  readonly movesCursor: boolean
+}
+
 /** Reads NO_COLOR (https://no-color.org) and TERM. */
-export function terminalCapabilities(): { readonly showsColor: boolean; readonly movesCursor: boolean } {
+export function terminalCapabilities(): TerminalCapabilities {
   const movesCursor = process.env.TERM !== 'dumb'
   return { movesCursor, showsColor: movesCursor && !process.env.NO_COLOR }
 }

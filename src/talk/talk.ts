@@ -6,6 +6,7 @@ import { type CommandLine, terminalCapabilities } from '../program/config.ts'
 import { OperatorError, SettingError } from '../program/operator-error.ts'
 import { printError } from '../program/output.ts'
 import { emptyRoom, exportRoom, printMessages } from './archive.ts'
+import { addListeners } from './listeners.ts'
 import { logInOrRegister } from './login.ts'
 import { talkMigrations } from './migrations/index.ts'
 import { repositoriesOf } from './repositories.ts'
@@ -27,10 +28,7 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
   await using database = await openDatabase(settings, [talkMigrations], DATABASE_WAIT_MS)
   await waitForDatabase(database, settings)
   const { accounts, rooms } = repositoriesOf(database)
-  using terminal = new Terminal(
-    { input: process.stdin, output: process.stdout, errors: process.stderr },
-    terminalCapabilities(),
-  )
+  using terminal = new Terminal(process, terminalCapabilities())
   using _ = leaveOnSignals(terminal)
   if (model) terminal.note(`Stockroom talk, answered by ${model.name}. Log in, or register.`)
   const room = await logInOrRegister(terminal, accounts)
@@ -78,14 +76,5 @@ function leaveOnSignals(terminal: Terminal): Disposable {
     terminal.interrupt()
   }
   const leave = () => terminal.leave()
-  process.on('SIGINT', interrupt)
-  process.on('SIGTERM', leave)
-  process.on('SIGHUP', leave)
-  return {
-    [Symbol.dispose]: () => {
-      process.off('SIGINT', interrupt)
-      process.off('SIGTERM', leave)
-      process.off('SIGHUP', leave)
-    },
-  }
+  return addListeners(process, { SIGINT: interrupt, SIGTERM: leave, SIGHUP: leave })
 }

@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Readable, Writable } from 'node:stream'
 import type { ReadStream } from 'node:tty'
+import { addListeners } from '../listeners.ts'
 import { safeText } from '../safe-text.ts'
 import { BracketedPaste, PASTE_OFF, PASTE_ON, type Typed } from './bracketed-paste.ts'
 import type { InputQuestion, TerminalInput } from './input.ts'
@@ -41,10 +42,7 @@ export class Keyboard implements TerminalInput {
   readonly #bracketsPaste: boolean
   /** The editor's input: `data` events for keys, `keypress` events for pasted text. */
   readonly #keys = new Readable({ read() {} })
-  readonly #typed = (text: string) => this.#receive(text)
-  readonly #ended = () => this.leave()
-  readonly #restore = () => this.#setUp(false)
-  readonly #continued = () => this.#resume()
+  readonly #listening = new DisposableStack()
   readonly #paste = new BracketedPaste()
   #ahead: Typed[] = []
   #isBreakingLine = false
@@ -58,11 +56,9 @@ export class Keyboard implements TerminalInput {
     this.#bracketsPaste = bracketsPaste
     this.#setUp(true)
     input.setEncoding('utf8')
-    input.on('data', this.#typed)
-    input.on('end', this.#ended)
-    input.on('error', this.#ended)
-    process.on('exit', this.#restore)
-    process.on('SIGCONT', this.#continued)
+    const end = () => this.leave()
+    this.#listening.use(addListeners(input, { data: text => this.#receive(text), end, error: end }))
+    this.#listening.use(addListeners(process, { exit: () => this.#setUp(false), SIGCONT: () => this.#resume() }))
   }
 
   ask(question: InputQuestion): Promise<string | null> {
@@ -89,11 +85,7 @@ export class Keyboard implements TerminalInput {
 
   [Symbol.dispose](): void {
     this.leave()
-    this.#input.off('data', this.#typed)
-    this.#input.off('end', this.#ended)
-    this.#input.off('error', this.#ended)
-    process.off('exit', this.#restore)
-    process.off('SIGCONT', this.#continued)
+    this.#listening.dispose()
     this.#setUp(false)
     this.#input.pause()
   }

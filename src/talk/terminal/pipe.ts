@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { addListeners } from '../listeners.ts'
 import { safeLine } from '../safe-text.ts'
 import type { InputQuestion, TerminalInput } from './input.ts'
 
@@ -9,8 +10,7 @@ const READ_AHEAD_MAX_CHARACTERS = 1_048_576
 export class Pipe implements TerminalInput {
   readonly #input: Readable
   readonly #output: NodeJS.WritableStream
-  readonly #read = (text: string) => this.#receive(text)
-  readonly #ended = () => this.#end()
+  readonly #listening: Disposable
   #ahead = ''
   #hasEnded = false
   #waiting: ((line: string | null) => void) | null = null
@@ -19,9 +19,8 @@ export class Pipe implements TerminalInput {
     this.#input = input
     this.#output = output
     input.setEncoding('utf8')
-    input.on('data', this.#read)
-    input.on('end', this.#ended)
-    input.on('error', this.#ended)
+    const end = () => this.#end()
+    this.#listening = addListeners(input, { data: text => this.#receive(text), end, error: end })
   }
 
   /** Writes the answer after the question, so that the output reads like a session at a terminal. */
@@ -48,9 +47,7 @@ export class Pipe implements TerminalInput {
   }
 
   [Symbol.dispose](): void {
-    this.#input.off('data', this.#read)
-    this.#input.off('end', this.#ended)
-    this.#input.off('error', this.#ended)
+    this.#listening[Symbol.dispose]()
     this.#input.destroy()
   }
 

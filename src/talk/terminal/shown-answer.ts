@@ -4,15 +4,8 @@ import type { AnswerLayout } from './answer-layout.ts'
 /** Least time between two drawings. If the last drawing took longer, the next one waits that long. */
 const FRAME_MS = 16
 
-/** Shows an answer as it arrives. */
-export interface ShownAnswer {
-  append(text: string): Promise<void>
-  /** Ends the last line. */
-  end(): Promise<void>
-}
-
-/** Writes an answer without changes. */
-export class AnswerInPipe implements ShownAnswer {
+/** Writes an answer as it arrives, without changes. */
+export class AnswerInPipe {
   readonly #output: NodeJS.WritableStream
   #last = '\n'
 
@@ -25,6 +18,7 @@ export class AnswerInPipe implements ShownAnswer {
     await written(this.#output, text)
   }
 
+  /** Ends the last line. */
   async end(): Promise<void> {
     if (!this.#last.endsWith('\n')) await written(this.#output, '\n')
   }
@@ -36,7 +30,7 @@ export function written(output: NodeJS.WritableStream, text: string): Promise<vo
 }
 
 /** Draws an answer at a terminal as it arrives. Redraws only the changed part, mostly the end of the last line. */
-export class AnswerOnScreen implements ShownAnswer {
+export class AnswerOnScreen {
   readonly #output: WriteStream
   readonly #layout: AnswerLayout
   /** The last final line and the lines after it, as drawn. The cursor is at the end. */
@@ -59,12 +53,13 @@ export class AnswerOnScreen implements ShownAnswer {
     output.on('resize', this.#resized)
   }
 
-  async append(text: string): Promise<void> {
+  append(text: string): void {
     this.#layout.append(text)
     this.#frame ??= setTimeout(() => this.#draw(), Math.max(FRAME_MS, this.#drawingMs))
   }
 
-  async end(): Promise<void> {
+  /** Ends the last line. */
+  end(): void {
     this.#output.off('resize', this.#resized)
     this.#layout.end()
     this.#draw()

@@ -1,8 +1,8 @@
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const SPINNER_FRAME_MS = 80
 
-/** Shows a spinner on an empty line of the terminal. Call the result to stop it and clear the line. */
-export function startSpinner(output: NodeJS.WritableStream): () => void {
+/** Shows a spinner on an empty line of the terminal. Disposing stops it and clears the line. */
+export function startSpinner(output: NodeJS.WritableStream): Disposable {
   let frame = 0
   const draw = () => {
     output.write(`\r${FRAMES[frame % FRAMES.length]}`)
@@ -10,11 +10,10 @@ export function startSpinner(output: NodeJS.WritableStream): () => void {
   }
   draw()
   const timer = setInterval(draw, SPINNER_FRAME_MS)
-  let isSpinning = true
-  return () => {
-    if (!isSpinning) return
-    isSpinning = false
-    clearInterval(timer)
-    output.write('\r \r')
+  return {
+    [Symbol.dispose]: () => {
+      clearInterval(timer)
+      output.write('\r \r')
+    },
   }
 }

@@ -1,37 +1,19 @@
-import type { ReadStream, WriteStream } from 'node:tty'
+import type { WriteStream } from 'node:tty'
 import { wrapAnsi } from 'bun'
+import type { TerminalCapabilities } from '../../program/config.ts'
 import { once } from '../../shared.ts'
+import { addListeners } from '../listeners.ts'
 import { type AnswerLayout, MarkdownLayout, PlainLayout } from './answer-layout.ts'
 import type { InputQuestion, TerminalInput } from './input.ts'
 import { Keyboard, NEXT_LINE } from './keyboard.ts'
 import { Pipe } from './pipe.ts'
-import { AnswerInPipe, AnswerOnScreen, type ShownAnswer, written } from './shown-answer.ts'
+import { AnswerInPipe, AnswerOnScreen, written } from './shown-answer.ts'
 import { startSpinner } from './spinner.ts'
 import { style } from './style.ts'
 
 /** The assumed size of a terminal that does not report one, for example under `script` or in a container that starts. */
 const COLUMNS_ASSUMED = 80
 const ROWS_ASSUMED = 24
-
-export interface TerminalStreams {
-  readonly input: ReadStream
-  readonly output: WriteStream
-  readonly errors: WriteStream
-}
-
-/** The abilities of the terminal, if there is one. */
-export interface TerminalAbilities {
-  readonly showsColor: boolean
-  readonly movesCursor: boolean
-}
-
-/** Until it is disposed of, Ctrl-C aborts the signal and does nothing else. */
-export interface Interruptible extends Disposable {
-  readonly signal: AbortSignal
-}
-
-/** The form of shown text: laid-out markdown, as written but wrapped at words, or unchanged. */
-type Appearance = 'markdown' | 'wrapped' | 'raw'
 
 /**
  * The user's terminal, or the pipes in its place. Answers go to standard output. Everything else also goes there if it is a
@@ -41,24 +23,23 @@ export class Terminal implements Disposable {
   readonly #input: TerminalInput
   readonly #output: WriteStream
   readonly #dialog: WriteStream
-  readonly #abilities: TerminalAbilities
-  readonly #streamFailed = () => this.leave()
-  readonly #resized = () => assumeSize(this.#dialog)
+  readonly #capabilities: TerminalCapabilities
+  readonly #resizing: Disposable
   readonly #highlighter = once(async () => (await import('./highlighter.ts')).openTerminalHighlighter())
   #interruptible: AbortController | null = null
 
-  constructor({ input, output, errors }: TerminalStreams, abilities: TerminalAbilities) {
-    this.#output = output
-    this.#dialog = output.isTTY ? output : errors
-    this.#abilities = abilities
+  constructor({ stdin, stdout, stderr }: NodeJS.Process, capabilities: TerminalCapabilities) {
+    this.#output = stdout
+    this.#dialog = stdout.isTTY ? stdout : stderr
+    this.#capabilities = capabilities
     // Before the line editor starts, so that it uses the assumed size too.
     assumeSize(this.#dialog)
-    this.#dialog.on('resize', this.#resized)
-    this.#input = input.isTTY
-      ? new Keyboard(input, this.#dialog, this.#dialog.isTTY && abilities.movesCursor)
-      : new Pipe(input, this.#dialog)
+    this.#resizing = addListeners(this.#dialog, { resize: () => assumeSize(this.#dialog) })
+    this.#input = stdin.isTTY
+      ? new Keyboard(stdin, this.#dialog, this.#isDrawnOn(this.#dialog))
+      : new Pipe(stdin, this.#dialog)
     // The reader of a pipe may stop reading, and a terminal may be closed.
-    for (const stream of [output, errors]) stream.on('error', this.#streamFailed)
+    for (const stream of [stdout, stderr]) stream.on('error', () => this.leave())
   }
 
   /** Asks a question. Resolves to the answer, or to `null` if the user leaves. */
@@ -111,21 +92,18 @@ export class Terminal implements Disposable {
 
   /** Shows an answer as it arrives, with a spinner before its first piece. Resolves to the generator's return value. */
   async answer<End>(pieces: AsyncGenerator<string, End, undefined>): Promise<End> {
-    const stopSpinner = this.#dialog.isTTY && this.#abilities.movesCursor ? startSpinner(this.#dialog) : () => {}
-    let answer: ShownAnswer | null = null
+    let [piece, layout] = await this.#spinningUntil(Promise.all([pieces.next(), this.#layout(this.#output)]))
+    const answer = layout ? new AnswerOnScreen(this.#output, layout) : new AnswerInPipe(this.#output)
     try {
-      let [piece, layout] = await Promise.all([pieces.next(), this.#layout(this.#output)])
-      stopSpinner()
-      answer = layout ? new AnswerOnScreen(this.#output, layout) : new AnswerInPipe(this.#output)
       for (; !piece.done; piece = await pieces.next()) await answer.append(piece.value)
       return piece.value
     } finally {
-      stopSpinner()
-      await answer?.end()
+      await answer.end()
     }
   }
 
-  interruptible(): Interruptible {
+  /** Until the result is disposed of, Ctrl-C aborts its signal and does nothing else. */
+  interruptible(): Disposable & { readonly signal: AbortSignal } {
     const controller = new AbortController()
     this.#interruptible = controller
     this.#input.onInterrupt(() => controller.abort())
@@ -156,7 +134,12 @@ export class Terminal implements Disposable {
 
   [Symbol.dispose](): void {
     this.#input[Symbol.dispose]()
-    this.#dialog.off('resize', this.#resized)
+    this.#resizing[Symbol.dispose]()
+  }
+
+  async #spinningUntil<Result>(work: Promise<Result>): Promise<Result> {
+    using _ = this.#isDrawnOn(this.#dialog) ? startSpinner(this.#dialog) : null
+    return await work
   }
 
   #write(text: string, tone: (text: string) => string): void {
@@ -170,21 +153,20 @@ export class Terminal implements Disposable {
   }
 
   #hasColor(stream: WriteStream): boolean {
-    return stream.isTTY && this.#abilities.showsColor
+    return stream.isTTY && this.#capabilities.showsColor
   }
 
-  #appearance(stream: WriteStream): Appearance {
-    if (!stream.isTTY || !this.#abilities.movesCursor) return 'raw'
-    return this.#abilities.showsColor ? 'markdown' : 'wrapped'
+  /** Whether the cursor can be moved, so that lines can be drawn again. */
+  #isDrawnOn(stream: WriteStream): boolean {
+    return stream.isTTY && this.#capabilities.movesCursor
   }
 
+  /** Laid-out markdown, or without colors as written but wrapped at words; `null` for text that is not changed. */
   async #layout(stream: WriteStream): Promise<AnswerLayout | null> {
-    const appearance = this.#appearance(stream)
-    if (appearance === 'raw') return null
+    if (!this.#isDrawnOn(stream)) return null
     // An answer keeps its initial width, because the lines already drawn cannot change.
     const width = stream.columns
-    if (appearance === 'wrapped') return new PlainLayout(width)
-    return new MarkdownLayout(width, await this.#highlighter())
+    return this.#capabilities.showsColor ? new MarkdownLayout(width, await this.#highlighter()) : new PlainLayout(width)
   }
 
   async #lines(markdown: string, stream: WriteStream): Promise<string[]> {

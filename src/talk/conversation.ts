@@ -1,6 +1,6 @@
 import type { ChatModel } from '../models/chat-model.ts'
 import type { Message, RoomRepository } from './rooms/repository.ts'
-import { SafeText } from './safe-text.ts'
+import { safePieces } from './safe-text.ts'
 
 /** Number of stored messages sent to the model before the prompt. */
 const CONTEXT_MESSAGES_MAX = 50
@@ -35,17 +35,12 @@ export async function* turn(
   signal: AbortSignal,
 ): AsyncGenerator<string, TurnEnd, undefined> {
   const { id, before } = await rooms.addPrompt(room, prompt, CONTEXT_MESSAGES_MAX)
-  const safe = new SafeText()
   let text = ''
   const pieces = model.answer({ system: SYSTEM_INSTRUCTION, prompt: textForModel(before, prompt), signal })
-  for await (const piece of pieces) {
-    const shown = safe.append(piece)
-    text += shown
-    if (shown !== '') yield shown
+  for await (const piece of safePieces(pieces)) {
+    text += piece
+    yield piece
   }
-  const rest = safe.end()
-  text += rest
-  if (rest !== '') yield rest
   const stopped = signal.aborted
   const stored = text !== '' && (await rooms.addAnswer(id, text, stopped))
   return { stopped, stored }

@@ -27,13 +27,9 @@ export async function logInOrRegister(terminal: Terminal, accounts: AccountRepos
     const password = await terminal.ask({ text: 'Password: ', isHidden: true })
     if (password === null) return null
     const name = username.trim().normalize()
-    try {
-      const refusal = await action(accounts, name, password)
-      if (refusal === null) return name
-      terminal.error(refusal)
-    } catch (error) {
-      terminal.error(failureMessage(error))
-    }
+    const refusal = await action(accounts, name, password).catch(failureMessage)
+    if (refusal === null) return name
+    terminal.error(refusal)
   }
 }
 
@@ -43,9 +39,9 @@ type Action = (accounts: AccountRepository, username: string, password: string) 
 const ACTIONS: Readonly<Record<string, Action>> = { L: logIn, R: register }
 
 async function logIn(accounts: AccountRepository, username: string, password: string): Promise<string | null> {
-  const account = await accounts.find(username)
-  const isRight = isSameDigest(account?.passwordDigest ?? UNKNOWN_USER_DIGEST, passwordDigest(password))
-  return account && isRight ? null : 'There is no such user, or the password is wrong.'
+  const stored = await accounts.passwordDigest(username)
+  const isRight = isSameDigest(stored ?? UNKNOWN_USER_DIGEST, passwordDigest(password))
+  return stored !== null && isRight ? null : 'There is no such user, or the password is wrong.'
 }
 
 async function register(accounts: AccountRepository, username: string, password: string): Promise<string | null> {
@@ -58,6 +54,6 @@ async function register(accounts: AccountRepository, username: string, password:
   }
   if (username.toLowerCase() === MODEL_SENDER) return `The name ${MODEL_SENDER} is reserved for the model.`
   if (password === '') return 'A password is required.'
-  const isNew = await accounts.register({ username, passwordDigest: passwordDigest(password) })
+  const isNew = await accounts.register(username, passwordDigest(password))
   return isNew ? null : `The name ${username} is taken: choose another one, or log in.`
 }

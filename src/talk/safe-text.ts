@@ -41,23 +41,18 @@ const INVISIBLE = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]|\udb40[\udc00-
  * that set the direction of text. Tabs stay, and every line break becomes a line feed. It makes no difference where the
  * text was cut into pieces.
  */
-export class SafeText {
-  #held = ''
-
-  /** The safe text of the next piece. Holds back an incomplete sequence at its end. */
-  append(piece: string): string {
-    const text = this.#held + piece
+export async function* safePieces(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  // An incomplete sequence at the end of a piece is held back.
+  let held = ''
+  for await (const piece of pieces) {
+    const text = held + piece
     const incomplete = text.search(INCOMPLETE)
-    this.#held = incomplete < 0 ? '' : text.slice(incomplete)
-    return safeText(incomplete < 0 ? text : text.slice(0, incomplete))
+    held = incomplete < 0 ? '' : text.slice(incomplete)
+    const safe = safeText(incomplete < 0 ? text : text.slice(0, incomplete))
+    if (safe !== '') yield safe
   }
-
-  /** The text that was held back, once no more pieces follow. */
-  end(): string {
-    const held = this.#held
-    this.#held = ''
-    return safeText(held)
-  }
+  const rest = safeText(held)
+  if (rest !== '') yield rest
 }
 
 /** Makes a complete text safe for a terminal. */

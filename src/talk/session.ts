@@ -46,11 +46,7 @@ async function welcome(conversation: Conversation, terminal: Terminal): Promise<
   terminal.note(`Welcome, ${conversation.room}.`)
   if (terminal.hasKeyboard) terminal.note(KEYS)
   terminal.say('')
-  try {
-    await showLastMessages(conversation, terminal)
-  } catch (error) {
-    terminal.error(failureMessage(error))
-  }
+  await showLastMessages(conversation, terminal).catch(error => terminal.error(failureMessage(error)))
 }
 
 /** Shows the last messages of the room, laid out as they were when they were written. */
@@ -72,13 +68,11 @@ function promptMark(room: string): string {
   return `${room}> `
 }
 
-async function promptHistory({ room, rooms }: Conversation, terminal: Terminal): Promise<string[]> {
-  try {
-    return await rooms.prompts(room, PROMPTS_RECALLED)
-  } catch (error) {
+function promptHistory({ room, rooms }: Conversation, terminal: Terminal): Promise<string[]> {
+  return rooms.prompts(room, PROMPTS_RECALLED).catch(error => {
     terminal.error(failureMessage(error))
     return []
-  }
+  })
 }
 
 /** Runs one turn, and tells the user how it ended unless the answer is complete. */

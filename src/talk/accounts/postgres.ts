@@ -8,16 +8,16 @@ const REGISTER = `
   )
   INSERT INTO rooms (name) SELECT username FROM registered RETURNING name`
 
-const SELECT = 'SELECT username, password_sha256 AS "passwordDigest" FROM accounts WHERE username = $1::text'
+const SELECT = 'SELECT password_sha256 AS digest FROM accounts WHERE username = $1::text'
 
 export function postgresAccounts(database: PostgresDatabase): AccountRepository {
   return {
-    register: async ({ username, passwordDigest }) =>
-      (await database.write(REGISTER, username, passwordDigest)).length > 0,
-    find: async username => {
+    register: async (username, passwordDigest) => (await database.write(REGISTER, username, passwordDigest)).length > 0,
+    passwordDigest: async username => {
       // PostgreSQL cannot store U+0000, so there is no such account.
       if (username.includes('\0')) return null
-      return (await database.read<{ username: string; passwordDigest: string }>(SELECT, username))[0] ?? null
+      const [account] = await database.read<{ digest: string }>(SELECT, username)
+      return account?.digest ?? null
     },
   }
 }

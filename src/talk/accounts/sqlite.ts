@@ -6,17 +6,17 @@ export function sqliteAccounts(database: SqliteDatabase): AccountRepository {
     INSERT INTO accounts (username, password_sha256, created_at) VALUES (?, ?, ?)
     ON CONFLICT (username) DO NOTHING`)
   const insertRoom = database.prepare<[name: string]>('INSERT INTO rooms (name) VALUES (?)')
-  const select = database.prepare<[username: string], { username: string; passwordDigest: string }>(
-    'SELECT username, password_sha256 AS passwordDigest FROM accounts WHERE username = ?',
+  const select = database.prepare<[username: string], { digest: string }>(
+    'SELECT password_sha256 AS digest FROM accounts WHERE username = ?',
   )
 
   return {
-    register: ({ username, passwordDigest }) =>
+    register: (username, passwordDigest) =>
       database.write(() => {
         if (insert.run(username, passwordDigest, Date.now()).changes === 0) return false
         insertRoom.run(username)
         return true
       }),
-    find: async username => database.snapshot(() => select.get(username)),
+    passwordDigest: async username => database.snapshot(() => select.get(username)?.digest ?? null),
   }
 }

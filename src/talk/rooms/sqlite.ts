@@ -3,7 +3,8 @@ import { MODEL_SENDER, type RoomRepository } from './repository.ts'
 import { type MessageRow, messageOf } from './rows.ts'
 
 const COLUMNS = 'message.id, sender, text, sent_at, answer_to, stopped'
-const IN_ROOM = 'room = ?'
+const LAST = `
+  SELECT * FROM (SELECT ${COLUMNS} FROM messages AS message WHERE room = ? ORDER BY id DESC LIMIT ?)`
 /** Each answer follows its prompt, even if two terminals asked at the same time. */
 const BY_TURN = 'ORDER BY coalesce(answer_to, id), id'
 
@@ -15,26 +16,20 @@ export function sqliteRooms(database: SqliteDatabase): RoomRepository {
   >(`
     INSERT INTO messages (room, sender, text, sent_at, answer_to, stopped)
     SELECT room, ?, ?, ?, id, ? FROM messages WHERE id = ?`)
-  const selectLast = database.prepare<[room: string, limit: number], MessageRow>(`
-    SELECT * FROM (
-      SELECT ${COLUMNS} FROM messages AS message WHERE ${IN_ROOM} ORDER BY id DESC LIMIT ?
-    ) ORDER BY id`)
-  const selectLastByTurn = database.prepare<[room: string, limit: number], MessageRow>(`
-    SELECT * FROM (
-      SELECT ${COLUMNS} FROM messages AS message WHERE ${IN_ROOM} ORDER BY id DESC LIMIT ?
-    ) ${BY_TURN}`)
+  const selectLast = database.prepare<[room: string, limit: number], MessageRow>(`${LAST} ORDER BY id`)
+  const selectLastByTurn = database.prepare<[room: string, limit: number], MessageRow>(`${LAST} ${BY_TURN}`)
   const selectTurns = database.prepare<[room: string, afterPromptId: number, limit: number], MessageRow>(`
     SELECT ${COLUMNS} FROM (
-      SELECT id AS prompt_id FROM messages WHERE ${IN_ROOM} AND answer_to IS NULL AND id > ? ORDER BY id LIMIT ?
+      SELECT id AS prompt_id FROM messages WHERE room = ? AND answer_to IS NULL AND id > ? ORDER BY id LIMIT ?
     ) JOIN messages AS message ON message.id = prompt_id OR message.answer_to = prompt_id
     ${BY_TURN}`)
   const selectPrompts = database.prepare<[room: string, limit: number], { text: string }>(
-    `SELECT text FROM messages WHERE ${IN_ROOM} AND answer_to IS NULL ORDER BY id DESC LIMIT ?`,
+    'SELECT text FROM messages WHERE room = ? AND answer_to IS NULL ORDER BY id DESC LIMIT ?',
   )
   const selectCount = database.prepare<[room: string], { count: number }>(
-    `SELECT count(*) AS count FROM messages WHERE ${IN_ROOM}`,
+    'SELECT count(*) AS count FROM messages WHERE room = ?',
   )
-  const remove = database.prepare<[room: string]>(`DELETE FROM messages WHERE ${IN_ROOM}`)
+  const remove = database.prepare<[room: string]>('DELETE FROM messages WHERE room = ?')
 
   return {
     addPrompt: (room, text, limit) =>

@@ -17,7 +17,7 @@ export async function storeTurns(
   const settings = { address: databaseSetting.parse(databaseUrl), replicas: [], connections: 1 }
   await using database = await openDatabase(settings, [talkMigrations])
   const { accounts, rooms } = repositoriesOf(database)
-  await accounts.register({ username, passwordDigest: passwordDigest(PASSWORD) })
+  await accounts.register(username, passwordDigest(PASSWORD))
   for (const [prompt, answer] of turns) {
     const { id } = await rooms.addPrompt(username, prompt, 0)
     if (answer !== null) await rooms.addAnswer(id, answer, false)

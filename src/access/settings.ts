@@ -1,21 +1,22 @@
-import { choice, oneOf, type Setting } from '../program/config.ts'
-import { SCOPES, type Scope } from './key.ts'
+import { oneOf, optional, type Setting } from '../program/config.ts'
+import { SCOPES } from './key.ts'
 
 const AUTH = ['off', 'keys'] as const
 
 /** The setting that opens a server to anyone, or to clients with keys only. */
-export const auth: Setting<(typeof AUTH)[number]> = choice(
-  'AUTH',
-  AUTH,
-  'off',
-  'who may use the service: off, anyone who can reach it; keys, clients with a key of stockroom key create',
-)
+export const auth: Setting<(typeof AUTH)[number]> = {
+  variable: 'AUTH',
+  flag: 'auth',
+  placeholder: AUTH.join('|'),
+  fallback: 'off',
+  meaning: 'who may use the service: off, anyone who can reach it; keys, clients with a key of stockroom key create',
+  parse: text => oneOf(AUTH, text),
+}
 
 /** `null` if the flag is absent. */
-export const scope: Setting<Scope | null> = {
-  flag: 'scope',
-  placeholder: SCOPES.join('|'),
-  fallback: '',
-  meaning: 'create: what the key allows; write includes read, and admin includes both and all of the users',
-  parse: text => (text === '' ? null : oneOf(SCOPES, text)),
-}
+export const scope = optional(
+  'scope',
+  SCOPES.join('|'),
+  text => oneOf(SCOPES, text),
+  'create: what the key allows; write includes read, and admin includes both and all of the users',
+)

@@ -1,5 +1,4 @@
-import type { Setting } from '../program/config.ts'
-import { SettingError } from '../program/operator-error.ts'
+import { httpUrl, type Setting } from '../program/config.ts'
 import { port } from '../server/settings.ts'
 
 export const breedsPort = port(6543)
@@ -11,10 +10,5 @@ export const breedsUrl: Setting<string | null> = {
   placeholder: 'URL',
   fallback: '',
   meaning: "URL of the list service: JSON whose message object has the names as keys; the app's own list by default",
-  parse: text => {
-    if (text === '') return null
-    // The message does not repeat the value, which may contain a credential.
-    if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new SettingError('an http or https URL is required')
-    return text
-  },
+  parse: text => (text === '' ? null : httpUrl(text)),
 }

@@ -35,17 +35,6 @@ export function onOff(variable: string, fallback: 'on' | 'off', meaning: string)
   return { variable, flag: flagOf(variable), placeholder: 'on|off', fallback, meaning, parse: onOrOff }
 }
 
-/** One of several words, in a variable and in the flag of the same name. */
-export function choice<Name extends string>(
-  variable: string,
-  names: readonly Name[],
-  fallback: Name,
-  meaning: string,
-): Setting<Name> {
-  const parse = (text: string) => oneOf(names, text)
-  return { variable, flag: flagOf(variable), placeholder: names.join('|'), fallback, meaning, parse }
-}
-
 /** Values separated by commas, in a variable and in the flag of the same name; none by default. */
 export function list<Item>(
   variable: string,
@@ -77,20 +66,14 @@ export function amount(flag: string, fallback: number, max: number, meaning: str
   }
 }
 
-/** A count that has a flag but no variable; `null` if the flag is absent. */
-export function optionalAmount(flag: string, max: number, meaning: string): Setting<number | null> {
-  return {
-    flag,
-    placeholder: 'N',
-    fallback: '',
-    meaning,
-    parse: text => (text === '' ? null : wholeNumber(text, 1, max)),
-  }
-}
-
-/** Any text that has a flag but no variable; `null` if the flag is absent. */
-export function optionalText(flag: string, placeholder: string, meaning: string): Setting<string | null> {
-  return { flag, placeholder, fallback: '', meaning, parse: text => (text === '' ? null : text) }
+/** A value that has a flag but no variable; `null` if the flag is absent. */
+export function optional<Value>(
+  flag: string,
+  placeholder: string,
+  read: (text: string) => Value,
+  meaning: string,
+): Setting<Value | null> {
+  return { flag, placeholder, fallback: '', meaning, parse: text => (text === '' ? null : read(text)) }
 }
 
 /** A flag without a value. */
@@ -249,6 +232,12 @@ export function oneOf<Name extends string>(names: readonly Name[], text: string)
   const found = names.find(name => name === text)
   if (found === undefined) throw new SettingError(`${JSON.stringify(text)} is not one of ${names.join(', ')}`)
   return found
+}
+
+export function httpUrl(text: string): string {
+  // The message does not repeat the value, which may contain a credential.
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new SettingError('an http or https URL is required')
+  return text
 }
 
 export function wholeNumber(text: string, min: number, max: number): number {

@@ -1,4 +1,4 @@
-import { type CommandLine, fromEnvironment, type Setting, wholeNumber } from '../program/config.ts'
+import { type CommandLine, fromEnvironment, httpUrl, type Setting, wholeNumber } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 
 const SLOW_MAX_MS = 3_600_000
@@ -68,12 +68,6 @@ function shareOf(text: string): number {
   const share = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
   if (!(share >= 0 && share <= 1)) throw new SettingError(`${JSON.stringify(text)} is not a number from 0 to 1`)
   return share
-}
-
-function httpUrl(text: string): string {
-  // The message does not repeat the value, which may contain a credential.
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new SettingError('an http or https URL is required')
-  return text
 }
 
 /** The collectors of OpenTelemetry take JSON wherever they take protobuf over HTTP. */

@@ -29,3 +29,9 @@ export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal):
     signal?.addEventListener('abort', abort, { once: true })
   })
 }
+
+/** Resolves when the work is done, or when the time is up. */
+export async function within(clock: Clock, milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const done = new AbortController()
+  await Promise.race([work, pause(clock, milliseconds, done.signal)]).finally(() => done.abort())
+}

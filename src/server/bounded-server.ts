@@ -1,8 +1,12 @@
 import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
+import { systemClock, within } from '../clock.ts'
 import { descriptorLimit, lowestFreeDescriptor, openDescriptors } from '../metrics/descriptors.ts'
 
 const log = getLogger(['stockroom', 'server'])
+
+/** Time for requests in progress to finish after a stop signal; then they are cut. The whole stop takes less than 5 s. */
+const DRAIN_GRACE_MS = 3_500
 
 /** The number of connections is checked this often. */
 const CHECK_INTERVAL_MS = 100
@@ -21,7 +25,7 @@ const RESERVED_FRACTION = 0.25
  * serving the rest. The runtime has no such limit. Out of descriptors, it would retry `accept` forever at full processor
  * load, and clients would hang.
  */
-export class BoundedServer {
+export class BoundedServer implements AsyncDisposable {
   readonly port: number
   readonly #bind: (port: number) => Server<undefined>
   /** The server that listens, and earlier ones that still have connections. */
@@ -52,15 +56,17 @@ export class BoundedServer {
     return pending
   }
 
-  /** Stops listening. Resolves when all requests have been answered. */
-  async stop(): Promise<void> {
+  /** Drains: refuses new connections, and lets requests in progress finish within the grace. */
+  async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#checking)
-    await Promise.all([...this.#servers].map(server => server.stop()))
+    log.info('stopping: {pending} requests in progress', { pending: this.pendingRequests })
+    await within(systemClock, DRAIN_GRACE_MS, this.#stopAll(false))
+    await this.#stopAll(true)
   }
 
-  /** Closes all connections, also those with requests in progress. */
-  async closeConnections(): Promise<void> {
-    await Promise.all([...this.#servers].map(server => server.stop(true)))
+  /** Stops listening. Resolves when all requests have been answered, or when all connections are closed. */
+  async #stopAll(closesConnections: boolean): Promise<void> {
+    await Promise.all([...this.#servers].map(server => server.stop(closesConnections)))
   }
 
   #check(): void {

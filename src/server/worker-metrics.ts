@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock, within } from '../clock.ts'
 import { counter, type Family, gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
 import { lasting, sums } from '../metrics/sums.ts'
@@ -69,9 +69,7 @@ export class WorkerMetrics {
       worker.ask()
       return worker.answered.promise
     })
-    const late = new AbortController()
-    await Promise.race([Promise.all(answers), sleep(ANSWER_MAX_MS, undefined, late).catch(() => {})])
-    late.abort()
+    await within(systemClock, ANSWER_MAX_MS, Promise.all(answers))
     const told = [...this.#workers.values()].map(({ families }) => families)
     return [
       ...sums([this.#ended, ...told, processFamilies()]),

@@ -18,6 +18,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
+import { systemClock, within } from '../clock.ts'
 import { Rate } from '../limits/rate.ts'
 import { version } from '../program/version.ts'
 import type { Sampling } from './settings.ts'
@@ -111,14 +112,12 @@ function logLosses(): void {
 
 /** Resolves when the waiting spans are sent, or when the time is up. */
 async function flush(provider: TracerProvider): Promise<void> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(resolve, FLUSH_MS, false)
-  const sent = provider.shutdown().then(
-    () => true,
-    () => false,
-  )
-  if (!(await Promise.race([sent, tooLate]))) log.warning(LOST)
-  clearTimeout(timer)
+  let areSent = false
+  const sending = provider.shutdown().then(() => {
+    areSent = true
+  })
+  await within(systemClock, FLUSH_MS, sending).catch(() => {})
+  if (!areSent) log.warning(LOST)
 }
 
 function contextOf(parent: TraceContext | null) {

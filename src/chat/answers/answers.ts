@@ -1,4 +1,4 @@
-import { type Clock, pause, systemClock } from '../../clock.ts'
+import { type Clock, systemClock, within } from '../../clock.ts'
 import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
@@ -154,9 +154,9 @@ export class Answers implements AsyncDisposable {
       else if (answer.isWaiting) void answer.release()
     }
     const done = Promise.all(active.map(answer => answer.done))
-    await this.#within(graceMs, done)
+    await within(this.#clock, graceMs, done)
     for (const answer of running) void answer.end({ state: 'interrupted' })
-    await this.#within(STORE_ENDS_MS, done)
+    await within(this.#clock, STORE_ENDS_MS, done)
   }
 
   /** `null` also if it is just being refused to another request. */
@@ -214,13 +214,6 @@ export class Answers implements AsyncDisposable {
   #claimed(reqId: string): ClaimedAnswer {
     const rendered = this.#rendered.begin()
     return { reqId, rendered, answers: this.#answers, limits: this.#limits, clock: this.#clock }
-  }
-
-  /** Resolves when the work is done, or when the time is up. */
-  async #within(milliseconds: number, work: Promise<unknown>): Promise<void> {
-    const done = new AbortController()
-    await Promise.race([work, pause(this.#clock, milliseconds, done.signal)])
-    done.abort()
   }
 }
 

@@ -1,4 +1,5 @@
 import type { SQLiteError } from 'bun:sqlite'
+import { systemClock, within } from '../../clock.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
 import { type Parameter, READER_PRAGMAS, withPlus } from './connection.ts'
@@ -58,10 +59,7 @@ export class ReadingThread implements AsyncDisposable {
     const closed = new DatabaseUnavailableError('the database is closed')
     this.#queue.close(closed)
     this.#current?.close()
-    const { promise: isLate, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, CLOSE_MAX_MS)
-    await Promise.race([isLate, Promise.all([...this.#threads].map(({ ended }) => ended))])
-    clearTimeout(timer)
+    await within(systemClock, CLOSE_MAX_MS, Promise.all([...this.#threads].map(({ ended }) => ended)))
     this.#current?.end(closed)
   }
 

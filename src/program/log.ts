@@ -15,7 +15,7 @@ const NEWLINE = 10
 /** Limit on text that waits for standard error; beyond it, lines are dropped and counted. */
 const BACKLOG_MAX_CHARACTERS = 1_048_576
 
-type LineWriter = (line: () => string) => void
+export type LineWriter = (line: () => string) => void
 
 /** The log of this process. */
 export interface Log {

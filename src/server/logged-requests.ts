@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
-import type { Log } from '../program/log.ts'
-import type { Observer } from './requests.ts'
+import type { LineWriter, Log } from '../program/log.ts'
+import type { Exchange, Observer } from './requests.ts'
 
 const logger = getLogger(['stockroom', 'request'])
 
@@ -8,74 +8,54 @@ const logger = getLogger(['stockroom', 'request'])
 const JSON_PLAIN = /^[\w/.~%?&=-]*$/
 
 /** Logs one line for each request, unless it is off. */
-export function loggedRequests(log: Log, isOn: boolean): readonly Observer[] {
+export function loggedRequests({ worker, addInfo }: Log, isOn: boolean): readonly Observer[] {
   if (!isOn) return []
-  const add = requestLines(log)
-  return [
-    {
-      // Read it now: it is unknown once the client has disconnected.
-      begin: scope => scope.clientAddress,
-      end: ({ request, scope, target, response, durationMs }) =>
-        add({
-          requestId: scope.requestId,
-          traceId: scope.trace?.traceId ?? null,
-          client: scope.clientAddress,
-          key: scope.key?.name ?? null,
-          method: request.method,
-          path: target.loggedPath(request),
-          status: response.status,
-          durationMs: Math.round(durationMs * 1000) / 1000,
-        }),
-    },
-  ]
+  const end = addInfo === null ? logRequest : requestLines(worker, addInfo)
+  // Read the address now: it is unknown once the client has disconnected.
+  return [{ begin: scope => scope.clientAddress, end }]
 }
 
-/** A line of the access log. */
-interface RequestRecord {
-  /** Of characters that JSON does not escape, as is the client's address. */
-  readonly requestId: string
-  /** Of hexadecimal digits; `null` if the request belongs to no trace. */
-  readonly traceId: string | null
-  readonly client: string
-  /** The name of the client's access key, also of such characters; `null` without one. */
-  readonly key: string | null
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly durationMs: number
-}
-
-/** Puts the same text together as LogTape would, in a fifth of the time. */
-function requestLines({ worker, addInfo }: Log): (record: RequestRecord) => void {
-  if (addInfo === null) return logRecord
+/**
+ * Puts the same text together as LogTape would, in a fifth of the time. The ids, the address and the name of a key have no
+ * characters that JSON escapes.
+ */
+function requestLines(worker: number | null, addInfo: LineWriter): (exchange: Exchange) => void {
   const which = worker === null ? '' : `"worker":${worker},`
   let now = 0
   let beginning = ''
-  return ({ requestId, traceId, client, key, method, path, status, durationMs }) =>
+  return ({ request, scope, target, response, durationMs }) =>
     addInfo(() => {
       const time = Date.now()
       if (time !== now) {
         now = time
         beginning = `{"time":"${new Date(time).toISOString()}","level":"info",${which}"logger":"request","message":"`
       }
-      const target = JSON_PLAIN.test(path) ? path : JSON.stringify(path).slice(1, -1)
-      const trace = traceId === null ? '' : `"trace_id":"${traceId}",`
-      const ofKey = key === null ? '' : `,"key":"${key}"`
-      const ids = `"request_id":"${requestId}",${trace}"client":"${client}"${ofKey}`
-      const rest = `"method":"${method}","path":"${target}","status":${status},"duration_ms":${durationMs}`
-      return `${beginning}${method} ${target} ${status}",${ids},${rest}}\n`
+      const { requestId, trace, clientAddress, key } = scope
+      const sent = target.loggedPath(request)
+      const path = JSON_PLAIN.test(sent) ? sent : JSON.stringify(sent).slice(1, -1)
+      const ofTrace = trace === null ? '' : `"trace_id":"${trace.traceId}",`
+      const ofKey = key === null ? '' : `,"key":"${key.name}"`
+      const ids = `"request_id":"${requestId}",${ofTrace}"client":"${clientAddress}"${ofKey}`
+      const { method } = request
+      const { status } = response
+      const rest = `"method":"${method}","path":"${path}","status":${status},"duration_ms":${rounded(durationMs)}`
+      return `${beginning}${method} ${path} ${status}",${ids},${rest}}\n`
     })
 }
 
-function logRecord({ requestId, traceId, client, key, method, path, status, durationMs }: RequestRecord): void {
+function logRequest({ request, scope, target, response, durationMs }: Exchange): void {
   logger.info('{method} {path} {status}', {
-    request_id: requestId,
-    ...(traceId !== null && { trace_id: traceId }),
-    client,
-    ...(key !== null && { key }),
-    method,
-    path,
-    status,
-    duration_ms: durationMs,
+    request_id: scope.requestId,
+    ...(scope.trace !== null && { trace_id: scope.trace.traceId }),
+    client: scope.clientAddress,
+    ...(scope.key !== null && { key: scope.key.name }),
+    method: request.method,
+    path: target.loggedPath(request),
+    status: response.status,
+    duration_ms: rounded(durationMs),
   })
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 1000) / 1000
 }

@@ -96,14 +96,11 @@ export interface Observer {
 }
 
 /** Shared by all routes of a server. */
-interface Shared {
+interface Shared extends Pick<RequestSettings, 'streams' | 'streaming' | 'observers'> {
   readonly app: ServedApp
-  readonly streams: ClientStreams
-  readonly streaming: Streaming
   readonly addressOf: ClientAddress
   readonly checkHost: (sent: string | null) => void
   readonly rateLimiter: RateLimiter | null
-  readonly observers: readonly Observer[]
 }
 
 /** A class, so that properties that no handler reads cost nothing. */
@@ -156,15 +153,13 @@ export class RunningRequest implements RequestScope {
 
 /** Makes handlers for the runtime's router that run the app, one for each route. */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { trustedProxies, allowedHosts, streams, streaming, rateLimit, observers } = settings
+  const { trustedProxies, allowedHosts, rateLimit } = settings
   const shared: Shared = {
     app,
-    streams,
-    streaming,
+    ...settings,
     addressOf: clientAddressBehind(trustedProxies),
     checkHost: hostCheck(allowedHosts),
     rateLimiter: rateLimit === null ? null : new RateLimiter(rateLimit),
-    observers,
   }
   return (target: SentTarget) => {
     const handler = new RouteHandler(target, shared)

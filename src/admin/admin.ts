@@ -1,16 +1,35 @@
+import { Hono } from 'hono'
 import { EventLoopLag } from '../metrics/event-loop.ts'
-import { gauge } from '../metrics/family.ts'
+import { EXPOSITION_TYPE, exposition } from '../metrics/exposition.ts'
+import { type Family, gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
 import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
-import { listenForOperators } from '../server/listen.ts'
+import { finishApp, type Probe } from '../server/app.ts'
+import { type Listening, listenForOperators } from '../server/listen.ts'
 import { RequestMetrics, serverFamilies } from '../server/metrics.ts'
 import { OPERATOR_PORT_FLAG, requireFreePort } from '../server/port.ts'
+import type { App, Observer } from '../server/requests.ts'
+import { routing } from '../server/routing.ts'
 import { printLine, type ServingProcess } from '../server/worker.ts'
-import { createAdmin } from './app.ts'
-import { connectionsTo, recentConnections } from './connections.ts'
-import type { Admin } from './observed.ts'
+import { type Connections, connectionsTo, recentConnections } from './connections.ts'
 import type { AdminSettings } from './settings.ts'
 import { History } from './status/history.ts'
+import { addStatus } from './status/routes.ts'
+
+/** Counts what a process does, and shows it to operators. */
+export interface Admin extends Disposable {
+  /** Called for every request. */
+  readonly observers: readonly Observer[]
+  /** Listens on the port for operators. A worker leaves that to its supervisor, and answers its questions. */
+  readonly show: (observed: Observed) => ShownMetrics
+}
+
+/** A process that serves, with the probe and the metrics of its part. */
+interface Observed {
+  readonly server: Listening
+  readonly probe?: Probe
+  readonly families?: () => readonly Family[]
+}
 
 export function countingAdmin(settings: AdminSettings, serving: ServingProcess): Admin {
   const { host, port } = settings
@@ -28,13 +47,9 @@ export function countingAdmin(settings: AdminSettings, serving: ServingProcess):
         lag.family(),
         ...processFamilies(),
       ]
-      if (serving.showMetrics) {
-        using answering = new DisposableStack()
-        answering.use(serving.showMetrics(families))
-        const answers = answering.move()
-        return { announce: () => {}, [Symbol.asyncDispose]: async () => answers.dispose() }
-      }
-      return showMetrics(settings, { families, port: server.port, probe })
+      if (!serving.showMetrics) return showMetrics(settings, { families, port: server.port, probe })
+      const answering = serving.showMetrics(families)
+      return { announce: () => {}, [Symbol.asyncDispose]: async () => answering[Symbol.dispose]() }
     },
     [Symbol.dispose]: () => lag[Symbol.dispose](),
   }
@@ -42,20 +57,24 @@ export function countingAdmin(settings: AdminSettings, serving: ServingProcess):
 
 /** Listens on the port for operators. */
 export function showMetrics(settings: AdminSettings, source: MetricsSource): ShownMetrics {
-  const read = async (connections: () => Promise<number | null>) => {
-    const [known, count] = await Promise.all([source.families(), connections()])
-    if (count === null) return known
-    return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', count)]
+  // A server that depends on no database has no probe.
+  const { probe = async () => {} } = source
+  const port = () => source.port
+  const read = async (connections: Promise<Connections>) => {
+    const [known, { open }] = await Promise.all([source.families(), connections])
+    if (open === null) return known
+    return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', open)]
   }
-  const recent = recentConnections(() => source.port)
+  const recent = recentConnections(port)
   using starting = new DisposableStack()
-  const history = starting.use(new History(() => read(recent)))
-  const app = createAdmin({
-    families: () => read(() => connectionsTo(source.port)),
-    history,
-    probe: source.probe ?? isReady,
-    port: () => source.port,
+  const history = starting.use(new History(() => read(recent())))
+  const app: App = new Hono(routing())
+  app.get('/metrics', async context => {
+    const families = await read(connectionsTo(port()))
+    return context.body(exposition(families), 200, { 'Content-Type': EXPOSITION_TYPE, 'Cache-Control': 'no-store' })
   })
+  addStatus(app, { history, probe, port })
+  finishApp(app, probe)
   const listening = listenForOperators({ app, ...settings })
   const opened = starting.move()
   return {
@@ -67,6 +86,3 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
     },
   }
 }
-
-/** For servers that depend on no database. */
-async function isReady(): Promise<void> {}

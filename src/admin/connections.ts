@@ -13,7 +13,7 @@ const OPEN_STATES = '(?:01|08)'
 const KEPT_MS_PER_CONNECTION = 0.1
 const KEPT_MAX_MS = 10_000
 
-interface Count {
+export interface Connections {
   /** `null` on systems other than Linux. */
   readonly open: number | null
   /** The length of the lists. */
@@ -21,26 +21,22 @@ interface Count {
 }
 
 /** Counts the connections to a port. On a machine with many connections, resolves to a recent count. */
-export function recentConnections(port: () => number): () => Promise<number | null> {
-  let last: Promise<Count> | null = null
+export function recentConnections(port: () => number): () => Promise<Connections> {
+  let last: Promise<Connections> | null = null
   let keptUntil = 0
   return async () => {
     if (last === null || performance.now() >= keptUntil) {
       keptUntil = Number.POSITIVE_INFINITY
-      last = countConnections(port())
+      last = connectionsTo(port())
       const { listed } = await last
       keptUntil = performance.now() + Math.min(listed * KEPT_MS_PER_CONNECTION, KEPT_MAX_MS)
     }
-    return (await last).open
+    return last
   }
 }
 
-/** The open connections to a port of this machine; `null` on systems other than Linux. */
-export async function connectionsTo(port: number): Promise<number | null> {
-  return (await countConnections(port)).open
-}
-
-async function countConnections(port: number): Promise<Count> {
+/** Counts the connections to a port of this machine. */
+export async function connectionsTo(port: number): Promise<Connections> {
   const hexadecimal = port.toString(16).toUpperCase().padStart(4, '0')
   const open = new RegExp(`^ *\\d+: [0-9A-F]+:${hexadecimal} [0-9A-F]+:[0-9A-F]+ ${OPEN_STATES} `, 'gm')
   const tables = await Promise.all(FILES.map(file => readFile(file, 'latin1').catch(() => '')))

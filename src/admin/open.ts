@@ -1,7 +1,7 @@
 import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import type { CommandLine } from '../program/config.ts'
 import type { ServingProcess } from '../server/worker.ts'
-import type { Admin } from './observed.ts'
+import type { Admin } from './admin.ts'
 import { type AdminSettings, readAdminSettings } from './settings.ts'
 
 /** Without a port for operators, nothing is counted. */

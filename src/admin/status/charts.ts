@@ -42,13 +42,7 @@ export const CHARTS: readonly Chart[] = [
       { name: '5xx', color: 'trouble', value: requestsWith('5') },
     ],
   },
-  {
-    id: 'latency',
-    title: 'Time to respond',
-    unit: 'seconds',
-    needs: 'stockroom_http_request_duration_seconds',
-    series: quantiles('stockroom_http_request_duration_seconds'),
-  },
+  times('latency', 'Time to respond', 'stockroom_http_request_duration_seconds'),
   {
     id: 'connections',
     title: 'Connections',
@@ -93,13 +87,7 @@ export const CHARTS: readonly Chart[] = [
       value: window => window.rate('stockroom_model_tokens_total', labels => labels.direction === direction),
     })),
   },
-  {
-    id: 'first-piece',
-    title: 'Time to the first piece of an answer',
-    unit: 'seconds',
-    needs: 'stockroom_model_first_piece_duration_seconds',
-    series: quantiles('stockroom_model_first_piece_duration_seconds'),
-  },
+  times('first-piece', 'Time to the first piece of an answer', 'stockroom_model_first_piece_duration_seconds'),
   {
     id: 'commits',
     title: 'Writes to SQLite',
@@ -110,13 +98,7 @@ export const CHARTS: readonly Chart[] = [
       { name: 'commits', color: 'second', value: window => window.countRate('stockroom_sqlite_commit_writes') },
     ],
   },
-  {
-    id: 'sync-time',
-    title: 'Time until a commit is on the disk',
-    unit: 'seconds',
-    needs: 'stockroom_sqlite_sync_duration_seconds',
-    series: quantiles('stockroom_sqlite_sync_duration_seconds'),
-  },
+  times('sync-time', 'Time until a commit is on the disk', 'stockroom_sqlite_sync_duration_seconds'),
   {
     id: 'commit-size',
     title: 'Writes in a commit',
@@ -139,13 +121,7 @@ export const CHARTS: readonly Chart[] = [
         window.countRate('stockroom_postgres_statement_duration_seconds', labels => labels.pool === pool),
     })),
   },
-  {
-    id: 'statement-time',
-    title: 'Time of a statement',
-    unit: 'seconds',
-    needs: 'stockroom_postgres_statement_duration_seconds',
-    series: quantiles('stockroom_postgres_statement_duration_seconds'),
-  },
+  times('statement-time', 'Time of a statement', 'stockroom_postgres_statement_duration_seconds'),
   {
     id: 'statement-queues',
     title: 'Waiting for PostgreSQL',
@@ -174,13 +150,7 @@ export const CHARTS: readonly Chart[] = [
       { name: 'in progress', color: 'first', value: gauge('stockroom_password_hashes_in_progress') },
     ],
   },
-  {
-    id: 'lag',
-    title: 'Delay of the event loop',
-    unit: 'seconds',
-    needs: 'stockroom_event_loop_lag_seconds',
-    series: quantiles('stockroom_event_loop_lag_seconds', LAG_SECONDS[0]),
-  },
+  times('lag', 'Delay of the event loop', 'stockroom_event_loop_lag_seconds', LAG_SECONDS[0]),
   {
     id: 'processor',
     title: 'Processor time, of one core',
@@ -229,13 +199,16 @@ function answersWith(wanted: (outcome: string) => boolean): Series['value'] {
   return window => window.rate('stockroom_model_answers_total', ({ outcome = '' }) => wanted(outcome))
 }
 
-/** `least` is the first bound of the histogram. */
-function quantiles(name: string, least: number = SECONDS[0]): Series[] {
-  return [
-    { name: 'median', color: 'first', least, value: window => window.quantile(name, 0.5) },
-    { name: '95 %', color: 'second', least, value: window => window.quantile(name, 0.95) },
-    { name: '99 %', color: 'warning', least, value: window => window.quantile(name, 0.99) },
-  ]
+/** A chart of the times in a histogram. `least` is its first bound. */
+function times(id: string, title: string, metric: string, least: number = SECONDS[0]): Chart {
+  const quantile = (name: string, color: Color, share: number): Series => ({
+    name,
+    color,
+    least,
+    value: window => window.quantile(metric, share),
+  })
+  const series = [quantile('median', 'first', 0.5), quantile('95 %', 'second', 0.95), quantile('99 %', 'warning', 0.99)]
+  return { id, title, unit: 'seconds', needs: metric, series }
 }
 
 function hitRate(window: Window): number | null {

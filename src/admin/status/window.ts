@@ -4,7 +4,7 @@ import { added, type Distribution } from '../../metrics/histogram.ts'
 /** Chooses samples; by default, all of a family. */
 type Wanted = (labels: Labels) => boolean
 
-const ALL: Wanted = () => true
+const all: Wanted = () => true
 
 /** The change of the metrics between two reads. */
 export class Window {
@@ -23,12 +23,12 @@ export class Window {
   }
 
   /** The sum of the samples; `null` if there is no such family. */
-  value(name: string, wanted = ALL): number | null {
-    return sumOf(this.#now.get(name), wanted)
+  value(name: string): number | null {
+    return sumOf(this.#now.get(name), all)
   }
 
   /** The growth of a counter, or of the sum of a histogram, per second. */
-  rate(name: string, wanted = ALL): number | null {
+  rate(name: string, wanted = all): number | null {
     const now = sumOf(this.#now.get(name), wanted)
     if (now === null) return null
     // Smaller than before if a process has died that was too busy to answer.
@@ -36,14 +36,14 @@ export class Window {
   }
 
   /** The number of values that a histogram has got per second. */
-  countRate(name: string, wanted = ALL): number | null {
+  countRate(name: string, wanted = all): number | null {
     const grown = this.#growth(name, wanted)
     return grown && total(grown) / this.#seconds
   }
 
   /** The mean of the values that a histogram has got; `null` if there are none. */
-  mean(name: string, wanted = ALL): number | null {
-    const grown = this.#growth(name, wanted)
+  mean(name: string): number | null {
+    const grown = this.#growth(name, all)
     const count = grown ? total(grown) : 0
     return grown && count > 0 ? grown.sum / count : null
   }
@@ -52,8 +52,8 @@ export class Window {
    * A quantile of those values; `null` if there are none. By linear interpolation within its bucket, as Prometheus does, except
    * in the first one, whose values may all be much smaller.
    */
-  quantile(name: string, quantile: number, wanted = ALL): number | null {
-    const grown = this.#growth(name, wanted)
+  quantile(name: string, quantile: number): number | null {
+    const grown = this.#growth(name, all)
     const rank = grown ? quantile * total(grown) : 0
     if (!grown || rank === 0) return null
     let below = 0

@@ -3,7 +3,7 @@ import { type Search, searchOf } from '../../search/search.ts'
 import { BY_ID, BY_RELEVANCE, type Condition, type Cursor, type ListQuery, typeOf } from '../../storage/query.ts'
 import type { Filter, StoredResource, Values } from '../../storage/resource.ts'
 import { errorAt, fault } from '../validation/errors.ts'
-import { anyText, notNegative, valueList } from '../validation/fields.ts'
+import { anyText, notNegative, text, valueList } from '../validation/fields.ts'
 import type { Parameters, QueryRules } from '../validation/request.ts'
 import { fieldsParameter } from './chosen.ts'
 import { cursorOf, placeIn } from './cursor.ts'
@@ -165,17 +165,32 @@ function bounds(sent: Parameters) {
 
 function conditionOf<Row extends Values>(filter: Filter<Row>, value: unknown): Condition<Row> | null {
   const { column } = filter
-  if (filter.is !== 'in') return typeof value === 'number' ? { column, is: filter.is, value } : null
+  if (filter.is !== 'in') {
+    return typeof value === 'number' || typeof value === 'string' ? { column, is: filter.is, value } : null
+  }
   if (!Array.isArray(value)) return null
   const among = value.map(id => (filter.isZeroNull && id === 0 ? null : Number(id)))
   return { column, is: 'in', value: [...new Set(among)].sort((one, other) => (one ?? 0) - (other ?? 0)) }
 }
 
-/** The parameter of a filter, which compares numbers. */
+/** The parameter of a filter. Its column tells the type. */
 function parameterOf<Row extends Values>(resource: StoredResource<Row>, filter: Filter<Row>): z.ZodType {
-  const numbers = bounded(typeOf(resource, filter.column) === 'number' ? z.number() : z.int(), filter)
-  const parameter = filter.is === 'in' ? valueList(numbers, filter.valuesMax) : numbers
+  const parameter =
+    filter.is === 'in' ? valueList(bounded(z.int(), filter), filter.valuesMax) : comparedParameter(resource, filter)
   return parameter.optional().describe(filter.description)
+}
+
+function comparedParameter<Row extends Values>(resource: StoredResource<Row>, filter: Filter<Row>): z.ZodType {
+  switch (typeOf(resource, filter.column)) {
+    case 'integer':
+    case 'small integer':
+      return bounded(z.int(), filter)
+    case 'number':
+      return bounded(z.number(), filter)
+    case 'text':
+    case 'long text':
+      return text()
+  }
 }
 
 function sortParameter<Row extends Values>({ orders, index }: StoredResource<Row>, owners: readonly string[]) {

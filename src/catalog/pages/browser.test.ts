@@ -35,13 +35,13 @@ beforeAll(async () => {
   for (const comment of ['Bad', 'ممتاز', 'W'.repeat(10_000), 'Fine', 'Good']) {
     await api.create('/reviews/', { product_id: 1, user_id: 1, rating: 1, comment })
   }
-}, 15_000)
+})
 
 afterAll(async () => {
   await browser[Symbol.asyncDispose]()
   await service[Symbol.asyncDispose]()
   folder[Symbol.dispose]()
-}, 15_000)
+})
 
 test('axe finds nothing wrong with any page, on a phone and a desktop, light and dark, and nothing needs to be scrolled sideways', async () => {
   const paths = [

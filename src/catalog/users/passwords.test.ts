@@ -170,7 +170,7 @@ for (const engine of ENGINES) {
     test('updating a user that does not exist waits for no password hash', async () => {
       const leaving = new AbortController()
       let created = 0
-      const creates = Array.from({ length: 16 }, async () => {
+      const creates = Array.from({ length: 24 }, async () => {
         await post(`${shop.api.address()}/users/`, sample.user, leaving.signal)
         created += 1
       })
@@ -178,7 +178,8 @@ for (const engine of ENGINES) {
       expect((await shop.api.patch(`/users/${ABSENT_ID}`, { ...sample.user, password: 'another' })).body).toEqual(
         NOT_FOUND,
       )
-      expect(created).toBeLessThan(creates.length / 2)
+      // Passwords are hashed in the order of their requests, so one of the update would have been the last.
+      expect(created).toBeLessThan(creates.length)
       leaving.abort()
       await Promise.allSettled(creates)
     })

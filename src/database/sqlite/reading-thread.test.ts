@@ -23,7 +23,8 @@ const THREADS_MAX = 4
 
 const ONE = 'SELECT 1 AS one'
 const COUNT = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT count(*) AS n FROM n'
-/** Counts that take 40 ms or more, and several seconds. */
+/** Counts that take some milliseconds, 40 ms or more, and several seconds. */
+const SOON_ENDED = 20_000
 const SLOW = 200_000
 const VERY_SLOW = 20_000_000
 
@@ -172,10 +173,12 @@ test('a thread that fails to start is replaced by the next call', async () => {
 test('a stop waits for a statement that soon ends, refuses those that wait, and removes the companion files', async () => {
   await using shop = await openShop()
   await shop.insert('item')
-  const running = shop.database.beside.all(COUNT, [SLOW])
+  // The thread runs already, so that the statement ends long before a stop gives up.
+  await shop.database.beside.all(ONE, [])
+  const running = shop.database.beside.all(COUNT, [SOON_ENDED])
   const waiting = shop.database.beside.all(ONE, []).catch(error => error)
   await shop.database[Symbol.asyncDispose]()
-  expect(await running).toEqual([{ n: SLOW }])
+  expect(await running).toEqual([{ n: SOON_ENDED }])
   expectUnavailable(await waiting, 'the database is closed')
   for (const ending of ['-wal', '-shm']) expect(existsSync(shop.file + ending)).toBe(false)
   expectUnavailable(await shop.database.beside.all(ONE, []).catch(error => error), 'the database is closed')

@@ -30,145 +30,68 @@ const HUNDRED = 100
 
 /** All charts that a server may have, the most important first. */
 export const CHARTS: readonly Chart[] = [
-  {
-    id: 'requests',
-    title: 'Requests',
-    unit: 'per second',
-    needs: 'stockroom_http_requests_total',
-    series: [
-      { name: '2xx', color: 'good', value: requestsWith('2') },
-      { name: '3xx', color: 'second', value: requestsWith('3') },
-      { name: '4xx', color: 'warning', value: requestsWith('4') },
-      { name: '5xx', color: 'trouble', value: requestsWith('5') },
-    ],
-  },
+  chart('requests', 'Requests', 'per second', 'stockroom_http_requests_total', [
+    { name: '2xx', color: 'good', value: requestsWith('2') },
+    { name: '3xx', color: 'second', value: requestsWith('3') },
+    { name: '4xx', color: 'warning', value: requestsWith('4') },
+    { name: '5xx', color: 'trouble', value: requestsWith('5') },
+  ]),
   times('latency', 'Time to respond', 'stockroom_http_request_duration_seconds'),
-  {
-    id: 'connections',
-    title: 'Connections',
-    unit: 'count',
-    needs: 'stockroom_http_requests_in_progress',
-    series: [
-      { name: 'open', color: 'first', value: gauge('stockroom_http_connections') },
-      { name: 'requests in progress', color: 'second', value: gauge('stockroom_http_requests_in_progress') },
-      { name: 'event streams', color: 'third', value: gauge('stockroom_event_streams') },
-    ],
-  },
-  {
-    id: 'answers',
-    title: 'Answers of the model',
-    unit: 'count',
-    needs: 'stockroom_chat_answers_running',
-    series: [
-      { name: 'running', color: 'first', value: gauge('stockroom_chat_answers_running') },
-      { name: 'waiting', color: 'warning', value: gauge('stockroom_chat_answers_waiting') },
-      { name: 'listeners', color: 'second', value: gauge('stockroom_chat_listeners') },
-    ],
-  },
-  {
-    id: 'ended-answers',
-    title: 'Answers that ended',
-    unit: 'per second',
-    needs: 'stockroom_model_answers_total',
-    series: [
-      { name: 'finished', color: 'good', value: answersWith(outcome => outcome === 'finished') },
-      { name: 'stopped', color: 'second', value: answersWith(outcome => outcome === 'stopped') },
-      { name: 'failed', color: 'trouble', value: answersWith(outcome => !['finished', 'stopped'].includes(outcome)) },
-    ],
-  },
-  {
-    id: 'tokens',
-    title: 'Tokens, as answers end',
-    unit: 'per second',
-    needs: 'stockroom_model_tokens_total',
-    series: ['output', 'input'].map((direction, place) => ({
-      name: direction,
-      color: place === 0 ? 'first' : 'second',
-      value: window => window.rate('stockroom_model_tokens_total', labels => labels.direction === direction),
-    })),
-  },
+  chart('connections', 'Connections', 'count', 'stockroom_http_requests_in_progress', [
+    { name: 'open', color: 'first', value: gauge('stockroom_http_connections') },
+    { name: 'requests in progress', color: 'second', value: gauge('stockroom_http_requests_in_progress') },
+    { name: 'event streams', color: 'third', value: gauge('stockroom_event_streams') },
+  ]),
+  chart('answers', 'Answers of the model', 'count', 'stockroom_chat_answers_running', [
+    { name: 'running', color: 'first', value: gauge('stockroom_chat_answers_running') },
+    { name: 'waiting', color: 'warning', value: gauge('stockroom_chat_answers_waiting') },
+    { name: 'listeners', color: 'second', value: gauge('stockroom_chat_listeners') },
+  ]),
+  chart('ended-answers', 'Answers that ended', 'per second', 'stockroom_model_answers_total', [
+    { name: 'finished', color: 'good', value: answersWith(outcome => outcome === 'finished') },
+    { name: 'stopped', color: 'second', value: answersWith(outcome => outcome === 'stopped') },
+    { name: 'failed', color: 'trouble', value: answersWith(outcome => !['finished', 'stopped'].includes(outcome)) },
+  ]),
+  chart('tokens', 'Tokens, as answers end', 'per second', 'stockroom_model_tokens_total', [
+    { name: 'output', color: 'first', value: tokensOf('output') },
+    { name: 'input', color: 'second', value: tokensOf('input') },
+  ]),
   times('first-piece', 'Time to the first piece of an answer', 'stockroom_model_first_piece_duration_seconds'),
-  {
-    id: 'commits',
-    title: 'Writes to SQLite',
-    unit: 'per second',
-    needs: 'stockroom_sqlite_commit_writes',
-    series: [
-      { name: 'writes', color: 'first', value: window => window.rate('stockroom_sqlite_commit_writes') },
-      { name: 'commits', color: 'second', value: window => window.countRate('stockroom_sqlite_commit_writes') },
-    ],
-  },
+  chart('commits', 'Writes to SQLite', 'per second', 'stockroom_sqlite_commit_writes', [
+    { name: 'writes', color: 'first', value: window => window.rate('stockroom_sqlite_commit_writes') },
+    { name: 'commits', color: 'second', value: window => window.countRate('stockroom_sqlite_commit_writes') },
+  ]),
   times('sync-time', 'Time until a commit is on the disk', 'stockroom_sqlite_sync_duration_seconds'),
-  {
-    id: 'commit-size',
-    title: 'Writes in a commit',
-    unit: 'count',
-    needs: 'stockroom_sqlite_commit_writes',
-    series: [
-      { name: 'mean', color: 'first', value: window => window.mean('stockroom_sqlite_commit_writes') },
-      { name: 'waiting', color: 'warning', value: gauge('stockroom_sqlite_writes_waiting') },
-    ],
-  },
-  {
-    id: 'statements',
-    title: 'Statements to PostgreSQL',
-    unit: 'per second',
-    needs: 'stockroom_postgres_statement_duration_seconds',
-    series: ['reading', 'writing'].map((pool, place) => ({
-      name: pool,
-      color: place === 0 ? 'first' : 'second',
-      value: window =>
-        window.countRate('stockroom_postgres_statement_duration_seconds', labels => labels.pool === pool),
-    })),
-  },
+  chart('commit-size', 'Writes in a commit', 'count', 'stockroom_sqlite_commit_writes', [
+    { name: 'mean', color: 'first', value: window => window.mean('stockroom_sqlite_commit_writes') },
+    { name: 'waiting', color: 'warning', value: gauge('stockroom_sqlite_writes_waiting') },
+  ]),
+  chart('statements', 'Statements to PostgreSQL', 'per second', 'stockroom_postgres_statement_duration_seconds', [
+    { name: 'reading', color: 'first', value: statementsOf('reading') },
+    { name: 'writing', color: 'second', value: statementsOf('writing') },
+  ]),
   times('statement-time', 'Time of a statement', 'stockroom_postgres_statement_duration_seconds'),
-  {
-    id: 'statement-queues',
-    title: 'Waiting for PostgreSQL',
-    unit: 'count',
-    needs: 'stockroom_postgres_statements_in_progress',
-    series: [
-      { name: 'statements', color: 'first', value: gauge('stockroom_postgres_statements_in_progress') },
-      { name: 'calls that share one', color: 'warning', value: gauge('stockroom_postgres_batch_waiting') },
-      { name: 'calls in a statement', color: 'second', value: window => window.mean('stockroom_postgres_batch_size') },
-    ],
-  },
-  {
-    id: 'cache',
-    title: 'Reads from the cache',
-    unit: 'percent',
-    needs: 'stockroom_cache_hits_total',
-    series: [{ name: 'hits', color: 'first', value: hitRate }],
-  },
-  {
-    id: 'passwords',
-    title: 'Passwords to hash',
-    unit: 'count',
-    needs: 'stockroom_password_hashes_waiting',
-    series: [
-      { name: 'waiting', color: 'warning', value: gauge('stockroom_password_hashes_waiting') },
-      { name: 'in progress', color: 'first', value: gauge('stockroom_password_hashes_in_progress') },
-    ],
-  },
+  chart('statement-queues', 'Waiting for PostgreSQL', 'count', 'stockroom_postgres_statements_in_progress', [
+    { name: 'statements', color: 'first', value: gauge('stockroom_postgres_statements_in_progress') },
+    { name: 'calls that share one', color: 'warning', value: gauge('stockroom_postgres_batch_waiting') },
+    { name: 'calls in a statement', color: 'second', value: window => window.mean('stockroom_postgres_batch_size') },
+  ]),
+  chart('cache', 'Reads from the cache', 'percent', 'stockroom_cache_hits_total', [
+    { name: 'hits', color: 'first', value: hitRate },
+  ]),
+  chart('passwords', 'Passwords to hash', 'count', 'stockroom_password_hashes_waiting', [
+    { name: 'waiting', color: 'warning', value: gauge('stockroom_password_hashes_waiting') },
+    { name: 'in progress', color: 'first', value: gauge('stockroom_password_hashes_in_progress') },
+  ]),
   times('lag', 'Delay of the event loop', 'stockroom_event_loop_lag_seconds', LAG_SECONDS[0]),
-  {
-    id: 'processor',
-    title: 'Processor time, of one core',
-    unit: 'percent',
-    needs: 'process_cpu_seconds_total',
-    series: [{ name: 'used', color: 'first', value: window => percent(window.rate('process_cpu_seconds_total')) }],
-  },
-  {
-    id: 'memory',
-    title: 'Memory',
-    unit: 'bytes',
-    needs: 'process_resident_memory_bytes',
-    series: [
-      { name: 'occupied', color: 'first', value: gauge('process_resident_memory_bytes') },
-      { name: 'cache', color: 'second', value: gauge('stockroom_cache_bytes') },
-      { name: 'large requests', color: 'warning', value: gauge('stockroom_memory_budget_used_bytes') },
-    ],
-  },
+  chart('processor', 'Processor time, of one core', 'percent', 'process_cpu_seconds_total', [
+    { name: 'used', color: 'first', value: window => percent(window.rate('process_cpu_seconds_total')) },
+  ]),
+  chart('memory', 'Memory', 'bytes', 'process_resident_memory_bytes', [
+    { name: 'occupied', color: 'first', value: gauge('process_resident_memory_bytes') },
+    { name: 'cache', color: 'second', value: gauge('stockroom_cache_bytes') },
+    { name: 'large requests', color: 'warning', value: gauge('stockroom_memory_budget_used_bytes') },
+  ]),
 ]
 
 /** The charts that a server has. */
@@ -187,6 +110,10 @@ export function firstSeriesOf(chart: Chart): number {
   return before.reduce((sum, { series }) => sum + series.length, 0)
 }
 
+function chart(id: string, title: string, unit: ChartUnit, needs: string, series: readonly Series[]): Chart {
+  return { id, title, unit, needs, series }
+}
+
 function gauge(name: string): Series['value'] {
   return window => window.value(name)
 }
@@ -199,6 +126,14 @@ function answersWith(wanted: (outcome: string) => boolean): Series['value'] {
   return window => window.rate('stockroom_model_answers_total', ({ outcome = '' }) => wanted(outcome))
 }
 
+function tokensOf(direction: string): Series['value'] {
+  return window => window.rate('stockroom_model_tokens_total', labels => labels.direction === direction)
+}
+
+function statementsOf(pool: string): Series['value'] {
+  return window => window.countRate('stockroom_postgres_statement_duration_seconds', labels => labels.pool === pool)
+}
+
 /** A chart of the times in a histogram. `least` is its first bound. */
 function times(id: string, title: string, metric: string, least: number = SECONDS[0]): Chart {
   const quantile = (name: string, color: Color, share: number): Series => ({
@@ -207,8 +142,11 @@ function times(id: string, title: string, metric: string, least: number = SECOND
     least,
     value: window => window.quantile(metric, share),
   })
-  const series = [quantile('median', 'first', 0.5), quantile('95 %', 'second', 0.95), quantile('99 %', 'warning', 0.99)]
-  return { id, title, unit: 'seconds', needs: metric, series }
+  return chart(id, title, 'seconds', metric, [
+    quantile('median', 'first', 0.5),
+    quantile('95 %', 'second', 0.95),
+    quantile('99 %', 'warning', 0.99),
+  ])
 }
 
 function hitRate(window: Window): number | null {

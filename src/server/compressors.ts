@@ -1,11 +1,5 @@
 import { type BudgetFigures, ByteBudget } from '../limits/byte-budget.ts'
 import { contentCoding } from './content-coding.ts'
-import {
-  type CompressionSettings,
-  type StreamCoding,
-  type StreamCompressor,
-  streamCompressor,
-} from './stream-compressor.ts'
 
 /** Limit on the compressors of all long texts. When it is reached, further texts are not compressed. */
 const TEXT_COMPRESSORS_MAX_BYTES = 67_108_864
@@ -13,7 +7,11 @@ const TEXT_COMPRESSORS_MAX_BYTES = 67_108_864
 /** Limit on the large windows of all event streams, enough for 128. Further streams use gzip, whose window is 32 KiB. */
 const EVENT_COMPRESSORS_MAX_BYTES = 1_073_741_824
 
-type Coding = Exclude<StreamCoding, 'identity'>
+const ZSTD_LEVEL = 3
+
+type Coding = 'zstd' | 'br' | 'gzip'
+
+export type StreamCoding = Coding | 'identity'
 
 /** How streams of one kind are compressed. */
 interface Kind {
@@ -25,7 +23,12 @@ interface Kind {
   readonly bytes: number
   /** For all of them together. */
   readonly maxBytes: number
-  readonly settings: CompressionSettings
+  /** The compression window of zstd and brotli, as a power of two. That of gzip is 32 KiB. */
+  readonly windowBits: number
+  /** Whether zstd also looks for matches far back in the window. */
+  readonly isZstdLongDistance: boolean
+  readonly brotliQuality: number
+  readonly gzipLevel: number
 }
 
 /** Text that is sent in pieces. No coding takes more time than reading a list. */
@@ -35,17 +38,14 @@ export const OF_TEXTS: Kind = {
   // 2 MiB for its window, tables and buffers, and as much for the piece read ahead.
   bytes: 4_194_304,
   maxBytes: TEXT_COMPRESSORS_MAX_BYTES,
-  settings: {
-    // 256 KiB. Of a list of reviews, zstd then leaves 12.5 %; a window of 2 MiB takes 1.6 MiB more memory for each client, and
-    // leaves 10.1 %.
-    windowBits: 18,
-    zstdLevel: 3,
-    isZstdLongDistance: false,
-    // 4 takes 40 % more time, and leaves 4 % less.
-    brotliQuality: 3,
-    // 6, the default, takes 60 % more time, and leaves 5 to 8 % less.
-    gzipLevel: 4,
-  },
+  // 256 KiB. Of a list of reviews, zstd then leaves 12.5 %; a window of 2 MiB takes 1.6 MiB more memory for each client, and
+  // leaves 10.1 %.
+  windowBits: 18,
+  isZstdLongDistance: false,
+  // 4 takes 40 % more time, and leaves 4 % less.
+  brotliQuality: 3,
+  // 6, the default, takes 60 % more time, and leaves 5 to 8 % less.
+  gzipLevel: 4,
 }
 
 /**
@@ -57,13 +57,18 @@ export const OF_EVENTS: Kind = {
   uncounted: ['gzip'],
   bytes: 8_388_608,
   maxBytes: EVENT_COMPRESSORS_MAX_BYTES,
-  settings: {
-    windowBits: 21,
-    zstdLevel: 3,
-    isZstdLongDistance: true,
-    brotliQuality: 6,
-    gzipLevel: 6,
-  },
+  windowBits: 21,
+  isZstdLongDistance: true,
+  brotliQuality: 6,
+  gzipLevel: 6,
+}
+
+/** Turns the pieces of one text into bytes. Disposing frees its memory at any point of the text. */
+export interface StreamCompressor extends Disposable {
+  /** Compresses one piece on another thread, as far as the reader needs to decode all of it. */
+  piece(text: string): Promise<Uint8Array>
+  /** The last bytes, if any. */
+  end(): Promise<Uint8Array>
 }
 
 /** Opens compressors for one kind of stream, within a memory budget. */
@@ -86,9 +91,67 @@ export class Compressors {
   }
 
   open(coding: StreamCoding): StreamCompressor {
-    const { uncounted, bytes, settings } = this.#kind
-    if (coding === 'identity' || uncounted.includes(coding)) return streamCompressor(coding, settings)
-    this.#budget.hold(bytes)
-    return streamCompressor(coding, settings, () => this.#budget.release(bytes))
+    if (coding === 'identity') return uncompressed()
+    const { uncounted, bytes } = this.#kind
+    const stream = flushed(coding, this.#kind)
+    if (!uncounted.includes(coding)) {
+      this.#budget.hold(bytes)
+      stream.once('close', () => this.#budget.release(bytes))
+    }
+    return compressing(stream)
+  }
+}
+
+function uncompressed(): StreamCompressor {
+  const encoder = new TextEncoder()
+  return { piece: async text => encoder.encode(text), end: async () => new Uint8Array(), [Symbol.dispose]: () => {} }
+}
+
+function compressing(stream: ReturnType<typeof flushed>): StreamCompressor {
+  let chunks: Buffer[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const settled = (start: (done: () => void) => void) =>
+    new Promise<Uint8Array>((resolve, reject) => {
+      stream.once('error', reject)
+      start(() => {
+        stream.off('error', reject)
+        resolve(Buffer.concat(chunks))
+        chunks = []
+      })
+    })
+  return {
+    piece: text => settled(done => stream.write(text, error => !error && done())),
+    end: () => settled(done => stream.once('end', done).end()),
+    [Symbol.dispose]: () => {
+      stream.destroy()
+    },
+  }
+}
+
+/** A stream that flushes after each write. */
+function flushed(coding: Coding, { windowBits, isZstdLongDistance, brotliQuality, gzipLevel }: Kind) {
+  // Loaded here, because it takes 10 ms, and a server may be asked for no stream.
+  const { constants, createBrotliCompress, createGzip, createZstdCompress } = process.getBuiltinModule('node:zlib')
+  switch (coding) {
+    case 'zstd':
+      return createZstdCompress({
+        flush: constants.ZSTD_e_flush,
+        params: {
+          [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
+          [constants.ZSTD_c_windowLog]: windowBits,
+          ...(isZstdLongDistance && { [constants.ZSTD_c_enableLongDistanceMatching]: 1 }),
+        },
+      })
+    case 'br':
+      return createBrotliCompress({
+        flush: constants.BROTLI_OPERATION_FLUSH,
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: brotliQuality,
+          [constants.BROTLI_PARAM_LGWIN]: windowBits,
+          [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+        },
+      })
+    case 'gzip':
+      return createGzip({ flush: constants.Z_SYNC_FLUSH, level: gzipLevel })
   }
 }

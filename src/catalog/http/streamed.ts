@@ -1,7 +1,7 @@
 import { BusyError } from '../../limits/busy-error.ts'
+import type { StreamCoding, StreamCompressor } from '../../server/compressors.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import type { StreamCoding, StreamCompressor } from '../../server/stream-compressor.ts'
 import type { Streaming } from '../../server/streaming.ts'
 import { CHUNK_WEIGHT_MAX } from '../storage/weights.ts'
 import { entityTag, matches } from './entity-tag.ts'

@@ -30,8 +30,13 @@ export function pause(clock: Clock, milliseconds: number, signal?: AbortSignal):
   })
 }
 
-/** Resolves when the work is done, or when the time is up. */
-export async function within(clock: Clock, milliseconds: number, work: Promise<unknown>): Promise<void> {
+/** Resolves to the result of the work, or to `null` when the time is up. */
+export async function within<Result>(
+  clock: Clock,
+  milliseconds: number,
+  work: Promise<Result>,
+): Promise<Result | null> {
   const done = new AbortController()
-  await Promise.race([work, pause(clock, milliseconds, done.signal)]).finally(() => done.abort())
+  const timeUp = pause(clock, milliseconds, done.signal).then(() => null)
+  return Promise.race([work, timeUp]).finally(() => done.abort())
 }

@@ -1,9 +1,9 @@
 import { getLogger } from '@logtape/logtape'
-import { type Clock, pause, systemClock } from '../clock.ts'
+import { type Clock, systemClock, within } from '../clock.ts'
 import { addressKey } from './client-address.ts'
+import type { StreamCoding, StreamCompressor } from './compressors.ts'
 import { logFailure } from './errors.ts'
 import type { RequestScope } from './requests.ts'
-import type { StreamCoding, StreamCompressor } from './stream-compressor.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
@@ -71,7 +71,6 @@ class EventStream {
   /** The event that the source has been asked for. */
   #next: Promise<IteratorResult<ServerSentEvent>> | undefined
   #silenceMs = FIRST_BYTES_MS
-  #silence = new AbortController()
   #cancelStallTimer = () => {}
 
   constructor(
@@ -105,7 +104,6 @@ class EventStream {
   close(): void {
     if (this.#isClosed) return
     this.#closing.abort()
-    this.#silence.abort()
     this.#cancelStallTimer()
     this.#counted?.[Symbol.dispose]()
     this.#compressor?.[Symbol.dispose]()
@@ -134,10 +132,7 @@ class EventStream {
   /** The next result of the source; `null` if it stays silent for too long. */
   async #nextResult(): Promise<IteratorResult<ServerSentEvent> | null> {
     this.#next ??= this.#source.next()
-    this.#silence = new AbortController()
-    const silence = pause(this.#clock, this.#silenceMs, this.#silence.signal).then(() => null)
-    const result = await Promise.race([this.#next, silence])
-    this.#silence.abort()
+    const result = await within(this.#clock, this.#silenceMs, this.#next)
     this.#silenceMs = KEEP_ALIVE_MS
     if (result) this.#next = undefined
     return result

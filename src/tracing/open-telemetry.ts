@@ -112,11 +112,8 @@ function logLosses(): void {
 
 /** Resolves when the waiting spans are sent, or when the time is up. */
 async function flush(provider: TracerProvider): Promise<void> {
-  let areSent = false
-  const sending = provider.shutdown().then(() => {
-    areSent = true
-  })
-  await within(systemClock, FLUSH_MS, sending).catch(() => {})
+  const sending = provider.shutdown().then(() => true)
+  const areSent = await within(systemClock, FLUSH_MS, sending).catch(() => false)
   if (!areSent) log.warning(LOST)
 }
 

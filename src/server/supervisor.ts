@@ -67,8 +67,14 @@ export async function supervise(
   await Promise.race([supervisor.run(allListen), stopped])
 }
 
-/** A report of a worker that starts. */
-type Started = Extract<WorkerReport, { readonly text: string | null }>
+/** One run of a worker. */
+interface Running {
+  readonly child: Bun.Subprocess
+  /** From the time when it listens. Before, it may be at work without a pause, for example migrating a large database. */
+  heartbeat: Heartbeat | null
+  isReady: boolean
+  failure: OperatorError | null
+}
 
 interface Ended {
   readonly error: OperatorError
@@ -83,10 +89,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   readonly #host: string
   readonly #timeoutMs: number
   readonly #metrics = new WorkerMetrics()
-  readonly #living = new Set<Bun.Subprocess>()
-  readonly #heartbeats = new Map<number, Heartbeat>()
-  readonly #listening = new Set<number>()
-  readonly #ready = new Set<number>()
+  readonly #running = new Map<number, Running>()
   readonly #stopping = new AbortController()
   readonly #firstListens = Promise.withResolvers<void>()
   /** The text to print when all workers listen; `null` afterwards. */
@@ -128,12 +131,12 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   /** Lets all workers drain. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
-    const living = [...this.#living]
-    for (const child of living) child.kill('SIGTERM')
+    const children = [...this.#running.values()].map(({ child }) => child)
+    for (const child of children) child.kill('SIGTERM')
     const timer = setTimeout(() => {
-      for (const child of living) child.kill('SIGKILL')
+      for (const child of children) child.kill('SIGKILL')
     }, KILL_AFTER_MS)
-    await Promise.all(living.map(child => child.exited))
+    await Promise.all(children.map(child => child.exited))
     clearTimeout(timer)
   }
 
@@ -146,7 +149,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
       if (wasStopped) await sleep(OWN_SIGNAL_MS, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       // If no worker can serve, the problem is not one worker's.
-      if (couldNotServe && (this.#texts !== null || this.#ready.size === 0)) throw error
+      if (couldNotServe && (this.#texts !== null || !this.#running.values().some(({ isReady }) => isReady))) throw error
       if (performance.now() - started > STABLE_MS) pauseMs = PAUSE_MIN_MS
       log.error('{reason}; restarting it in {pause_ms} ms', { worker, reason: error.message, pause_ms: pauseMs })
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
@@ -156,47 +159,50 @@ class Supervisor implements AsyncDisposable, MetricsSource {
 
   /** Resolves when the worker has ended. */
   async #runOnce(worker: number): Promise<Ended> {
-    let failure: OperatorError | null = null
     const disconnected = Promise.withResolvers<void>()
-    const child = startWorker(worker, this.#port, {
-      reports: report => {
-        if (report.event === 'failed') failure = failureOf(report)
-        else if (report.event === 'metrics') this.#metrics.answered(worker, report.families)
-        else if (report.event === 'alive') this.#heartbeats.get(worker)?.answered()
-        else this.#note(worker, report)
-        if (report.event !== 'listening' || child instanceof OperatorError) return
-        this.#metrics.began(worker, () => ask(child, METRICS_QUESTION))
-        // Before, it may be at work without a pause, for example migrating a large database.
-        const heartbeat = this.#listenTo(worker, child, reason => {
-          failure = reason
-        })
-        this.#heartbeats.set(worker, heartbeat)
-      },
-      disconnects: disconnected.resolve,
-    })
+    const receive = (report: WorkerReport) => this.#receive(worker, report)
+    const child = startWorker(worker, this.#port, receive, disconnected.resolve)
     if (child instanceof OperatorError) return { error: child, couldNotServe: true, wasStopped: false }
-    this.#living.add(child)
+    const running: Running = { child, heartbeat: null, isReady: false, failure: null }
+    this.#running.set(worker, running)
     await child.exited
-    this.#heartbeats.get(worker)?.[Symbol.dispose]()
-    this.#heartbeats.delete(worker)
     // Its last report may arrive after its end.
     await disconnected.promise
-    this.#living.delete(child)
+    running.heartbeat?.[Symbol.dispose]()
+    this.#running.delete(worker)
     this.#metrics.ended(worker)
-    const wasListening = this.#listening.delete(worker)
-    const wasReady = this.#ready.delete(worker)
+    const { heartbeat, isReady, failure } = running
     const how = child.signalCode === null ? `ended with status ${child.exitCode}` : `was killed by ${child.signalCode}`
     return {
       error: failure ?? new OperatorError(`worker ${worker} ${how}`),
-      couldNotServe: !wasReady && (failure !== null || !wasListening),
+      couldNotServe: !isReady && (failure !== null || heartbeat === null),
       wasStopped: failure === null && wasStopped(child),
     }
   }
 
+  #receive(worker: number, report: WorkerReport): void {
+    const running = this.#running.get(worker)
+    if (!running) return
+    if (report.event === 'failed') running.failure = failureOf(report)
+    else if (report.event === 'metrics') this.#metrics.answered(worker, report.families)
+    else if (report.event === 'alive') running.heartbeat?.answered()
+    else if (report.event === 'ready') running.isReady = true
+    else this.#hasBegunToListen(worker, running, report.port)
+    if ('text' in report) this.#tell(report)
+  }
+
+  #hasBegunToListen(worker: number, running: Running, port: number): void {
+    this.#port = port
+    this.#metrics.began(worker, () => ask(running.child, METRICS_QUESTION))
+    running.heartbeat = this.#heartbeatOf(worker, running)
+    this.#firstListens.resolve()
+    if (this.#texts === null) log.info('worker {worker} serves again', { worker })
+  }
+
   /** Kills the worker when it has not answered for too long. */
-  #listenTo(worker: number, child: Bun.Subprocess, dies: (reason: OperatorError) => void): Heartbeat {
+  #heartbeatOf(worker: number, running: Running): Heartbeat {
     return new Heartbeat(this.#timeoutMs, {
-      ask: () => ask(child, ALIVE_QUESTION),
+      ask: () => ask(running.child, ALIVE_QUESTION),
       misses: silentMs => {
         this.#metrics.silent(worker)
         log.warning('worker {worker} has not answered for {silent_ms} ms', { worker, silent_ms: silentMs })
@@ -207,51 +213,42 @@ class Supervisor implements AsyncDisposable, MetricsSource {
       },
       dies: () => {
         this.#metrics.killed()
-        dies(new OperatorError(`worker ${worker} did not answer for ${this.#timeoutMs / 1_000} s and was killed`))
-        child.kill('SIGKILL')
+        const seconds = this.#timeoutMs / 1_000
+        running.failure = new OperatorError(`worker ${worker} did not answer for ${seconds} s and was killed`)
+        running.child.kill('SIGKILL')
       },
     })
   }
 
-  #note(worker: number, report: Started): void {
-    if (report.event === 'ready') {
-      this.#ready.add(worker)
-    } else {
-      this.#port = report.port
-      this.#listening.add(worker)
-      this.#firstListens.resolve()
-      if (this.#texts === null) log.info('worker {worker} serves again', { worker })
+  /** All workers report the same text. It is printed once, when all of them listen. */
+  #tell({ event, text }: Extract<WorkerReport, { readonly text: string | null }>): void {
+    if (!this.#told.has(event)) {
+      this.#told.add(event)
+      if (this.#texts === null) printLine(text)
+      else if (text !== null) this.#texts.push(text)
     }
-    this.#tellOnce(report)
-    if (this.#texts === null || this.#listening.size < this.#count) return
-    for (const text of this.#texts) printLine(text)
+    const listening = [...this.#running.values()].filter(({ heartbeat }) => heartbeat !== null)
+    if (this.#texts === null || listening.length < this.#count) return
+    for (const waiting of this.#texts) printLine(waiting)
     this.#texts = null
     this.#allListen()
   }
-
-  /** All workers report the same text. It is printed once, when all of them listen. */
-  #tellOnce({ event, text }: Started): void {
-    if (this.#told.has(event)) return
-    this.#told.add(event)
-    if (this.#texts === null) printLine(text)
-    else if (text !== null) this.#texts.push(text)
-  }
-}
-
-interface WorkerEvents {
-  readonly reports: (report: WorkerReport) => void
-  readonly disconnects: () => void
 }
 
 /** Starts this command line as a worker. Returns the error if that fails, for example because the executable was deleted. */
-function startWorker(worker: number, port: number, on: WorkerEvents): Bun.Subprocess | OperatorError {
+function startWorker(
+  worker: number,
+  port: number,
+  ipc: (report: WorkerReport) => void,
+  onDisconnect: () => void,
+): Bun.Subprocess | OperatorError {
   try {
     return spawn([...ownCommand(), ...process.argv.slice(2), '--port', String(port)], {
       env: environmentWith({ [WORKER_VARIABLE]: String(worker), [LAUNCHER_VARIABLE]: String(process.pid) }),
       stdio: ['ignore', 'inherit', 'inherit'],
       serialization: 'json',
-      ipc: on.reports,
-      onDisconnect: on.disconnects,
+      ipc,
+      onDisconnect,
     })
   } catch (error) {
     return new OperatorError(`cannot start worker ${worker}: ${errorMessage(error)}`)

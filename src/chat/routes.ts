@@ -76,7 +76,7 @@ export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatSer
     }
     const asker = askerOf(context)
     // Check this before the model is asked.
-    context.env.streams.check(asker.address)
+    context.env.streaming.clients.check(asker.address)
     const answer = await answers.join(reqId, asker)
     if (!answer) return promptNotFound()
     return eventStream(context.env, signal => answerEvents(answer, signal))

@@ -83,7 +83,7 @@ class EventStream {
     this.#clock = clock
     this.#coding = coding
     // The response to HEAD is never read, so its stream would never end.
-    this.#counted = scope.isHead ? null : scope.streams.open(addressKey(scope.clientAddress))
+    this.#counted = scope.isHead ? null : scope.streaming.clients.open(addressKey(scope.clientAddress))
     // The server closes idle connections, but a stream may be slow.
     scope.server.timeout(scope.request, 0)
     this.#source = events(this.#closing.signal)[Symbol.asyncIterator]()

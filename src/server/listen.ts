@@ -1,5 +1,4 @@
 import { BoundedServer } from './bounded-server.ts'
-import { ClientStreams } from './client-streams.ts'
 import { bind, OPERATOR_PORT_FLAG, reachableAddress } from './port.ts'
 import { routeTable } from './request-target.ts'
 import { type Observer, requestHandlers, type ServedApp } from './requests.ts'
@@ -31,8 +30,8 @@ export interface Listening extends AsyncDisposable {
   /** The server's URL for clients on this machine. */
   readonly address: string
   readonly port: number
-  /** The load at this moment. */
-  readonly figures: () => { readonly requestsInProgress: number; readonly streams: number }
+  /** The requests that are being answered at this moment. */
+  readonly requestsInProgress: () => number
   /** The bounds on its streamed responses. */
   readonly streaming: Streaming
 }
@@ -66,9 +65,8 @@ function served({
   observers = [],
   ...settings
 }: OperatorOptions & Omit<ListenOptions, 'allowedHosts' | 'connectionsMax' | 'sharesPort'>) {
-  const streams = new ClientStreams(streamsPerAddress)
-  const streaming = new Streaming()
-  const handlers = requestHandlers(app, { ...settings, streams, streaming, observers })
+  const streaming = new Streaming(streamsPerAddress)
+  const handlers = requestHandlers(app, { ...settings, streaming, observers })
   const paths = app.routes.map(({ path }) => path)
   return {
     serving: { hostname: host, idleTimeout: IDLE_SECONDS, ...routeTable(paths, handlers) },
@@ -80,7 +78,7 @@ function served({
       return {
         address: reachableAddress(host, port),
         port,
-        figures: () => ({ requestsInProgress: server.pendingRequests, streams: streams.total }),
+        requestsInProgress: () => server.pendingRequests,
         streaming,
         [Symbol.asyncDispose]: stop,
       }

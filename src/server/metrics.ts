@@ -60,14 +60,13 @@ export class RequestMetrics implements Observer {
 }
 
 /** Metrics of the server's load at this moment. */
-export function serverFamilies({ figures }: Listening): Family[] {
-  const { requestsInProgress, streams } = figures()
+export function serverFamilies({ requestsInProgress, streaming }: Listening): Family[] {
   return [
     gauge(
       'stockroom_http_requests_in_progress',
       'Requests that are being answered, streams among them.',
-      requestsInProgress,
+      requestsInProgress(),
     ),
-    gauge('stockroom_event_streams', 'Event streams that are open.', streams),
+    gauge('stockroom_event_streams', 'Event streams that are open.', streaming.clients.total),
   ]
 }

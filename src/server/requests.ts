@@ -6,7 +6,6 @@ import type { Allowance } from '../limits/rate.ts'
 import type { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts'
 import { type ClientAddress, clientAddressBehind } from './client-address.ts'
-import type { ClientStreams } from './client-streams.ts'
 import { type CrossOrigin, isPreflight } from './cross-origin.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
@@ -26,8 +25,6 @@ export interface RequestScope {
   readonly clientAddress: string
   /** Whether the client sent HEAD. The handler sees a GET, and should skip work that only the body needs. */
   readonly isHead: boolean
-  /** The open event streams of all clients. */
-  readonly streams: ClientStreams
   /** The bounds that the streamed responses to all clients share. */
   readonly streaming: Streaming
   /** The access key that the request was sent with; `null` if it has none that is valid, or none is needed. */
@@ -70,7 +67,6 @@ interface RequestSettings {
   /** The number of entries of `X-Forwarded-For` to trust. */
   readonly trustedProxies: number
   readonly allowedHosts: readonly string[]
-  readonly streams: ClientStreams
   readonly streaming: Streaming
   /** Per access key or client address; `null` for none. */
   readonly rateLimit: RateLimit | null
@@ -96,7 +92,7 @@ export interface Observer {
 }
 
 /** Shared by all routes of a server. */
-interface Shared extends Pick<RequestSettings, 'streams' | 'streaming' | 'observers'> {
+interface Shared extends Pick<RequestSettings, 'streaming' | 'observers'> {
   readonly app: ServedApp
   readonly addressOf: ClientAddress
   readonly checkHost: (sent: string | null) => void
@@ -109,7 +105,6 @@ export class RunningRequest implements RequestScope {
   readonly requestId: string
   readonly server: Server<undefined>
   readonly isHead: boolean
-  readonly streams: ClientStreams
   readonly streaming: Streaming
   readonly matched: MatchedRoute
   key: Key | null = null
@@ -123,19 +118,13 @@ export class RunningRequest implements RequestScope {
   #trace: TraceContext | null | undefined
   #clientAddress: string | undefined
 
-  constructor(
-    request: Request,
-    server: Server<undefined>,
-    matched: MatchedRoute,
-    { streams, streaming, addressOf }: Shared,
-  ) {
+  constructor(request: Request, server: Server<undefined>, matched: MatchedRoute, { streaming, addressOf }: Shared) {
     const sentId = request.headers.get('X-Request-Id')
     this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
     this.server = server
     this.matched = matched
     this.isHead = request.method === 'HEAD'
     this.request = request
-    this.streams = streams
     this.streaming = streaming
     this.#addressOf = addressOf
   }

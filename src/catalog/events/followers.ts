@@ -45,7 +45,7 @@ export class Followers {
     // The response to HEAD is never read, so its stream would never end.
     if (scope.isHead) return new Response(null, { headers: HEADERS })
     using open = new DisposableStack()
-    open.use(scope.streams.open(addressKey(scope.clientAddress)))
+    open.use(scope.streaming.clients.open(addressKey(scope.clientAddress)))
     const place = await start()
     const following = {
       feed: this.#feed,

@@ -50,9 +50,9 @@ export class OwnOperations {
       },
       signal: visit.request.signal,
     })
-    const { requestId, server, streams, streaming, key, trace } = visit
+    const { requestId, server, streaming, key, trace } = visit
     return operation(request, {
-      ...{ request, requestId, server, streams, streaming, key, trace },
+      ...{ request, requestId, server, streaming, key, trace },
       matched: { route, parameters },
       isHead: false,
       get clientAddress() {

@@ -1,5 +1,5 @@
 import { openDatabase, openExistingDatabase } from '../database/open.ts'
-import { type DatabaseAddress, database } from '../database/settings.ts'
+import { database } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { OperatorError, SettingError } from '../program/operator-error.ts'
 import { print } from '../program/output.ts'
@@ -9,22 +9,14 @@ import { keysOf } from './open.ts'
 import { KEYS_MAX } from './repository.ts'
 import { scope } from './settings.ts'
 
-/** Resolves to the text to print. */
-type Action = (address: DatabaseAddress) => Promise<string>
-
 export async function manageKeys(line: CommandLine): Promise<void> {
-  const act = chosenAction(line)
-  print(await act(line.value(database)))
-}
-
-function chosenAction(line: CommandLine): Action {
   const [verb, name] = line.operands
   const wanted = line.value(scope)
   if (verb !== 'create' && wanted !== null) throw new SettingError('only create takes --scope')
-  if (verb === 'list' && name === undefined) return list
-  if (verb === 'create') return creation(keyName(name), wanted)
-  if (verb === 'revoke') return revocation(keyName(name))
-  throw new SettingError('key takes create NAME, list, or revoke NAME')
+  if (verb === 'list' && name === undefined) await list(line)
+  else if (verb === 'create') await create(line, keyName(name), wanted)
+  else if (verb === 'revoke') await revoke(line, keyName(name))
+  else throw new SettingError('key takes create NAME, list, or revoke NAME')
 }
 
 function keyName(text: string | undefined): string {
@@ -32,40 +24,38 @@ function keyName(text: string | undefined): string {
   throw new SettingError('a NAME of 1 to 64 letters, digits, dots, underscores and hyphens is required')
 }
 
-function creation(name: string, scope: Scope | null): Action {
+async function create(line: CommandLine, name: string, scope: Scope | null): Promise<void> {
   if (scope === null) throw new SettingError('create requires --scope read, write or admin')
-  return async address => {
-    // The first key may be older than the catalog.
-    await using store = await openDatabase({ address, replicas: [], connections: 1 }, [accessMigrations])
-    await store.ready
-    const keys = keysOf(store)
-    const secret = newSecret()
-    if (await keys.create({ name, scope, digest: digestOf(secret) })) return `${secret}\n`
-    const isTaken = (await keys.list()).some(key => key.name === name)
-    throw new OperatorError(
-      isTaken
-        ? `there is a key ${name} already; choose another name, or revoke that one first`
-        : `there are ${KEYS_MAX} keys already, which is the maximum; revoke one first`,
-    )
-  }
+  // The first key may be older than the catalog.
+  const settings = { address: line.value(database), replicas: [], connections: 1 }
+  await using store = await openDatabase(settings, [accessMigrations])
+  await store.ready
+  const keys = keysOf(store)
+  const secret = newSecret()
+  if (await keys.create({ name, scope, digest: digestOf(secret) })) return print(`${secret}\n`)
+  const isTaken = (await keys.list()).some(key => key.name === name)
+  throw new OperatorError(
+    isTaken
+      ? `there is a key ${name} already; choose another name, or revoke that one first`
+      : `there are ${KEYS_MAX} keys already, which is the maximum; revoke one first`,
+  )
 }
 
-function revocation(name: string): Action {
-  return async address => {
-    await using store = await openExistingDatabase(address, [accessMigrations])
-    await store.ready
-    if (await keysOf(store).revoke(name)) return `revoked ${name}\n`
-    throw new OperatorError(`there is no key ${name}`)
-  }
+async function revoke(line: CommandLine, name: string): Promise<void> {
+  await using store = await openExistingDatabase(line.value(database), [accessMigrations])
+  await store.ready
+  if (!(await keysOf(store).revoke(name))) throw new OperatorError(`there is no key ${name}`)
+  print(`revoked ${name}\n`)
 }
 
-/** One line per key. */
-async function list(address: DatabaseAddress): Promise<string> {
-  await using store = await openExistingDatabase(address, [accessMigrations])
+/** Prints one line per key. */
+async function list(line: CommandLine): Promise<void> {
+  await using store = await openExistingDatabase(line.value(database), [accessMigrations])
   await store.ready
   const rows = (await keysOf(store).list()).map(({ createdAt, ...key }) => ({ ...key, created: new Date(createdAt) }))
   const width = Math.max(...rows.map(({ name }) => name.length))
-  return rows
-    .map(({ name, scope, created }) => `${name.padEnd(width)}  ${scope.padEnd(5)}  ${created.toISOString()}\n`)
-    .join('')
+  const lines = rows.map(
+    ({ name, scope, created }) => `${name.padEnd(width)}  ${scope.padEnd(5)}  ${created.toISOString()}\n`,
+  )
+  print(lines.join(''))
 }

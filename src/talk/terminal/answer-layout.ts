@@ -1,6 +1,6 @@
 import { stringWidth, wrapAnsi } from 'bun'
 import { closesFence, type Fence, fenceAfter, openingFence } from '../fence.ts'
-import type { CodeHighlighting, TerminalHighlighter } from './highlighter.ts'
+import type { CodeHighlighting } from './highlighter.ts'
 import { markdownLines } from './markdown.ts'
 import { style } from './style.ts'
 
@@ -72,7 +72,7 @@ export class PlainLayout extends AnswerLayout {
 
 interface OpenCode {
   readonly fence: Fence
-  readonly highlight: CodeHighlighting
+  readonly highlight: (line: string) => string
 }
 
 /**
@@ -80,7 +80,7 @@ interface OpenCode {
  * one begins. So the work for a piece depends on the length of its block only.
  */
 export class MarkdownLayout extends AnswerLayout {
-  readonly #highlighter: TerminalHighlighter
+  readonly #highlighting: CodeHighlighting
   /** The complete lines of the open block, without leading blank lines. */
   #block: string[] = []
   #code: OpenCode | null = null
@@ -90,9 +90,9 @@ export class MarkdownLayout extends AnswerLayout {
   #gap = false
   #isEmpty = true
 
-  constructor(width: number, highlighter: TerminalHighlighter) {
+  constructor(width: number, highlighting: CodeHighlighting) {
     super(width)
-    this.#highlighter = highlighter
+    this.#highlighting = highlighting
   }
 
   override end(): void {
@@ -126,7 +126,7 @@ export class MarkdownLayout extends AnswerLayout {
     if (fence) {
       this.#finishBlock()
       this.#finish([style.faint(line)])
-      this.#code = { fence, highlight: this.#highlighter.open(fence.label) }
+      this.#code = { fence, highlight: this.#highlighting(fence.label) }
     } else if (line.trim() === '') {
       if (this.#block.length > 0) this.#block.push('')
       else this.#gap = true
@@ -167,7 +167,7 @@ export class MarkdownLayout extends AnswerLayout {
   #laidOut(block: readonly string[]): string[] {
     const text = block.map(line => line.slice(Math.min(indentationOf(line), this.#margin))).join('\n')
     if (text.trim() === '') return []
-    const lines = markdownLines(text, this.width - this.#margin, this.#highlighter)
+    const lines = markdownLines(text, this.width - this.#margin, this.#highlighting)
     return this.#margin === 0 ? lines : lines.map(line => ' '.repeat(this.#margin) + line)
   }
 }

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import { openHighlighter as openSharedHighlighter } from '../../highlighting/highlighter.ts'
+import { openHighlighter } from '../../highlighting/highlighter.ts'
 import { type StyleRule, themeOf } from '../../highlighting/theme.ts'
 
 type Color = Parameters<typeof styleText>[0]
@@ -17,29 +17,24 @@ const RULES: readonly StyleRule<Color>[] = [
   },
 ]
 
-/** Highlights the lines of one code block, called in their order. */
-export type CodeHighlighting = (line: string) => string
-
-/** Highlights code in the known languages; leaves other code unchanged. */
-export interface TerminalHighlighter {
-  /** Starts a code block. `label` is untrusted text: the first word after a fence's marks. */
-  readonly open: (label: string) => CodeHighlighting
-}
+/**
+ * Starts a code block, and returns what highlights its lines in their order. Code in unknown languages stays as it is. `label` is
+ * untrusted text: the first word after a fence's marks.
+ */
+export type CodeHighlighting = (label: string) => (line: string) => string
 
 /** Loads the highlighter. Takes about 50 ms. */
-export async function openTerminalHighlighter(): Promise<TerminalHighlighter> {
-  const highlighter = await openSharedHighlighter(themeOf(RULES))
-  return {
-    open: label => {
-      const tokenizer = highlighter.tokenizer(label)
-      if (!tokenizer) return line => line
-      let state: Parameters<typeof tokenizer.line>[1] = null
-      return line => {
-        const tokenized = tokenizer.line(line, state)
-        state = tokenized.state
-        return tokenized.runs.map(colored).join('')
-      }
-    },
+export async function openCodeHighlighting(): Promise<CodeHighlighting> {
+  const highlighter = await openHighlighter(themeOf(RULES))
+  return label => {
+    const tokenizer = highlighter.tokenizer(label)
+    if (!tokenizer) return line => line
+    let state: Parameters<typeof tokenizer.line>[1] = null
+    return line => {
+      const tokenized = tokenizer.line(line, state)
+      state = tokenized.state
+      return tokenized.runs.map(colored).join('')
+    }
   }
 }
 

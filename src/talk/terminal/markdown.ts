@@ -1,7 +1,7 @@
 import { wrapAnsi } from 'bun'
 import MarkdownIt, { type Token } from 'markdown-it'
 import { safeText } from '../safe-text.ts'
-import type { TerminalHighlighter } from './highlighter.ts'
+import type { CodeHighlighting } from './highlighter.ts'
 import { style } from './style.ts'
 import { type Alignment, type Cell, tableLines } from './table.ts'
 
@@ -14,16 +14,16 @@ const QUOTE = '│ '
 const markdown = new MarkdownIt()
 
 /** Lays out markdown in lines for a terminal of this width. Code is not wrapped, so that it can be copied. */
-export function markdownLines(text: string, width: number, highlighter: TerminalHighlighter): string[] {
-  return blockLines(markdown.parse(text, {}), Math.max(width, WIDTH_MIN), highlighter)
+export function markdownLines(text: string, width: number, highlighting: CodeHighlighting): string[] {
+  return blockLines(markdown.parse(text, {}), Math.max(width, WIDTH_MIN), highlighting)
 }
 
-function blockLines(tokens: readonly Token[], width: number, highlighter: TerminalHighlighter): string[] {
+function blockLines(tokens: readonly Token[], width: number, highlighting: CodeHighlighting): string[] {
   const lines: string[] = []
   for (const node of nodesOf(tokens)) {
     // There are no blank lines between the items of a tight list, or around their (hidden) paragraphs.
     if (lines.length > 0 && !node.isTight) lines.push('')
-    lines.push(...nodeLines(node, width, highlighter))
+    lines.push(...nodeLines(node, width, highlighting))
   }
   return lines
 }
@@ -62,21 +62,21 @@ function isTight(token: Token, inner: readonly Token[], previous: Node | undefin
   return token.hidden || (previous?.token.hidden ?? false)
 }
 
-function nodeLines({ token, inner }: Node, width: number, highlighter: TerminalHighlighter): string[] {
+function nodeLines({ token, inner }: Node, width: number, highlighting: CodeHighlighting): string[] {
   switch (token.type) {
     case 'heading_open':
       return wrapped(style.heading(inlineText(inner)), width)
     case 'bullet_list_open':
-      return listLines(inner, () => BULLET, width, highlighter)
+      return listLines(inner, () => BULLET, width, highlighting)
     case 'ordered_list_open': {
       const start = Number(token.attrGet('start') ?? 1)
-      return listLines(inner, index => `${start + index}. `, width, highlighter)
+      return listLines(inner, index => `${start + index}. `, width, highlighting)
     }
     case 'blockquote_open':
-      return indented(blockLines(inner, narrower(width, QUOTE.length), highlighter), style.faint(QUOTE))
+      return indented(blockLines(inner, narrower(width, QUOTE.length), highlighting), style.faint(QUOTE))
     case 'fence':
     case 'code_block':
-      return codeLines(token, highlighter)
+      return codeLines(token, highlighting)
     case 'hr':
       return [style.faint('─'.repeat(width))]
     case 'table_open':
@@ -90,19 +90,19 @@ function listLines(
   items: readonly Token[],
   marker: (index: number) => string,
   width: number,
-  highlighter: TerminalHighlighter,
+  highlighting: CodeHighlighting,
 ): string[] {
   return nodesOf(items).flatMap(({ inner, isTight }, index) => {
     const mark = marker(index)
-    const [first = '', ...rest] = blockLines(inner, narrower(width, mark.length), highlighter)
+    const [first = '', ...rest] = blockLines(inner, narrower(width, mark.length), highlighting)
     const lines = [style.mark(mark) + first, ...indented(rest, ' '.repeat(mark.length))]
     return index > 0 && !isTight ? ['', ...lines] : lines
   })
 }
 
-function codeLines({ info, markup, content }: Token, highlighter: TerminalHighlighter): string[] {
+function codeLines({ info, markup, content }: Token, highlighting: CodeHighlighting): string[] {
   const [label = ''] = info.trim().split(/\s/, 1)
-  const lines = safeText(content).replace(/\n$/, '').split('\n').map(highlighter.open(label))
+  const lines = safeText(content).replace(/\n$/, '').split('\n').map(highlighting(label))
   return markup === '' ? lines : [style.faint(markup + label), ...lines, style.faint(markup)]
 }
 

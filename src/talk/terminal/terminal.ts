@@ -25,7 +25,7 @@ export class Terminal implements Disposable {
   readonly #dialog: WriteStream
   readonly #capabilities: TerminalCapabilities
   readonly #resizing: Disposable
-  readonly #highlighter = once(async () => (await import('./highlighter.ts')).openTerminalHighlighter())
+  readonly #highlighting = once(async () => (await import('./highlighter.ts')).openCodeHighlighting())
   #interruptible: AbortController | null = null
 
   constructor({ stdin, stdout, stderr }: NodeJS.Process, capabilities: TerminalCapabilities) {
@@ -166,7 +166,9 @@ export class Terminal implements Disposable {
     if (!this.#isDrawnOn(stream)) return null
     // An answer keeps its initial width, because the lines already drawn cannot change.
     const width = stream.columns
-    return this.#capabilities.showsColor ? new MarkdownLayout(width, await this.#highlighter()) : new PlainLayout(width)
+    return this.#capabilities.showsColor
+      ? new MarkdownLayout(width, await this.#highlighting())
+      : new PlainLayout(width)
   }
 
   async #lines(markdown: string, stream: WriteStream): Promise<string[]> {

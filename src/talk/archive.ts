@@ -1,4 +1,4 @@
-import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { open, unlink } from 'node:fs/promises'
 import { OperatorError } from '../program/operator-error.ts'
 import { type Message, MODEL_SENDER, type RoomRepository } from './rooms/repository.ts'
 import { safeLine, safeText } from './safe-text.ts'
@@ -61,8 +61,10 @@ async function* selected(
  * no partial file.
  */
 export async function exportRoom(terminal: Terminal, rooms: RoomRepository, room: string, path: string): Promise<void> {
-  await using file = await newFile(path)
+  let isNew = false
   try {
+    await using file = await open(path, 'wx', OWNER_ONLY)
+    isNew = true
     let messages = 0
     await file.writeFile(`# Conversation of ${safeLine(room)}\n`)
     for await (const message of allMessages(rooms, room)) {
@@ -71,24 +73,11 @@ export async function exportRoom(terminal: Terminal, rooms: RoomRepository, room
     }
     terminal.say(`${safeLine(path)} has all ${messages} messages of ${room}.`)
   } catch (error) {
-    await unlink(path)
-    if (isSystemError(error)) throw new OperatorError(`cannot write ${path}: ${error.message}`)
-    throw error
-  }
-}
-
-async function newFile(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'wx', OWNER_ONLY)
-  } catch (error) {
-    if (!isSystemError(error)) throw error
+    if (isNew) await unlink(path)
+    if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error
     if (error.code === 'EEXIST') throw new OperatorError(`${path} already exists; an export overwrites nothing`)
     throw new OperatorError(`cannot write ${path}: ${error.message}`)
   }
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && 'syscall' in error
 }
 
 /** Deletes the room's messages if the user confirms. */

@@ -1,5 +1,5 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { countCodePoints } from '../limits/code-points.ts'
-import { isSameDigest, passwordDigest } from './accounts/password.ts'
 import type { AccountRepository } from './accounts/repository.ts'
 import { failureMessage } from './failure-message.ts'
 import { MODEL_SENDER } from './rooms/repository.ts'
@@ -40,7 +40,7 @@ const ACTIONS: Readonly<Record<string, Action>> = { L: logIn, R: register }
 
 async function logIn(accounts: AccountRepository, username: string, password: string): Promise<string | null> {
   const stored = await accounts.passwordDigest(username)
-  const isRight = isSameDigest(stored ?? UNKNOWN_USER_DIGEST, passwordDigest(password))
+  const isRight = timingSafeEqual(bytesOf(stored ?? UNKNOWN_USER_DIGEST), bytesOf(passwordDigest(password)))
   return stored !== null && isRight ? null : 'There is no such user, or the password is wrong.'
 }
 
@@ -56,4 +56,13 @@ async function register(accounts: AccountRepository, username: string, password:
   if (password === '') return 'A password is required.'
   const isNew = await accounts.register(username, passwordDigest(password))
   return isNew ? null : `The name ${username} is taken: choose another one, or log in.`
+}
+
+/** The hexadecimal SHA-256 digest that is stored for a password. It has no salt, as the specification asks. */
+export function passwordDigest(password: string): string {
+  return createHash('sha256').update(password, 'utf8').digest('hex')
+}
+
+function bytesOf(digest: string): Buffer {
+  return Buffer.from(digest, 'hex')
 }

@@ -1,6 +1,5 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import { MODEL_SENDER, type RoomRepository } from './repository.ts'
-import { type MessageRow, messageOf } from './rows.ts'
+import { type MessageRow, MODEL_SENDER, messageOf, type RoomRepository } from './repository.ts'
 
 /** Times are milliseconds since 1970. */
 const COLUMNS = `

@@ -14,6 +14,17 @@ export interface Message {
   readonly stopped: boolean
 }
 
+/** A message as either engine reads it. */
+export interface MessageRow {
+  readonly id: number
+  readonly sender: string
+  readonly text: string
+  /** In milliseconds since 1970. */
+  readonly sent_at: number
+  readonly answer_to: number | null
+  readonly stopped: boolean | 0 | 1
+}
+
 /** A stored prompt, with the messages before it. */
 interface AddedPrompt {
   readonly id: number
@@ -36,4 +47,8 @@ export interface RoomRepository {
   count(room: string): Promise<number>
   /** Deletes all messages. A SQLite file no longer contains their text. */
   deleteMessages(room: string): Promise<void>
+}
+
+export function messageOf({ id, sender, text, sent_at, answer_to, stopped }: MessageRow): Message {
+  return { id, sender, text, sentAt: new Date(sent_at), answerTo: answer_to, stopped: Boolean(stopped) }
 }

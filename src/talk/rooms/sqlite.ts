@@ -1,6 +1,5 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { MODEL_SENDER, type RoomRepository } from './repository.ts'
-import { type MessageRow, messageOf } from './rows.ts'
+import { type MessageRow, MODEL_SENDER, messageOf, type RoomRepository } from './repository.ts'
 
 const COLUMNS = 'message.id, sender, text, sent_at, answer_to, stopped'
 const LAST = `

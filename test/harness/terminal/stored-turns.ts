@@ -1,6 +1,6 @@
 import { openDatabase } from '../../../src/database/open.ts'
 import { database as databaseSetting } from '../../../src/database/settings.ts'
-import { passwordDigest } from '../../../src/talk/accounts/password.ts'
+import { passwordDigest } from '../../../src/talk/login.ts'
 import { talkMigrations } from '../../../src/talk/migrations/index.ts'
 import { repositoriesOf } from '../../../src/talk/repositories.ts'
 import { PASSWORD, type TalkPlace } from './talk.ts'

@@ -7,10 +7,6 @@ declare module '*.md' {
   const text: string
   export default text
 }
-declare module '*.txt' {
-  const text: string
-  export default text
-}
 declare module '*.css' {
   const text: string
   export default text

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../clock.ts'
+import { systemClock } from '../clock.ts'
 import { type Family, histogram } from './family.ts'
 import { Histogram } from './histogram.ts'
 
@@ -10,12 +10,10 @@ export const LAG_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 
 /** Measures how late the event loop runs timers that are due, until it is disposed of. */
 export class EventLoopLag implements Disposable {
-  readonly #clock: Clock
   readonly #seconds = new Histogram(LAG_SECONDS)
   #cancel = () => {}
 
-  constructor(clock: Clock = systemClock) {
-    this.#clock = clock
+  constructor() {
     this.#wait()
   }
 
@@ -29,9 +27,9 @@ export class EventLoopLag implements Disposable {
   }
 
   #wait(): void {
-    const due = this.#clock.now() + INTERVAL_MS
-    this.#cancel = this.#clock.after(INTERVAL_MS, () => {
-      this.#seconds.observe(Math.max(0, this.#clock.now() - due) / 1_000)
+    const due = systemClock.now() + INTERVAL_MS
+    this.#cancel = systemClock.after(INTERVAL_MS, () => {
+      this.#seconds.observe(Math.max(0, systemClock.now() - due) / 1_000)
       this.#wait()
     })
   }

@@ -55,8 +55,10 @@ export class History implements Disposable {
   /** Resolves when there is another point, or when the signal is aborted. */
   async news(signal: AbortSignal): Promise<void> {
     const left = Promise.withResolvers<void>()
-    signal.addEventListener('abort', () => left.resolve(), { once: true })
+    const leave = () => left.resolve()
+    signal.addEventListener('abort', leave)
     if (!signal.aborted) await Promise.race([this.#news.promise, left.promise])
+    signal.removeEventListener('abort', leave)
   }
 
   [Symbol.dispose](): void {

@@ -1,5 +1,5 @@
 import { type CommandLine, list, type Setting, wholeNumber } from '../program/config.ts'
-import { hostName, listeningAddress, PORT_MAX } from '../server/settings.ts'
+import { host, hostName, PORT_MAX } from '../server/settings.ts'
 
 const adminPort: Setting<number | null> = {
   variable: 'ADMIN_PORT',
@@ -11,12 +11,11 @@ const adminPort: Setting<number | null> = {
 }
 
 const adminHost: Setting<string> = {
+  ...host,
   variable: 'ADMIN_HOST',
   flag: 'admin-host',
-  placeholder: 'HOST',
   fallback: '127.0.0.1',
   meaning: 'the address for that port; anyone who can reach it can read the metrics',
-  parse: listeningAddress,
 }
 
 const adminAllowedHosts = list(

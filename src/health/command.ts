@@ -1,13 +1,10 @@
 import type { Command } from '../program/command.ts'
 import { type Setting, wholeNumber } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
-import { host, PORT_MAX } from '../server/settings.ts'
+import { host, PORT_MAX, port } from '../server/settings.ts'
 
-const port: Setting<number> = {
-  variable: 'PORT',
-  flag: 'port',
-  placeholder: 'PORT',
-  fallback: '8000',
+const askedPort: Setting<number> = {
+  ...port(8000),
   meaning: 'the port that the server listens on',
   parse: text => wholeNumber(text, 1, PORT_MAX),
 }
@@ -27,9 +24,9 @@ export const health: Command = {
   name: 'health',
   operands: '',
   summary: 'Ask a server on this machine whether it works: exit status 0 if it does, else 1.',
-  settings: [{ ...host, meaning: 'the address that the server listens on' }, port, path],
+  settings: [{ ...host, meaning: 'the address that the server listens on' }, askedPort, path],
   run: async line => {
     const { checkHealth } = await import('../server/health-check.ts')
-    await checkHealth({ host: line.value(host), port: line.value(port), path: line.value(path) })
+    await checkHealth({ host: line.value(host), port: line.value(askedPort), path: line.value(path) })
   },
 }

@@ -200,15 +200,13 @@ function parseLine(argv: readonly string[], options: Record<string, { type: 'str
 }
 
 function settingValue<Value>(setting: Setting<Value>, flagText: string | undefined): Value {
-  const variableText = setting.variable ? process.env[setting.variable] : undefined
-  const [name, text] =
-    flagText !== undefined
-      ? [`--${setting.flag}`, flagText]
-      : // An empty variable counts as unset: compose files and unit files write it that way.
-        [setting.variable ?? `--${setting.flag}`, variableText || setting.fallback]
+  const { variable, flag, fallback } = setting
+  const name = flagText === undefined && variable ? variable : `--${flag}`
+  // An empty variable counts as unset: compose files and unit files write it that way.
+  const text = flagText ?? ((variable && process.env[variable]) || fallback)
   return withSettingName(name, () => {
     // For a flag that is off by default, an empty value is a mistake.
-    if (flagText === '' && !setting.variable && setting.fallback === '') throw new SettingError('a value is required')
+    if (flagText === '' && !variable && fallback === '') throw new SettingError('a value is required')
     return setting.parse(text)
   })
 }

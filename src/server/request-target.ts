@@ -38,20 +38,17 @@ export interface SentTarget {
  * So the app gets the matching route, and for every other target a route that it does not have.
  */
 export function routeTable<Handler>(paths: readonly string[], handle: (target: SentTarget) => Handler) {
+  const unrouted = (loggedPath: SentTarget['loggedPath']) => handle({ route: '', matched: () => NO_ROUTE, loggedPath })
   const routes: Record<string, Handler> = {}
   let anyPath = ''
   for (let count = 1; count <= LOGGED_SEGMENTS_MAX; count += 1) {
     anyPath += `/:segment${count}`
-    routes[anyPath] = handle({ route: '', matched: () => NO_ROUTE, loggedPath: request => sentPath(request, '') })
-    routes[`${anyPath}/`] = handle({
-      route: '',
-      matched: () => NO_ROUTE,
-      loggedPath: request => sentPath(request, '/'),
-    })
+    routes[anyPath] = unrouted(request => sentPath(request, ''))
+    routes[`${anyPath}/`] = unrouted(request => sentPath(request, '/'))
   }
   // A path with a star belongs to middleware.
   for (const path of paths) if (!path.includes('*')) routes[path] = handle(targetOf(path))
-  return { routes, fetch: handle({ route: '', matched: () => NO_ROUTE, loggedPath: ({ url }) => printablePath(url) }) }
+  return { routes, fetch: unrouted(({ url }) => printablePath(url)) }
 }
 
 /** The path of a URL. Not by `new URL`, which fails on the unparsed URLs that the runtime makes of an unusable `Host`. */

@@ -9,8 +9,9 @@ import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import { type CrossOrigin, isPreflight } from './cross-origin.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
-import { isUnlimited, type RateLimit, RateLimiter } from './rate-limit.ts'
+import { isUnlimited, RateLimiter } from './rate-limit.ts'
 import { type MatchedRoute, parsedPath, queryOf, type RoutedRequest, type SentTarget } from './request-target.ts'
+import type { ServerSettings } from './settings.ts'
 import type { Streaming } from './streaming.ts'
 
 /** The request and its circumstances, for handlers. Apps get it as Hono's bindings. */
@@ -63,13 +64,9 @@ export interface ServedApp {
   readonly unlimitedRoutes?: readonly string[]
 }
 
-interface RequestSettings {
-  /** The number of entries of `X-Forwarded-For` to trust. */
-  readonly trustedProxies: number
+interface RequestSettings extends Pick<ServerSettings, 'trustedProxies' | 'rateLimit'> {
   readonly allowedHosts: readonly string[]
   readonly streaming: Streaming
-  /** Per access key or client address; `null` for none. */
-  readonly rateLimit: RateLimit | null
   /** Are told of every request. */
   readonly observers: readonly Observer[]
 }

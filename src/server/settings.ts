@@ -141,7 +141,7 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
 }
 
 /** Reads an address to listen on. */
-export function listeningAddress(text: string): string {
+function listeningAddress(text: string): string {
   if (text.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
   return text
 }

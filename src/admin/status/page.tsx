@@ -178,10 +178,6 @@ function figure(value: number | null, unit: ChartUnit, least = 0): string {
 }
 
 function mostOf(points: readonly Point[], place: number): number | null {
-  let most: number | null = null
-  for (const { values } of points) {
-    const value = values[place] ?? null
-    if (value !== null && (most === null || value > most)) most = value
-  }
-  return most
+  const known = points.flatMap(({ values }) => values[place] ?? [])
+  return known.length === 0 ? null : Math.max(...known)
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { getLogger, type LogLevel } from '@logtape/logtape'
 import { spawn } from 'bun'
+import { pause, systemClock } from '../clock.ts'
 import type { MetricsSource, ShownMetrics } from '../metrics/source.ts'
 import { environmentWith, LAUNCHER_VARIABLE } from '../program/config.ts'
 import { errorMessage } from '../program/error-message.ts'
@@ -146,13 +146,13 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     while (!signal.aborted) {
       const started = performance.now()
       const { error, couldNotServe, wasStopped } = await this.#runOnce(worker)
-      if (wasStopped) await sleep(OWN_SIGNAL_MS, undefined, { signal }).catch(() => {})
+      if (wasStopped) await pause(systemClock, OWN_SIGNAL_MS, signal)
       if (signal.aborted) return
       // If no worker can serve, the problem is not one worker's.
       if (couldNotServe && (this.#texts !== null || !this.#running.values().some(({ isReady }) => isReady))) throw error
       if (performance.now() - started > STABLE_MS) pauseMs = PAUSE_MIN_MS
       log.error('{reason}; restarting it in {pause_ms} ms', { worker, reason: error.message, pause_ms: pauseMs })
-      await sleep(pauseMs, undefined, { signal }).catch(() => {})
+      await pause(systemClock, pauseMs, signal)
       pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)
     }
   }

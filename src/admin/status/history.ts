@@ -1,5 +1,5 @@
 import { getLogger } from '@logtape/logtape'
-import { type Clock, systemClock } from '../../clock.ts'
+import { type Clock, pause, systemClock } from '../../clock.ts'
 import type { Family } from '../../metrics/family.ts'
 import { valuesIn } from './charts.ts'
 import { Window } from './window.ts'
@@ -31,15 +31,14 @@ export class History implements Disposable {
   readonly #points: Point[] = []
   /** The reads of a window, the oldest first. */
   readonly #reads: { readonly families: readonly Family[]; readonly at: number }[] = []
+  readonly #over = new AbortController()
   #window = new Window([], [], 1)
   #news = Promise.withResolvers<void>()
-  #cancel = () => {}
-  #isOver = false
 
   constructor(read: () => Promise<readonly Family[]>, clock: Clock = systemClock) {
     this.#read = read
     this.#clock = clock
-    this.#next()
+    void this.#run()
   }
 
   /** The change of the metrics in the last seconds. */
@@ -62,19 +61,20 @@ export class History implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#isOver = true
-    this.#cancel()
+    this.#over.abort()
   }
 
-  async #next(): Promise<void> {
-    const began = this.#clock.now()
-    try {
-      this.#add(await this.#read())
-    } catch (error) {
-      log.warning('the metrics could not be read: {reason}', { reason: String(error) })
+  async #run(): Promise<void> {
+    const { signal } = this.#over
+    while (!signal.aborted) {
+      const began = this.#clock.now()
+      try {
+        this.#add(await this.#read())
+      } catch (error) {
+        log.warning('the metrics could not be read: {reason}', { reason: String(error) })
+      }
+      await pause(this.#clock, Math.max(0, began + INTERVAL_MS - this.#clock.now()), signal)
     }
-    if (this.#isOver) return
-    this.#cancel = this.#clock.after(Math.max(0, began + INTERVAL_MS - this.#clock.now()), () => void this.#next())
   }
 
   #add(families: readonly Family[]): void {

@@ -1,8 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { countCodePoints } from '../limits/code-points.ts'
-import type { AccountRepository } from './accounts/repository.ts'
 import { failureMessage } from './failure-message.ts'
-import { MODEL_SENDER } from './rooms/repository.ts'
+import { MODEL_SENDER, type RoomRepository } from './rooms/repository.ts'
 import { safeText } from './safe-text.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
@@ -13,7 +12,7 @@ const USERNAME_MAX_CHARACTERS = 50
 const UNKNOWN_USER_DIGEST = passwordDigest('')
 
 /** Asks until the user has logged in or registered. Resolves to the user's name, or to `null` if the user leaves. */
-export async function logInOrRegister(terminal: Terminal, accounts: AccountRepository): Promise<string | null> {
+export async function logInOrRegister(terminal: Terminal, rooms: RoomRepository): Promise<string | null> {
   for (;;) {
     const choice = await terminal.ask({ text: '[L]og in or [R]egister? ' })
     if (choice === null) return null
@@ -27,24 +26,24 @@ export async function logInOrRegister(terminal: Terminal, accounts: AccountRepos
     const password = await terminal.ask({ text: 'Password: ', isHidden: true })
     if (password === null) return null
     const name = username.trim().normalize()
-    const refusal = await action(accounts, name, password).catch(failureMessage)
+    const refusal = await action(rooms, name, password).catch(failureMessage)
     if (refusal === null) return name
     terminal.error(refusal)
   }
 }
 
 /** Resolves to `null` on success, or to the reason for a refusal. */
-type Action = (accounts: AccountRepository, username: string, password: string) => Promise<string | null>
+type Action = (rooms: RoomRepository, username: string, password: string) => Promise<string | null>
 
 const ACTIONS: Readonly<Record<string, Action>> = { L: logIn, R: register }
 
-async function logIn(accounts: AccountRepository, username: string, password: string): Promise<string | null> {
-  const stored = await accounts.passwordDigest(username)
+async function logIn(rooms: RoomRepository, username: string, password: string): Promise<string | null> {
+  const stored = await rooms.passwordDigest(username)
   const isRight = timingSafeEqual(bytesOf(stored ?? UNKNOWN_USER_DIGEST), bytesOf(passwordDigest(password)))
   return stored !== null && isRight ? null : 'There is no such user, or the password is wrong.'
 }
 
-async function register(accounts: AccountRepository, username: string, password: string): Promise<string | null> {
+async function register(rooms: RoomRepository, username: string, password: string): Promise<string | null> {
   const length = countCodePoints(username)
   if (length === 0 || length > USERNAME_MAX_CHARACTERS) {
     return `A username must have 1 to ${USERNAME_MAX_CHARACTERS} characters.`
@@ -54,7 +53,7 @@ async function register(accounts: AccountRepository, username: string, password:
   }
   if (username.toLowerCase() === MODEL_SENDER) return `The name ${MODEL_SENDER} is reserved for the model.`
   if (password === '') return 'A password is required.'
-  const isNew = await accounts.register(username, passwordDigest(password))
+  const isNew = await rooms.register(username, passwordDigest(password))
   return isNew ? null : `The name ${username} is taken: choose another one, or log in.`
 }
 

@@ -9,7 +9,7 @@ import { emptyRoom, exportRoom, printMessages } from './archive.ts'
 import { addListeners } from './listeners.ts'
 import { logInOrRegister } from './login.ts'
 import { talkMigrations } from './migrations/index.ts'
-import { repositoriesOf } from './repositories.ts'
+import { roomsOf } from './rooms/open.ts'
 import type { RoomRepository } from './rooms/repository.ts'
 import { runSession } from './session.ts'
 import { exportFile, forget, json, last, search } from './settings.ts'
@@ -27,11 +27,11 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const model = task ? null : await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
   await using database = await openDatabase(settings, [talkMigrations], DATABASE_WAIT_MS)
   await waitForDatabase(database, settings)
-  const { accounts, rooms } = repositoriesOf(database)
+  const rooms = roomsOf(database)
   using terminal = new Terminal(process, terminalCapabilities())
   using _ = leaveOnSignals(terminal)
   if (model) terminal.note(`Stockroom talk, answered by ${model.name}. Log in, or register.`)
-  const room = await logInOrRegister(terminal, accounts)
+  const room = await logInOrRegister(terminal, rooms)
   if (room !== null && model) await runSession({ room, rooms, model }, terminal)
   else if (room !== null) await task?.(terminal, rooms, room)
   else if (task) throw new OperatorError('nobody has logged in')

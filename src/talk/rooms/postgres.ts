@@ -1,6 +1,14 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { type MessageRow, MODEL_SENDER, messageOf, type RoomRepository } from './repository.ts'
 
+const REGISTER = `
+  WITH registered AS (
+    INSERT INTO accounts (username, password_sha256) VALUES ($1::text, $2::text)
+    ON CONFLICT (username) DO NOTHING RETURNING username
+  )
+  INSERT INTO rooms (name) SELECT username FROM registered RETURNING name`
+const SELECT_DIGEST = 'SELECT password_sha256 AS digest FROM accounts WHERE username = $1::text'
+
 /** Times are milliseconds since 1970. */
 const COLUMNS = `
   message.id::float8 AS id, message.sender, message.text, (extract(epoch FROM message.sent_at) * 1000)::float8 AS sent_at,
@@ -29,6 +37,13 @@ const SELECT_PROMPTS = `
 
 export function postgresRooms(database: PostgresDatabase): RoomRepository {
   return {
+    register: async (username, passwordDigest) => (await database.write(REGISTER, username, passwordDigest)).length > 0,
+    passwordDigest: async username => {
+      // PostgreSQL cannot store U+0000, so there is no such account.
+      if (username.includes('\0')) return null
+      const [account] = await database.read<{ digest: string }>(SELECT_DIGEST, username)
+      return account?.digest ?? null
+    },
     addPrompt: (room, text, limit) =>
       database.transaction(async query => {
         await query(LOCK_ROOM, room)

@@ -32,8 +32,12 @@ interface AddedPrompt {
   readonly before: readonly Message[]
 }
 
-/** The storage of messages. A room has its user's name. A write is on the disk when its promise resolves. */
+/** The storage of rooms. Each belongs to one user, and has its name. A write is on the disk when its promise resolves. */
 export interface RoomRepository {
+  /** Creates the user's account and room. Resolves to false, and changes nothing, if the name is taken. */
+  register(username: string, passwordDigest: string): Promise<boolean>
+  /** Resolves to `null` if there is no account with exactly this name. */
+  passwordDigest(username: string): Promise<string | null>
   /** Stores a prompt and reads the last `limit` messages before it, atomically. */
   addPrompt(room: string, text: string, limit: number): Promise<AddedPrompt>
   /** Stores the answer to a prompt. Resolves to false, and stores nothing, if the prompt has been deleted. */

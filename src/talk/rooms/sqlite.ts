@@ -8,6 +8,13 @@ const LAST = `
 const BY_TURN = 'ORDER BY coalesce(answer_to, id), id'
 
 export function sqliteRooms(database: SqliteDatabase): RoomRepository {
+  const insertAccount = database.prepare<[username: string, passwordDigest: string, createdAt: number]>(`
+    INSERT INTO accounts (username, password_sha256, created_at) VALUES (?, ?, ?)
+    ON CONFLICT (username) DO NOTHING`)
+  const insertRoom = database.prepare<[name: string]>('INSERT INTO rooms (name) VALUES (?)')
+  const selectDigest = database.prepare<[username: string], { digest: string }>(
+    'SELECT password_sha256 AS digest FROM accounts WHERE username = ?',
+  )
   const insertPrompt = database.prepare<[room: string, sender: string, text: string, sentAt: number]>(`
     INSERT INTO messages (room, sender, text, sent_at) VALUES (?, ?, ?, ?)`)
   const insertAnswer = database.prepare<
@@ -31,6 +38,13 @@ export function sqliteRooms(database: SqliteDatabase): RoomRepository {
   const remove = database.prepare<[room: string]>('DELETE FROM messages WHERE room = ?')
 
   return {
+    register: (username, passwordDigest) =>
+      database.write(() => {
+        if (insertAccount.run(username, passwordDigest, Date.now()).changes === 0) return false
+        insertRoom.run(username)
+        return true
+      }),
+    passwordDigest: async username => database.snapshot(() => selectDigest.get(username)?.digest ?? null),
     addPrompt: (room, text, limit) =>
       database.write(() => {
         const before = selectLast.all(room, limit).map(messageOf)

@@ -2,7 +2,7 @@ import { openDatabase } from '../../../src/database/open.ts'
 import { database as databaseSetting } from '../../../src/database/settings.ts'
 import { passwordDigest } from '../../../src/talk/login.ts'
 import { talkMigrations } from '../../../src/talk/migrations/index.ts'
-import { repositoriesOf } from '../../../src/talk/repositories.ts'
+import { roomsOf } from '../../../src/talk/rooms/open.ts'
 import { PASSWORD, type TalkPlace } from './talk.ts'
 
 /** A prompt and its answer, or `null` if the model failed. */
@@ -16,8 +16,8 @@ export async function storeTurns(
 ): Promise<void> {
   const settings = { address: databaseSetting.parse(databaseUrl), replicas: [], connections: 1 }
   await using database = await openDatabase(settings, [talkMigrations])
-  const { accounts, rooms } = repositoriesOf(database)
-  await accounts.register(username, passwordDigest(PASSWORD))
+  const rooms = roomsOf(database)
+  await rooms.register(username, passwordDigest(PASSWORD))
   for (const [prompt, answer] of turns) {
     const { id } = await rooms.addPrompt(username, prompt, 0)
     if (answer !== null) await rooms.addAnswer(id, answer, false)

@@ -1,7 +1,7 @@
 import { BoundedServer } from './bounded-server.ts'
 import { bind, OPERATOR_PORT_FLAG, reachableAddress } from './port.ts'
 import { routeTable } from './request-target.ts'
-import { type Observer, requestHandlers, type ServedApp } from './requests.ts'
+import { type RequestSettings, requestHandlers, type ServedApp } from './requests.ts'
 import type { ServerSettings } from './settings.ts'
 import { Streaming } from './streaming.ts'
 
@@ -18,12 +18,10 @@ interface OperatorOptions {
   readonly allowedHosts: readonly string[]
 }
 
-interface ListenOptions extends ServerSettings {
+interface ListenOptions extends ServerSettings, Pick<RequestSettings, 'observers'> {
   readonly app: ServedApp
   /** Whether other processes listen on the same port, with the same option (SO_REUSEPORT). */
   readonly sharesPort?: boolean
-  /** Are told of every request. */
-  readonly observers?: readonly Observer[]
 }
 
 export interface Listening extends AsyncDisposable {
@@ -37,51 +35,40 @@ export interface Listening extends AsyncDisposable {
 }
 
 /** Starts listening. Disposing drains: it refuses new connections and lets requests in progress finish within the grace. */
-export function listen(options: ListenOptions): Listening {
-  const { serving, listening } = served(options)
+export function listen({ connectionsMax, sharesPort = false, ...options }: ListenOptions): Listening {
+  const streaming = new Streaming(options.streamsPerAddress)
   const bounded = {
-    ...serving,
-    reusePort: options.sharesPort ?? false,
+    ...serving(options, streaming),
+    reusePort: sharesPort,
     // Handlers limit the bodies that they read, and answer 413. The runtime does not buffer unread bodies.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
   }
-  const server = new BoundedServer(port => bind({ ...bounded, port }), options.port, options.connectionsMax)
-  return listening(server, () => server[Symbol.asyncDispose]())
+  const server = new BoundedServer(port => bind({ ...bounded, port }), options.port, connectionsMax)
+  return {
+    address: reachableAddress(options.host, server.port),
+    port: server.port,
+    requestsInProgress: () => server.pendingRequests,
+    streaming,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
 }
 
 /** Listens for the few requests of operators. Disposing ends them at once. */
-export function listenForOperators(options: OperatorOptions): Listening {
-  const bounds = { trustedProxies: 0, rateLimit: null, streamsPerAddress: OPERATOR_STREAMS_MAX }
-  const { serving, listening } = served({ ...options, ...bounds })
-  const server = bind({ ...serving, port: options.port }, OPERATOR_PORT_FLAG)
-  return listening(server, () => server.stop(true))
+export function listenForOperators(options: OperatorOptions): AsyncDisposable & Pick<Listening, 'address'> {
+  const unlimited = { ...options, trustedProxies: 0, rateLimit: null }
+  const server = bind(serving(unlimited, new Streaming(OPERATOR_STREAMS_MAX)), OPERATOR_PORT_FLAG)
+  return {
+    address: reachableAddress(options.host, server.port ?? options.port),
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
 }
 
-/** The options for the runtime's server, and the description of the server that it starts. */
-function served({
-  app,
-  host,
-  streamsPerAddress,
-  observers = [],
-  ...settings
-}: OperatorOptions & Omit<ListenOptions, 'allowedHosts' | 'connectionsMax' | 'sharesPort'>) {
-  const streaming = new Streaming(streamsPerAddress)
-  const handlers = requestHandlers(app, { ...settings, streaming, observers })
+/** The options for the runtime's server. */
+function serving(
+  { app, host, port, ...settings }: OperatorOptions & Omit<RequestSettings, 'streaming'>,
+  streaming: Streaming,
+) {
+  const handlers = requestHandlers(app, { ...settings, streaming })
   const paths = app.routes.map(({ path }) => path)
-  return {
-    serving: { hostname: host, idleTimeout: IDLE_SECONDS, ...routeTable(paths, handlers) },
-    listening: (
-      server: { readonly port?: number | undefined; readonly pendingRequests: number },
-      stop: () => Promise<void>,
-    ): Listening => {
-      const port = server.port ?? settings.port
-      return {
-        address: reachableAddress(host, port),
-        port,
-        requestsInProgress: () => server.pendingRequests,
-        streaming,
-        [Symbol.asyncDispose]: stop,
-      }
-    },
-  }
+  return { hostname: host, port, idleTimeout: IDLE_SECONDS, ...routeTable(paths, handlers) }
 }

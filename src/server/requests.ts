@@ -64,11 +64,11 @@ export interface ServedApp {
   readonly unlimitedRoutes?: readonly string[]
 }
 
-interface RequestSettings extends Pick<ServerSettings, 'trustedProxies' | 'rateLimit'> {
+export interface RequestSettings extends Pick<ServerSettings, 'trustedProxies' | 'rateLimit'> {
   readonly allowedHosts: readonly string[]
   readonly streaming: Streaming
   /** Are told of every request. */
-  readonly observers: readonly Observer[]
+  readonly observers?: readonly Observer[]
 }
 
 /** A request and its response. */
@@ -89,7 +89,7 @@ export interface Observer {
 }
 
 /** Shared by all routes of a server. */
-interface Shared extends Pick<RequestSettings, 'streaming' | 'observers'> {
+interface Shared extends Required<Pick<RequestSettings, 'streaming' | 'observers'>> {
   readonly app: ServedApp
   readonly addressOf: ClientAddress
   readonly checkHost: (sent: string | null) => void
@@ -139,10 +139,11 @@ export class RunningRequest implements RequestScope {
 
 /** Makes handlers for the runtime's router that run the app, one for each route. */
 export function requestHandlers(app: ServedApp, settings: RequestSettings) {
-  const { trustedProxies, allowedHosts, rateLimit } = settings
+  const { trustedProxies, allowedHosts, rateLimit, streaming, observers = [] } = settings
   const shared: Shared = {
     app,
-    ...settings,
+    streaming,
+    observers,
     addressOf: clientAddressBehind(trustedProxies),
     checkHost: hostCheck(allowedHosts),
     rateLimiter: rateLimit === null ? null : new RateLimiter(rateLimit),

@@ -17,7 +17,7 @@ import { History } from './status/history.ts'
 import { addStatus } from './status/routes.ts'
 
 /** Counts what a process does, and shows it to operators. */
-export interface Admin extends Disposable {
+export interface Admin {
   /** Called for every request. */
   readonly observers: readonly Observer[]
   /** Listens on the port for operators. A worker leaves that to its supervisor, and answers its questions. */
@@ -51,7 +51,6 @@ export function countingAdmin(settings: AdminSettings, serving: ServingProcess):
       const answering = serving.showMetrics(families)
       return { announce: () => {}, [Symbol.asyncDispose]: async () => answering[Symbol.dispose]() }
     },
-    [Symbol.dispose]: () => lag[Symbol.dispose](),
   }
 }
 

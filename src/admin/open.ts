@@ -8,7 +8,6 @@ import { type AdminSettings, readAdminSettings } from './settings.ts'
 const OFF: Admin = {
   observers: [],
   show: () => ({ announce: () => {}, [Symbol.asyncDispose]: async () => {} }),
-  [Symbol.dispose]: () => {},
 }
 
 // These functions load the other files of this folder only if there is a port for operators.

@@ -30,7 +30,7 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
   const app = createBreeds({ listUrl: settings.listUrl })
   // The app asks itself for its list, as one client for all who listen.
   const served = { fetch: app.fetch, routes: app.routes, unlimitedRoutes: [OWN_LIST_PATH] }
-  using admin = await openAdmin(settings.admin, ALONE)
+  const admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
     app: served,
     ...settings.server,

@@ -79,7 +79,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await using ___ = feed && removeOldEvents(feed, database.history)
   await using ____ = repositories.searchIndex.inBackground()
   await using _____ = database.engine === 'postgres' ? showUnfinished(database) : null
-  using admin = await openAdmin(settings.admin, serving)
+  const admin = await openAdmin(settings.admin, serving)
   await using server = listen({
     app: catalog,
     ...settings.server,

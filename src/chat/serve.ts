@@ -87,7 +87,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const ofLogin = { password, keys, scope: 'write', secrets, cookieName: COOKIE_NAME, trustedProxies } as const
   const login = isOpen ? null : new Login(ofLogin)
   const app = createChat({ prompts, answers, spending, login, probe: repositories.probe })
-  using admin = await openAdmin(settings.admin, ALONE)
+  const admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
     app: {
       fetch: app.fetch,

@@ -1,4 +1,3 @@
-import { systemClock } from '../clock.ts'
 import { type Family, histogram } from './family.ts'
 import { Histogram } from './histogram.ts'
 
@@ -8,10 +7,9 @@ const INTERVAL_MS = 100
 /** In seconds. The runtime's timers have a resolution of a millisecond. */
 export const LAG_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 
-/** Measures how late the event loop runs timers that are due, until it is disposed of. */
-export class EventLoopLag implements Disposable {
+/** Measures how late the event loop runs timers that are due. */
+export class EventLoopLag {
   readonly #seconds = new Histogram(LAG_SECONDS)
-  #cancel = () => {}
 
   constructor() {
     this.#wait()
@@ -22,15 +20,12 @@ export class EventLoopLag implements Disposable {
     return histogram('stockroom_event_loop_lag_seconds', help, this.#seconds)
   }
 
-  [Symbol.dispose](): void {
-    this.#cancel()
-  }
-
   #wait(): void {
-    const due = systemClock.now() + INTERVAL_MS
-    this.#cancel = systemClock.after(INTERVAL_MS, () => {
-      this.#seconds.observe(Math.max(0, systemClock.now() - due) / 1_000)
+    const due = performance.now() + INTERVAL_MS
+    const timer = setTimeout(() => {
+      this.#seconds.observe(Math.max(0, performance.now() - due) / 1_000)
       this.#wait()
-    })
+    }, INTERVAL_MS)
+    timer.unref()
   }
 }

@@ -15,51 +15,38 @@ const markdown = new MarkdownIt()
 
 /** Lays out markdown in lines for a terminal of this width. Code is not wrapped, so that it can be copied. */
 export function markdownLines(text: string, width: number, highlighting: CodeHighlighting): string[] {
-  return blockLines(markdown.parse(text, {}), Math.max(width, WIDTH_MIN), highlighting)
+  return blockLines(nodesOf(markdown.parse(text, {})), Math.max(width, WIDTH_MIN), highlighting)
 }
 
-function blockLines(tokens: readonly Token[], width: number, highlighting: CodeHighlighting): string[] {
-  const lines: string[] = []
-  for (const node of nodesOf(tokens)) {
-    // There are no blank lines between the items of a tight list, or around their (hidden) paragraphs.
-    if (lines.length > 0 && !node.isTight) lines.push('')
-    lines.push(...nodeLines(node, width, highlighting))
-  }
-  return lines
-}
-
-/** A token. If it opens an element, `inner` has the tokens up to the closing one. */
+/** A token, with the nodes of the element that it opens. */
 interface Node {
   readonly token: Token
-  readonly inner: readonly Token[]
-  readonly isTight: boolean
+  readonly inner: readonly Node[]
 }
 
 function nodesOf(tokens: readonly Token[]): Node[] {
   const nodes: Node[] = []
-  for (let index = 0; index < tokens.length; index += 1) {
-    const token = tokens[index]
-    if (!token) break
-    const end = token.nesting === 1 ? closingIndex(tokens, index) : index
-    const inner = tokens.slice(index + 1, end)
-    nodes.push({ token, inner, isTight: isTight(token, inner, nodes.at(-1)) })
-    index = end
+  const open = [nodes]
+  for (const token of tokens) {
+    const inner: Node[] = []
+    if (token.nesting === -1) open.pop()
+    else open.at(-1)?.push({ token, inner })
+    if (token.nesting === 1) open.push(inner)
   }
   return nodes
 }
 
-function closingIndex(tokens: readonly Token[], opening: number): number {
-  const level = tokens[opening]?.level
-  for (let index = opening + 1; index < tokens.length; index += 1) {
-    const token = tokens[index]
-    if (token?.nesting === -1 && token.level === level) return index
+function blockLines(nodes: readonly Node[], width: number, highlighting: CodeHighlighting): string[] {
+  const lines: string[] = []
+  let afterHidden = false
+  for (const node of nodes) {
+    // There are no blank lines around the (hidden) paragraphs of a tight list.
+    const { hidden } = node.token
+    if (lines.length > 0 && !hidden && !afterHidden) lines.push('')
+    lines.push(...nodeLines(node, width, highlighting))
+    afterHidden = hidden
   }
-  return tokens.length
-}
-
-function isTight(token: Token, inner: readonly Token[], previous: Node | undefined): boolean {
-  if (token.type === 'list_item_open') return !inner.some(({ type, hidden }) => type === 'paragraph_open' && !hidden)
-  return token.hidden || (previous?.token.hidden ?? false)
+  return lines
 }
 
 function nodeLines({ token, inner }: Node, width: number, highlighting: CodeHighlighting): string[] {
@@ -87,17 +74,22 @@ function nodeLines({ token, inner }: Node, width: number, highlighting: CodeHigh
 }
 
 function listLines(
-  items: readonly Token[],
+  items: readonly Node[],
   marker: (index: number) => string,
   width: number,
   highlighting: CodeHighlighting,
 ): string[] {
-  return nodesOf(items).flatMap(({ inner, isTight }, index) => {
+  return items.flatMap(({ inner }, index) => {
     const mark = marker(index)
     const [first = '', ...rest] = blockLines(inner, narrower(width, mark.length), highlighting)
     const lines = [style.mark(mark) + first, ...indented(rest, ' '.repeat(mark.length))]
-    return index > 0 && !isTight ? ['', ...lines] : lines
+    return index > 0 && inner.some(isLoose) ? ['', ...lines] : lines
   })
+}
+
+/** Only the paragraphs of a tight list are hidden. */
+function isLoose({ token, inner }: Node): boolean {
+  return (token.type === 'paragraph_open' && !token.hidden) || inner.some(isLoose)
 }
 
 function codeLines({ info, markup, content }: Token, highlighting: CodeHighlighting): string[] {
@@ -106,15 +98,11 @@ function codeLines({ info, markup, content }: Token, highlighting: CodeHighlight
   return markup === '' ? lines : [style.faint(markup + label), ...lines, style.faint(markup)]
 }
 
-function tableRows(tokens: readonly Token[]): Cell[][] {
-  return nodesOf(tokens)
-    .flatMap(({ inner }) => nodesOf(inner))
-    .map(({ inner }) =>
-      nodesOf(inner).map(({ token, inner: content }) => ({
-        text: inlineText(content),
-        alignment: alignmentOf(token),
-      })),
-    )
+function tableRows(parts: readonly Node[]): Cell[][] {
+  const rows = parts.flatMap(({ inner }) => inner)
+  return rows.map(({ inner: cells }) =>
+    cells.map(({ token, inner }) => ({ text: inlineText(inner), alignment: alignmentOf(token) })),
+  )
 }
 
 function alignmentOf(token: Token): Alignment {
@@ -123,13 +111,13 @@ function alignmentOf(token: Token): Alignment {
 }
 
 /** Styled text, not yet wrapped. */
-function inlineText(tokens: readonly Token[]): string {
-  const inline = tokens.find(({ type }) => type === 'inline')
-  return styledText(inline?.children ?? [])
+function inlineText(nodes: readonly Node[]): string {
+  const inline = nodes.find(({ token }) => token.type === 'inline')
+  return styledText(nodesOf(inline?.token.children ?? []))
 }
 
-function styledText(tokens: readonly Token[]): string {
-  return nodesOf(tokens)
+function styledText(nodes: readonly Node[]): string {
+  return nodes
     .map(({ token, inner }) => {
       switch (token.type) {
         case 'strong_open':

@@ -3,12 +3,8 @@ import { added } from './histogram.ts'
 
 /** Combines the metrics of several processes: sums, except for a few gauges. */
 export function sums(processes: readonly (readonly Family[])[]): Family[] {
-  const byName = new Map<string, Family>()
-  for (const family of processes.flat()) {
-    const known = byName.get(family.name)
-    byName.set(family.name, known ? together(known, family) : family)
-  }
-  return [...byName.values()]
+  const byName = Map.groupBy(processes.flat(), ({ name }) => name)
+  return [...byName.values()].map(families => families.reduce(together))
 }
 
 /** The metrics that stay in the sums when a process ends: a counter that shrinks looks like a restart of the service. */
@@ -36,11 +32,8 @@ function joined<Value>(
   samples: readonly Labelled<Value>[],
   choose: (one: Value, other: Value) => Value,
 ): Labelled<Value>[] {
-  const byLabels = new Map<string, Labelled<Value>>()
-  for (const sample of samples) {
-    const key = JSON.stringify(sample.labels)
-    const known = byLabels.get(key)
-    byLabels.set(key, known ? { ...known, value: choose(known.value, sample.value) } : sample)
-  }
-  return [...byLabels.values()]
+  const byLabels = Map.groupBy(samples, ({ labels }) => JSON.stringify(labels))
+  return [...byLabels.values()].map(alike =>
+    alike.reduce((one, other) => ({ labels: one.labels, value: choose(one.value, other.value) })),
+  )
 }

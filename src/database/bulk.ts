@@ -1,7 +1,7 @@
 import type { StoreDatabase } from './open.ts'
-import { fillPostgres, readPostgres } from './postgres/bulk.ts'
-import { fillCitus, readCitus } from './postgres/citus-bulk.ts'
-import { fillSqlite, readSqlite } from './sqlite/bulk.ts'
+import { beginReading, lockTables, PostgresTables } from './postgres/bulk.ts'
+import { beginFillingShards, CitusTables, takeSnapshots } from './postgres/citus-bulk.ts'
+import { SqliteTables } from './sqlite/bulk.ts'
 import type { Table, TableReader, TableWriter } from './table.ts'
 
 /** Reads whole tables as they are at one moment. */
@@ -9,8 +9,15 @@ export function readTables<Result>(
   database: StoreDatabase,
   work: (reader: TableReader) => Promise<Result>,
 ): Promise<Result> {
-  if (database.engine === 'sqlite') return readSqlite(database, work)
-  return database.isDistributed ? readCitus(database, work) : readPostgres(database, work)
+  if (database.engine === 'sqlite') {
+    return database.bulk('reading', transaction => work(new SqliteTables(transaction)))
+  }
+  return database.bulk(async (query, connection) => {
+    await beginReading(query)
+    if (!database.isDistributed) return work(new PostgresTables(query, connection))
+    await takeSnapshots(database, query)
+    return work(new CitusTables(query, connection))
+  })
 }
 
 /**
@@ -22,6 +29,12 @@ export function fillTables<Result>(
   tables: readonly Table[],
   work: (writer: TableWriter) => Promise<Result>,
 ): Promise<Result> {
-  if (database.engine === 'sqlite') return fillSqlite(database, work)
-  return database.isDistributed ? fillCitus(database, tables, work) : fillPostgres(database, tables, work)
+  if (database.engine === 'sqlite') {
+    return database.bulk('writing', transaction => work(new SqliteTables(transaction)))
+  }
+  return database.bulk(async (query, connection) => {
+    if (database.isDistributed) await beginFillingShards(query)
+    await lockTables(query, tables)
+    return work(database.isDistributed ? new CitusTables(query, connection) : new PostgresTables(query, connection))
+  })
 }

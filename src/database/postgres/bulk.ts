@@ -1,6 +1,5 @@
-import type { Row, Table, TableColumnType, TableReader, TableWriter } from '../table.ts'
+import type { Row, Table, TableColumnType, TableWriter } from '../table.ts'
 import { lineOf, linesOf, rowOf } from './copy-text.ts'
-import type { PostgresDatabase } from './database.ts'
 import type { Query, RawConnection } from './pool.ts'
 
 /** Lock timeout: if another program locks the tables for longer, the work fails instead of hanging. */
@@ -32,35 +31,17 @@ const VALUE_OF: Readonly<Record<TableColumnType, ((text: string) => number) | nu
   time: Date.parse,
 }
 
-/** Runs `work` on a snapshot, which concurrent writes do not change. */
-export function readPostgres<Result>(
-  database: PostgresDatabase,
-  work: (reader: TableReader) => Promise<Result>,
-): Promise<Result> {
-  return database.bulk(async (query, connection) => {
-    await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
-    await query(LIMIT_WAIT)
-    await query(MAY_IDLE)
-    return work(new PostgresTables(query, connection))
-  })
+/** Makes a transaction read a snapshot, which concurrent writes do not change. Call it first. */
+export async function beginReading(query: Query): Promise<void> {
+  await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+  await query(LIMIT_WAIT)
+  await query(MAY_IDLE)
 }
 
-/** Runs `work` in a transaction that locks the tables for others. */
-export function fillPostgres<Result>(
-  database: PostgresDatabase,
-  tables: readonly Table[],
-  work: (writer: TableWriter) => Promise<Result>,
-): Promise<Result> {
-  return database.bulk(async (query, connection) => {
-    await query(LIMIT_WAIT)
-    await query(lockForUs(tables))
-    return work(new PostgresTables(query, connection))
-  })
-}
-
-/** SQL that locks tables for everybody else. */
-export function lockForUs(tables: readonly Table[]): string {
-  return `LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`
+/** Locks tables for everybody else. */
+export async function lockTables(query: Query, tables: readonly Table[]): Promise<void> {
+  await query(LIMIT_WAIT)
+  await query(`LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`)
 }
 
 /** Reads and fills tables in a transaction. */

@@ -1,7 +1,8 @@
-import type { Row, Table, TableReader, TableWriter } from '../table.ts'
-import { LIMIT_WAIT, lockForUs, MAY_IDLE, PostgresTables } from './bulk.ts'
+import type { Row, Table } from '../table.ts'
+import { LIMIT_WAIT, PostgresTables } from './bulk.ts'
 import { ALONE, turns } from './citus-locks.ts'
 import type { PostgresDatabase } from './database.ts'
+import type { Query } from './pool.ts'
 
 /** Not a SELECT, which would take the snapshot of the coordinator. */
 const SET_ONE_CONNECTION_PER_WORKER = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'"
@@ -23,43 +24,25 @@ const DISTRIBUTED_TABLES = `
   FROM pg_dist_partition ORDER BY 1`
 
 /**
- * Runs `work` on a snapshot of all servers. Each worker takes its own when it is first asked, so nobody writes until all of them
- * have done so. Writers hold these locks until all workers have committed.
+ * Makes a transaction that reads take a snapshot of all servers. Each worker takes its own when it is first asked, so nobody writes
+ * until all of them have done so. Writers hold these locks until all workers have committed.
  */
-export function readCitus<Result>(
-  database: PostgresDatabase,
-  work: (reader: TableReader) => Promise<Result>,
-): Promise<Result> {
-  return database.bulk(async (query, connection) => {
-    await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
-    await query(LIMIT_WAIT)
-    await query(MAY_IDLE)
-    await query(SET_ONE_CONNECTION_PER_WORKER)
-    const tables = await database.readPrimary<DistributedTable>(DISTRIBUTED_TABLES)
-    const names = tables.map(({ name }) => name)
-    await database.transaction(async ask => {
-      await ask(LIMIT_WAIT)
-      await ask(`SELECT ${turns(names)}, ${ALONE}`)
-      // Asks all shards.
-      for (const name of names) await query(`SELECT 1 FROM ${name} LIMIT 1`)
-    })
-    return work(new CitusTables(query, connection))
+export async function takeSnapshots(database: PostgresDatabase, query: Query): Promise<void> {
+  await query(SET_ONE_CONNECTION_PER_WORKER)
+  const tables = await database.readPrimary<DistributedTable>(DISTRIBUTED_TABLES)
+  const names = tables.map(({ name }) => name)
+  await database.transaction(async ask => {
+    await ask(LIMIT_WAIT)
+    await ask(`SELECT ${turns(names)}, ${ALONE}`)
+    // Asks all shards.
+    for (const name of names) await query(`SELECT 1 FROM ${name} LIMIT 1`)
   })
 }
 
-/** Runs `work` in a transaction that locks the tables for others. */
-export function fillCitus<Result>(
-  database: PostgresDatabase,
-  tables: readonly Table[],
-  work: (writer: TableWriter) => Promise<Result>,
-): Promise<Result> {
-  return database.bulk(async (query, connection) => {
-    await query(LIMIT_WAIT)
-    await query(SET_ONE_CONNECTION_PER_WORKER)
-    await query(NO_LOCAL_EXECUTION)
-    await query(lockForUs(tables))
-    return work(new CitusTables(query, connection))
-  })
+/** Prepares a transaction that fills tables, and makes their indexes. */
+export async function beginFillingShards(query: Query): Promise<void> {
+  await query(SET_ONE_CONNECTION_PER_WORKER)
+  await query(NO_LOCAL_EXECUTION)
 }
 
 /** Reads and fills tables that may be distributed, in a transaction with one connection to each worker. */

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Row, Table, TableReader, TableWriter } from '../table.ts'
+import type { Row, Table, TableWriter } from '../table.ts'
 import type { Parameter, Prepared } from './connection.ts'
-import type { SqliteDatabase, SqliteTransaction } from './database.ts'
+import type { SqliteTransaction } from './database.ts'
 
 /** Number of rows that are read at once, unless they are long. */
 const ROWS_READ_AT_ONCE = 1_000
@@ -9,22 +9,6 @@ const CHARACTERS_READ_AT_ONCE = 1_048_576
 
 /** Number of rows per statement. More would not make a row faster. */
 const ROWS_STORED_AT_ONCE = 100
-
-/** Runs `work` on a snapshot, which concurrent writes do not change. */
-export function readSqlite<Result>(
-  database: SqliteDatabase,
-  work: (reader: TableReader) => Promise<Result>,
-): Promise<Result> {
-  return database.bulk('reading', transaction => work(new SqliteTables(transaction)))
-}
-
-/** Runs `work` in a transaction, while no other can write. */
-export function fillSqlite<Result>(
-  database: SqliteDatabase,
-  work: (writer: TableWriter) => Promise<Result>,
-): Promise<Result> {
-  return database.bulk('writing', transaction => work(new SqliteTables(transaction)))
-}
 
 interface Inserts {
   readonly one: Prepared<Parameter[]>

@@ -2,7 +2,6 @@ import { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DatabaseUnavailableError } from '../errors.ts'
-import type { FileCondition } from './condition.ts'
 import { waitingForLocks } from './connection.ts'
 import { translated } from './failure.ts'
 
@@ -29,19 +28,6 @@ export async function closeFile(connection: Database, path: string, log: string)
       again.run('PRAGMA wal_checkpoint(PASSIVE)')
     })
   }
-}
-
-/**
- * The runtime closes every connection when the process exits, however it exits. If the database was replaced, that would move
- * the log of the old one into the new one, or remove the log of a process that uses the new one. So this process then ends
- * by SIGKILL, after everything else. Dispose of it before you close the connection: that removes the log, too.
- */
-export function neverCloseReplaced(condition: FileCondition): Disposable {
-  const leave = () => {
-    if (condition.findReplaced()) process.kill(process.pid, 'SIGKILL')
-  }
-  process.once('exit', leave)
-  return { [Symbol.dispose]: () => process.off('exit', leave) }
 }
 
 /** On a full disk or with a taken lock the log stays, and the next start uses it. */

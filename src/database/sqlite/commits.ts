@@ -45,7 +45,15 @@ export class Commits implements Disposable {
   /** Whether nobody has committed since the last check. Unlike a check, this changes nothing. */
   isAsSeen(): boolean {
     if (this.#isClosed) return false
-    return this.#isRead() && this.#equalsSeen()
+    // Mapped memory always shows it.
+    const isRead =
+      this.#mapped !== null || readSync(this.#sharedFile, this.#header, 0, 2 * HEADER_BYTES, 0) === 2 * HEADER_BYTES
+    if (!isRead) return false
+    // A loop, because `every` would take longer than the comparison.
+    for (let place = 0; place < this.#seen.length; place += 1) {
+      if (this.#header[place] !== this.#seen[place]) return false
+    }
+    return true
   }
 
   /** The end of the log at the last check; `null` if another process was changing the header. */
@@ -60,21 +68,6 @@ export class Commits implements Disposable {
   /** The number of the last commit at the last look. SQLite counts from the first opening of the file, or from a recovery. */
   get number(): number {
     return (this.#seen[NUMBER_PLACE] ?? 0) >>> 0
-  }
-
-  /** Whether the header could be read: mapped memory always shows it. */
-  #isRead(): boolean {
-    return (
-      this.#mapped !== null || readSync(this.#sharedFile, this.#header, 0, 2 * HEADER_BYTES, 0) === 2 * HEADER_BYTES
-    )
-  }
-
-  /** A loop, because `every` would take longer than the comparison. */
-  #equalsSeen(): boolean {
-    for (let place = 0; place < this.#seen.length; place += 1) {
-      if (this.#header[place] !== this.#seen[place]) return false
-    }
-    return true
   }
 
   /** Close the connection first: closing any descriptor of a file releases all locks that the process holds on it. */

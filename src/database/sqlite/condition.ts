@@ -54,6 +54,16 @@ export class FileCondition {
       const path = companionFile(connection, ending)
       return { path, opened: statSync(path, { bigint: true }) }
     })
+    process.once('exit', this.#leave)
+  }
+
+  /** Runs a read, and records its error. */
+  reading<Result>(read: () => Result): Result {
+    try {
+      return read()
+    } catch (error) {
+      throw this.afterRead(error)
+    }
   }
 
   /** Records an error of a read, and returns the error for the caller. */
@@ -100,6 +110,7 @@ export class FileCondition {
   closed(): void {
     this.#isClosed = true
     this.#inPlaceUntil = 0
+    process.off('exit', this.#leave)
   }
 
   /** Throws if the file is known to be damaged: nothing more may be written into it. */
@@ -174,6 +185,15 @@ export class FileCondition {
     if (failedAt === null && this.#freeBytes() >= LITTLE_SPACE_BYTES) return
     await writeSucceeds(failedAt ?? Number.NEGATIVE_INFINITY)
     if (this.#failedAt === failedAt) this.#failedAt = null
+  }
+
+  /**
+   * The runtime closes every connection when the process exits, however it exits. If the database was replaced, that would move
+   * the log of the old one into the new one, or remove the log of a process that uses the new one. So this process then ends
+   * by SIGKILL, after everything else.
+   */
+  readonly #leave = () => {
+    if (this.findReplaced()) process.kill(process.pid, 'SIGKILL')
   }
 
   #mustBeOpen(): void {

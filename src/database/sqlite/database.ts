@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Change, ChangeListener } from '../change.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
-import { closeFile, neverCloseReplaced } from './close.ts'
+import { closeFile } from './close.ts'
 import { Commits } from './commits.ts'
 import { FileCondition } from './condition.ts'
 import {
@@ -21,7 +21,7 @@ import { LogRecord } from './log-record.ts'
 import { LogSize } from './log-size.ts'
 import { LogSync } from './log-sync.ts'
 import { ReadingThread } from './reading-thread.ts'
-import { Scans } from './scans.ts'
+import { openScans, type Scans } from './scans.ts'
 import { whenUnlocked } from './unlocked.ts'
 
 export interface SqliteFigures extends CommitFigures {
@@ -63,7 +63,6 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #log: ChangeLog
   readonly #record: LogRecord
   readonly #condition: FileCondition
-  readonly #exit: Disposable
   readonly #sync: LogSync
   readonly #logSize: LogSize
   readonly #writes: GroupCommit
@@ -92,7 +91,6 @@ export class SqliteDatabase implements AsyncDisposable {
     this.history = new SqliteHistory(this, this.#log)
     this.#record = new LogRecord(path)
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
-    this.#exit = neverCloseReplaced(this.#condition)
     this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
@@ -160,12 +158,8 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** For long lists. Opened when it is first needed. */
   get scans(): Scans {
-    try {
-      this.#scans ??= new Scans(this.#path, this.#condition, () => this.#syncCommits())
-      return this.#scans
-    } catch (error) {
-      throw this.#condition.afterRead(error)
-    }
+    this.#scans ??= this.#condition.reading(() => openScans(this.#path, this.#condition, () => this.#syncCommits()))
+    return this.#scans
   }
 
   /** For statements that may take longer than 10 ms. Its thread starts when it is first called. */
@@ -223,13 +217,11 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** Writes a consistent copy of the whole database into a new file, while other processes read and write. */
   copyInto(path: string): void {
-    try {
+    this.#condition.reading(() => {
       this.#endSnapshot()
       this.#connection.prepare<null, [string]>('VACUUM INTO ?').run(path)
       this.#condition.mustBeInPlace()
-    } catch (error) {
-      throw this.#condition.afterRead(error)
-    }
+    })
   }
 
   /**
@@ -288,7 +280,6 @@ export class SqliteDatabase implements AsyncDisposable {
     await this.#beside?.[Symbol.asyncDispose]()
     if (this.#condition.findReplaced()) return
     this.#condition.closed()
-    this.#exit[Symbol.dispose]()
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()
     await this.#sync.close()

@@ -1,4 +1,4 @@
-import { openDatabase, openExistingDatabase } from '../database/open.ts'
+import { openDatabase } from '../database/open.ts'
 import { database } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { OperatorError, SettingError } from '../program/operator-error.ts'
@@ -27,8 +27,7 @@ function keyName(text: string | undefined): string {
 async function create(line: CommandLine, name: string, scope: Scope | null): Promise<void> {
   if (scope === null) throw new SettingError('create requires --scope read, write or admin')
   // The first key may be older than the catalog.
-  const settings = { address: line.value(database), replicas: [], connections: 1 }
-  await using store = await openDatabase(settings, [accessMigrations])
+  await using store = await openDatabase({ address: line.value(database) }, [accessMigrations])
   await store.ready
   const keys = keysOf(store)
   const secret = newSecret()
@@ -42,7 +41,7 @@ async function create(line: CommandLine, name: string, scope: Scope | null): Pro
 }
 
 async function revoke(line: CommandLine, name: string): Promise<void> {
-  await using store = await openExistingDatabase(line.value(database), [accessMigrations])
+  await using store = await openDatabase({ address: line.value(database) }, [accessMigrations], { mustExist: true })
   await store.ready
   if (!(await keysOf(store).revoke(name))) throw new OperatorError(`there is no key ${name}`)
   print(`revoked ${name}\n`)
@@ -50,7 +49,7 @@ async function revoke(line: CommandLine, name: string): Promise<void> {
 
 /** Prints one line per key. */
 async function list(line: CommandLine): Promise<void> {
-  await using store = await openExistingDatabase(line.value(database), [accessMigrations])
+  await using store = await openDatabase({ address: line.value(database) }, [accessMigrations], { mustExist: true })
   await store.ready
   const rows = (await keysOf(store).list()).map(({ createdAt, ...key }) => ({ ...key, created: new Date(createdAt) }))
   const width = Math.max(...rows.map(({ name }) => name.length))

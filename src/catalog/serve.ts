@@ -58,7 +58,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const stopped = stopSignal({ isWorker: worker !== null })
   const migrations = settings.access ? [catalogMigrations, accessMigrations] : [catalogMigrations]
   await using tracing = await openTracing(settings.tracing)
-  await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
+  await using database = await openDatabase(settings.database, migrations, { waitMs: START_WAIT_MS })
   const repositories = repositoriesOf(database, settings.limits)
   const budgets = createBudgets()
   const hashing = new PasswordHashing()

@@ -67,7 +67,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using tracing = await openTracing(settings.tracing)
   const model = new ObservedModel(chosen, tracing)
   const migrations = asksForKeys ? [chatMigrations, accessMigrations] : [chatMigrations]
-  await using database = await openDatabase(settings.database, migrations, START_WAIT_MS)
+  await using database = await openDatabase(settings.database, migrations, { waitMs: START_WAIT_MS })
   const repositories = repositoriesOf(database)
   const markdown = await openMarkdown()
   const prompts = new Prompts(repositories.prompts, settings.retention)

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fillTables, readTables } from '../database/bulk.ts'
-import { openDatabase, openExistingDatabase } from '../database/open.ts'
+import { openDatabase } from '../database/open.ts'
 import { type DatabaseAddress, databaseOperand } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
 import type { CommandLine } from '../program/config.ts'
@@ -18,9 +18,9 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   if (isSameDatabase(source, target)) throw new SettingError('FROM and TO are the same database')
   const migrations = storages.map(storage => storage.migrations)
   const tables = storages.flatMap(storage => storage.tables)
-  await using sourceDatabase = await openExistingDatabase(source, migrations)
+  await using sourceDatabase = await openDatabase({ address: source }, migrations, { mustExist: true })
   await sourceDatabase.ready
-  await using targetDatabase = await openDatabase({ address: target, replicas: [], connections: 1 }, migrations)
+  await using targetDatabase = await openDatabase({ address: target }, migrations)
   await targetDatabase.ready
   const shown = progress()
   const copied = await fillTables(targetDatabase, tables, target =>

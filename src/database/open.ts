@@ -27,24 +27,21 @@ export function readDatabaseSettings(line: CommandLine): DatabaseSettings {
   return { address, replicas, connections: line.value(databaseConnections) }
 }
 
+interface Opening {
+  readonly waitMs?: number
+  /** Whether the database must exist already. */
+  readonly mustExist?: boolean
+}
+
 /**
  * Opens the database and applies the missing migrations of these parts. If PostgreSQL is unreachable, it keeps trying for
  * up to `waitMs` in the background: see `ready`. Rejects with an `OperatorError`.
  */
 export async function openDatabase(
-  { address, replicas, connections }: DatabaseSettings,
+  { address, replicas = [], connections = 1 }: Partial<DatabaseSettings> & Pick<DatabaseSettings, 'address'>,
   migrations: readonly Migrations[],
-  waitMs = 0,
+  { waitMs = 0, mustExist = false }: Opening = {},
 ): Promise<StoreDatabase> {
-  if (address.engine === 'sqlite') return openSqlite(address.path, migrations)
-  return PostgresDatabase.open({ address, replicas, connections, migrations, waitMs })
-}
-
-/** Opens a database that must exist already. */
-export async function openExistingDatabase(
-  address: DatabaseAddress,
-  migrations: readonly Migrations[],
-): Promise<StoreDatabase> {
-  if (address.engine === 'sqlite') return openSqlite(address.path, migrations, { mustExist: true })
-  return PostgresDatabase.open({ address, replicas: [], connections: 1, migrations, waitMs: 0, mustExist: true })
+  if (address.engine === 'sqlite') return openSqlite(address.path, migrations, { mustExist })
+  return PostgresDatabase.open({ address, replicas, connections, migrations, waitMs, mustExist })
 }

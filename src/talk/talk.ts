@@ -25,7 +25,7 @@ export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const settings = readDatabaseSettings(line)
   const task = chosenTask(line)
   const model = task ? null : await openChatModel(line.value(chatModel), line.value(chatBaseUrl))
-  await using database = await openDatabase(settings, [talkMigrations], DATABASE_WAIT_MS)
+  await using database = await openDatabase(settings, [talkMigrations], { waitMs: DATABASE_WAIT_MS })
   await waitForDatabase(database, settings)
   const rooms = roomsOf(database)
   using terminal = new Terminal(process, terminalCapabilities())

@@ -6,7 +6,7 @@ import { database as databaseSetting } from '../../src/database/settings.ts'
 
 /** Creates access keys with the program's own code, in this process, which is quicker than its command. Returns their secrets. */
 export async function storeKeys(url: string, names: readonly string[], scope: Scope): Promise<string[]> {
-  const settings = { address: databaseSetting.parse(url), replicas: [], connections: 1 }
+  const settings = { address: databaseSetting.parse(url) }
   await using database = await openDatabase(settings, [accessMigrations])
   const keys = keysOf(database)
   const secrets: string[] = []

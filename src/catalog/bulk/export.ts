@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { readTables } from '../../database/bulk.ts'
-import { openExistingDatabase } from '../../database/open.ts'
+import { openDatabase } from '../../database/open.ts'
 import { database } from '../../database/settings.ts'
 import type { Row, TableReader } from '../../database/table.ts'
 import type { CommandLine } from '../../program/config.ts'
@@ -23,7 +23,7 @@ export async function exportTo(line: CommandLine): Promise<void> {
   const files = isOne ? [bulkFile(to, line, 'ndjson')] : filesIn(to, line)
   const showsHashes = line.value(passwordHashes)
   if (to !== '-') mustBeNew(to)
-  await using store = await openExistingDatabase(line.value(database), [catalogMigrations])
+  await using store = await openDatabase({ address: line.value(database) }, [catalogMigrations], { mustExist: true })
   await store.ready
   const shown = progress()
   await readTables(store, async reader => {

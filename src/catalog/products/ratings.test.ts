@@ -185,7 +185,7 @@ withEachEngine('the ratings in a database', engine => {
     }
     const address = databaseSetting.parse(database.url)
     {
-      await using older = await openDatabase({ address, replicas: [], connections: 1 }, [first])
+      await using older = await openDatabase({ address }, [first])
       await older.ready
       await using sql = connected(database.url)
       await sql`INSERT INTO products (name, price, description) VALUES ('Spade', 1, ''), ('Rake', 1, ''), ('Hoe', 1, '')`

@@ -61,7 +61,7 @@ export async function startChatApp(
   const start = async () => {
     const own = new AsyncDisposableStack()
     const address = databaseSetting.parse(databaseUrl)
-    const database = own.use(await openDatabase({ address, replicas: [], connections: CONNECTIONS }, [chatMigrations]))
+    const database = own.use(await openDatabase({ address, connections: CONNECTIONS }, [chatMigrations]))
     const repositories = repositoriesOf(database)
     const chatModel = await openChatModel({ provider: 'compatible', model: 'small-model' }, `${model.address}/v1`, {
       asksForUsage: true,

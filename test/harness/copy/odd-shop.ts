@@ -34,7 +34,7 @@ export async function sizesIn(engine: Engine, url: string): Promise<number[]> {
 
 /** Creates the tables of all parts, because each command creates only those of its own part. */
 async function makeTables(url: string): Promise<void> {
-  const settings = { address: databaseSetting.parse(url), replicas: [], connections: 1 }
+  const settings = { address: databaseSetting.parse(url) }
   await using database = await openDatabase(settings, [
     catalogMigrations,
     chatMigrations,

@@ -14,7 +14,7 @@ export async function storeTurns(
   username: string,
   turns: readonly StoredTurn[],
 ): Promise<void> {
-  const settings = { address: databaseSetting.parse(databaseUrl), replicas: [], connections: 1 }
+  const settings = { address: databaseSetting.parse(databaseUrl) }
   await using database = await openDatabase(settings, [talkMigrations])
   const rooms = roomsOf(database)
   await rooms.register(username, passwordDigest(PASSWORD))

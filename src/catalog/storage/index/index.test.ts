@@ -165,7 +165,7 @@ withEachEngine('the index', engine => {
     }
     {
       const address = databaseSetting.parse(database.url)
-      await using opened = await openDatabase({ address, replicas: [], connections: 1 }, [older])
+      await using opened = await openDatabase({ address }, [older])
       await opened.ready
       await using sql = connected(database.url)
       await sql`INSERT INTO products (name, price, description) VALUES ('Rake', 2, 'Old'), ('Spade', 1, 'Old')`

@@ -39,7 +39,7 @@ export async function beginReading(query: Query): Promise<void> {
 }
 
 /** Locks tables for everybody else. */
-export async function lockTables(query: Query, tables: readonly Table[]): Promise<void> {
+export async function lockTables(query: Query, tables: readonly Pick<Table, 'name'>[]): Promise<void> {
   await query(LIMIT_WAIT)
   await query(`LOCK TABLE ${tables.map(({ name }) => name).join(', ')} IN ACCESS EXCLUSIVE MODE`)
 }

@@ -15,7 +15,6 @@ import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, ty
 import { Readiness } from './readiness.ts'
 import { onPrimary } from './roles.ts'
 import { BULK_MS, connectServers, type Servers, type ServersSettings, STATEMENT_MS } from './servers.ts'
-import { ShardReadCounts, type ShardReads } from './shard-reads.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -57,6 +56,13 @@ export interface PostgresSettings extends ServersSettings {
   readonly waitMs: number
 }
 
+/** How often a table was read in one way. A read on several shards costs as much as on each of them. */
+interface ShardReads {
+  readonly table: string
+  readonly shards: 'one' | 'several'
+  number: number
+}
+
 /** Counts of the database: current, and since the start. */
 export interface PostgresFigures {
   /** By purpose. None before the first connection. */
@@ -66,7 +72,7 @@ export interface PostgresFigures {
   readonly batchSizes: Distribution
   readonly replicasInUse: number
   /** On Citus, the reads of each table by the shards that they ask. */
-  readonly shardReads: readonly ShardReads[]
+  readonly shardReads: readonly Readonly<ShardReads>[]
 }
 
 /** A database on PostgreSQL, or on an engine that speaks its protocol. Any number of processes may share it. */
@@ -85,7 +91,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #clock = new ServerClock()
   readonly #batches: { readonly waiting: number }[] = []
   readonly #batchSizes = new Histogram(COUNTS)
-  readonly #shardReads = new ShardReadCounts()
+  readonly #shardReads: ShardReads[] = []
   #servers: Servers | null = null
 
   private constructor(settings: PostgresSettings) {
@@ -112,7 +118,7 @@ export class PostgresDatabase implements AsyncDisposable {
       batched: this.#batches.reduce((sum, { waiting }) => sum + waiting, 0),
       batchSizes: this.#batchSizes,
       replicasInUse: replicas?.inUse ?? 0,
-      shardReads: this.#shardReads.all,
+      shardReads: this.#shardReads,
     }
   }
 
@@ -160,7 +166,7 @@ export class PostgresDatabase implements AsyncDisposable {
    * worker, and within another query, Citus might write their result to a file on each server first.
    */
   readShard<Row>(table: string, sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    this.#shardReads.count(table, 'one')
+    this.#countShardRead(table, 'one')
     return this.#retried(reading => reading.query<Row>(sql, ...parameters))
   }
 
@@ -169,8 +175,14 @@ export class PostgresDatabase implements AsyncDisposable {
    * for are sent at once. `work` may be called again.
    */
   readTogether<Result>(table: string, work: (query: Query) => Promise<Result>): Promise<Result> {
-    this.#shardReads.count(table, 'several')
+    this.#countShardRead(table, 'several')
     return this.#retried(reading => reading.transaction(work))
+  }
+
+  #countShardRead(table: string, shards: ShardReads['shards']): void {
+    const known = this.#shardReads.find(read => read.table === table && read.shards === shards)
+    if (known) known.number += 1
+    else this.#shardReads.push({ table, shards, number: 1 })
   }
 
   #readOnPrimary<Row>(sql: string, read: (reading: Pool, sql: string) => Promise<Row[]>): Promise<Row[]> {

@@ -2,6 +2,7 @@ import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
+import { lockTables } from './bulk.ts'
 import { clusterOf } from './citus-cluster.ts'
 import { PostgresDatabase } from './database.ts'
 import { commandsOf, record } from './migrate.ts'
@@ -9,9 +10,6 @@ import type { Query } from './pool.ts'
 
 /** The name of the connections, so that they are told apart from those of servers. */
 const APPLICATION = 'stockroom distribute'
-
-/** If somebody uses the tables for longer, nothing is distributed. */
-const LOCK_WAIT_MS = 5_000
 
 /** Rows that are distributed to measure how long it takes. */
 const TRIAL_ROWS = 20_000
@@ -70,13 +68,11 @@ export async function distributeTables(
   const alreadyDistributed = () => new OperatorError(`the database ${place} is distributed already`)
   if (database.isDistributed) throw alreadyDistributed()
   const migrations = parts.flatMap(({ citus }) => citus)
-  const names = migrations.flatMap(commandsOf).flatMap(command => DISTRIBUTE.exec(command)?.[2] ?? [])
   try {
     const plan = await planOf(database, place, migrations.flatMap(commandsOf))
     begins(plan)
     await database.bulk(async query => {
-      await query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
-      await query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`)
+      await lockTables(query, plan.tables)
       await mustBeUnused(query, place)
       for (const migration of migrations) {
         if (!(await record(query, migration))) throw alreadyDistributed()
@@ -88,7 +84,9 @@ export async function distributeTables(
         }
       }
       // The coordinator still has the rows in the tables as they were.
-      for (const name of names) await query('SELECT truncate_local_data_after_distributing_table($1::regclass)', name)
+      for (const { name } of plan.tables) {
+        await query('SELECT truncate_local_data_after_distributing_table($1::regclass)', name)
+      }
     })
     return plan
   } catch (error) {
@@ -145,31 +143,22 @@ async function secondsFor(
   return 2 * tables.length * empty.seconds + bytes * perByte
 }
 
-class TrialOverError extends Error {
-  override name = 'TrialOverError'
-  readonly outcome: { readonly seconds: number; readonly bytes: number }
-
-  constructor(outcome: TrialOverError['outcome']) {
-    super('the trial is over')
-    this.outcome = outcome
-  }
-}
-
 /** Distributes a copy of some rows, and rolls that back. */
-async function trial(database: PostgresDatabase, table: string, rows: number): Promise<TrialOverError['outcome']> {
-  try {
-    return await database.bulk(async query => {
-      await query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
-      await query(`CREATE TABLE stockroom_trial (LIKE ${table} INCLUDING INDEXES)`)
-      await query(`INSERT INTO stockroom_trial SELECT * FROM ${table} LIMIT ${rows}`)
-      const began = performance.now()
-      const [size] = await query<{ bytes: number }>("SELECT pg_total_relation_size('stockroom_trial')::float8 AS bytes")
-      await query("SELECT create_distributed_table('stockroom_trial', 'id')")
-      // Rolls back.
-      throw new TrialOverError({ seconds: (performance.now() - began) / 1_000, bytes: size?.bytes ?? 0 })
-    })
-  } catch (error) {
-    if (error instanceof TrialOverError) return error.outcome
-    throw error
-  }
+async function trial(database: PostgresDatabase, table: string, rows: number) {
+  let outcome = { seconds: 0, bytes: 0 }
+  const trialOver = new Error('the trial is over')
+  const tried = database.bulk(async query => {
+    await query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+    await query(`CREATE TABLE stockroom_trial (LIKE ${table} INCLUDING INDEXES)`)
+    await query(`INSERT INTO stockroom_trial SELECT * FROM ${table} LIMIT ${rows}`)
+    const began = performance.now()
+    const [size] = await query<{ bytes: number }>("SELECT pg_total_relation_size('stockroom_trial')::float8 AS bytes")
+    await query("SELECT create_distributed_table('stockroom_trial', 'id')")
+    outcome = { seconds: (performance.now() - began) / 1_000, bytes: size?.bytes ?? 0 }
+    throw trialOver
+  })
+  await tried.catch(error => {
+    if (error !== trialOver) throw error
+  })
+  return outcome
 }

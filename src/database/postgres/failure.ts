@@ -7,30 +7,27 @@ export class TimeLimitError extends Error {
   override name = 'TimeLimitError'
 }
 
-/**
- * Why a statement failed:
- *
- * - `conflict`: rolled back because of another transaction; a retry may succeed
- * - `lost`: the connection broke during the statement; it may or may not have been executed
- * - `worker`: Citus has lost one of its workers; nothing was executed
- * - `unreachable`: the server cannot be reached; nothing was executed
- * - `read-only`: the server no longer accepts writes, as after a failover; nothing was executed
- * - `standby`: the server is a standby, but the primary was asked for; nothing was executed
- * - `late`: the statement began after its deadline; nothing was executed
- * - `busy`: the server has refused or canceled the statement; nothing was executed
- * - `denied`: wrong credentials or no such database; retrying does not help
- * - `fault`: the statement is wrong
- */
+/** Why a statement failed. */
 export type Failure =
+  /** Rolled back because of another transaction; a retry may succeed. */
   | 'conflict'
+  /** The connection broke during the statement; it may or may not have been executed. */
   | 'lost'
+  /** Citus has lost one of its workers; nothing was executed. */
   | 'worker'
+  /** The server cannot be reached; nothing was executed. */
   | 'unreachable'
+  /** The server no longer accepts writes, as after a failover; nothing was executed. */
   | 'read-only'
+  /** The server is a standby, but the primary was asked for; nothing was executed. */
   | 'standby'
+  /** The statement began after its deadline; nothing was executed. */
   | 'late'
+  /** The server has refused or canceled the statement; nothing was executed. */
   | 'busy'
+  /** Wrong credentials or no such database; retrying does not help. */
   | 'denied'
+  /** The statement is wrong. */
   | 'fault'
 
 /**

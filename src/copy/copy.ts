@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { fillTables, readTables } from '../database/bulk.ts'
+import { fillTables } from '../database/bulk.ts'
 import { openDatabase } from '../database/open.ts'
 import { type DatabaseAddress, databaseOperand } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
@@ -23,9 +23,7 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   await using targetDatabase = await openDatabase({ address: target }, migrations)
   await targetDatabase.ready
   const shown = progress()
-  const copied = await fillTables(targetDatabase, tables, target =>
-    transfer(work => readTables(sourceDatabase, work), target, tables, shown),
-  )
+  const copied = await fillTables(targetDatabase, tables, target => transfer(sourceDatabase, target, tables, shown))
   for (const { complete } of storages) await complete?.(targetDatabase, shown)
   const counts = copied.map(({ name, rows }) => `${rows} ${name}`)
   print(`Copied and compared: ${counts.join(', ')}\n`)

@@ -1,3 +1,5 @@
+import { readTables } from '../database/bulk.ts'
+import type { StoreDatabase } from '../database/open.ts'
 import type { Row, Table, TableReader, TableWriter } from '../database/table.ts'
 import { OperatorError } from '../program/operator-error.ts'
 import type { Progress } from '../program/progress.ts'
@@ -12,15 +14,12 @@ interface CopiedTable {
   readonly checksum: string
 }
 
-/** Runs `work` on a snapshot of the source. */
-type ReadSource = <Result>(work: (source: TableReader) => Promise<Result>) => Promise<Result>
-
 /**
  * Copies all tables, then reads them back and compares them. Resolves to the number of rows in each. Rejects with an
  * `OperatorError`; then the target must be rolled back.
  */
 export async function transfer(
-  readSource: ReadSource,
+  source: StoreDatabase,
   target: TableWriter,
   tables: readonly Table[],
   progress: Progress,
@@ -30,7 +29,7 @@ export async function transfer(
   }
   await target.dropIndexes(tables)
   // Release the source before creating the indexes, which takes a while.
-  const copied = await readSource(source => copyTables(source, target, tables, progress))
+  const copied = await readTables(source, reader => copyTables(reader, target, tables, progress))
   await target.complete((done, total) => progress.report('indexes', done, total))
   for (const content of copied) await compare(content, target, progress)
   return copied.map(({ table: { name }, rows }) => ({ name, rows }))

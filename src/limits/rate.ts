@@ -35,10 +35,7 @@ interface RateOptions {
  * refused early, but never late.
  */
 export class Rate {
-  readonly #uses: number
-  readonly #windowMs: number
-  readonly #clientsMax: number
-  readonly #crowded: (clientsMax: number) => void
+  readonly #options: Required<RateOptions>
   /** By client, in the order in which they end, because all take the same time. */
   readonly #allowances = new Map<string, Allowance>()
   readonly #shared: Allowance[] = []
@@ -46,11 +43,8 @@ export class Rate {
   readonly #seed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0
   #sharedUntil = Number.NEGATIVE_INFINITY
 
-  constructor({ uses, windowMs, clientsMax = CLIENTS_MAX, crowded = () => {} }: RateOptions) {
-    this.#uses = uses
-    this.#windowMs = windowMs
-    this.#clientsMax = clientsMax
-    this.#crowded = crowded
+  constructor(options: RateOptions) {
+    this.#options = { clientsMax: CLIENTS_MAX, crowded: () => {}, ...options }
   }
 
   /** Counts a use. It is not permitted if less than nothing is `left`. */
@@ -71,7 +65,7 @@ export class Rate {
   #begin(client: string, now: number): Allowance {
     this.#allowances.delete(client)
     this.#dropEnded(now)
-    const isFull = this.#allowances.size >= this.#clientsMax
+    const isFull = this.#allowances.size >= this.#options.clientsMax
     if (isFull || now < this.#sharedUntil) {
       const place = this.#placeOf(client)
       const shared = this.#shared[place]
@@ -84,7 +78,7 @@ export class Rate {
   }
 
   #share(place: number, now: number): Allowance {
-    this.#crowded(this.#clientsMax)
+    this.#options.crowded(this.#options.clientsMax)
     const allowance = this.#fresh(now)
     this.#shared[place] = allowance
     this.#sharedUntil = allowance.endsAt
@@ -96,7 +90,7 @@ export class Rate {
   }
 
   #fresh(now: number): Allowance {
-    return { left: this.#uses, endsAt: now + this.#windowMs }
+    return { left: this.#options.uses, endsAt: now + this.#options.windowMs }
   }
 
   #dropEnded(now: number): void {

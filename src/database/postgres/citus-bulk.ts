@@ -1,3 +1,4 @@
+import { once } from '../../shared.ts'
 import type { Row, Table } from '../table.ts'
 import { LIMIT_WAIT, PostgresTables } from './bulk.ts'
 import { ALONE, turns } from './citus-locks.ts'
@@ -47,7 +48,10 @@ export async function beginFillingShards(query: Query): Promise<void> {
 
 /** Reads and fills tables that may be distributed, in a transaction with one connection to each worker. */
 export class CitusTables extends PostgresTables {
-  #shardColumns: ReadonlyMap<string, string | null> | null = null
+  readonly #shardColumns = once(async () => {
+    const tables = await this.query<DistributedTable>(DISTRIBUTED_TABLES)
+    return new Map(tables.map(({ name, shardColumn }) => [name, shardColumn]))
+  })
 
   /** Reads few ids at a time: of a whole table, the coordinator would make a sorted file first. */
   override async *rows(table: Table): AsyncGenerator<readonly Row[]> {
@@ -68,7 +72,7 @@ export class CitusTables extends PostgresTables {
 
   override async existing(table: Pick<Table, 'name' | 'key'>, ids: readonly number[]): Promise<ReadonlySet<number>> {
     const { name, key } = table
-    const shardColumn = (await this.#columns()).get(name)
+    const shardColumn = (await this.#shardColumns()).get(name)
     if (!shardColumn) return super.existing(table, ids)
     if (shardColumn !== key) {
       // A statement that asks several shards can lock no rows.
@@ -97,12 +101,5 @@ export class CitusTables extends PostgresTables {
   override async complete(report: (done: number, total: number) => void): Promise<void> {
     await super.complete(report)
     for (const { citusAfterCopy = [] } of this.bare) for (const sql of citusAfterCopy) await this.query(sql)
-  }
-
-  async #columns(): Promise<ReadonlyMap<string, string | null>> {
-    this.#shardColumns ??= new Map(
-      (await this.query<DistributedTable>(DISTRIBUTED_TABLES)).map(({ name, shardColumn }) => [name, shardColumn]),
-    )
-    return this.#shardColumns
   }
 }

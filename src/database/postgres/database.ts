@@ -12,7 +12,7 @@ import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
 import { PostgresHistory } from './history.ts'
 import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, type RawConnection } from './pool.ts'
-import { Readiness } from './readiness.ts'
+import { readinessOf } from './readiness.ts'
 import { onPrimary } from './roles.ts'
 import { BULK_MS, connectServers, type Servers, type ServersSettings, STATEMENT_MS } from './servers.ts'
 
@@ -87,7 +87,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
-  readonly #readiness = new Readiness(this)
+  readonly #readiness = readinessOf(this)
   readonly #clock = new ServerClock()
   readonly #batches: { readonly waiting: number }[] = []
   readonly #batchSizes = new Histogram(COUNTS)
@@ -145,7 +145,8 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Like `read`, without replicas. Never shows what a standby has. */
   readPrimary<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    return this.#readOnPrimary(sql, (reading, query) => reading.query<Row>(query, ...parameters))
+    const query = this.#onPrimary(sql)
+    return this.#retried(reading => reading.query<Row>(query, ...parameters))
   }
 
   /**
@@ -153,7 +154,8 @@ export class PostgresDatabase implements AsyncDisposable {
    * planned once for all.
    */
   readPlanned<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    return this.#readOnPrimary(sql, (reading, query) =>
+    const query = this.#onPrimary(sql)
+    return this.#retried(reading =>
       reading.transaction(async ask => {
         await ask('SET LOCAL plan_cache_mode = force_custom_plan')
         return ask<Row>(query, ...parameters)
@@ -185,10 +187,8 @@ export class PostgresDatabase implements AsyncDisposable {
     else this.#shardReads.push({ table, shards, number: 1 })
   }
 
-  #readOnPrimary<Row>(sql: string, read: (reading: Pool, sql: string) => Promise<Row[]>): Promise<Row[]> {
-    const { knowsRole } = this.#usable()
-    const query = knowsRole ? onPrimary(sql) : sql
-    return this.#retried(reading => read(reading, query))
+  #onPrimary(sql: string): string {
+    return this.#usable().knowsRole ? onPrimary(sql) : sql
   }
 
   async #retried<Result>(read: (reading: Pool) => Promise<Result>): Promise<Result> {

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { isUnsupported } from './failure.ts'
-import type { Pool, Query, RawConnection } from './pool.ts'
+import type { Pool } from './pool.ts'
 
 interface Feature {
   readonly name: string
@@ -94,38 +94,25 @@ const FEATURES: readonly Feature[] = [
 export async function mustHaveFeatures(migrating: Pool, place: string): Promise<void> {
   const allWork = new Error('all features work')
   const trial = `${TRIAL}_${crypto.randomUUID().slice(0, 8)}`
-  const tried = migrating.transaction(async (query, connection) => {
-    const transaction: Transaction = {
-      query: (sql, ...parameters) => query(sql.replaceAll(TRIAL, trial), ...parameters),
-      runScript: sql => connection.runScript(sql.replaceAll(TRIAL, trial)),
+  const named = (sql: string) => sql.replaceAll(TRIAL, trial)
+  const tried = migrating.transaction(async (query, { runScript }) => {
+    for (const { name, uses, check } of FEATURES) {
+      let reason = ''
+      try {
+        await runScript(named(uses))
+        const [found] = check ? await query<{ works: boolean }>(named(check)) : []
+        if (!check || found?.works) continue
+      } catch (error) {
+        if (!isUnsupported(error)) throw error
+        reason = ` (${errorMessage(error)})`
+      }
+      throw new OperatorError(
+        `the database ${place} cannot run stockroom: it has no ${name}${reason}; use PostgreSQL or Citus`,
+      )
     }
-    for (const feature of FEATURES) await mustWork(feature, place, transaction)
     throw allWork
   })
   await tried.catch(error => {
     if (error !== allWork) throw error
   })
-}
-
-interface Transaction extends Pick<RawConnection, 'runScript'> {
-  readonly query: Query
-}
-
-async function mustWork(
-  { name, uses, check }: Feature,
-  place: string,
-  { query, runScript }: Transaction,
-): Promise<void> {
-  let reason = ''
-  try {
-    await runScript(uses)
-    const [found] = check ? await query<{ works: boolean }>(check) : []
-    if (!check || found?.works) return
-  } catch (error) {
-    if (!isUnsupported(error)) throw error
-    reason = ` (${errorMessage(error)})`
-  }
-  throw new OperatorError(
-    `the database ${place} cannot run stockroom: it has no ${name}${reason}; use PostgreSQL or Citus`,
-  )
 }

@@ -26,9 +26,6 @@ const ADDED_SHARE = 0.03
 const COLUMNS = 'position::float8, tag::float8, logged_at::float8 AS time, events, changes'
 const SELECT = `SELECT ${COLUMNS} FROM change_log`
 
-/** SQL for whether the transaction of a row has ended, as a row may be visible before the workers of Citus have committed. */
-const HAS_ENDED = { onOneServer: 'TRUE', distributed: `xmin NOT IN (${RUNNING_TRANSACTIONS})` }
-
 /** SQL for the first rows from $1 on, up to the limit on their events. */
 const pieceOf = (hasEnded: string) => `
   SELECT ${COLUMNS}, has_ended FROM (
@@ -211,8 +208,9 @@ export class PostgresHistory implements ChangeHistory {
     return last?.position ?? null
   }
 
+  /** SQL for whether the transaction of a row has ended, as a row may be visible before the workers of Citus have committed. */
   get #hasEnded(): string {
-    return this.#database.isDistributed ? HAS_ENDED.distributed : HAS_ENDED.onOneServer
+    return this.#database.isDistributed ? `xmin NOT IN (${RUNNING_TRANSACTIONS})` : 'TRUE'
   }
 
   get #recent(): string {

@@ -154,20 +154,16 @@ export class Pool implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#checking)
     this.#pending.clear()
-    await Promise.all(this.#closed(0))
+    await this.#connections?.sql.close({ timeout: 0 })
   }
 
   /** Replaces the connections of a generation, unless that has been done. Statements in progress have `seconds` to end. */
   #replace(generation: number, seconds: number): void {
     if (generation !== this.#generation) return
     this.#generation += 1
-    for (const closed of this.#closed(seconds)) closed.catch(() => {})
+    this.#connections?.sql.close({ timeout: seconds }).catch(() => {})
     this.#connections = null
     if (this.#partner) this.#partner.#replace(generation, seconds)
-  }
-
-  #closed(seconds: number): Promise<void>[] {
-    return this.#connections ? [this.#connections.sql.close({ timeout: seconds })] : []
   }
 
   /** Connects lazily. */

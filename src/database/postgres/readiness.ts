@@ -11,41 +11,34 @@ interface Primary {
   readonly reconnect: () => void
 }
 
-/** Checks whether the primary can be read from and written to. */
-export class Readiness {
-  readonly #primary: Primary
-  readonly #writeSucceeds: ReturnType<typeof writeTrial>
+/** Makes the check whether the primary can be read from and written to. */
+export function readinessOf(primary: Primary) {
+  const writeSucceeds = writeTrial(() =>
+    primary.write('UPDATE migrations SET applied_at = applied_at WHERE name = (SELECT min(name) FROM migrations)'),
+  )
   /** The last time that a write failed because the server's disk was full, by `performance.now()`. */
-  #fullAt: number | null = null
-
-  constructor(primary: Primary) {
-    this.#primary = primary
-    this.#writeSucceeds = writeTrial(() =>
-      primary.write('UPDATE migrations SET applied_at = applied_at WHERE name = (SELECT min(name) FROM migrations)'),
-    )
-  }
-
-  diskWasFull(): void {
-    this.#fullAt = performance.now()
+  let lastFullAt: number | null = null
+  const diskWasFull = () => {
+    lastFullAt = performance.now()
   }
 
   /** Rejects while reads or writes fail. It tries a write only after a write has failed on a full disk. */
-  async probe(): Promise<void> {
-    const { server } = this.#primary
-    const [read] = await this.#primary.readPrimary<{ server: string }>(
-      `SELECT ${server} AS server FROM migrations LIMIT 1`,
-    )
+  const probe = async () => {
+    const { server } = primary
+    const [read] = await primary.readPrimary<{ server: string }>(`SELECT ${server} AS server FROM migrations LIMIT 1`)
     // It matches no row to lock, but a read-only server refuses it anyway.
-    const [written] = await this.#primary.write<{ server: string }>(`
+    const [written] = await primary.write<{ server: string }>(`
       SELECT ${server} AS server
       FROM (SELECT) AS always LEFT JOIN (SELECT FROM migrations WHERE name = '' FOR UPDATE) AS none ON TRUE`)
     if (read?.server !== written?.server) {
-      this.#primary.reconnect()
+      primary.reconnect()
       throw new DatabaseUnavailableError('the database cannot be used: reads and writes lead to different servers')
     }
-    const fullAt = this.#fullAt
+    const fullAt = lastFullAt
     if (fullAt === null) return
-    await this.#writeSucceeds(fullAt)
-    if (this.#fullAt === fullAt) this.#fullAt = null
+    await writeSucceeds(fullAt)
+    if (lastFullAt === fullAt) lastFullAt = null
   }
+
+  return { probe, diskWasFull }
 }

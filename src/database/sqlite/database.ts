@@ -283,7 +283,7 @@ export class SqliteDatabase implements AsyncDisposable {
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()
     await this.#sync.close()
-    this.#record.close()
+    this.#record[Symbol.dispose]()
     // Otherwise another process has the file open.
     if (!existsSync(this.#sync.path)) this.#record.remove()
   }

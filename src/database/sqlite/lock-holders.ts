@@ -62,11 +62,9 @@ function others(holders: readonly LockHolder[]): LockHolder[] {
 }
 
 function named(holders: readonly LockHolder[]): string {
-  return holders.map(nameOf).join(', ')
-}
-
-function nameOf({ processId, program }: LockHolder): string {
-  return processId === process.pid ? 'this process' : `process ${processId} (${program})`
+  return holders
+    .map(({ processId, program }) => (processId === process.pid ? 'this process' : `process ${processId} (${program})`))
+    .join(', ')
 }
 
 function processesWithLock({ ino }: BigIntStats, bytes: Bytes): Set<number> {

@@ -32,7 +32,7 @@ const LOST = ENTRY_BYTES
  * A small file beside the database in which the processes that have it open tell each other how far its log is on the disk, and
  * whether the disk has lost a part of it. Without the file, they would only sync more often.
  */
-export class LogRecord {
+export class LogRecord implements Disposable {
   readonly #path: string
   readonly #file: number
   readonly #entry = new Int32Array(ENTRY_WORDS)
@@ -72,13 +72,13 @@ export class LogRecord {
     this.#write(LOST, null)
   }
 
-  close(): void {
-    closeSync(this.#file)
-  }
-
   /** Call it when nobody else has the database open. If somebody opens it meanwhile, they only sync more often. */
   remove(): void {
     rmSync(this.#path, { force: true })
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#file)
   }
 
   #read(place: number): LogPosition | null {

@@ -69,7 +69,13 @@ export class LogSync {
   committed(waiting: Waiting): void {
     const isFast = this.#averageMs < BLOCKING_MAX_MS || this.#sinceMeasured >= MEASURED_INTERVAL
     if (isFast && !this.#syncing) {
-      this.#syncHere(waiting)
+      try {
+        this.#now()
+      } catch (error) {
+        waiting.failed(error)
+        return
+      }
+      waiting.durable()
     } else {
       this.#waiting.push(waiting)
       this.#syncing ??= this.#syncOnAnotherThread()
@@ -111,16 +117,6 @@ export class LogSync {
   async close(): Promise<void> {
     while (this.#syncing) await this.#syncing
     closeSync(this.#file)
-  }
-
-  #syncHere({ durable, failed }: Waiting): void {
-    try {
-      this.#now()
-    } catch (error) {
-      failed(error)
-      return
-    }
-    durable()
   }
 
   async #syncOnAnotherThread(): Promise<void> {

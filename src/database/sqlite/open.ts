@@ -42,21 +42,17 @@ export async function openSqlite(
  * SQLite does after a crash, moves it into the file, and begins a new one.
  */
 async function replaceLostLog(connection: Database, path: string): Promise<void> {
-  const record = new LogRecord(path)
+  using record = new LogRecord(path)
+  if (!record.isLost()) return
+  failOnTakenLocks(connection)
   try {
-    if (!record.isLost()) return
-    failOnTakenLocks(connection)
-    try {
-      connection.run('PRAGMA journal_mode = DELETE')
-      record.recovered()
-    } catch (error) {
-      // Another process uses the file.
-      if (!isBusy(error)) throw error
-    }
-    await useLog(connection, atStart(path))
-  } finally {
-    record.close()
+    connection.run('PRAGMA journal_mode = DELETE')
+    record.recovered()
+  } catch (error) {
+    // Another process uses the file.
+    if (!isBusy(error)) throw error
   }
+  await useLog(connection, atStart(path))
 }
 
 /** Only the owner may use a new file, because it holds personal data. SQLite gives its companion files the same mode. */

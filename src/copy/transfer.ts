@@ -43,8 +43,8 @@ async function copyTables(
 ): Promise<CopiedTable[]> {
   const copied: CopiedTable[] = []
   for (const table of tables) {
-    const digest = new Digest(table.name, await source.count(table), progress)
-    await target.insert(table, digest.of(source.rows(table)))
+    const digest = digestOf(table.name, await source.count(table), progress)
+    await target.insert(table, digest.pass(source.rows(table)))
     if (table.columns[table.key] === 'integer') await target.continueIds(table, await source.lastId(table))
     copied.push({ table, ...digest.content() })
   }
@@ -52,8 +52,8 @@ async function copyTables(
 }
 
 async function compare({ table, rows, checksum }: CopiedTable, target: TableWriter, progress: Progress): Promise<void> {
-  const digest = new Digest(`${table.name}, checked`, rows, progress)
-  for await (const _ of digest.of(target.rows(table))) {
+  const digest = digestOf(`${table.name}, checked`, rows, progress)
+  for await (const _ of digest.pass(target.rows(table))) {
     // Reading it computes the checksum.
   }
   const stored = digest.content()
@@ -65,36 +65,25 @@ async function compare({ table, rows, checksum }: CopiedTable, target: TableWrit
 }
 
 /** Counts and hashes the rows that pass through it. */
-class Digest {
-  readonly #part: string
-  readonly #total: number
-  readonly #progress: Progress
-  readonly #hash = new Bun.CryptoHasher('sha256')
-  #rows = 0
-  #reported = 0
-
-  constructor(part: string, total: number, progress: Progress) {
-    this.#part = part
-    this.#total = total
-    this.#progress = progress
-  }
-
-  async *of(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
-    for await (const rows of batches) {
-      // Without the outer brackets, because the source and the target may come in different batches.
-      if (rows.length > 0) this.#hash.update(`${JSON.stringify(rows).slice(1, -1)},`)
-      this.#rows += rows.length
-      if (this.#rows >= this.#reported + REPORT_ROWS && this.#rows < this.#total) {
-        this.#reported = this.#rows
-        this.#progress.report(this.#part, this.#rows, this.#total)
+function digestOf(part: string, total: number, progress: Progress) {
+  const hash = new Bun.CryptoHasher('sha256')
+  let count = 0
+  let reported = 0
+  return {
+    async *pass(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+      for await (const rows of batches) {
+        // Without the outer brackets, because the source and the target may come in different batches.
+        if (rows.length > 0) hash.update(`${JSON.stringify(rows).slice(1, -1)},`)
+        count += rows.length
+        if (count >= reported + REPORT_ROWS && count < total) {
+          reported = count
+          progress.report(part, count, total)
+        }
+        yield rows
       }
-      yield rows
-    }
-    this.#progress.report(this.#part, this.#rows, this.#rows)
-  }
-
-  /** Covers everything that has passed. */
-  content(): Omit<CopiedTable, 'table'> {
-    return { rows: this.#rows, checksum: this.#hash.digest('hex') }
+      progress.report(part, count, count)
+    },
+    /** Covers everything that has passed. */
+    content: () => ({ rows: count, checksum: hash.digest('hex') }),
   }
 }

@@ -10,15 +10,11 @@ const CHARACTERS_READ_AT_ONCE = 1_048_576
 /** Number of rows per statement. More would not make a row faster. */
 const ROWS_STORED_AT_ONCE = 100
 
-interface Inserts {
-  readonly one: Prepared<Parameter[]>
-  readonly many: Prepared<Parameter[]>
-}
-
 /** Reads and fills tables in a transaction. */
 export class SqliteTables implements TableWriter {
   readonly #transaction: SqliteTransaction
-  readonly #inserts = new Map<Table, Inserts>()
+  /** By table and number of rows. */
+  readonly #inserts = new Map<string, Prepared<Parameter[]>>()
   /** The SQL to create the dropped indexes again. */
   readonly #dropped: string[] = []
 
@@ -79,13 +75,11 @@ export class SqliteTables implements TableWriter {
   }
 
   async insert(table: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
-    const { one, many } = this.#insertsInto(table)
     for await (const rows of batches) {
-      const rest = rows.length % ROWS_STORED_AT_ONCE
-      for (let start = 0; start < rows.length - rest; start += ROWS_STORED_AT_ONCE) {
-        many.run(...rows.slice(start, start + ROWS_STORED_AT_ONCE).flat())
+      for (let start = 0; start < rows.length; start += ROWS_STORED_AT_ONCE) {
+        const some = rows.slice(start, start + ROWS_STORED_AT_ONCE)
+        this.#insertOf(table, some.length).run(...some.flat())
       }
-      for (const row of rows.slice(rows.length - rest)) one.run(...row)
     }
   }
 
@@ -112,17 +106,16 @@ export class SqliteTables implements TableWriter {
     return this.#transaction.prepare<[], { number: number }>(sql).get()?.number ?? 0
   }
 
-  #insertsInto(table: Table): Inserts {
-    const known = this.#inserts.get(table)
+  #insertOf({ name, columns }: Table, rows: number): Prepared<Parameter[]> {
+    const key = `${name} ${rows}`
+    const known = this.#inserts.get(key)
     if (known) return known
-    const columns = Object.keys(table.columns)
-    const values = `(${columns.map(() => '?').join(', ')})`
-    const insert = (rows: number) =>
-      this.#transaction.prepare<Parameter[]>(
-        `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES ${Array<string>(rows).fill(values).join(', ')}`,
-      )
-    const made = { one: insert(1), many: insert(ROWS_STORED_AT_ONCE) }
-    this.#inserts.set(table, made)
+    const names = Object.keys(columns)
+    const values = `(${names.map(() => '?').join(', ')})`
+    const made = this.#transaction.prepare<Parameter[]>(
+      `INSERT INTO ${name} (${names.join(', ')}) VALUES ${Array<string>(rows).fill(values).join(', ')}`,
+    )
+    this.#inserts.set(key, made)
     return made
   }
 }

@@ -16,7 +16,7 @@ const START_PAUSE_MS = 5
 const OPEN_BUSY_MS = 10_000
 
 /** Lock timeout of a read, which blocks the event loop. */
-const READ_BUSY_MS = 50
+export const READ_BUSY_MS = 50
 
 /** Identifies our files by SQLite's `application_id`, in the file's header: "Stoc". */
 export const APPLICATION_ID = 0x53_74_6f_63

@@ -3,10 +3,8 @@ import { BusyError } from '../../limits/busy-error.ts'
 const WAITING_MAX = 64
 const WAIT_MAX_MS = 5_000
 
-interface Waiting {
+interface Waiting extends PromiseWithResolvers<void> {
   readonly isPatient: boolean
-  readonly admit: () => void
-  readonly refuse: (reason: Error) => void
 }
 
 /** One call at a time has the place; the others wait. Patient calls wait until no other call does. */
@@ -27,30 +25,29 @@ export class ReadingQueue {
   /** Rejects all calls that wait, and further ones. */
   close(reason: Error): void {
     this.#closed = reason
-    for (const { refuse } of this.#waiting.splice(0)) refuse(reason)
+    for (const { reject } of this.#waiting.splice(0)) reject(reason)
   }
 
   async #turn(isPatient: boolean): Promise<void> {
     if (this.#waiting.length === WAITING_MAX) {
       // The last patient call gives way to one that is not.
       if (isPatient || !this.#waiting.at(-1)?.isPatient) throw tooMany()
-      this.#waiting.pop()?.refuse(tooMany())
+      this.#waiting.pop()?.reject(tooMany())
     }
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const waiting: Waiting = { isPatient, admit: resolve, refuse: reject }
+    const waiting: Waiting = { isPatient, ...Promise.withResolvers<void>() }
     const patient = isPatient ? -1 : this.#waiting.findIndex(other => other.isPatient)
     this.#waiting.splice(patient === -1 ? this.#waiting.length : patient, 0, waiting)
     const timer = setTimeout(() => {
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
-      reject(tooMany())
+      waiting.reject(tooMany())
     }, WAIT_MAX_MS)
-    await promise.finally(() => clearTimeout(timer))
+    await waiting.promise.finally(() => clearTimeout(timer))
   }
 
   /** The place stays held for the next call, so that no new one comes before it. */
   #next(): void {
     const next = this.#waiting.shift()
-    if (next) next.admit()
+    if (next) next.resolve()
     else this.#isHeld = false
   }
 }

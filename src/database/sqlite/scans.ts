@@ -1,5 +1,5 @@
 import type { FileCondition } from './condition.ts'
-import { connectAgain, type Parameter, prepared, waitingForLocks } from './connection.ts'
+import { connectAgain, type Parameter, prepared, READ_BUSY_MS } from './connection.ts'
 
 const PAGE_CACHE_KIB = 2_048
 
@@ -13,6 +13,7 @@ export function openScans(path: string, condition: FileCondition, syncCommits: (
   condition.mustBeInPlace()
   const connection = connectAgain(path)
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
+  connection.run(`PRAGMA busy_timeout = ${READ_BUSY_MS}`)
   const dataVersion = connection.prepare('PRAGMA data_version')
   return {
     prepare: <Parameters extends Parameter[], Row = never>(sql: string) =>
@@ -27,7 +28,7 @@ export function openScans(path: string, condition: FileCondition, syncCommits: (
       }
       return condition.reading(() => {
         condition.mustHaveBeenInPlace()
-        return waitingForLocks(connection, connection.transaction(shown))
+        return connection.transaction(shown)()
       })
     },
     [Symbol.dispose]: () => connection.close(true),

@@ -44,8 +44,7 @@ export class Terminal implements Disposable {
 
   /** Asks a question. Resolves to the answer, or to `null` if the user leaves. */
   ask(question: InputQuestion): Promise<string | null> {
-    const text = this.#hasColor(this.#dialog) ? style.prompt(question.text) : question.text
-    return this.#input.ask({ ...question, text })
+    return this.#input.ask({ ...question, text: this.#toned(question.text, style.prompt) })
   }
 
   /** Whether the input is a keyboard. */
@@ -60,19 +59,18 @@ export class Terminal implements Disposable {
 
   /** Writes a note, in a faint style. */
   note(text: string): void {
-    this.#write(text, style.faint)
+    this.say(this.#toned(this.#wrapped(text), style.faint))
   }
 
   /** Writes an error message. */
   error(text: string): void {
-    this.#write(text, style.failure)
+    this.say(this.#toned(this.#wrapped(text), style.failure))
   }
 
   /** Shows an earlier question and its answer, up to `linesMax` lines. */
   echo(question: string, answer: string, linesMax: number): void {
-    const text = this.#hasColor(this.#dialog) ? style.prompt(question) : question
-    const lines = this.#wrapped(text + answer.replaceAll('\n', `\n${NEXT_LINE}`)).split('\n')
-    this.say(beginningOf(lines, linesMax))
+    const text = this.#toned(question, style.prompt) + answer.replaceAll('\n', `\n${NEXT_LINE}`)
+    this.say(beginningOf(this.#wrapped(text).split('\n'), linesMax))
   }
 
   /** Shows complete markdown, up to `linesMax` lines. */
@@ -142,18 +140,13 @@ export class Terminal implements Disposable {
     return await work
   }
 
-  #write(text: string, tone: (text: string) => string): void {
-    const wrapped = this.#wrapped(text)
-    this.say(this.#hasColor(this.#dialog) ? tone(wrapped) : wrapped)
+  #toned(text: string, tone: (text: string) => string): string {
+    return this.#dialog.isTTY && this.#capabilities.showsColor ? tone(text) : text
   }
 
   /** Wrapped at words if it goes to a terminal. */
   #wrapped(text: string): string {
     return this.#dialog.isTTY ? wrapAnsi(text, this.#dialog.columns, { hard: true }) : text
-  }
-
-  #hasColor(stream: WriteStream): boolean {
-    return stream.isTTY && this.#capabilities.showsColor
   }
 
   /** Whether the cursor can be moved, so that lines can be drawn again. */

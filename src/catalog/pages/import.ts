@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OperatorError } from '../../program/operator-error.ts'
 import { csvLines } from '../bulk/csv.ts'
-import type { Loader } from '../bulk/load.ts'
+import type { Loader, NewRow } from '../bulk/load.ts'
 import { ndjsonLines } from '../bulk/ndjson.ts'
 import { PasswordHashes } from '../bulk/password-hashes.ts'
 import type { BulkResource } from '../bulk/resources.ts'
@@ -142,15 +142,12 @@ class FileImport {
   }
 
   async *#checked() {
-    for await (const lines of ndjsonLines(Bun.file(this.#path).stream())) {
-      const rows = []
-      const numbers: number[] = []
-      for (const line of lines) {
-        if (!('value' in line) || !Array.isArray(line.value)) throw new Error('the checked rows cannot be read again')
-        numbers.push(Number(line.value[0]))
-        rows.push(line.value[1])
-      }
-      yield { rows, numbers }
+    let rest = ''
+    for await (const text of Bun.file(this.#path).stream().pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      const read: [number: number, row: NewRow][] = lines.map(line => JSON.parse(line))
+      if (read.length > 0) yield { rows: read.map(([, row]) => row), numbers: read.map(([number]) => number) }
     }
   }
 }

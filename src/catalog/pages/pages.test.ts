@@ -206,6 +206,18 @@ for (const engine of ENGINES) {
   })
 }
 
+test('a text of many line breaks is imported, although it takes more bytes as JSON than a line of NDJSON may have', async () => {
+  await using shop = await startShop()
+  const description = '\n'.repeat(700_000)
+  const body = `name,price,description\nSpade,3,"${description}"\nRake,4,short\n`
+  const imported = await shop.api.send('/admin/import?list=products&format=csv', { method: 'POST', body })
+  expect(String(imported.body)).toContain('2 lines imported')
+  expect((await shop.api.get('/products/?fields=name,description')).body).toEqual([
+    { name: 'Spade', description },
+    { name: 'Rake', description: 'short' },
+  ])
+})
+
 test('new things are created once, even if their form is sent twice', async () => {
   await using shop = await startShop()
   const { api, page } = shop

@@ -2,6 +2,7 @@
 import { HttpError, logFailure } from '../../server/errors.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { BULK_RESOURCES, type BulkResource } from '../bulk/resources.ts'
+import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import { type PageContext, type PageParts, searchParamsOf } from './answer.ts'
 import { exportOf } from './export.ts'
 import { type Framed, Notice, usersNeedAdmin, type Visitor } from './frame.tsx'
@@ -59,34 +60,34 @@ async function progressAnswer(
   { request, requestId }: RequestScope,
   work: (report: ReportStored) => Promise<Outcome>,
 ): Promise<Response> {
-  const encoder = new TextEncoder()
+  const { readable, writable } = new TransformStream<string, string>()
+  const writer = writable.getWriter()
   const begun = Promise.withResolvers<void>()
-  let told: unknown = null
-  let send: (value: unknown) => void = () => {}
+  const send = (value: unknown) => {
+    writer.write(`${JSON.stringify(value)}\n`).catch(() => {
+      // Whoever closes the page reads nothing more.
+    })
+  }
   const outcome = work((stored, of) => {
-    told = { stored, of }
-    send(told)
+    send({ stored, of })
     begun.resolve()
   })
   // A file that is wrong has an answer with its own status.
   await Promise.race([begun.promise, outcome])
-  const body = new ReadableStream<Uint8Array>({
-    start: async controller => {
-      send = value => controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`))
-      if (told) send(told)
-      const ended = await outcome.catch(error => {
-        // Whoever closes the page stops the import.
-        if (!request.signal.aborted) logFailure(error, requestId)
-        return { imported: 0, wrong: [], ignored: [], failure: 'The server could not store the lines' }
-      })
+  outcome
+    .catch(error => {
+      // Whoever closes the page stops the import.
+      if (!request.signal.aborted) logFailure(error, requestId)
+      return { imported: 0, failure: 'The server could not store the lines' }
+    })
+    .then(ended => {
       send({ html: `${<Result outcome={ended} />}` })
-      if (!request.signal.aborted) controller.close()
-    },
-    cancel: () => {
-      send = () => {}
-    },
+      return writer.close()
+    })
+    .catch(() => {})
+  return new Response(readable.pipeThrough(new TextEncoderStream()), {
+    headers: { 'Content-Type': NDJSON_TYPE, 'Cache-Control': 'no-store' },
   })
-  return new Response(body, { headers: { 'Content-Type': 'application/x-ndjson', 'Cache-Control': 'no-store' } })
 }
 
 async function fileIn(
@@ -184,8 +185,8 @@ function importPage(visitor: Visitor, outcome: Outcome | null): Framed {
   }
 }
 
-function Result({ outcome: { imported, wrong, ignored, failure } }: { readonly outcome: Outcome }) {
-  if (failure !== null) return <Notice kind="trouble">Nothing was imported: {failure}.</Notice>
+function Result({ outcome: { imported, wrong = [], ignored = [], failure } }: { readonly outcome: Outcome }) {
+  if (failure !== undefined) return <Notice kind="trouble">Nothing was imported: {failure}.</Notice>
   if (wrong.length === 0) {
     return (
       <Notice>

@@ -1,5 +1,5 @@
 import type { StoreDatabase } from '../database/open.ts'
-import type { SecretRepository } from '../login/repository.ts'
+import type { SecretRepository } from '../login/sessions.ts'
 import { postgresAnswers } from './answers/postgres.ts'
 import type { AnswerRepository } from './answers/repository.ts'
 import { sqliteAnswers } from './answers/sqlite.ts'

@@ -1,4 +1,3 @@
-import { PASSWORD_MIN_CHARACTERS } from '../login/limits.ts'
 import { type CommandLine, count, type Setting, secret, wholeNumber } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 import { port } from '../server/settings.ts'
@@ -8,6 +7,9 @@ import type { DailyBounds } from './spending/repository.ts'
 import { UNBOUNDED } from './spending/spending.ts'
 
 const BOUND_MAX = 1_000_000_000
+
+/** A shorter password could be guessed in spite of the limits on wrong ones. */
+const PASSWORD_MIN_CHARACTERS = 8
 
 export const chatPort = port(6543)
 

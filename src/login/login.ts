@@ -4,13 +4,22 @@ import { bearerToken } from '../access/bearer.ts'
 import { allows, digestOf, isSecret, type Key, type Scope } from '../access/key.ts'
 import type { KeyRing } from '../access/key-ring.ts'
 import { ClientLimitError } from '../limits/busy-error.ts'
-import { Attempts } from './attempts.ts'
-import { SESSION_SECONDS } from './limits.ts'
-import type { SecretRepository } from './repository.ts'
+import { Rate } from '../limits/rate.ts'
 import { type SessionCookie, sessionsIn } from './session-cookie.ts'
-import { Sessions } from './sessions.ts'
+import { type SecretRepository, Sessions } from './sessions.ts'
 
 const log = getLogger(['stockroom', 'login'])
+
+/** A session ends this long after the log-in, however much it is used. */
+const SESSION_SECONDS = 43_200
+
+/** Limits on wrong passwords in a minute, of one address and of all together: somebody may guess from many networks. */
+const ATTEMPTS_MAX = 10
+const TOTAL_ATTEMPTS_MAX = 30
+const MINUTE_MS = 60_000
+
+/** Stands for all addresses together. */
+const ALL = ''
 
 /** The holder of a session that began with the password. For a key, it is the prefix and the key's digest. */
 const PASSWORD = 'password'
@@ -37,7 +46,9 @@ export class Login {
   readonly cookie: SessionCookie
   readonly #password: string | null
   readonly #keys: KeyRing | null
-  readonly #attempts = new Attempts()
+  /** The wrong passwords of each address, and of all together, in the memory of this process. */
+  readonly #attempts = new Rate({ uses: ATTEMPTS_MAX, windowMs: MINUTE_MS })
+  readonly #allAttempts = new Rate({ uses: TOTAL_ATTEMPTS_MAX, windowMs: MINUTE_MS })
   readonly #sessions: Sessions
 
   constructor(options: LoginOptions) {
@@ -101,13 +112,14 @@ export class Login {
   #isPassword(text: string, address: string): boolean {
     // Nobody can guess a key, so a revoked one does not count as a wrong password.
     if (this.#keys !== null && isSecret(text)) return false
-    const seconds = this.#attempts.secondsToWait(address)
-    if (seconds > 0) throw new ClientLimitError('Too many wrong passwords', seconds)
+    const now = performance.now()
+    const waitMs = Math.max(this.#allAttempts.waitMs(ALL, now), this.#attempts.waitMs(address, now))
+    if (waitMs > 0) throw new ClientLimitError('Too many wrong passwords', Math.ceil(waitMs / 1_000))
     if (this.#password !== null && isSame(text, this.#password)) return true
-    const reached = this.#attempts.fail(address)
-    if (reached === 'address') log.warning('too many wrong passwords from {client}', { client: address })
-    if (reached === 'total')
-      log.warning('too many wrong passwords from all clients together; nobody can log in for now')
+    const ofAddress = this.#attempts.use(address, now)
+    const ofAll = this.#allAttempts.use(ALL, now)
+    if (ofAll.left === 0) log.warning('too many wrong passwords from all clients together; nobody can log in for now')
+    else if (ofAddress.left === 0) log.warning('too many wrong passwords from {client}', { client: address })
     return false
   }
 }

@@ -2,7 +2,9 @@ import type { Context } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
 import { type CookieOptions, parse } from 'hono/utils/cookie'
 import { isHttps } from '../server/forwarded-protocol.ts'
-import { SESSIONS_TRIED_MAX } from './limits.ts'
+
+/** Limit on the session cookies of one request that are tried. */
+const SESSIONS_TRIED_MAX = 8
 
 /** The cookie that holds a session. */
 export interface SessionCookie {

@@ -1,6 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from '../shared.ts'
-import type { SecretRepository } from './repository.ts'
+
+/** The secret that sessions are signed with. */
+export const SECRET_BYTES = 32
+
+/** Stores the secret behind the signatures of sessions. */
+export interface SecretRepository {
+  /** The same for all processes, also after a restart. The first caller makes it. */
+  secret(): Promise<Buffer>
+}
 
 /** A signed text: the holder, the end in seconds since 1970, and the signature. */
 const SESSION = /^(?<claim>(?<holder>[a-z0-9-]+)\.(?<end>\d{1,12}))\.(?<signature>[\w-]{43})$/

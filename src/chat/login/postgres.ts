@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import { SECRET_BYTES } from '../../login/limits.ts'
-import type { SecretRepository } from '../../login/repository.ts'
+import { SECRET_BYTES, type SecretRepository } from '../../login/sessions.ts'
 
 const MAKE = 'INSERT INTO chat_secret (id, secret) VALUES (1, $1::text) ON CONFLICT DO NOTHING'
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import { SECRET_BYTES } from '../../login/limits.ts'
-import type { SecretRepository } from '../../login/repository.ts'
+import { SECRET_BYTES, type SecretRepository } from '../../login/sessions.ts'
 
 export function sqliteSecret(database: SqliteDatabase): SecretRepository {
   const select = database.prepare<[], { secret: string }>('SELECT secret FROM chat_secret')

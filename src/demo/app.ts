@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Client } from 'stockroom/client'
+import { STRICT_PAGE_HEADERS } from '../pages/layout.tsx'
 import { addStaticFiles } from '../pages/static.ts'
 import { finishApp } from '../server/app.ts'
 import { HttpError } from '../server/errors.ts'
@@ -14,13 +15,6 @@ import { FILES } from './static-files.ts'
 import type { Traffic } from './traffic.ts'
 
 const MONTH_SECONDS = 2_592_000
-
-/** A page loads from its own origin only, and has neither inline scripts nor inline styles. Pictures of reviewers are data. */
-const PAGE_HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  'Referrer-Policy': 'same-origin',
-}
 
 const PICTURE_HEADERS = {
   'Content-Type': 'image/svg+xml',
@@ -46,7 +40,7 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
       isBusy: traffic.isBusy,
       asked: new URLSearchParams(queryOf(context.req.raw.url)),
     })
-    return context.html(page, 200, PAGE_HEADERS)
+    return context.html(page, 200, STRICT_PAGE_HEADERS)
   })
   app.get('/shop/:id', async context => {
     const id = Number(context.req.param('id'))
@@ -54,7 +48,7 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
     if (!product) throw new HttpError(404, 'Product not found')
     const origin = `http://${context.req.header('Host') ?? ''}`
     const page = productPage({ product, visitor: opened.visitor, origin })
-    return context.html(page, 200, PAGE_HEADERS)
+    return context.html(page, 200, STRICT_PAGE_HEADERS)
   })
   app.get('/pictures/:id', context => {
     const id = Number.parseInt(context.req.param('id'), 10)

@@ -2,7 +2,7 @@
 
 import { raw } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import type { Rating } from 'stockroom/client'
+import type { ProductMembers } from 'stockroom/client'
 import { sharedPath, staticPath } from '../pages/static.ts'
 import { FILES } from './static-files.ts'
 
@@ -107,8 +107,11 @@ interface ShopPage {
 }
 
 export function shopPage({ categories, isBusy, asked }: ShopPage): string {
-  const isChosen = (name: string, value: string) => asked.getAll(name).includes(value)
-  const bands = [null, ...PRICE_BOUNDS].map((min, place) => [min, PRICE_BOUNDS[place] ?? null] as const)
+  const bands = [null, ...PRICE_BOUNDS].map((min, place) => {
+    const max = PRICE_BOUNDS[place] ?? null
+    const label = min === null ? `Under $${max}` : max === null ? `$${min} and more` : `$${min} to $${max}`
+    return [`${min ?? ''}-${max ?? ''}`, label] as const
+  })
   return page(
     <Frame title="Hearth & Field: a shop on Stockroom" script="shop/shop.js">
       <main class="shop">
@@ -129,7 +132,7 @@ export function shopPage({ categories, isBusy, asked }: ShopPage): string {
               <span>Order</span>
               <select name="sort">
                 {ORDERS.map(([value, label]) => (
-                  <option value={value} selected={isChosen('sort', value)}>
+                  <option value={value} selected={asked.getAll('sort').includes(value)}>
                     {label}
                   </option>
                 ))}
@@ -140,51 +143,28 @@ export function shopPage({ categories, isBusy, asked }: ShopPage): string {
         <Requests />
         <details class="filters" id="filters">
           <summary>Filters</summary>
-          <fieldset>
-            <legend>Category</legend>
-            {categories.map(({ id, name }) => (
-              <Choice
-                type="checkbox"
-                name="category_id"
-                value={String(id)}
-                isChosen={isChosen('category_id', String(id))}
-              >
-                {name}
-              </Choice>
-            ))}
-          </fieldset>
-          <fieldset data-bounds={PRICE_BOUNDS.join(',')}>
-            <legend>Price</legend>
-            <Choice type="radio" name="price" value="" isChosen={!asked.get('price')}>
-              Any
-            </Choice>
-            {bands.map(([min, max]) => (
-              <Choice
-                type="radio"
-                name="price"
-                value={`${min ?? ''}-${max ?? ''}`}
-                isChosen={isChosen('price', `${min ?? ''}-${max ?? ''}`)}
-              >
-                {min === null ? `Under $${max}` : max === null ? `$${min} and more` : `$${min} to $${max}`}
-              </Choice>
-            ))}
-          </fieldset>
-          <fieldset>
-            <legend>Stars</legend>
-            <Choice type="radio" name="min_rating" value="" isChosen={!asked.get('min_rating')}>
-              Any
-            </Choice>
-            {[4, 3, 2].map(stars => (
-              <Choice
-                type="radio"
-                name="min_rating"
-                value={String(stars)}
-                isChosen={isChosen('min_rating', String(stars))}
-              >
-                <Stars average={stars} /> <span class="visually-hidden">{stars} stars </span>&amp; up
-              </Choice>
-            ))}
-          </fieldset>
+          <Filter
+            legend="Category"
+            type="checkbox"
+            name="category_id"
+            asked={asked}
+            choices={categories.map(({ id, name }) => [String(id), name])}
+          />
+          <Filter
+            legend="Price"
+            type="radio"
+            name="price"
+            asked={asked}
+            choices={[['', 'Any'], ...bands]}
+            bounds={PRICE_BOUNDS.join(',')}
+          />
+          <Filter
+            legend="Stars"
+            type="radio"
+            name="min_rating"
+            asked={asked}
+            choices={[['', 'Any'], ...[4, 3, 2].map(stars => [String(stars), <AndUp stars={stars} />] as const)]}
+          />
         </details>
         <Live>
           <button id="busy" type="button" role="switch" aria-checked={isBusy ? 'true' : 'false'}>
@@ -211,21 +191,38 @@ export function shopPage({ categories, isBusy, asked }: ShopPage): string {
   )
 }
 
-interface ChoiceProperties {
+interface FilterProperties {
+  readonly legend: string
   readonly type: 'checkbox' | 'radio'
   readonly name: string
-  readonly value: string
-  readonly isChosen: boolean
-  readonly children?: Child
+  readonly asked: URLSearchParams
+  /** The empty value stands for no filter. */
+  readonly choices: readonly (readonly [value: string, label: Child])[]
+  /** The bounds of its bands, for the script. */
+  readonly bounds?: string
 }
 
-function Choice({ type, name, value, isChosen, children }: ChoiceProperties) {
+function Filter({ legend, type, name, asked, choices, bounds }: FilterProperties) {
+  const isChosen = (value: string) => (value === '' ? !asked.get(name) : asked.getAll(name).includes(value))
   return (
-    <label class="choice">
-      <input type={type} name={name} value={value} checked={isChosen} form="search" />
-      <span>{children}</span>
-      <data></data>
-    </label>
+    <fieldset data-bounds={bounds}>
+      <legend>{legend}</legend>
+      {choices.map(([value, label]) => (
+        <label class="choice">
+          <input type={type} name={name} value={value} checked={isChosen(value)} form="search" />
+          <span>{label}</span>
+          <data></data>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+function AndUp({ stars }: { readonly stars: number }) {
+  return (
+    <>
+      <Stars average={stars} /> <span class="visually-hidden">{stars} stars </span>&amp; up
+    </>
   )
 }
 
@@ -238,26 +235,22 @@ function Stars({ average }: { readonly average: number }) {
   )
 }
 
+type ShownProduct = Pick<ProductMembers, 'id' | 'name' | 'description' | 'price' | 'rating'>
+
 interface ProductPage {
-  readonly product: {
-    readonly id: number
-    readonly name: string
-    readonly description: string
-    readonly price: number
-    readonly rating: Rating
-  }
+  readonly product: ShownProduct
   readonly visitor: number
   readonly origin: string
 }
 
 export function productPage({ product, visitor, origin }: ProductPage): string {
   const { id, name, description, price } = product
-  const picture = picturePath(id, name)
+  const picture = `/pictures/${id}?name=${encodeURIComponent(name)}`
   return page(
     <Frame
       title={`${name} · Hearth & Field`}
       script="shop/product.js"
-      head={<StructuredData {...product} address={`${origin}/shop/${id}`} image={origin + picture} />}
+      head={<StructuredData product={product} url={`${origin}/shop/${id}`} image={origin + picture} />}
     >
       <main class="product" data-id={String(id)} data-visitor={String(visitor)}>
         <p class="back">
@@ -315,35 +308,32 @@ export function productPage({ product, visitor, origin }: ProductPage): string {
 }
 
 interface StructuredDataProperties {
-  readonly name: string
-  readonly description: string
-  readonly price: number
-  readonly rating: Rating
-  readonly address: string
+  readonly product: ShownProduct
+  readonly url: string
   readonly image: string
 }
 
 /** What search engines read (https://schema.org/Product). They reject a rating of nobody. */
-function StructuredData({ name, description, price, rating, address, image }: StructuredDataProperties) {
-  const { average, count } = rating
+function StructuredData({ product, url, image }: StructuredDataProperties) {
+  const { name, description, price, rating } = product
   const data = {
     '@context': 'https://schema.org',
     '@type': 'Product',
     name,
     description,
     image,
-    url: address,
+    url,
     offers: {
       '@type': 'Offer',
       price: price.toFixed(2),
       priceCurrency: 'USD',
       availability: 'https://schema.org/InStock',
     },
-    ...(count > 0 && {
+    ...(rating.count > 0 && {
       aggregateRating: {
         '@type': 'AggregateRating',
-        ratingValue: average,
-        reviewCount: count,
+        ratingValue: rating.average,
+        reviewCount: rating.count,
         bestRating: 5,
         worstRating: 1,
       },
@@ -351,10 +341,6 @@ function StructuredData({ name, description, price, rating, address, image }: St
   }
   // A data block, which no policy stops, because nothing runs it. No text in it may end the element.
   return <script type="application/ld+json">{raw(JSON.stringify(data).replaceAll('<', '\\u003c'))}</script>
-}
-
-function picturePath(id: number, name: string): string {
-  return `/pictures/${id}?name=${encodeURIComponent(name)}`
 }
 
 function page(frame: Child): string {

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../clock.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { print } from '../program/output.ts'
@@ -10,7 +9,7 @@ import { readServerSettings } from '../server/settings.ts'
 import { stopSignal } from '../server/stop.ts'
 import { createDemo } from './app.ts'
 import { startCatalog } from './catalog-service.ts'
-import { loadClient } from './client.ts'
+import { CLIENT_SOURCE } from './client-source.js'
 import { openShop } from './opening.ts'
 import { demoHost, demoPort } from './settings.ts'
 import { Traffic } from './traffic.ts'
@@ -27,7 +26,7 @@ export async function serveDemo(line: CommandLine): Promise<void> {
   const { createClient } = await loadClient(join(folder, 'client'))
   const shop = createClient(catalog.address)
   const opened = await Promise.race([openShop(shop), catalog.failed])
-  const traffic = open.use(new Traffic(shop, opened, systemClock))
+  const traffic = open.use(new Traffic(shop, opened))
   const server = open.use(listen({ app: createDemo({ catalog: catalog.address, shop, opened, traffic }), ...settings }))
   traffic.start()
   print(
@@ -35,4 +34,13 @@ export async function serveDemo(line: CommandLine): Promise<void> {
       `${opened.products.length} products; prices change while you watch. Ctrl-C stops it and deletes its data.\n`,
   )
   await Promise.race([stopped, catalog.failed])
+}
+
+/**
+ * Loads the client that browsers get into this process, by way of files in `folder`: a bundler cannot import one file as text
+ * and as a module.
+ */
+async function loadClient(folder: string): Promise<typeof import('stockroom/client')> {
+  for (const [name, text] of Object.entries(CLIENT_SOURCE)) await Bun.write(join(folder, name), text)
+  return import(join(folder, 'index.js'))
 }

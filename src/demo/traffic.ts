@@ -1,6 +1,6 @@
 import { getLogger } from '@logtape/logtape'
 import type { Client } from 'stockroom/client'
-import { type Clock, pause } from '../clock.ts'
+import { pause, systemClock } from '../clock.ts'
 import { believable, opinion } from './goods.ts'
 import type { Opened, StockedProduct } from './opening.ts'
 import { Random } from './random.ts'
@@ -26,24 +26,22 @@ const PRICE_SPREAD = 0.25
 export class Traffic implements AsyncDisposable {
   readonly #shop: Client
   readonly #opened: Opened
-  readonly #clock: Clock
   readonly #random = new Random(Date.now())
   readonly #stopping = new AbortController()
   #loops: Promise<void>[] = []
   #busyUntil = 0
 
-  constructor(shop: Client, opened: Opened, clock: Clock) {
+  constructor(shop: Client, opened: Opened) {
     this.#shop = shop
     this.#opened = opened
-    this.#clock = clock
   }
 
   get isBusy(): boolean {
-    return this.#clock.now() < this.#busyUntil
+    return systemClock.now() < this.#busyUntil
   }
 
   set isBusy(isBusy: boolean) {
-    this.#busyUntil = isBusy ? this.#clock.now() + BUSY_MAX_MS : 0
+    this.#busyUntil = isBusy ? systemClock.now() + BUSY_MAX_MS : 0
   }
 
   start(): void {
@@ -69,7 +67,7 @@ export class Traffic implements AsyncDisposable {
   async #repeat(everyMs: number, action: () => Promise<void>): Promise<void> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
-      await pause(this.#clock, everyMs, signal)
+      await pause(systemClock, everyMs, signal)
       if (signal.aborted) return
       // A visitor may have deleted the product.
       await action().catch(error => log.debug('the traffic has failed: {reason}', { reason: String(error) }))

@@ -2,23 +2,26 @@
 import type { Child } from 'hono/jsx'
 import { sharedPath } from './static.ts'
 
-/**
- * Headers of every page. A page loads from its own origin only and runs no inline scripts. `style` attributes are allowed
- * because highlighted code needs them.
- */
-export const PAGE_HEADERS = {
-  'Content-Security-Policy': [
-    "default-src 'self'",
-    "style-src 'self'",
-    "style-src-attr 'unsafe-inline'",
-    "img-src 'self' data:",
-    "object-src 'none'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  // With `no-referrer`, browsers would send `Origin: null` even with a form to the page's own server.
-  'Referrer-Policy': 'same-origin',
+/** Headers of pages that load from their own origin only, and have neither inline scripts nor inline styles. */
+export const STRICT_PAGE_HEADERS = headersWith()
+
+/** Headers of pages that also have `style` attributes, because highlighted code needs them. */
+export const PAGE_HEADERS = headersWith("style-src 'self'", "style-src-attr 'unsafe-inline'")
+
+function headersWith(...styles: readonly string[]) {
+  return {
+    'Content-Security-Policy': [
+      "default-src 'self'",
+      ...styles,
+      "img-src 'self' data:",
+      "object-src 'none'",
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    // With `no-referrer`, browsers would send `Origin: null` even with a form to the page's own server.
+    'Referrer-Policy': 'same-origin',
+  }
 }
 
 /** Keeps htmx within the policy above: no style elements, and no text evaluated as code. */

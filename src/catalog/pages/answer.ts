@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
+import { STRICT_PAGE_HEADERS } from '../../pages/layout.tsx'
 import { queryOf as sentQuery } from '../../server/request-target.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS, compress, preferredCoding } from '../http/compression.ts'
-import { ADMIN_PAGE_HEADERS, type Framed, type Visitor } from './frame.tsx'
+import type { Framed, Visitor } from './frame.tsx'
 import type { ManagedLists } from './managed.ts'
 import type { OwnOperations } from './own-operations.ts'
 
@@ -19,7 +20,12 @@ export interface PageParts {
 
 /** Answers with a page or a part of one, compressed if the browser accepts it. */
 export function htmlAnswer(context: PageContext, html: string, status = 200): Response {
-  const headers = { ...ADMIN_PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8', Vary: 'Accept, Accept-Encoding' }
+  const headers = {
+    ...STRICT_PAGE_HEADERS,
+    'Cache-Control': 'no-store',
+    'Content-Type': 'text/html; charset=utf-8',
+    Vary: 'Accept, Accept-Encoding',
+  }
   const coding =
     html.length < COMPRESSED_MIN_CHARACTERS
       ? 'identity'

@@ -14,14 +14,6 @@ export const PAGE_FILES = { 'pages.css': `${LOGIN_STYLES}\n${pageStyles}`, 'page
 export const STYLES_PATH: string = staticPath('pages.css', PAGE_FILES['pages.css'])
 export const SCRIPT_PATH: string = staticPath('pages.js', PAGE_FILES['pages.js'])
 
-/** Nothing inline, neither scripts nor styles, and nothing of another origin. */
-export const ADMIN_PAGE_HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  'Referrer-Policy': 'same-origin',
-  'Cache-Control': 'no-store',
-}
-
 /** Who looks at a page, and what it offers. */
 export interface Visitor {
   /** `null` if anyone on this machine may do anything. */

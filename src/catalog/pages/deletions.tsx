@@ -68,7 +68,7 @@ async function namesOf(lists: ManagedLists, list: ListName, items: readonly Doom
     const found = await lists.reviews.some(ids)
     return ids.map(id => `★ ${found.get(id)?.rating ?? '?'}: ${found.get(id)?.comment.slice(0, 120) ?? ''}`)
   }
-  const found = list === 'products' ? await lists.products.some(ids) : await lists[list].some(ids)
+  const found = await lists[list].some(ids)
   return ids.map(id => found.get(id)?.name ?? `${list} ${id}`)
 }
 

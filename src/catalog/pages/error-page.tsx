@@ -2,7 +2,7 @@
 import { BusyError } from '../../limits/busy-error.ts'
 import { HttpError } from '../../server/errors.ts'
 import { htmlAnswer, type PageContext } from './answer.ts'
-import { EntryError } from './entry.ts'
+import { EntryError } from './entry.tsx'
 import { notePage } from './frame.tsx'
 
 /** The same answer as a page. */
@@ -16,11 +16,7 @@ export function errorPage(context: PageContext, error: unknown, response: Respon
 
 /** `wait` are the seconds after which the browser loads the page again. */
 function pageOf(error: unknown, status: number, wait: string | null): string {
-  if (error instanceof EntryError) {
-    return error.kind === 'other machine'
-      ? notePage('Only from this machine', <WithoutKeys />)
-      : notePage('Open the admin page', <FromElsewhere />)
-  }
+  if (error instanceof EntryError) return error.page
   const isKnown = error instanceof HttpError || error instanceof BusyError
   const reason = isKnown ? error.message : status === 503 ? 'The database is away' : 'Something failed'
   return notePage(
@@ -36,33 +32,5 @@ function pageOf(error: unknown, status: number, wait: string | null): string {
       )}
     </>,
     wait === null ? undefined : <meta http-equiv="refresh" content={wait} />,
-  )
-}
-
-function WithoutKeys() {
-  return (
-    <>
-      <p>
-        This service asks nobody for a key (<code>AUTH=off</code>), so its admin page opens on the machine that it runs
-        on, at an address such as <code>http://localhost:8000/admin/</code>, and nowhere else.
-      </p>
-      <p>To open it from here, make a key and let the service ask for keys:</p>
-      <pre tabindex={0}>
-        <code>{'npx stockroom key create NAME --scope admin\nAUTH=keys npx stockroom serve'}</code>
-      </pre>
-    </>
-  )
-}
-
-function FromElsewhere() {
-  return (
-    <>
-      <p>A link on another site has led here. To keep other sites from acting in your name, the last step is yours:</p>
-      <p>
-        <a class="button primary" href="/admin/">
-          Open the admin page
-        </a>
-      </p>
-    </>
   )
 }

@@ -57,7 +57,6 @@ export function listsOf({ products, categories, users, reviews }: Repositories) 
     products: new PageList(PRODUCTS, products, ProductItem),
     categories: namedCategories,
     users: new PageList(USERS, users, UserItem),
-    userNames: new PageList(USERS, users, z.object({ id: z.int(), name: z.string() })),
     reviews: new PageList(REVIEWS, reviews, ReviewItem),
     /** With the texts that may be long, which only the page of one resource shows. */
     whole: {

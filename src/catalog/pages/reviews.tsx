@@ -58,12 +58,12 @@ export async function reviewTable(lists: ManagedLists, query: URLSearchParams, p
 }
 
 async function namesAround(
-  { userNames, products }: ManagedLists,
+  { users, products }: ManagedLists,
   items: readonly ListedItem<ReviewItem>[],
   areOfAll: boolean,
 ): Promise<(item: ListedItem<ReviewItem>) => Names> {
   const [authors, named] = await Promise.all([
-    userNames.some(items.map(({ value }) => value.user_id)),
+    users.some(items.map(({ value }) => value.user_id)),
     areOfAll ? products.some(items.map(({ value }) => value.product_id)) : new Map<number, ProductItem>(),
   ])
   return ({ value }) => ({

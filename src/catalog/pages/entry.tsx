@@ -1,3 +1,4 @@
+/** @jsxImportSource hono/jsx */
 import { createHmac } from 'node:crypto'
 import { isIP } from 'node:net'
 import { Login } from '../../login/login.ts'
@@ -5,7 +6,7 @@ import type { ProtectedPages } from '../../login/protected-pages.ts'
 import { HttpError } from '../../server/errors.ts'
 import { refuseOtherOrigins } from '../../server/own-pages.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import { STYLES_PATH } from './frame.tsx'
+import { notePage, STYLES_PATH } from './frame.tsx'
 import type { PageServices } from './services.ts'
 
 /** The name of the cookie that holds a session of the admin page. */
@@ -53,14 +54,40 @@ export function loginOf({ catalog: { access }, repositories, trustedProxies }: P
   })
 }
 
-/** A request that gets a page with the reason. */
+const FROM_ELSEWHERE = notePage(
+  'Open the admin page',
+  <>
+    <p>A link on another site has led here. To keep other sites from acting in your name, the last step is yours:</p>
+    <p>
+      <a class="button primary" href="/admin/">
+        Open the admin page
+      </a>
+    </p>
+  </>,
+)
+
+const WITHOUT_KEYS = notePage(
+  'Only from this machine',
+  <>
+    <p>
+      This service asks nobody for a key (<code>AUTH=off</code>), so its admin page opens on the machine that it runs
+      on, at an address such as <code>http://localhost:8000/admin/</code>, and nowhere else.
+    </p>
+    <p>To open it from here, make a key and let the service ask for keys:</p>
+    <pre tabindex={0}>
+      <code>{'npx stockroom key create NAME --scope admin\nAUTH=keys npx stockroom serve'}</code>
+    </pre>
+  </>,
+)
+
+/** A request that is refused with a page of its own. */
 export class EntryError extends HttpError {
   override name = 'EntryError'
-  readonly kind: 'other origin' | 'other machine'
+  readonly page: string
 
-  constructor(kind: EntryError['kind'], reason: string) {
+  constructor(reason: string, page: string) {
     super(403, reason)
-    this.kind = kind
+    this.page = page
   }
 }
 
@@ -69,7 +96,7 @@ export function refuseOtherSites(headers: Headers): void {
   try {
     refuseOtherOrigins(headers)
   } catch (error) {
-    throw error instanceof HttpError ? new EntryError('other origin', error.message) : error
+    throw error instanceof HttpError ? new EntryError(error.message, FROM_ELSEWHERE) : error
   }
 }
 
@@ -82,7 +109,7 @@ export function refuseOtherMachines({ request: { headers }, clientAddress }: Req
   const host = (headers.get('Host') ?? '').replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
   const isOwnHost = host.toLowerCase() === 'localhost' || isLoopback(host)
   if (isPassedOn || !isOwnHost || !isLoopback(clientAddress)) {
-    throw new EntryError('other machine', 'Without access keys, only this machine may open the admin page')
+    throw new EntryError('Without access keys, only this machine may open the admin page', WITHOUT_KEYS)
   }
 }
 

@@ -94,8 +94,7 @@ tidyAddress()
 
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   // Somebody was faster: the answer shows both versions.
-  if (detail.xhr.status === 412) detail.shouldSwap = true
-  if (detail.xhr.status === 412) detail.isError = false
+  if (detail.xhr.status === 412) Object.assign(detail, { shouldSwap: true, isError: false })
 })
 
 document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestConfig } }) => {
@@ -222,16 +221,17 @@ function restore(item, reason) {
   if (hadFocus) element.querySelector('[data-delete]')?.focus()
 }
 
-function bodyOf(items) {
+/** Resolves to `null` if the server cannot be reached. */
+function post(items, options) {
   const body = new URLSearchParams({ confirmed: 'yes' })
   for (const item of items) body.append('item', item)
-  return body
+  const headers = { Accept: 'application/json' }
+  return fetch('/admin/deletions', { method: 'POST', body, headers, ...options }).catch(() => null)
 }
 
 async function send(items) {
   for (const item of items) pending.get(item).dueAt = Number.POSITIVE_INFINITY
-  const headers = { Accept: 'application/json' }
-  const answer = await fetch('/admin/deletions', { method: 'POST', body: bodyOf(items), headers }).catch(() => null)
+  const answer = await post(items)
   if (!answer?.ok) {
     if (answer === null) connectionLost()
     else if (answer.status === 401) sessionEnded()
@@ -278,9 +278,7 @@ addEventListener('beforeunload', event => {
 // What a page from the browser's memory shows may have been deleted.
 addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 addEventListener('pagehide', () => {
-  if (pending.size === 0) return
-  const headers = { Accept: 'application/json' }
-  fetch('/admin/deletions', { method: 'POST', body: bodyOf(pending.keys()), headers, keepalive: true }).catch(() => {})
+  if (pending.size > 0) post(pending.keys(), { keepalive: true })
   pending.clear()
 })
 

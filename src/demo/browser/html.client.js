@@ -1,5 +1,8 @@
 // HTML in template strings: html`<b>${text}</b>` escapes every value that is not HTML already.
 
+/** The elements of the page that have an id, by it. */
+export const elements = Object.fromEntries([...document.querySelectorAll('[id]')].map(element => [element.id, element]))
+
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 class Html {

@@ -1,15 +1,14 @@
 // Follows the change feed while the page is visible, lists what happens, and tells the page.
 
 import { NotFound } from '../client/index.js'
-import { element, html } from './html.js'
+import { element, elements, html } from './html.js'
 import { money, stars } from './tiles.js'
 
 const SHOWN = 30
 /** Reviews that come together are asked for together. */
 const TOGETHER_MS = 200
 
-const list = document.getElementById('events')
-const state = document.getElementById('live-state')
+const { events: list, 'live-state': state } = elements
 
 /** What the panel knows of products, by id. */
 const known = new Map()

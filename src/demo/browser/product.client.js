@@ -1,7 +1,7 @@
 // The page of one product. The server has sent its name and price; ratings and reviews come from the API.
 
 import { createClient, Invalid } from '../client/index.js'
-import { element, html } from './html.js'
+import { element, elements, html } from './html.js'
 import { follow } from './live.js'
 import { recorded } from './requests.js'
 import { glow, rating, showPrice, stars } from './tiles.js'
@@ -9,15 +9,7 @@ import { glow, rating, showPrice, stars } from './tiles.js'
 const PAGE = 10
 const FIELDS = ['id', 'rating', 'comment', 'user']
 
-const [about, price, histogram, list, more, write, sent] = [
-  'rating',
-  'price',
-  'histogram',
-  'reviews',
-  'more',
-  'write',
-  'sent',
-].map(id => document.getElementById(id))
+const { rating: about, price, histogram, reviews: list, more, write, sent, back } = elements
 const product = Number(document.querySelector('[data-id]').dataset.id)
 const visitor = Number(document.querySelector('[data-visitor]').dataset.visitor)
 
@@ -30,7 +22,7 @@ let shownPrice = Number(price.textContent.replace(/[^\d.]/g, ''))
 
 // Back to the list as it was filtered.
 if (URL.canParse(document.referrer) && new URL(document.referrer).pathname === '/') {
-  document.getElementById('back').href = document.referrer
+  back.href = document.referrer
 }
 
 histogram.addEventListener('click', event => {

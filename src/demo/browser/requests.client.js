@@ -1,10 +1,10 @@
 // Lists the requests behind the page's controls as lines of curl, each with its time, to be copied.
 
-import { element, html } from './html.js'
+import { element, elements, html } from './html.js'
 
 const SHOWN = 12
 
-const list = document.getElementById('requests')
+const { requests: list } = elements
 
 /** Like `fetch`, and shows what was asked. */
 export async function recorded(address, init = {}) {

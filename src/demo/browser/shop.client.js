@@ -1,7 +1,7 @@
 // The page of all products. The form's fields are the state: they say what to ask for, and the address bar repeats them.
 
 import { createClient, NotFound } from '../client/index.js'
-import { html } from './html.js'
+import { elements, html } from './html.js'
 import { follow, remember } from './live.js'
 import { recorded } from './requests.js'
 import { glow, rating, showPrice, tile } from './tiles.js'
@@ -10,15 +10,7 @@ const PAGE = 24
 const COUNTED = 1_000
 const FIELDS = ['id', 'name', 'price', 'rating', 'highlights']
 
-const [form, list, total, more, clear, busy, filters] = [
-  'search',
-  'products',
-  'total',
-  'more',
-  'clear',
-  'busy',
-  'filters',
-].map(id => document.getElementById(id))
+const { search: form, products: list, total, more, clear, busy, filters } = elements
 const bounds = document.querySelector('[data-bounds]').dataset.bounds.split(',').map(Number)
 
 // The requests behind the controls are shown; those that follow the feed are not.

@@ -129,6 +129,31 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
   expect(unexpected(tab)).toEqual([])
 })
 
+test('more deletions than one request may have are sent in several, so none of them stays due', async () => {
+  await using tab = await open('/admin/categories/')
+  const { page } = tab
+  await page.clock.install()
+  await page.reload()
+  // Nobody has these, so they count as deleted.
+  await page.evaluate(`
+    const [row] = document.querySelectorAll('#rows > tr')
+    for (let id = 1001; id <= 2001; id += 1) {
+      const copy = row.cloneNode(true)
+      copy.dataset.item = copy.querySelector('input').value = 'categories/' + id + ' "a.b"'
+      copy.querySelector('input').checked = true
+      row.after(copy)
+    }
+    row.nextSibling.querySelector('input').dispatchEvent(new Event('change', { bubbles: true }))
+  `)
+  await page.getByRole('button', { name: 'Delete selected' }).click()
+  await page.clock.runFor(11_000)
+  await until(async () => {
+    await page.clock.runFor(500)
+    return (await page.locator('.leaving').count()) === 0
+  })
+  expect(await rows(page)).toBe(1)
+})
+
 test('leaving the page before a deletion is due asks first, and then sends it', async () => {
   await using tab = await open('/admin/products/4')
   const { page } = tab

@@ -3,6 +3,9 @@
 const DELETION_WAIT_MS = 10_000
 const ASK_AGAIN_MS = 2_000
 
+/** The server takes no more items in one request. */
+const ITEMS_MAX = 1_000
+
 const root = document.documentElement
 root.classList.add('has-scripts')
 document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
@@ -269,7 +272,7 @@ setInterval(() => {
     if (deletion.dueAt <= now) due.push(item)
     else if (deletion.dueAt < Number.POSITIVE_INFINITY) showLeft(deletion)
   }
-  if (due.length > 0) send(due)
+  if (due.length > 0) send(due.slice(0, ITEMS_MAX))
 }, 250)
 
 addEventListener('beforeunload', event => {

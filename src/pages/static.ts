@@ -5,9 +5,7 @@ import type { App } from '../server/requests.ts'
 import icon from './icon.svg' with { type: 'text' }
 import styles from './page.css' with { type: 'text' }
 
-const CONTENT_TYPES = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' } as const
-
-type StaticFileName = `${string}.${keyof typeof CONTENT_TYPES}`
+type StaticFileName = `${string}.${'js' | 'css' | 'svg'}`
 
 /** File contents by file name, served under `/static/`. */
 export type StaticFiles = Readonly<Record<StaticFileName, string>>
@@ -18,7 +16,9 @@ const SHARED = { 'htmx.js': htmx, 'sse.js': htmxSse, 'page.css': styles, 'icon.s
 /** Serves the shared files and the app's own under `/static`. */
 export function addStaticFiles(app: App, files: StaticFiles): void {
   for (const [name, contents] of Object.entries({ ...SHARED, ...files })) {
-    const answer = asset(contents, contentTypeOf(name))
+    // The runtime knows the type by the ending; for some it adds the charset, as `asset` does for all.
+    const [type = ''] = Bun.file(name).type.split(';')
+    const answer = asset(contents, type)
     app.get(`/static/${name}`, context => answer(context.req.raw))
   }
 }
@@ -31,9 +31,4 @@ export function staticPath(name: StaticFileName, contents: string): string {
 /** The path of a shared file. */
 export function sharedPath(name: keyof typeof SHARED): string {
   return staticPath(name, SHARED[name])
-}
-
-function contentTypeOf(name: string): string {
-  const [, type] = Object.entries(CONTENT_TYPES).find(([ending]) => name.endsWith(`.${ending}`)) ?? []
-  return type ?? 'application/octet-stream'
 }

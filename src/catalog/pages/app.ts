@@ -44,7 +44,7 @@ export function createPages(services: PageServices): Pages {
     await next()
   })
   if (login) addLogin(app, login, PROTECTED_PAGES)
-  const hasEvents = own.has(EVENTS_ROUTE)
+  const hasEvents = catalog.operations.has(EVENTS_ROUTE)
   const visitorOf = ({ env }: PageContext): Visitor => ({
     scope: login ? (env.key?.scope ?? 'write') : null,
     hasEvents,

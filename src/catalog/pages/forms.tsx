@@ -79,7 +79,7 @@ export function formPage(page: FormPage): Framed {
         </div>
         {told && <Notice>{told}</Notice>}
         {refusal && !theirs && <Notice kind="trouble">{refusal.reason}</Notice>}
-        {theirs && <Versions kind={kind} mine={page.texts} theirs={theirs} />}
+        <Versions {...page} />
         <div class={aside ? 'halves' : 'narrow'}>
           <form
             id="form"
@@ -95,15 +95,10 @@ export function formPage(page: FormPage): Framed {
             {kind.fields
               .filter(field => field.kind !== 'flag')
               .map(field => (
-                <FormField
-                  field={field}
-                  text={page.texts[field.name] ?? ''}
-                  problem={refusal?.fields[field.name]}
-                  isNew={id === null}
-                />
+                <FormField field={field} page={page} />
               ))}
-            <Flags kind={kind} texts={page.texts} />
-            {page.categories && <CategoryField categories={page.categories} chosen={page.chosenCategory ?? ''} />}
+            <Flags {...page} />
+            <CategoryField {...page} />
             <div class="buttons">
               <button type="submit" class="primary">
                 {theirs ? 'Save my version' : id === null ? 'Create' : 'Save'}
@@ -116,20 +111,17 @@ export function formPage(page: FormPage): Framed {
           {aside}
         </div>
         {beneath}
-        {id !== null && <Removal kind={kind} item={itemText(kind.list, id, tag)} name={name} isNarrow={!aside} />}
+        <Removal {...page} />
       </>
     ),
   }
 }
 
-interface FormFieldProperties {
-  readonly field: Field
-  readonly text: string
-  readonly problem: string | undefined
-  readonly isNew: boolean
-}
-
-function FormField({ field: { name, label, kind, hint, isBounded }, text, problem, isNew }: FormFieldProperties) {
+function FormField({ field, page }: { readonly field: Field; readonly page: FormPage }) {
+  const { name, label, kind, hint, isBounded } = field
+  const text = page.texts[name] ?? ''
+  const problem = page.refusal?.fields[name]
+  const isNew = page.id === null
   const id = `field-${name}`
   const described = [...(problem ? [`${id}-problem`] : []), ...(hint ? [`${id}-hint`] : [])].join(' ')
   const shared = {
@@ -170,7 +162,7 @@ function FormField({ field: { name, label, kind, hint, isBounded }, text, proble
   )
 }
 
-function Flags({ kind: { fields }, texts }: { readonly kind: ManagedKind; readonly texts: Texts }) {
+function Flags({ kind: { fields }, texts }: FormPage) {
   const flags = fields.filter(({ kind }) => kind === 'flag')
   if (flags.length === 0) return null
   return (
@@ -186,19 +178,15 @@ function Flags({ kind: { fields }, texts }: { readonly kind: ManagedKind; readon
   )
 }
 
-interface CategoryFieldProperties {
-  readonly categories: readonly CategoryItem[]
-  readonly chosen: string
-}
-
-function CategoryField({ categories, chosen }: CategoryFieldProperties) {
+function CategoryField({ categories, chosenCategory = '' }: FormPage) {
+  if (!categories) return null
   return (
     <div class="field">
       <label for="field-category">Category</label>
       <select id="field-category" name="category">
         <option value="">None</option>
         {categories.map(({ id, name }) => (
-          <option value={String(id)} selected={chosen === String(id)}>
+          <option value={String(id)} selected={chosenCategory === String(id)}>
             {name}
           </option>
         ))}
@@ -208,14 +196,9 @@ function CategoryField({ categories, chosen }: CategoryFieldProperties) {
   )
 }
 
-interface VersionsProperties {
-  readonly kind: ManagedKind
-  readonly mine: Texts
-  readonly theirs: Texts
-}
-
 /** Both versions of a resource that somebody else has changed meanwhile. */
-function Versions({ kind, mine, theirs }: VersionsProperties) {
+function Versions({ kind, texts: mine, theirs }: FormPage) {
+  if (!theirs) return null
   const fields = kind.fields.filter(({ name, kind }) => kind !== 'password' && mine[name] !== theirs[name])
   return (
     <section class="card conflict" role="alert" aria-labelledby="conflict">
@@ -253,17 +236,12 @@ const LOST_WITH = {
   users: 'All reviews by this user are deleted, too.',
 }
 
-interface RemovalProperties {
-  readonly kind: ManagedKind
-  readonly item: string
-  readonly name: string
-  readonly isNarrow: boolean
-}
-
-function Removal({ kind: { list }, item, name, isNarrow }: RemovalProperties) {
+function Removal({ kind: { list }, id, tag, name, aside }: FormPage) {
+  if (id === null) return null
   const { path, noun } = LISTS[list]
+  const item = itemText(list, id, tag)
   return (
-    <section class={`card removal ${isNarrow ? 'narrow' : ''}`} data-item={item} data-name={name} data-list={path}>
+    <section class={`card removal ${aside ? '' : 'narrow'}`} data-item={item} data-name={name} data-list={path}>
       <p>
         Delete this {noun}. <span class="quiet">{LOST_WITH[list]}</span>
       </p>

@@ -27,10 +27,6 @@ export class OwnOperations {
     this.#operations = operations
   }
 
-  has(route: string): boolean {
-    return this.#operations.has(route)
-  }
-
   async call(visit: RequestScope, sent: OwnRequest): Promise<Response> {
     const { method, route, id = '', query = '', body, headers } = sent
     const operation = this.#operations.get(route)?.[method]

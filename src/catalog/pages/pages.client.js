@@ -50,11 +50,8 @@ function connectionLost() {
 /** What is typed is not lost to the log-in page. */
 function sessionEnded() {
   showConnection('Your session has ended. ')
-  const link = document.createElement('a')
-  link.href = '/admin/login?ended'
-  link.target = '_blank'
-  link.textContent = 'Log in in another tab'
-  document.getElementById('connection')?.append(link, '; what you have typed stays here.')
+  const rest = '<a href="/admin/login?ended" target="_blank">Log in in another tab</a>; what you have typed stays here.'
+  document.getElementById('connection')?.insertAdjacentHTML('beforeend', rest)
 }
 
 async function refused(text, status) {
@@ -166,12 +163,8 @@ function deleteLater(element) {
 function noteOf({ dataset }) {
   const note = document.createElement('div')
   Object.assign(note.dataset, { item: dataset.item, name: dataset.name })
-  const name = document.createElement('p')
-  name.dir = 'auto'
-  name.textContent = dataset.name
-  const actions = document.createElement('div')
-  actions.className = 'actions'
-  note.append(name, actions)
+  note.innerHTML = '<p dir="auto"></p><div class="actions"></div>'
+  note.querySelector('p').textContent = dataset.name
   document.getElementById('pending').append(note)
   return note
 }
@@ -180,14 +173,10 @@ function noteOf({ dataset }) {
 function mark(element, deletion) {
   const undo = document.createElement('div')
   undo.className = 'undo'
-  const left = document.createElement('span')
-  const button = document.createElement('button')
-  button.type = 'button'
-  button.className = 'plain'
-  button.textContent = 'Undo'
-  button.setAttribute('aria-label', `Undo the deletion of ${element.dataset.name}`)
+  undo.innerHTML = '<span></span><button type="button" class="plain">Undo</button>'
+  const [left, button] = undo.children
+  button.ariaLabel = `Undo the deletion of ${element.dataset.name}`
   button.addEventListener('click', () => restore(element.dataset.item, ''))
-  undo.append(left, button)
   element.querySelector('.failed')?.remove()
   element.querySelector('.actions').append(undo)
   element.classList.add('leaving')

@@ -84,7 +84,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const keys = asksForKeys ? new KeyRing(keysOf(database)) : null
   const { secrets } = repositories
   const isOpen = password === null && keys === null
-  const ofLogin = { password, keys, scope: 'write', secrets, cookieName: COOKIE_NAME, trustedProxies } as const
+  const ofLogin = { password, keys, secrets, cookieName: COOKIE_NAME, trustedProxies }
   const login = isOpen ? null : new Login(ofLogin)
   const app = createChat({ prompts, answers, spending, login, probe: repositories.probe })
   const admin = await openAdmin(settings.admin, ALONE)

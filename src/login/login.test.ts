@@ -38,7 +38,6 @@ function startOffice() {
   const login = new Login({
     password: null,
     keys,
-    scope: 'write',
     secrets: { secret: async () => Buffer.alloc(32, 7) },
     cookieName: 'office',
     trustedProxies: 0,

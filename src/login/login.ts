@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { getLogger } from '@logtape/logtape'
 import { bearerToken } from '../access/bearer.ts'
-import { allows, digestOf, isSecret, type Key, type Scope } from '../access/key.ts'
+import { allows, digestOf, isSecret, type Key } from '../access/key.ts'
 import type { KeyRing } from '../access/key-ring.ts'
 import { ClientLimitError } from '../limits/busy-error.ts'
 import { Rate } from '../limits/rate.ts'
@@ -9,6 +9,9 @@ import { type SessionCookie, sessionsIn } from './session-cookie.ts'
 import { type SecretRepository, Sessions } from './sessions.ts'
 
 const log = getLogger(['stockroom', 'login'])
+
+/** The scope that a key needs. */
+export const NEEDED_SCOPE = 'write'
 
 /** A session ends this long after the log-in, however much it is used. */
 const SESSION_SECONDS = 43_200
@@ -30,8 +33,6 @@ export interface LoginOptions {
   readonly password: string | null
   /** `null` if users cannot log in with keys. */
   readonly keys: KeyRing | null
-  /** The scope that a key needs. */
-  readonly scope: Scope
   readonly secrets: SecretRepository
   /** The name of the session cookie. Servers on one host need different names. */
   readonly cookieName: string
@@ -42,7 +43,6 @@ export interface LoginOptions {
 
 /** Lets users in if they know the password, or have an access key with the scope. */
 export class Login {
-  readonly scope: Scope
   readonly cookie: SessionCookie
   readonly #password: string | null
   readonly #keys: KeyRing | null
@@ -52,8 +52,7 @@ export class Login {
   readonly #sessions: Sessions
 
   constructor(options: LoginOptions) {
-    const { password, keys, scope, secrets, cookieName, trustedProxies, sessionSeconds = SESSION_SECONDS } = options
-    this.scope = scope
+    const { password, keys, secrets, cookieName, trustedProxies, sessionSeconds = SESSION_SECONDS } = options
     this.cookie = { name: cookieName, seconds: sessionSeconds, trustedProxies }
     this.#password = password
     this.#keys = keys
@@ -72,8 +71,9 @@ export class Login {
    */
   async begin(text: string, address: string): Promise<string | null> {
     const key = await this.#keys?.find(text)
-    if (key) return this.#isEnough(key) ? this.#sessions.begin(KEY_PREFIX + digestOf(text), digestOf(text)) : null
-    return this.#isPassword(text, address) ? this.#sessions.begin(PASSWORD, text.normalize('NFC')) : null
+    if (!key) return this.#isPassword(text, address) ? this.#sessions.begin(PASSWORD, text.normalize('NFC')) : null
+    const digest = digestOf(text)
+    return allows(key.scope, NEEDED_SCOPE) ? this.#sessions.begin(KEY_PREFIX + digest, digest) : null
   }
 
   /** The key that a request was sent with, or that its session began with; `null` without a valid one. */
@@ -87,7 +87,7 @@ export class Login {
 
   /** Whether to serve a request with this key. Throws as `begin` does, because a program may send the password. */
   async admits(headers: Headers, key: Key | null, address: string): Promise<boolean> {
-    if (key) return this.#isEnough(key)
+    if (key) return allows(key.scope, NEEDED_SCOPE)
     const token = bearerToken(headers)
     if (token !== null) return this.#isPassword(token, address)
     return (await this.#holderIn(headers)) === PASSWORD
@@ -103,10 +103,6 @@ export class Login {
       if (holder !== null) return holder
     }
     return null
-  }
-
-  #isEnough(key: Key): boolean {
-    return allows(key.scope, this.scope)
   }
 
   #isPassword(text: string, address: string): boolean {

@@ -6,7 +6,7 @@ import { addressKey } from '../server/client-address.ts'
 import { detailResponse } from '../server/errors.ts'
 import { NO_ROUTE, parsedPath } from '../server/request-target.ts'
 import type { App, RequestScope, ServedApp } from '../server/requests.ts'
-import type { Login } from './login.ts'
+import { type Login, NEEDED_SCOPE } from './login.ts'
 import { loginPage, reloadingPage } from './login-page.tsx'
 import type { ProtectedPages } from './protected-pages.ts'
 import { forgetSession, keepSession } from './session-cookie.ts'
@@ -30,7 +30,7 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
 
   app.use(async (context, next) => {
     if (!needsSession(pages, context.req.path) || (await isAdmitted(context, login))) return next()
-    return context.env.key === null ? refused(context, login, pages) : forbidden(login, pages)
+    return context.env.key === null ? refused(context, login, pages) : forbidden(pages)
   })
 
   app.get(loginPath, async context => {
@@ -110,14 +110,14 @@ function loginAddress({ loginPath, pageAt }: ProtectedPages, path: string, query
   return `${loginPath}?${query}next=${encodeURIComponent(pageAt(path))}`
 }
 
-function wrongCredential({ credential, scope }: Login): string {
+function wrongCredential({ credential }: Login): string {
   if (credential === 'password') return 'That is not the password.'
-  const key = `an access key with the scope ${scope}`
+  const key = `an access key with the scope ${NEEDED_SCOPE}`
   return credential === 'access key' ? `That is not ${key}.` : `That is neither the password nor ${key}.`
 }
 
-function forbidden({ scope }: Login, { realm }: ProtectedPages): Response {
-  const reason = `Bearer realm="${realm}", error="insufficient_scope", scope="${scope}"`
+function forbidden({ realm }: ProtectedPages): Response {
+  const reason = `Bearer realm="${realm}", error="insufficient_scope", scope="${NEEDED_SCOPE}"`
   return detailResponse(403, 'Not enough permissions', { 'WWW-Authenticate': reason, 'Cache-Control': 'no-store' })
 }
 

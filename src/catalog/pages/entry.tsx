@@ -47,7 +47,6 @@ export function loginOf({ catalog: { access }, repositories, trustedProxies }: P
   return new Login({
     password: null,
     keys: access.keys,
-    scope: 'write',
     secrets: { secret },
     cookieName: COOKIE_NAME,
     trustedProxies,

@@ -77,14 +77,7 @@ export async function startChatApp(
     const prompts = new Prompts(repositories.prompts, { ...RETENTION, ...retention }, clock)
     if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, spending, clock }))
     const { secrets, probe } = repositories
-    const ofLogin = {
-      password,
-      keys: null,
-      scope: 'write',
-      secrets,
-      cookieName: COOKIE_NAME,
-      trustedProxies: 1,
-    } as const
+    const ofLogin = { password, keys: null, secrets, cookieName: COOKIE_NAME, trustedProxies: 1 }
     const login = password === null ? null : new Login({ ...ofLogin, ...loginOptions })
     const app = createChat({ prompts, answers, spending, login, probe })
     const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))

@@ -60,7 +60,7 @@ export function reloadingPage(pages: ProtectedPages, next: string): string {
     pages.title,
     pages,
     <p class="notice">
-      <a href={next}>{pages.link}</a>
+      <a href={next}>To the {pages.realm}</a>
     </p>,
     <meta http-equiv="refresh" content={`0; url=${next}`} />,
   )

@@ -24,7 +24,6 @@ const OFFICE: ProtectedPages = {
   pageAt: path => (path === '/office/safe' ? path : '/office/'),
   realm: 'office',
   title: 'Office',
-  link: 'To the office',
   heading: 'Log in to the office',
   ended: 'Your session has ended.',
   stylesheet: '/static/office.css',

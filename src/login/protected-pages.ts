@@ -6,11 +6,9 @@ export interface ProtectedPages {
   readonly isProtected: (route: string) => boolean
   /** The page to open after the log-in: the one at this path or, if these pages do not have it, the first. */
   readonly pageAt: (path: string) => string
-  /** The name of these pages in `WWW-Authenticate`. */
+  /** The name of these pages in `WWW-Authenticate`, and in a link to them. */
   readonly realm: string
-  /** The title of these pages, and the text of a link to them. */
   readonly title: string
-  readonly link: string
   /** The heading of the log-in page. */
   readonly heading: string
   /** Tells users that their session has ended. */

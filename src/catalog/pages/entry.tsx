@@ -25,7 +25,6 @@ export const PROTECTED_PAGES: ProtectedPages = {
   pageAt: path => (OWN_PAGE.test(path) ? path : '/admin/'),
   realm: 'admin page',
   title: 'Store admin',
-  link: 'To the admin page',
   heading: 'Log in to the store',
   ended: 'Your session has ended. Log in again.',
   stylesheet: STYLES_PATH,

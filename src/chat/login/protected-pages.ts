@@ -14,7 +14,6 @@ export const PROTECTED_PAGES: ProtectedPages = {
   pageAt: ownPage,
   realm: 'chat',
   title: 'Chat',
-  link: 'To the chat',
   heading: 'Log in to the chat',
   ended: 'Your session has ended. Log in again. Your message is kept.',
   stylesheet: CHAT_STYLES_PATH,

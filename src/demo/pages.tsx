@@ -3,7 +3,7 @@
 import { raw } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import type { ProductMembers } from 'stockroom/client'
-import { sharedPath, staticPath } from '../pages/static.ts'
+import { ICON_PATH, PAGE_STYLES_PATH, staticPath } from '../pages/static.ts'
 import { FILES } from './static-files.ts'
 
 /** The bounds of the price bands, in USD. */
@@ -36,8 +36,8 @@ function Frame({ title, script, head, children }: FrameProperties) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{title}</title>
-        <link rel="icon" href={sharedPath('icon.svg')} type="image/svg+xml" />
-        <link rel="stylesheet" href={sharedPath('page.css')} />
+        <link rel="icon" href={ICON_PATH} type="image/svg+xml" />
+        <link rel="stylesheet" href={PAGE_STYLES_PATH} />
         <link rel="stylesheet" href={staticPath('shop.css', FILES['shop.css'])} />
         <script type="module" src={staticPath(script, FILES[script])}></script>
         {head}

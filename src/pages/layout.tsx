@@ -1,6 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
-import { sharedPath } from './static.ts'
+import { HTMX_PATHS, ICON_PATH, PAGE_STYLES_PATH } from './static.ts'
 
 /** Headers of pages that load from their own origin only, and have neither inline scripts nor inline styles. */
 export const STRICT_PAGE_HEADERS = headersWith()
@@ -59,11 +59,11 @@ export function Layout({ title, styles = [], scripts = [], head, children }: Lay
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={JSON.stringify(HTMX_SETTINGS)} />
         <title>{title}</title>
-        <link rel="icon" href={sharedPath('icon.svg')} type="image/svg+xml" />
-        {[sharedPath('page.css'), ...styles].map(href => (
+        <link rel="icon" href={ICON_PATH} type="image/svg+xml" />
+        {[PAGE_STYLES_PATH, ...styles].map(href => (
           <link rel="stylesheet" href={href} />
         ))}
-        {[sharedPath('htmx.js'), sharedPath('sse.js'), ...scripts].map(src => (
+        {[...HTMX_PATHS, ...scripts].map(src => (
           <script src={src} defer></script>
         ))}
         {head}

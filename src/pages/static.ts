@@ -11,7 +11,12 @@ type StaticFileName = `${string}.${'js' | 'css' | 'svg'}`
 export type StaticFiles = Readonly<Record<StaticFileName, string>>
 
 /** The files that all pages share. */
-const SHARED = { 'htmx.js': htmx, 'sse.js': htmxSse, 'page.css': styles, 'icon.svg': icon } satisfies StaticFiles
+const SHARED: StaticFiles = { 'htmx.js': htmx, 'sse.js': htmxSse, 'page.css': styles, 'icon.svg': icon }
+
+/** Their paths. */
+export const HTMX_PATHS = [staticPath('htmx.js', htmx), staticPath('sse.js', htmxSse)]
+export const PAGE_STYLES_PATH = staticPath('page.css', styles)
+export const ICON_PATH = staticPath('icon.svg', icon)
 
 /** Serves the shared files and the app's own under `/static`. */
 export function addStaticFiles(app: App, files: StaticFiles): void {
@@ -26,9 +31,4 @@ export function addStaticFiles(app: App, files: StaticFiles): void {
 /** The path of one of the app's own files. */
 export function staticPath(name: StaticFileName, contents: string): string {
   return versionedPath(`/static/${name}`, contents)
-}
-
-/** The path of a shared file. */
-export function sharedPath(name: keyof typeof SHARED): string {
-  return staticPath(name, SHARED[name])
 }

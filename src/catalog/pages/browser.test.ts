@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { DESKTOP, PHONE, violations } from '../../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
+import { logInAt } from '../../../test/harness/chat/login.ts'
 import { client } from '../../../test/harness/client.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
 import { type Service, startServer } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -222,6 +225,23 @@ test('changes appear while somebody watches, and the counts beside the list narr
   await page.getByText('3 products').waitFor()
   expect(page.url()).toBe(`${service.address}/admin/?category_id=0`)
   expect(tab.complaints()).toEqual([])
+})
+
+test('whoever watches changes when the session ends is told so, and not that the server is away', async () => {
+  await using shop = await startKeyedShop(sqlite, ['--access-log', 'off'])
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(`${shop.service.address}/admin/activity`)
+  await logInAt(page, shop.keys.write)
+  await page.goto(`${shop.service.address}/admin/activity`)
+  await revokeKey(shop.url, 'writer')
+  await until(async () => (await shop.api.write.get('/products/')).status === 401)
+  // The next event ends the stream.
+  await until(async () => {
+    await shop.api.admin.create('/products/', product('Spade', 1))
+    return (await page.locator('#connection').textContent()) !== ''
+  })
+  expect(await page.locator('#connection').textContent()).toStartWith('Your session has ended. Log in in another tab')
 })
 
 test('a dropped file is imported with a bar, and of a wrong one every wrong line is named', async () => {

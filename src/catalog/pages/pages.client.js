@@ -71,7 +71,12 @@ document.addEventListener('htmx:beforeOnLoad', event => {
   event.preventDefault()
   sessionEnded()
 })
-document.addEventListener('htmx:sseError', connectionLost)
+document.addEventListener('htmx:sseError', async () => {
+  // A stream does not tell why it was refused.
+  const answer = await fetch('/admin/activity', { method: 'HEAD' }).catch(() => null)
+  if (answer?.status === 401) sessionEnded()
+  else connectionLost()
+})
 document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig } }) => {
   const { elt } = requestConfig
   const wait = xhr.status === 503 ? Number(xhr.getResponseHeader('Retry-After')) * 1_000 : 0

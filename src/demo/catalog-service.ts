@@ -9,7 +9,7 @@ const LISTENING_LINE = / at (http:\/\/[^\s,]+)/
 
 export interface CatalogService extends AsyncDisposable {
   readonly address: string
-  /** Rejects if the service ends before it is disposed of. */
+  /** Rejects when the service ends. */
   readonly failed: Promise<never>
 }
 
@@ -24,19 +24,16 @@ export async function startCatalog(database: string): Promise<CatalogService> {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   askNoProxyFor(HOST)
-  let isStopping = false
-  const failed = child.exited.then(status => {
-    if (isStopping) return new Promise<never>(() => {})
+  const failed = child.exited.then((status): never => {
     throw new OperatorError(`the store catalog of the demo has ended with status ${status}`)
   })
-  // Whoever waits for it gets the error.
+  // Whoever waits for it gets the error. When the service is disposed of, nobody does any more.
   failed.catch(() => {})
   const address = await Promise.race([listeningAddress(child.stdout), failed])
   return {
     address,
     failed,
     [Symbol.asyncDispose]: async () => {
-      isStopping = true
       child.kill()
       await child.exited
     },

@@ -308,6 +308,17 @@ test('a file may be compressed, or come from standard input, and flags say what 
   expect(await sqlite.read(database.url, 'SELECT count(*) AS count FROM products')).toEqual([{ count: 3 }])
 })
 
+test('a line with too many bytes is wrong, too, if it has few enough characters', async () => {
+  await using database = await sqlite.freshDatabase()
+  const long = PRODUCT.replace('Steel', 'й'.repeat(900_000))
+  expect((await imported(database.url, { 'products.ndjson': long + PRODUCT })).errors.split('\n')).toEqual([
+    'products.ndjson:1: Value error, the line is longer than 1052672 bytes',
+    'products.ndjson: 1',
+    'stockroom: nothing was imported, because of 1 wrong line',
+    '',
+  ])
+})
+
 test('bytes that are not UTF-8, and a line that is too long, are wrong lines', async () => {
   await using database = await sqlite.freshDatabase()
   const long = `${PRODUCT.slice(0, -2)},"sku":"${'x'.repeat(3_000_000)}"}\n`

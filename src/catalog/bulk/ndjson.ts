@@ -18,10 +18,14 @@ export async function* ndjsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGene
   let number = 1
   for await (const bytes of wholeLines(chunks)) {
     const lines: Line[] = []
-    for (const text of textsOf(bytes)) {
-      const line = lineOf(text, number)
+    let start = 0
+    while (start <= bytes.length) {
+      const lineFeed = bytes.indexOf(LINE_FEED, start)
+      const end = lineFeed === -1 ? bytes.length : lineFeed
+      const line = lineOf(bytes.subarray(start, end), number)
       if (line) lines.push(line)
       number += 1
+      start = end + 1
     }
     yield lines
   }
@@ -44,46 +48,15 @@ async function* wholeLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   if (restBytes > 0) yield Buffer.concat(rest)
 }
 
-const strict = new TextDecoder('utf-8', { fatal: true })
+const lenient = new TextDecoder()
 
-/** The lines as text, or as bytes if they are not UTF-8. */
-function textsOf(bytes: Uint8Array): readonly (string | Uint8Array)[] {
-  const text = decoded(bytes)
-  if (typeof text === 'string') return text.split('\n')
-  const lines: (string | Uint8Array)[] = []
-  let start = 0
-  for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
-    lines.push(decoded(bytes.subarray(start, end)))
-    start = end + 1
-  }
-  return [...lines, decoded(bytes.subarray(start))]
+function lineOf(bytes: Uint8Array, number: number): Line | null {
+  if (bytes.length === 0) return null
+  if (bytes.length > LINE_MAX_BYTES) return { number, errors: [tooLong] }
+  const json = readJson(bytes)
+  if ('value' in json) return { number, value: json.value }
+  if (lenient.decode(bytes).trim() === '') return null
+  return { number, errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
 }
 
-function decoded(bytes: Uint8Array): string | Uint8Array {
-  try {
-    return strict.decode(bytes)
-  } catch {
-    return bytes
-  }
-}
-
-function lineOf(text: string | Uint8Array, number: number): Line | null {
-  if (text.length > LINE_MAX_BYTES) return { number, errors: [tooLong] }
-  if (typeof text === 'string') {
-    if (text === '') return null
-    try {
-      return { number, value: JSON.parse(text) }
-    } catch {
-      if (text.trim() === '') return null
-    }
-  }
-  const json = readJson(typeof text === 'string' ? new TextEncoder().encode(text) : text)
-  return 'value' in json
-    ? { number, value: json.value }
-    : { number, errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
-}
-
-const tooLong: ValidationError = {
-  loc: ['body'],
-  ...fault.value(`the line is longer than ${LINE_MAX_BYTES} bytes`).params,
-}
+const tooLong = errorAt(['body'], fault.value(`the line is longer than ${LINE_MAX_BYTES} bytes`))

@@ -1,13 +1,7 @@
-import { ReadableStream } from 'node:stream/web'
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4Prompt,
-  LanguageModelV4StreamPart,
-  LanguageModelV4Usage,
-} from '@ai-sdk/provider'
 import { type Clock, pause } from '../clock.ts'
-import { demoAnswer } from './demo-answer.ts'
+import type { ChatModel, Question } from './chat-model.ts'
+import text from './demo-answer.md' with { type: 'text' }
+import { UsageMeter } from './usage.ts'
 
 /** About the speed of a fast model. */
 const PIECE_EVERY_MS = 20
@@ -15,43 +9,46 @@ const PIECE_EVERY_MS = 20
 /** A word with the spaces after it, or spaces alone: about the size of a token. */
 const PIECE = /\S*\s+|\S+/g
 
-const NO_USAGE: LanguageModelV4Usage = {
-  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 0, text: 0, reasoning: 0 },
+/** The file's sections, which are separated by thematic breaks. */
+const [BEGINNING, LIST, CODE, TABLE, END] = text.trim().split('\n\n---\n\n')
+
+/** The offline demo model: it writes a fixed answer. */
+export function demoModel(clock: Clock): ChatModel {
+  return { name: 'demo', answer: question => answer(question, clock) }
 }
 
-/** An imitation of an AI SDK model: it streams a fixed answer, and needs no network. */
-export function demoModel(clock: Clock): LanguageModelV4 {
-  return {
-    specificationVersion: 'v4',
-    provider: 'demo',
-    modelId: 'demo',
-    supportedUrls: {},
-    doGenerate: async () => {
-      throw new Error('the demo model only streams')
-    },
-    doStream: async options => ({ stream: ReadableStream.from(parts(options, clock)) }),
+async function* answer(question: Question, clock: Clock): AsyncGenerator<string, void, undefined> {
+  const { prompt, signal, onUsage } = question
+  const meter = new UsageMeter(question)
+  try {
+    for (const piece of demoAnswer(prompt).match(PIECE) ?? []) {
+      await pause(clock, PIECE_EVERY_MS, signal)
+      if (signal.aborted) return
+      meter.add(piece)
+      yield piece
+    }
+  } finally {
+    onUsage?.(meter.usage)
   }
 }
 
-async function* parts(
-  { prompt, abortSignal = new AbortController().signal }: LanguageModelV4CallOptions,
-  clock: Clock,
-): AsyncGenerator<LanguageModelV4StreamPart> {
-  yield { type: 'stream-start', warnings: [] }
-  yield { type: 'text-start', id: 'answer' }
-  for (const delta of demoAnswer(question(prompt)).match(PIECE) ?? []) {
-    await pause(clock, PIECE_EVERY_MS, abortSignal)
-    abortSignal.throwIfAborted()
-    yield { type: 'text-delta', id: 'answer', delta }
-  }
-  yield { type: 'text-end', id: 'answer' }
-  yield { type: 'finish', finishReason: { unified: 'stop', raw: undefined }, usage: NO_USAGE }
+/**
+ * The demo model introduces itself, shows a list and a table, and explains in code how to use a real model. A question that
+ * mentions a table or code gets that first. The answer repeats no text of the question.
+ */
+function demoAnswer(prompt: string): string {
+  // The text may begin with earlier messages. The current question is the last paragraph.
+  const asked =
+    prompt
+      .trim()
+      .split(/\n\s*\n/)
+      .at(-1)
+      ?.toLowerCase() ?? ''
+  return sectionsFor(asked).join('\n\n')
 }
 
-/** The text of the last message. */
-function question(prompt: LanguageModelV4Prompt): string {
-  const last = prompt.at(-1)
-  if (last?.role !== 'user') return ''
-  return last.content.map(part => (part.type === 'text' ? part.text : '')).join('')
+function sectionsFor(asked: string) {
+  if (/\btables?\b/.test(asked)) return [BEGINNING, 'You wrote "table", so here is one first.', TABLE, CODE, LIST, END]
+  if (/\bcode\b/.test(asked)) return [BEGINNING, 'You wrote "code", so here is some first.', CODE, LIST, TABLE, END]
+  return [BEGINNING, LIST, CODE, TABLE, END]
 }

@@ -1,14 +1,10 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { credential } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
-import type { ModelSource } from './answer.ts'
 import type { ChatModel } from './chat-model.ts'
-import type { Service } from './failures.ts'
+import { demoModel } from './demo.ts'
 import { PROVIDERS, type Provider } from './providers.ts'
 import { type ModelChoice, providerAddress } from './settings.ts'
-
-/** The demo model has no settings, except that no other model is chosen. */
-const DEMO: Service = { title: 'The demo model', credentialVariable: 'CHAT_MODEL', addressVariable: 'CHAT_MODEL' }
 
 interface ModelOptions {
   readonly clock?: Clock
@@ -26,31 +22,17 @@ export async function openChatModel(
   baseUrl: string | null,
   { clock = systemClock, asksForUsage = false }: ModelOptions = {},
 ): Promise<ChatModel> {
-  const source = choice === null ? await demoSource(clock) : await providedSource(choice, baseUrl, asksForUsage)
-  const { limitedModel } = await import('./answer.ts')
-  return limitedModel(source, clock)
-}
-
-// These functions import the AI SDK when they run, because it takes longer to load than the rest of a command.
-
-async function demoSource(clock: Clock): Promise<ModelSource> {
-  const { demoModel } = await import('./demo.ts')
-  return { name: 'demo', languageModel: demoModel(clock), service: DEMO }
-}
-
-async function providedSource(
-  choice: ModelChoice,
-  baseUrl: string | null,
-  asksForUsage: boolean,
-): Promise<ModelSource> {
+  if (choice === null) return demoModel(clock)
   const provider = PROVIDERS[choice.provider]
   const apiKey = credentialFor(provider, choice)
   const baseURL = addressOf(provider, choice, baseUrl)
+  // Imported now, because the AI SDK takes longer to load than the rest of a command.
   const { providerFetch } = await import('./provider-fetch.ts')
+  const { limitedModel } = await import('./answer.ts')
   const connection = { baseURL, fetch: providerFetch(provider), ...(apiKey !== null && { apiKey }) }
   const loaded = await provider.load(connection, asksForUsage)
   const languageModel = loaded.languageModel(choice.model)
-  return { name: `${choice.provider}:${choice.model}`, languageModel, service: provider }
+  return limitedModel({ name: `${choice.provider}:${choice.model}`, languageModel, service: provider }, clock)
 }
 
 function credentialFor(provider: Provider, choice: ModelChoice): string | null {

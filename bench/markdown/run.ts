@@ -12,10 +12,6 @@ const opening = cpuMilliseconds()
 const markdown = await openMarkdown()
 const opened = cpuMilliseconds() - opening
 
-const cold = cpuMilliseconds()
-await markdown.warmUp()
-const warmed = cpuMilliseconds() - cold
-
 const answer = sampleAnswer(ANSWER_CHARACTERS)
 const pieces = Math.ceil(answer.length / PIECE_CHARACTERS)
 const quarters = quartersOf(answer)
@@ -32,7 +28,7 @@ for (let round = 0; round < ROUNDS; round++) {
 console.log(
   `an answer of ${answer.length} characters, half of it code, in ${pieces} pieces; CPU time of ${ROUNDS} rounds`,
 )
-console.log(`opening: ${opened.toFixed(0)} ms; warming up: ${warmed.toFixed(0)} ms`)
+console.log(`opening: ${opened.toFixed(0)} ms`)
 console.log(`first answer: ${first.toFixed(0)} ms, ${(first / pieces).toFixed(3)} ms a piece`)
 console.log(`after that: ${range(long)} ms, ${(median(long) / pieces).toFixed(3)} ms a piece`)
 console.log(`with the bytes to send made of each rendering: ${range(sent)} ms`)

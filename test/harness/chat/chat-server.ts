@@ -1,11 +1,8 @@
-import { resolve } from 'node:path'
 import { type Engine, sqlite } from '../engines.ts'
 import { type ModelServer, startModelServer } from '../peers/model-server.ts'
 import { openaiChat } from '../peers/openai-chat.ts'
 import { type Service, type Surroundings, startServer } from '../service.ts'
 import { type ChatClient, chatClient } from './chat-client.ts'
-
-const WITHOUT_WARM_UP = { BUN_OPTIONS: `--preload=${resolve(import.meta.dir, 'without-warm-up.ts')}` }
 
 export interface ChatServer extends AsyncDisposable {
   readonly databaseUrl: string
@@ -34,7 +31,7 @@ export async function startChatServerOn(
 ): Promise<ChatServer> {
   const model = open.use(await startModelServer(openaiChat))
   const start = async () => {
-    const environment = { ...WITHOUT_WARM_UP, ...model.environment, ...settings }
+    const environment = { ...model.environment, ...settings }
     const place = ['--host', '127.0.0.1', '--port', '0', '--database', databaseUrl, '--access-log', 'off']
     return open.use(await startServer(['chat', ...place], { environment }))
   }

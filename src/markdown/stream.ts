@@ -1,7 +1,7 @@
 import type { Token } from 'markdown-it'
 import type { CodeCache } from './code.ts'
 import type { Dialect } from './dialect.ts'
-import { LinkDefinitions } from './references.ts'
+import { LinkDefinitions, type Lookups } from './references.ts'
 import { forcedCut, naturalCuts, type Parsed } from './sections.ts'
 import { SourceText } from './source-text.ts'
 
@@ -11,12 +11,12 @@ interface Section {
   readonly code: CodeCache
 }
 
-/** A finished section, or several adjacent ones that look up no link labels. */
+/** A finished section. */
 interface Finished {
   html: string
+  /** `null` if it looks up no link labels, so that its HTML stays. */
   readonly section: Section | null
-  /** The link labels that it looks up. */
-  labels: ReadonlySet<string>
+  lookups: Lookups
 }
 
 /**
@@ -59,7 +59,7 @@ export class MarkdownStream {
     const sections: Section[] = []
     const open = this.#divide(sections)
     // All definitions are known only now.
-    this.#renderAgain(this.#references.takeChanged())
+    this.#renderChanged()
     const finished = sections.map(section => this.#finish(section))
     if (finished.length > 0) this.#finishedHtml = joined([this.#finishedHtml, ...finished])
     return this.#finishedHtml + this.#htmlOf({ blocks: open, code: this.#code })
@@ -108,28 +108,25 @@ export class MarkdownStream {
   }
 
   #finish(section: Section): string {
-    const { html, labels } = this.#htmlAndLabels(section)
-    const last = this.#finished.at(-1)
-    if (labels.size > 0) this.#finished.push({ html, section, labels })
-    else if (last && !last.section) last.html += html
-    else this.#finished.push({ html, section: null, labels })
+    const { html, lookups } = this.#htmlAndLookups(section)
+    this.#finished.push({ html, section: lookups.size > 0 ? section : null, lookups })
     return html
   }
 
-  /** Renders the finished sections that look up any of these labels again. */
-  #renderAgain(changed: readonly string[]): void {
-    const stale = this.#finished.filter(({ labels }) => changed.some(label => labels.has(label)))
-    if (stale.length === 0) return
-    for (const finished of stale) {
-      if (finished.section) Object.assign(finished, this.#htmlAndLabels(finished.section))
+  /** Renders the finished sections again that look up a label whose definition has appeared, disappeared or changed. */
+  #renderChanged(): void {
+    const changed = this.#finished.filter(({ lookups }) => this.#references.haveChanged(lookups))
+    if (changed.length === 0) return
+    for (const finished of changed) {
+      if (finished.section) Object.assign(finished, this.#htmlAndLookups(finished.section))
     }
     this.#finishedHtml = joined(this.#finished.map(({ html }) => html))
   }
 
-  #htmlAndLabels(section: Section): Pick<Finished, 'html' | 'labels'> {
+  #htmlAndLookups(section: Section): Pick<Finished, 'html' | 'lookups'> {
     this.#references.takeLookups()
     const html = this.#htmlOf(section)
-    return { html, labels: this.#references.takeLookups() }
+    return { html, lookups: this.#references.takeLookups() }
   }
 
   #htmlOf({ blocks, code }: Section): string {

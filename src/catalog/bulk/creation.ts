@@ -94,7 +94,7 @@ async function stored(
 ): Promise<string> {
   const wrong = read.flatMap(rows => rows.bad)
   if (wrong.length > 0 && read.every(({ rows }) => rows.length === 0)) throw new WrongLinesError(wrong)
-  return loader.load(async load => {
+  return loader.load(async (load, keep) => {
     const ids: number[] = []
     const bad: BadLine[] = []
     for (const rows of read) {
@@ -107,7 +107,7 @@ async function stored(
     await load.complete()
     const creation: Creation = { created: ids.length, ids }
     const answer = JSON.stringify(creation)
-    if (keyed) await load.keep(keyed.claim, answer)
+    if (keyed) await keep(keyed.claim, answer)
     return answer
   })
 }

@@ -39,7 +39,6 @@ class CsvReader {
   #lines: Line[] = []
   /** The parser counts a CRLF within quotes as two lines. */
   #countedTwice = 0
-  #failed: unknown = null
 
   constructor(start: Uint8Array, { resource, ignored }: CsvOptions) {
     this.#resource = resource
@@ -58,26 +57,23 @@ class CsvReader {
         return null
       },
     }
-    this.#parser = parse(options)
-    this.#parser.on('error', error => {
-      this.#failed = error
-    })
-    this.#parser.resume()
+    this.#parser = parse(options).resume()
+    // Who writes is told of it, too.
+    this.#parser.on('error', () => {})
   }
 
   /** The lines that end in these bytes. */
-  async read(bytes: Uint8Array): Promise<readonly Line[]> {
-    await new Promise<void>(resolve => this.#parser.write(bytes, () => resolve()))
-    return this.#taken()
+  read(bytes: Uint8Array): Promise<readonly Line[]> {
+    return this.#linesUntil(told => this.#parser.write(bytes, told))
   }
 
-  async end(): Promise<readonly Line[]> {
-    await new Promise<void>(resolve => this.#parser.once('close', resolve).end())
-    return this.#taken()
+  end(): Promise<readonly Line[]> {
+    return this.#linesUntil(told => this.#parser.end(told))
   }
 
-  #taken(): readonly Line[] {
-    if (this.#failed) throw unreadable(this.#failed)
+  async #linesUntil(parse: (told: (error?: Error | null) => void) => void): Promise<readonly Line[]> {
+    const error = await new Promise<Error | null | undefined>(parse)
+    if (error) throw error instanceof CsvError ? new OperatorError(error.message) : error
     const lines = this.#lines
     this.#lines = []
     return lines
@@ -140,10 +136,6 @@ class CsvReader {
     const decimal = this.#delimiter === ';' ? text.replace(',', '.') : text
     return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(decimal) ? Number(decimal) : field
   }
-}
-
-function unreadable(error: unknown): unknown {
-  return error instanceof CsvError ? new OperatorError(error.message) : error
 }
 
 /** Spreadsheets may write other encodings, in which names would be garbled. */

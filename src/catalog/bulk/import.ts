@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { openDatabase, readDatabaseSettings, type StoreDatabase } from '../../database/open.ts'
+import { openDatabase, readDatabaseSettings } from '../../database/open.ts'
 import { plural } from '../../plural.ts'
 import type { CommandLine } from '../../program/config.ts'
 import { OperatorError, SettingError } from '../../program/operator-error.ts'
@@ -14,7 +14,7 @@ import type { Load } from './load.ts'
 import { loaderOf } from './open.ts'
 import { PasswordHashes } from './password-hashes.ts'
 import { BULK_RESOURCES } from './resources.ts'
-import { type CheckedRows, rowsOf, storeRows } from './rows.ts'
+import { rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
 
 /** An import that stores nothing stops after this many wrong lines. */
@@ -34,8 +34,16 @@ export async function importFiles(line: CommandLine): Promise<void> {
   process.once('SIGINT', endAtOnce)
   await using database = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
   await database.ready
-  const keepsGood = line.value(keepGood)
-  await new Import(files, database, shown, keepsGood).run()
+  const wrong = await loaderOf(database, { isServing: false }).load(async load => {
+    const count = await storeFiles(load, files, line.value(keepGood), shown)
+    await load.complete((done, total) => shown.report('indexes', done, total))
+    return count
+  })
+  print(`Imported ${countsOf(files)}\n`)
+  // If it is interrupted from here on, the next service completes the index.
+  process.off('SIGINT', endAtOnce)
+  await buildSearchIndex(database, shown)
+  if (wrong > 0) throw new OperatorError(`${wrong} wrong ${plural('line', wrong)} not imported`)
 }
 
 function endAtOnce(): void {
@@ -43,69 +51,49 @@ function endAtOnce(): void {
   process.exit(INTERRUPTED_STATUS)
 }
 
-class Import {
-  readonly #files: readonly SourceFile[]
-  readonly #database: StoreDatabase
-  readonly #shown: Progress
-  /** Whether good lines are stored even if others are wrong. */
-  readonly #keepsGood: boolean
-  readonly #hashes = new PasswordHashes(hash)
-  #bad = 0
-
-  constructor(files: readonly SourceFile[], database: StoreDatabase, shown: Progress, keepsGood: boolean) {
-    this.#files = files
-    this.#database = database
-    this.#shown = shown
-    this.#keepsGood = keepsGood
-  }
-
-  async run(): Promise<void> {
-    await loaderOf(this.#database, { isServing: false }).load(async load => {
-      for (const source of this.#files) {
-        for await (const lines of source.lines()) {
-          await this.#store(load, source, await rowsOf(source.file.resource, lines, this.#hashes))
-        }
-        this.#report(source, true)
+/** Returns the number of wrong lines. If there are any, throws an `OperatorError` unless good lines are to be stored all the same. */
+async function storeFiles(
+  load: Load,
+  files: readonly SourceFile[],
+  keepsGood: boolean,
+  shown: Progress,
+): Promise<number> {
+  const hashes = new PasswordHashes(hash)
+  let wrong = 0
+  for (const source of files) {
+    const { path, resource } = source.file
+    for await (const lines of source.lines()) {
+      const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashes))
+      for (const { number, errors } of bad) {
+        for (const error of errors) shown.note(`${path}:${number}${described(error)}`)
+        wrong += 1
+        if (wrong === BAD_LINES_MAX && !keepsGood) throw nothingImported(wrong, ' or more; the rest was not read')
       }
-      if (this.#bad > 0 && !this.#keepsGood) throw this.#nothingImported('')
-      await load.complete((done, total) => this.#shown.report('indexes', done, total))
-    })
-    print(`Imported ${this.#counts()}\n`)
-    // If it is interrupted from here on, the next service completes the index.
-    process.off('SIGINT', endAtOnce)
-    await buildSearchIndex(this.#database, this.#shown)
-    if (this.#bad > 0) throw new OperatorError(`${this.#bad} wrong ${plural('line', this.#bad)} not imported`)
-  }
-
-  async #store(load: Load, source: SourceFile, rows: CheckedRows): Promise<void> {
-    const { ids, bad } = await storeRows(load, source.file.resource, rows)
-    for (const { number, errors } of bad) {
-      for (const error of errors) this.#shown.note(`${source.file.path}:${number}${described(error)}`)
-      this.#bad += 1
-      if (this.#bad === BAD_LINES_MAX && !this.#keepsGood)
-        throw this.#nothingImported(' or more; the rest was not read')
+      source.stored += ids.length
+      report(source, false, shown)
     }
-    source.stored += ids.length
-    this.#report(source, false)
+    report(source, true, shown)
   }
+  if (wrong > 0 && !keepsGood) throw nothingImported(wrong, '')
+  return wrong
+}
 
-  #report({ file, bytesRead, size, stored }: SourceFile, isEnd: boolean): void {
-    // A file that grew during the import is not complete either.
-    this.#shown.report(basename(file.path), isEnd ? size : Math.max(0, Math.min(bytesRead, size - 1)), size, stored)
-  }
+function report({ file, bytesRead, size, stored }: SourceFile, isEnd: boolean, shown: Progress): void {
+  // A file that grew during the import is not complete either.
+  shown.report(basename(file.path), isEnd ? size : Math.max(0, Math.min(bytesRead, size - 1)), size, stored)
+}
 
-  #nothingImported(end: string): OperatorError {
-    return new OperatorError(`nothing was imported, because of ${this.#bad} wrong ${plural('line', this.#bad)}${end}`)
-  }
+function nothingImported(wrong: number, end: string): OperatorError {
+  return new OperatorError(`nothing was imported, because of ${wrong} wrong ${plural('line', wrong)}${end}`)
+}
 
-  #counts(): string {
-    const counts = BULK_RESOURCES.flatMap(resource => {
-      const files = this.#files.filter(({ file }) => file.resource === resource)
-      const stored = files.reduce((sum, source) => sum + source.stored, 0)
-      return files.length === 0 ? [] : [`${stored} ${resource.stored.table}`]
-    })
-    return counts.join(', ')
-  }
+function countsOf(files: readonly SourceFile[]): string {
+  const counts = BULK_RESOURCES.flatMap(resource => {
+    const ofResource = files.filter(({ file }) => file.resource === resource)
+    const stored = ofResource.reduce((sum, source) => sum + source.stored, 0)
+    return ofResource.length === 0 ? [] : [`${stored} ${resource.stored.table}`]
+  })
+  return counts.join(', ')
 }
 
 /** An error after the number of its line: the column or field, and the message. */

@@ -39,15 +39,17 @@ interface Stored {
 /** Loads many rows at once, on either engine. */
 export interface Loader {
   /** Runs `work` in one transaction, which commits if `work` resolves and rolls back if it rejects. */
-  load<Result>(work: (load: Load) => Promise<Result>): Promise<Result>
+  load<Result>(work: (load: Load, keep: KeepAnswer) => Promise<Result>): Promise<Result>
 }
+
+/** Stores the answer to a request with an `Idempotency-Key`. Rejects with a `KeyTakenError`. */
+type KeepAnswer = (claim: Claim, answer: string) => Promise<void>
 
 interface LoadOptions {
   /** Whether an id must be above all so far: a client that pages by `after_id` would miss a lower one. */
   readonly takesOnlyNewIds: boolean
   /** Whether nobody else needs the indexes until the commit. */
   readonly mayDropIndexes: boolean
-  readonly keep: (claim: Claim, answer: string) => Promise<void>
 }
 
 /** The rows that were loaded into the table of a resource. */
@@ -104,11 +106,6 @@ export class Load {
   async complete(report: (done: number, total: number) => void = () => {}): Promise<void> {
     for (const target of this.#targets.values()) await this.#continueIds(target)
     await this.#writer.complete(report)
-  }
-
-  /** Stores the answer to a request with an `Idempotency-Key`. Rejects with a `KeyTakenError`. */
-  keep(claim: Claim, answer: string): Promise<void> {
-    return this.#options.keep(claim, answer)
   }
 
   /** The stored rows, as one event for each table. */

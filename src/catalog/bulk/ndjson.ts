@@ -59,4 +59,7 @@ function lineOf(bytes: Uint8Array, number: number): Line | null {
   return { number, errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
 }
 
-const tooLong = errorAt(['body'], fault.value(`the line is longer than ${LINE_MAX_BYTES} bytes`))
+const tooLong: ValidationError = {
+  loc: ['body'],
+  ...fault.value(`the line is longer than ${LINE_MAX_BYTES} bytes`).params,
+}

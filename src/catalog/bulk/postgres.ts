@@ -55,9 +55,8 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, s
           takesOnlyNewIds: isServing,
           // Servers go on, and dropping an index would lock them out.
           mayDropIndexes: false,
-          keep: (claim, answer) => keep(query, [{ ...claim, answer, revision: null }]),
         })
-        const result = await work(load)
+        const result = await work(load, (claim, answer) => keep(query, [{ ...claim, answer, revision: null }]))
         const { changes } = load
         const reviews = changes.find(({ table }) => table === 'reviews')
         if (isDistributed) await addDerivedRowsOf(query, changes)

@@ -11,13 +11,12 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, space
         const load = new Load(new SqliteTables(transaction), {
           takesOnlyNewIds: isServing,
           mayDropIndexes: !isServing,
-          keep: async (claim, answer) => {
-            const keys = sqliteKeys(transaction, space)
-            keys.mustBeFree(claim)
-            keys.keep(claim, answer, null)
-          },
         })
-        const result = await work(load)
+        const result = await work(load, async (claim, answer) => {
+          const keys = sqliteKeys(transaction, space)
+          keys.mustBeFree(claim)
+          keys.keep(claim, answer, null)
+        })
         transaction.log(load.changes)
         return result
       }),

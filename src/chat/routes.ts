@@ -12,8 +12,7 @@ import type { Rendering } from './answers/rendered-answer.ts'
 import type { ChatPages } from './page.tsx'
 import { readSubmission } from './prompt-form.ts'
 import type { PromptRefusal, Prompts } from './prompts/prompts.ts'
-import { type Account, accountOf } from './spending/account.ts'
-import { type ReachedBound, type Spending, secondsUntil } from './spending/spending.ts'
+import { type Account, accountOf, type ReachedBound, type Spending, secondsUntil } from './spending/spending.ts'
 import { answerEvents } from './stream.tsx'
 
 /** In UTF-16 code units. */

@@ -32,7 +32,7 @@ import { chatFamilies } from './metrics.ts'
 import { chatMigrations } from './migrations/index.ts'
 import { Prompts } from './prompts/prompts.ts'
 import { repositoriesOf } from './repositories.ts'
-import { chatPort, readAnswerLimits, readChatPassword, readDailyBounds, readRetention } from './settings.ts'
+import { chatPort, readBounds, readChatPassword } from './settings.ts'
 import { Spending, UNBOUNDED } from './spending/spending.ts'
 
 /** Answers may continue for this long after a signal to stop. The rest is stored as interrupted while connections drain. */
@@ -48,16 +48,14 @@ export async function serveChat(line: CommandLine): Promise<void> {
     accessLog: line.value(accessLog),
     database: readDatabaseSettings(line),
     server: readServerSettings(line, chatPort),
-    limits: readAnswerLimits(line),
-    retention: readRetention(line),
-    bounds: readDailyBounds(line),
+    bounds: readBounds(line),
     password: readChatPassword(),
     asksForKeys: line.value(auth) === 'keys',
     admin: readAdminSettings(line),
     tracing: readTracingSettings(line),
   }
   const { bounds, password, asksForKeys } = settings
-  const asksForUsage = bounds.tokensMax !== UNBOUNDED
+  const asksForUsage = bounds.daily.tokensMax !== UNBOUNDED
   const chosen = await openChatModel(line.value(chatModel), line.value(chatBaseUrl), { asksForUsage })
   const log = startLog(settings.level)
   const stopped = stopSignal()
@@ -67,15 +65,9 @@ export async function serveChat(line: CommandLine): Promise<void> {
   await using database = await openDatabase(settings.database, migrations, { waitMs: START_WAIT_MS })
   const repositories = repositoriesOf(database)
   const markdown = await openMarkdown()
-  const prompts = new Prompts(repositories.prompts, settings.retention)
-  const spending = new Spending(repositories.spending, bounds)
-  await using answers = new Answers({
-    ...repositories,
-    model,
-    markdown,
-    spending,
-    limits: settings.limits,
-  })
+  const prompts = new Prompts(repositories.prompts, bounds.retention)
+  const spending = new Spending(repositories.spending, bounds.daily)
+  await using answers = new Answers({ ...repositories, model, markdown, spending, limits: bounds.limits })
   await using _ = startHousekeeping({ prompts, answers: repositories.answers, spending })
   const { trustedProxies } = settings.server
   const keys = asksForKeys ? new KeyRing(keysOf(database)) : null

@@ -1,9 +1,8 @@
 import { type CommandLine, count, type Setting, secret, wholeNumber } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 import { port } from '../server/settings.ts'
-import { ANSWER_LIMITS, type AnswerLimits } from './answers/limits.ts'
-import { RETENTION, type Retention } from './prompts/retention.ts'
-import type { DailyBounds } from './spending/repository.ts'
+import { ANSWER_LIMITS } from './answers/limits.ts'
+import { RETENTION } from './prompts/retention.ts'
 import { UNBOUNDED } from './spending/spending.ts'
 
 const BOUND_MAX = 1_000_000_000
@@ -61,18 +60,12 @@ export function readChatPassword(): string | null {
 }
 
 /** Throws a `SettingError` that names the wrong setting. */
-export function readDailyBounds(line: CommandLine): DailyBounds {
-  return { answersMax: line.value(answersPerDay), tokensMax: line.value(tokensPerDay) }
-}
-
-/** Throws a `SettingError` that names the wrong setting. */
-export function readAnswerLimits(line: CommandLine): AnswerLimits {
-  return { ...ANSWER_LIMITS, perAddressMax: line.value(answersPerAddress) }
-}
-
-/** Throws a `SettingError` that names the wrong setting. */
-export function readRetention(line: CommandLine): Retention {
-  return { ...RETENTION, perAddressMax: line.value(promptsPerAddress), promptsMax: line.value(promptsMax) }
+export function readBounds(line: CommandLine) {
+  return {
+    limits: { ...ANSWER_LIMITS, perAddressMax: line.value(answersPerAddress) },
+    retention: { ...RETENTION, perAddressMax: line.value(promptsPerAddress), promptsMax: line.value(promptsMax) },
+    daily: { answersMax: line.value(answersPerDay), tokensMax: line.value(tokensPerDay) },
+  }
 }
 
 /** A bound on the chat. Its flag is the variable's name without `chat-`. */

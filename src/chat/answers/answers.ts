@@ -1,13 +1,12 @@
-import { type Clock, systemClock, within } from '../../clock.ts'
+import { systemClock, within } from '../../clock.ts'
 import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
 import type { TraceContext } from '../../tracing/trace-context.ts'
 import type { PromptRepository } from '../prompts/repository.ts'
-import type { Account } from '../spending/account.ts'
-import type { Spending } from '../spending/spending.ts'
+import type { Account, Spending } from '../spending/spending.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
-import { ANSWER_LIMITS, type AnswerLimits } from './limits.ts'
+import type { AnswerLimits } from './limits.ts'
 import { openAnswerQueue, type QueueFigures } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
 import { RenderedAnswers } from './rendered-answers.ts'
@@ -26,8 +25,7 @@ export interface AnswersOptions {
   readonly model: ChatModel
   readonly markdown: Markdown
   readonly spending: Spending
-  readonly limits?: AnswerLimits
-  readonly clock?: Clock
+  readonly limits: AnswerLimits
 }
 
 /** `new`: nobody has asked for the answer yet. `waiting`: it is queued for the model. */
@@ -65,11 +63,10 @@ export class Answers implements AsyncDisposable {
   /** The same answers, as soon as they are open. */
   readonly #opened = new Set<ActiveAnswer>()
   readonly #rendered: RenderedAnswers
-  readonly #clock: Clock
   #closed: Promise<void> | null = null
 
   constructor(options: AnswersOptions) {
-    const { prompts, answers, model, markdown, spending, limits = ANSWER_LIMITS, clock = systemClock } = options
+    const { prompts, answers, model, markdown, spending, limits } = options
     this.#prompts = prompts
     this.#answers = answers
     this.#model = model
@@ -77,7 +74,6 @@ export class Answers implements AsyncDisposable {
     this.#rendered = new RenderedAnswers(markdown)
     this.#limits = limits
     this.#queue = openAnswerQueue(limits)
-    this.#clock = clock
   }
 
   get figures(): AnswersFigures {
@@ -150,13 +146,13 @@ export class Answers implements AsyncDisposable {
     const active = (await Promise.all(opened)).filter(answer => answer !== null)
     const running = active.filter(answer => answer instanceof RunningAnswer)
     for (const answer of active) {
-      if (answer instanceof FollowedAnswer) void answer.leave()
-      else if (answer.isWaiting) void answer.release()
+      if (answer instanceof FollowedAnswer) answer.leave()
+      else if (answer.isWaiting) answer.release()
     }
     const done = Promise.all(active.map(answer => answer.done))
-    await within(this.#clock, graceMs, done)
+    await within(systemClock, graceMs, done)
     for (const answer of running) void answer.end({ state: 'interrupted' })
-    await within(this.#clock, STORE_ENDS_MS, done)
+    await within(systemClock, STORE_ENDS_MS, done)
   }
 
   /** `null` also if it is just being refused to another request. */
@@ -213,7 +209,7 @@ export class Answers implements AsyncDisposable {
 
   #claimed(reqId: string): ClaimedAnswer {
     const rendered = this.#rendered.begin()
-    return { reqId, rendered, answers: this.#answers, limits: this.#limits, clock: this.#clock }
+    return { reqId, rendered, answers: this.#answers, limits: this.#limits }
   }
 }
 

@@ -1,5 +1,5 @@
 import { getLogger } from '@logtape/logtape'
-import { type Clock, pause } from '../../clock.ts'
+import { pause, systemClock } from '../../clock.ts'
 import { countCodePoints } from '../../limits/code-points.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { loggedId } from '../logged-path.ts'
@@ -25,7 +25,6 @@ export interface ClaimedAnswer {
   readonly rendered: RenderedAnswer
   readonly answers: AnswerRepository
   readonly limits: AnswerLimits
-  readonly clock: Clock
 }
 
 /** An answer that another process has claimed. It is followed through the database while somebody listens. */
@@ -37,20 +36,18 @@ export class FollowedAnswer {
   readonly #leaving = new AbortController()
   /** The length of the text so far, in Unicode code points. */
   #offset = 0
-  #heardAt: number
+  #heardAt = systemClock.now()
   #reportedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: ClaimedAnswer) {
     this.#options = options
-    this.#heardAt = options.clock.now()
     this.rendered = options.rendered
     this.done = this.#follow()
   }
 
   /** Disconnects the listeners. The answer continues in the other process. */
-  leave(): Promise<void> {
+  leave(): void {
     this.#leaving.abort()
-    return this.done
   }
 
   async #follow(): Promise<void> {
@@ -64,13 +61,13 @@ export class FollowedAnswer {
         if (!isFailing) this.#logFailure(error)
         isFailing = true
       }
-      await pause(this.#options.clock, isFailing ? POLL_RETRY_MS : POLL_MS, signal)
+      await pause(systemClock, isFailing ? POLL_RETRY_MS : POLL_MS, signal)
     }
     this.rendered.detach()
   }
 
   async #isOver(): Promise<boolean> {
-    const { reqId, answers, clock, limits } = this.#options
+    const { reqId, answers, limits } = this.#options
     const stored = await answers.find(reqId, this.#offset)
     // The other process has released it. The next listener to connect can claim it.
     if (!stored) return true
@@ -80,7 +77,7 @@ export class FollowedAnswer {
       this.rendered.end(stored.ending)
       return true
     }
-    const now = clock.now()
+    const now = systemClock.now()
     if (this.rendered.listeners === 0) return now - this.#heardAt >= LINGER_MS
     this.#heardAt = now
     if (now - this.#reportedAt >= limits.unheardMaxMs / REPORTS_PER_LIMIT) {

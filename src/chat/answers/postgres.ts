@@ -1,15 +1,7 @@
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
 import { IN_PROGRESS } from '../in-progress.ts'
-import type { AnswerRepository } from './repository.ts'
-import {
-  type AnswerRow,
-  type HeartbeatRow,
-  heartbeatReply,
-  type InProgressRow,
-  inProgress,
-  storedAnswer,
-  storedFailure,
-} from './rows.ts'
+import type { AnswerRepository, InProgress } from './repository.ts'
+import { type AnswerRow, type HeartbeatRow, heartbeatReply, storedAnswer, storedFailure } from './rows.ts'
 
 /**
  * SQL for an answer's text after the first `offset` characters. While an answer grows, each piece is a row of its own, so
@@ -66,7 +58,7 @@ const REPORT_LISTENER = 'UPDATE answers SET heard_at = now() WHERE req_id = $1::
 /** To the microsecond. */
 const ALIVE_AT = 'extract(epoch FROM alive_at)::text'
 
-const FIND_IN_PROGRESS = `SELECT req_id, ${ALIVE_AT} AS heartbeat FROM answers WHERE ${IN_PROGRESS}`
+const FIND_IN_PROGRESS = `SELECT req_id AS "reqId", ${ALIVE_AT} AS heartbeat FROM answers WHERE ${IN_PROGRESS}`
 
 const INTERRUPT = `
   UPDATE answers SET state = 'interrupted' WHERE ${IN_PROGRESS} AND req_id = $1::text AND ${ALIVE_AT} = $2::text`
@@ -96,7 +88,7 @@ export function postgresAnswers(database: PostgresDatabase): AnswerRepository {
       await database.write(REPORT_LISTENER, reqId)
     },
     // As a write, because a replica may lag behind.
-    inProgress: async () => (await database.write<InProgressRow>(FIND_IN_PROGRESS)).map(inProgress),
+    inProgress: () => database.write<InProgress>(FIND_IN_PROGRESS),
     interrupt: async ({ reqId, heartbeat }) => {
       await database.write(INTERRUPT, reqId, heartbeat)
     },

@@ -41,13 +41,9 @@ export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: Queue
     held.use(tickets.add(address))
     return {
       turn: async signal => {
-        try {
-          held.use(await places.take(signal, address))
-          return true
-        } catch (error) {
-          if (signal.aborted) return false
-          throw error
-        }
+        const place = await places.take(signal, address).catch(() => null)
+        if (place) held.use(place)
+        return place !== null
       },
       [Symbol.dispose]: () => held.dispose(),
     }

@@ -1,4 +1,4 @@
-import type { Ending, HeartbeatReply, InProgress, StoredAnswer } from './repository.ts'
+import type { Ending, HeartbeatReply, StoredAnswer } from './repository.ts'
 
 interface StateRow {
   readonly state: 'waiting' | 'running' | Ending['state']
@@ -14,21 +14,12 @@ export interface HeartbeatRow extends StateRow {
   readonly heard: string
 }
 
-export interface InProgressRow {
-  readonly req_id: string
-  readonly heartbeat: string
-}
-
 export function storedAnswer(row: AnswerRow): StoredAnswer {
   return { text: row.text, ending: endingOf(row), isWaiting: row.state === 'waiting' }
 }
 
 export function heartbeatReply(row: HeartbeatRow): HeartbeatReply {
   return { ending: endingOf(row), stopRequested: Boolean(row.stop_asked), heard: row.heard }
-}
-
-export function inProgress({ req_id, heartbeat }: InProgressRow): InProgress {
-  return { reqId: req_id, heartbeat }
 }
 
 /** The value of the column `failure`. */

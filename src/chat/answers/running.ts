@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
-import { pause } from '../../clock.ts'
+import { pause, systemClock } from '../../clock.ts'
 import { countCodePoints } from '../../limits/code-points.ts'
 import { AnswerError, type ChatModel, type Usage } from '../../models/chat-model.ts'
 import { errorMessage } from '../../program/error-message.ts'
@@ -47,24 +47,20 @@ export class RunningAnswer {
   readonly #options: RunningAnswerOptions
   readonly #stopping = new AbortController()
   /** The last state in the store. The length of the text is in UTF-16 code units and in code points. */
-  #stored: { length: number; codePoints: number; isWaiting: boolean; at: number }
+  #stored = { length: 0, codePoints: 0, isWaiting: true, at: systemClock.now() }
   /** A piece that was sent to the store, without a reply so far. */
   #unconfirmed: Piece | null = null
   /** The last time that somebody listened, here or in another process. */
-  #heardAt: number
+  #heardAt = systemClock.now()
   /** The mark of listeners in other processes in the last reply. */
   #heard: string | undefined
   #isWaiting = true
-  #isReleased = false
   #ending: Ending | null = null
   /** `null` if the model was not asked. */
   #usage: Usage | null = null
 
   constructor(options: RunningAnswerOptions) {
-    const now = options.clock.now()
     this.#options = options
-    this.#stored = { length: 0, codePoints: 0, isWaiting: true, at: now }
-    this.#heardAt = now
     this.rendered = options.rendered
     this.done = this.#run()
   }
@@ -86,10 +82,8 @@ export class RunningAnswer {
   }
 
   /** Leaves the queue for the model, so that another process can claim the answer. */
-  release(): Promise<void> {
-    this.#isReleased = true
+  release(): void {
     this.#stopping.abort()
-    return this.done
   }
 
   #stop(ending: Ending): void {
@@ -119,7 +113,7 @@ export class RunningAnswer {
   async #askInTurn(): Promise<Ending | null> {
     const { signal } = this.#stopping
     using ticket = this.#options.ticket
-    if (!(await ticket.turn(signal)) || signal.aborted) return this.#isReleased ? null : this.#ending
+    if (!(await ticket.turn(signal)) || signal.aborted) return this.#ending
     this.#isWaiting = false
     const { model, prompt, trace } = this.#options
     const onUsage = (usage: Usage) => {
@@ -146,11 +140,10 @@ export class RunningAnswer {
 
   /** All answers of a process are stored at the same moments, so that the database can group the writes. */
   async #storeUntil(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options
     let isFailing = false
     for (;;) {
       const period = isFailing ? STORE_RETRY_MS : STORE_MS
-      await pause(clock, period - (clock.now() % period), signal)
+      await pause(systemClock, period - (systemClock.now() % period), signal)
       if (signal.aborted) return
       try {
         await this.#store()
@@ -163,8 +156,8 @@ export class RunningAnswer {
   }
 
   async #store(): Promise<void> {
-    const { reqId, answers, limits, clock } = this.#options
-    if (this.rendered.listeners > 0) this.#heardAt = clock.now()
+    const { reqId, answers, limits } = this.#options
+    if (this.rendered.listeners > 0) this.#heardAt = systemClock.now()
     if (!this.#isDue()) return
     const isWaiting = this.#isWaiting
     const piece = this.#nextPiece()
@@ -175,20 +168,20 @@ export class RunningAnswer {
       length: this.#stored.length + piece.text.length,
       codePoints: this.#stored.codePoints + countCodePoints(piece.text),
       isWaiting,
-      at: clock.now(),
+      at: systemClock.now(),
     }
-    if (reply && reply.heard !== this.#heard) this.#heardAt = clock.now()
+    if (reply && reply.heard !== this.#heard) this.#heardAt = systemClock.now()
     this.#heard = reply?.heard
     // Another process has declared this one dead.
     if (reply?.ending) this.#stop(reply.ending)
     else if (reply?.stopRequested) this.#stop({ state: 'stopped' })
-    else if (clock.now() - this.#heardAt >= limits.unheardMaxMs) this.#stop({ state: 'unheard' })
+    else if (systemClock.now() - this.#heardAt >= limits.unheardMaxMs) this.#stop({ state: 'unheard' })
   }
 
   #isDue(): boolean {
     const { length, isWaiting, at } = this.#stored
     const hasNews = length !== this.rendered.text.length || isWaiting !== this.#isWaiting
-    return hasNews || this.#options.clock.now() - at >= HEARTBEAT_MS
+    return hasNews || systemClock.now() - at >= HEARTBEAT_MS
   }
 
   /** The text since the last stored piece; an unconfirmed piece is sent again. Half a surrogate pair waits for the rest. */
@@ -200,15 +193,15 @@ export class RunningAnswer {
   }
 
   async #storeEnd(ending: Ending): Promise<void> {
-    const { reqId, answers, bill, clock } = this.#options
-    const startedAt = clock.now()
-    for (let isFirst = true; clock.now() - startedAt < END_RETRY_MAX_MS; isFirst = false) {
+    const { reqId, answers, bill } = this.#options
+    const startedAt = systemClock.now()
+    for (let isFirst = true; systemClock.now() - startedAt < END_RETRY_MAX_MS; isFirst = false) {
       try {
         await answers.end(reqId, this.rendered.text.toWellFormed(), ending)
         return await bill.settle(this.#usage)
       } catch (error) {
         if (isFirst) this.#logStoreFailure(error)
-        await pause(clock, END_RETRY_MS)
+        await pause(systemClock, END_RETRY_MS)
       }
     }
   }

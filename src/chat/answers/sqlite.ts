@@ -1,15 +1,7 @@
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
 import { IN_PROGRESS } from '../in-progress.ts'
-import type { AnswerRepository, Ending } from './repository.ts'
-import {
-  type AnswerRow,
-  type HeartbeatRow,
-  heartbeatReply,
-  type InProgressRow,
-  inProgress,
-  storedAnswer,
-  storedFailure,
-} from './rows.ts'
+import type { AnswerRepository, Ending, InProgress } from './repository.ts'
+import { type AnswerRow, type HeartbeatRow, heartbeatReply, storedAnswer, storedFailure } from './rows.ts'
 
 export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
   const insert = database.prepare<[reqId: string, state: 'waiting' | 'stopped', aliveAt: number, heardAt: number]>(
@@ -33,8 +25,8 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
   const reportListener = database.prepare<[heardAt: number, reqId: string]>(
     'UPDATE answers SET heard_at = ? WHERE req_id = ?',
   )
-  const selectInProgress = database.prepare<[], InProgressRow>(
-    `SELECT req_id, CAST(alive_at AS TEXT) AS heartbeat FROM answers WHERE ${IN_PROGRESS}`,
+  const selectInProgress = database.prepare<[], InProgress>(
+    `SELECT req_id AS reqId, CAST(alive_at AS TEXT) AS heartbeat FROM answers WHERE ${IN_PROGRESS}`,
   )
   const interrupt = database.prepare<[reqId: string, heartbeat: string]>(`
     UPDATE answers SET state = 'interrupted' WHERE ${IN_PROGRESS} AND req_id = ? AND alive_at = CAST(? AS INTEGER)`)
@@ -71,7 +63,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     inProgress: async () => {
       // Usually there are none, and a write would delay others.
       if (database.snapshot(() => selectInProgress.get()) === null) return []
-      return (await database.write(() => selectInProgress.all())).map(inProgress)
+      return database.write(() => selectInProgress.all())
     },
     interrupt: ({ reqId, heartbeat }) =>
       database.write(() => {

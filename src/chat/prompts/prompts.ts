@@ -1,14 +1,19 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { shared } from '../../shared.ts'
 import type { PromptRepository, SentPrompt } from './repository.ts'
-import { RECENT_MS, RECENT_UNANSWERED_MS, RETENTION, type Retention } from './retention.ts'
-import { SlewedTime } from './slewed-time.ts'
+import { RECENT_MS, RECENT_UNANSWERED_MS, type Retention } from './retention.ts'
 
 /** After a failed attempt to make room, the next one comes no sooner than this. */
 const FULL_MS = 1_000
 
 /** The share of all prompts that is deleted at a time to make room. */
 const ROOM_SHARE = 1 / 100
+
+/** More prompts than there are. */
+const ALL = Number.MAX_SAFE_INTEGER
+
+/** After a step ahead of the store's clock, ages grow at most this many times as fast as real time. */
+const AGING_MAX = 2
 
 /** `full`: the limit for all clients together is reached. */
 export type PromptRefusal = 'full' | 'too many of this address'
@@ -18,12 +23,13 @@ export class Prompts {
   readonly #repository: PromptRepository
   readonly #retention: Retention
   readonly #clock: Clock
-  readonly #time = new SlewedTime()
   /** The number of prompts that still fit before they must be counted again. Other processes add prompts too. */
   #room = 0
   #fullUntil = Number.NEGATIVE_INFINITY
+  /** The last time that ages were measured by, and when that was by the monotonic clock. */
+  #last: { readonly time: number; readonly at: number } | null = null
 
-  constructor(repository: PromptRepository, retention: Retention = RETENTION, clock: Clock = systemClock) {
+  constructor(repository: PromptRepository, retention: Retention, clock: Clock = systemClock) {
     this.#repository = repository
     this.#retention = retention
     this.#clock = clock
@@ -50,8 +56,8 @@ export class Prompts {
   /** Deletes prompts that are too old, and counts the rest. Call it from time to time. */
   async prune(): Promise<void> {
     const now = await this.#now()
-    await all(() => this.#repository.deleteOldest(now - this.#retention.ageMaxMs, Number.MAX_SAFE_INTEGER))
-    await all(() => this.#repository.removeAddresses(now - RECENT_MS))
+    await upTo(ALL, max => this.#repository.deleteOldest(now - this.#retention.ageMaxMs, max))
+    await upTo(ALL, () => this.#repository.removeAddresses(now - RECENT_MS))
     await this.#makeRoom()
   }
 
@@ -73,14 +79,17 @@ export class Prompts {
     if (this.#room <= 0) this.#fullUntil = this.#clock.now() + FULL_MS
   })
 
+  /**
+   * Follows the store's clock, but catches up slowly after a step ahead. So prompts are kept for at least half of their time,
+   * even if the clock steps. The first time is taken as it is.
+   */
   async #now(): Promise<number> {
-    return this.#time.next(await this.#repository.time(), this.#clock.now())
+    const time = await this.#repository.time()
+    const at = this.#clock.now()
+    const latest = this.#last ? this.#last.time + AGING_MAX * (at - this.#last.at) : time
+    this.#last = { time: Math.min(time, latest), at }
+    return this.#last.time
   }
-}
-
-/** Calls until nothing is left to delete. */
-async function all(deleteSome: () => Promise<number>): Promise<void> {
-  while ((await deleteSome()) > 0);
 }
 
 /** Calls until that many are deleted or nothing is left. Resolves to the number deleted. */

@@ -1,12 +1,18 @@
 import { ClientLimitError } from '../../limits/busy-error.ts'
 import type { Usage } from '../../models/chat-model.ts'
-import type { Account } from './account.ts'
 import type { DailyBounds, SpendingRepository, Spent } from './repository.ts'
 
 const DAY_MS = 86_400_000
 
 /** The bound if a setting is not set. */
 export const UNBOUNDED = Number.MAX_SAFE_INTEGER
+
+/** The payer of an answer: an access key or, without one, a network. */
+export interface Account {
+  /** The stored name. */
+  readonly id: string
+  readonly kind: 'network' | 'key'
+}
 
 /** A bound that an account has reached. */
 export interface ReachedBound {
@@ -74,6 +80,11 @@ export class Spending {
     if (answers >= answersMax) return { unit: 'answer', max: answersMax, endsAt }
     return tokens >= tokensMax ? { unit: 'token', max: tokensMax, endsAt } : null
   }
+}
+
+/** `address` is a result of `addressKey`. */
+export function accountOf(address: string, keyName: string | null): Account {
+  return keyName === null ? { id: address, kind: 'network' } : { id: `key:${keyName}`, kind: 'key' }
 }
 
 /** For `Retry-After`. */

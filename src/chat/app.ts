@@ -2,21 +2,20 @@ import { Hono } from 'hono'
 import type { Login } from '../login/login.ts'
 import { addLogin } from '../login/routes.ts'
 import { addStaticFiles } from '../pages/static.ts'
-import { finishApp } from '../server/app.ts'
+import { finishApp, type Probe } from '../server/app.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
 import type { App } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import script from './chat.client.js' with { type: 'text' }
 import { PROTECTED_PAGES } from './login/protected-pages.ts'
 import { chatPages } from './page.tsx'
-import type { Repositories } from './repositories.ts'
 import { addChatRoutes, type ChatServices } from './routes.ts'
 import { CHAT_STYLES } from './styles.ts'
 
 export interface ChatOptions extends ChatServices {
   /** `null` if everybody may use the chat. */
   readonly login: Login | null
-  readonly probe: Repositories['probe']
+  readonly probe: Probe
 }
 
 /** The chat stream app. It opens no port: call `fetch` with a request. */

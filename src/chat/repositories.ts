@@ -18,25 +18,20 @@ export interface Repositories {
   readonly answers: AnswerRepository
   readonly spending: SpendingRepository
   readonly secrets: SecretRepository
-  /** Rejects with a `DatabaseUnavailableError` unless the database takes reads and writes. */
-  readonly probe: () => Promise<void>
 }
 
 export function repositoriesOf(database: StoreDatabase): Repositories {
-  const probe = () => database.probe()
   return database.engine === 'sqlite'
     ? {
         prompts: sqlitePrompts(database),
         answers: sqliteAnswers(database),
         spending: sqliteSpending(database),
         secrets: sqliteSecret(database),
-        probe,
       }
     : {
         prompts: postgresPrompts(database),
         answers: postgresAnswers(database),
         spending: postgresSpending(database),
         secrets: postgresSecret(database),
-        probe,
       }
 }

@@ -75,7 +75,8 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const isOpen = password === null && keys === null
   const ofLogin = { password, keys, secrets, cookieName: COOKIE_NAME, trustedProxies }
   const login = isOpen ? null : new Login(ofLogin)
-  const app = createChat({ prompts, answers, spending, login, probe: repositories.probe })
+  const probe = () => database.probe()
+  const app = createChat({ prompts, answers, spending, login, probe })
   const admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
     app: {
@@ -89,7 +90,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   })
   await using shown = admin.show({
     server,
-    probe: repositories.probe,
+    probe,
     families: () => [...databaseFamilies(database), ...chatFamilies(answers.figures), ...model.families()],
   })
   print(`stockroom serves the chat page at ${server.address}, answered by ${model.name}${isOpen ? OPEN : ''}\n`)

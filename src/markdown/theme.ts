@@ -3,18 +3,11 @@ import dark from '@shikijs/themes/github-dark-default'
 import light from '@shikijs/themes/github-light-default'
 import { type Theme, themeOf } from '../highlighting/theme.ts'
 
-/** A CSS declaration with the colors for light and dark pages. */
-type Style = string
-
-/** A light and a dark theme in one, so that each line is tokenized once for both. */
-export interface PairedTheme {
-  readonly theme: Theme<Style>
-  /** The CSS of the whole code block. */
-  readonly blockStyle: Style
-}
-
-/** Combines GitHub's light and dark themes, which have the same rules and differ only in colors. */
-export function pairThemes(): PairedTheme {
+/**
+ * Combines GitHub's light and dark themes, which have the same rules and differ only in colors, so that each line is tokenized
+ * once for both. Styles are CSS declarations with the colors for light and dark pages; `blockStyle` is that of a whole block.
+ */
+export function pairThemes(): { readonly theme: Theme<string>; readonly blockStyle: string } {
   const foreground = [editorColor(light, 'foreground'), editorColor(dark, 'foreground')] as const
   const background = [editorColor(light, 'background'), editorColor(dark, 'background')] as const
   const plain = styleOf(...foreground)
@@ -28,7 +21,7 @@ export function pairThemes(): PairedTheme {
   return { theme: themeOf(rules), blockStyle: `${plain};background-color:${pair(...background)}` }
 }
 
-function styleOf(ofLight: string, ofDark: string): Style {
+function styleOf(ofLight: string, ofDark: string): string {
   return `color:${pair(ofLight, ofDark)}`
 }
 

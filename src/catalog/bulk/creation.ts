@@ -11,7 +11,7 @@ import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { PasswordHasher } from '../users/password.ts'
 import type { Loader } from './load.ts'
 import { ndjsonLines } from './ndjson.ts'
-import { PasswordHashes } from './password-hashes.ts'
+import { hashingPasswords } from './password-hashes.ts'
 import type { BulkResource } from './resources.ts'
 import { type BadLine, type CheckedRows, rowsOf, storeRows, WrongLinesError } from './rows.ts'
 
@@ -58,10 +58,11 @@ async function createAll(
       : await means.idempotency.begin(key, scope, { mediaType: NDJSON_TYPE, respond: kept => respond(kept.answer) })
   if (keyed instanceof Response) return keyed
   server.timeout(request, TIMEOUT_SECONDS)
-  const hashes = new PasswordHashes(password => means.hashPassword(password, request.signal))
+  const hashPasswords = hashingPasswords(password => means.hashPassword(password, request.signal))
   const answer = async () => {
     const read: CheckedRows[] = []
-    for await (const lines of ndjsonLines(chunksOf(body, keyed))) read.push(await rowsOf(resource, lines, hashes))
+    for await (const lines of ndjsonLines(chunksOf(body, keyed)))
+      read.push(await rowsOf(resource, lines, hashPasswords))
     return respond(await stored(means.loader, resource, read, keyed))
   }
   try {

@@ -12,7 +12,7 @@ import { hash } from '../users/password.ts'
 import { bulkFile, pathsIn, SourceFile } from './files.ts'
 import type { Load } from './load.ts'
 import { loaderOf } from './open.ts'
-import { PasswordHashes } from './password-hashes.ts'
+import { hashingPasswords } from './password-hashes.ts'
 import { BULK_RESOURCES } from './resources.ts'
 import { rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
@@ -58,12 +58,12 @@ async function storeFiles(
   keepsGood: boolean,
   shown: Progress,
 ): Promise<number> {
-  const hashes = new PasswordHashes(hash)
+  const hashPasswords = hashingPasswords(hash)
   let wrong = 0
   for (const source of files) {
     const { path, resource } = source.file
     for await (const lines of source.lines()) {
-      const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashes))
+      const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashPasswords))
       for (const { number, errors } of bad) {
         for (const error of errors) shown.note(`${path}:${number}${described(error)}`)
         wrong += 1

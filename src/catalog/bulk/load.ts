@@ -58,8 +58,8 @@ export type LoadedResources = LoadedRows & { readonly table: TableName }
 /** A table that rows are stored in. */
 interface Target {
   readonly table: Table
-  /** The number of further rows before the indexes are dropped. */
-  keepsIndexesFor: number
+  /** The indexes are dropped after this many rows. */
+  readonly indexedMax: number
   /** The highest id that did not come from the database, unless it knows it. */
   highestGiven: number
   loaded: LoadedResources
@@ -89,7 +89,10 @@ export class Load {
     const target = await this.#targetOf(resource)
     const misfits = await this.#absentReferences(resource, rows)
     const ids = await this.#idsOf(target, rows, misfits)
-    await this.#dropIndexesIfMany(target, ids.length)
+    const { count } = target.loaded
+    if (count <= target.indexedMax && count + ids.length > target.indexedMax) {
+      await this.#writer.dropIndexes([target.table])
+    }
     const columns = Object.keys(resource.columns)
     const good = misfits.size === 0 ? rows : rows.filter((_, place) => !misfits.has(place))
     const stored = good.map((row, place) => {
@@ -117,11 +120,11 @@ export class Load {
     const known = this.#targets.get(resource.table)
     if (known) return known
     const table = tableOf(resource)
-    const keepsIndexesFor = this.#options.mayDropIndexes
+    const indexedMax = this.#options.mayDropIndexes
       ? Math.max(REBUILD_ROWS, REBUILD_SHARE * (await this.#writer.lastId(table)))
       : Number.POSITIVE_INFINITY
     const loaded = { table: resource.table, count: 0, firstId: Number.POSITIVE_INFINITY, lastId: 0 }
-    const target = { table, keepsIndexesFor, highestGiven: 0, loaded }
+    const target = { table, indexedMax, highestGiven: 0, loaded }
     this.#targets.set(resource.table, target)
     return target
   }
@@ -187,12 +190,6 @@ export class Load {
   async #continueIds(target: Target): Promise<void> {
     if (target.highestGiven > 0) await this.#writer.continueIds(target.table, target.highestGiven)
     target.highestGiven = 0
-  }
-
-  async #dropIndexesIfMany(target: Target, rows: number): Promise<void> {
-    const keptIndexes = target.keepsIndexesFor >= 0
-    target.keepsIndexesFor -= rows
-    if (keptIndexes && target.keepsIndexesFor < 0) await this.#writer.dropIndexes([target.table])
   }
 }
 

@@ -2,7 +2,7 @@ import { fault, type ValidationError, validationErrors } from '../http/validatio
 import { objectIn } from '../http/validation/request.ts'
 import type { Load, Misfit, NewRow } from './load.ts'
 import type { Line } from './ndjson.ts'
-import type { PasswordHashes } from './password-hashes.ts'
+import type { HashPasswords } from './password-hashes.ts'
 import type { BulkResource } from './resources.ts'
 
 /** A line that cannot be stored, with all its errors; `loc` begins with `body`. */
@@ -34,7 +34,7 @@ export interface CheckedRows {
 export async function rowsOf(
   resource: BulkResource,
   lines: readonly Line[],
-  hashes: PasswordHashes,
+  hashPasswords: HashPasswords,
 ): Promise<CheckedRows> {
   const rows: NewRow[] = []
   const numbers: number[] = []
@@ -47,7 +47,7 @@ export async function rowsOf(
       numbers.push(line.number)
     }
   }
-  return { rows: resource.stored.table === 'users' ? await hashes.replaceIn(rows) : rows, numbers, bad }
+  return { rows: resource.stored.table === 'users' ? await hashPasswords(rows) : rows, numbers, bad }
 }
 
 type Read = { readonly row: NewRow } | { readonly errors: readonly ValidationError[] }

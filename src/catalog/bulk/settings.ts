@@ -1,4 +1,4 @@
-import { type Setting, toggle } from '../../program/config.ts'
+import { optional, type Setting, toggle } from '../../program/config.ts'
 import { SettingError } from '../../program/operator-error.ts'
 
 export const FORMATS = ['ndjson', 'csv'] as const
@@ -15,15 +15,10 @@ export const passwordHashes = toggle('password-hashes', "export the hashes of us
 
 /** A flag for a property that the name of a file does not tell. */
 function choice<Name extends string>(flag: string, names: readonly Name[], meaning: string): Setting<Name | null> {
-  return {
-    flag,
-    placeholder: 'NAME',
-    fallback: '',
-    meaning: `${meaning}: ${names.join(', ')}; by default, taken from their names`,
-    parse: text => {
-      const name = names.find(candidate => candidate === text) ?? null
-      if (name === null && text !== '') throw new SettingError(`${JSON.stringify(text)} is none of ${names.join(', ')}`)
-      return name
-    },
+  const read = (text: string) => {
+    const name = names.find(candidate => candidate === text)
+    if (!name) throw new SettingError(`${JSON.stringify(text)} is none of ${names.join(', ')}`)
+    return name
   }
+  return optional(flag, 'NAME', read, `${meaning}: ${names.join(', ')}; by default, taken from their names`)
 }

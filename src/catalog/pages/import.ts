@@ -5,7 +5,7 @@ import { OperatorError } from '../../program/operator-error.ts'
 import { csvLines } from '../bulk/csv.ts'
 import type { Loader, NewRow } from '../bulk/load.ts'
 import { ndjsonLines } from '../bulk/ndjson.ts'
-import { PasswordHashes } from '../bulk/password-hashes.ts'
+import { hashingPasswords } from '../bulk/password-hashes.ts'
 import type { BulkResource } from '../bulk/resources.ts'
 import { type BadLine, type CheckedRows, rowsOf, storeRows, WrongLinesError } from '../bulk/rows.ts'
 import { RequestBodies } from '../http/request-bodies.ts'
@@ -90,7 +90,7 @@ async function check(
   path: string,
   ignored: string[],
 ): Promise<CheckedFile> {
-  const hashes = new PasswordHashes(password => hashPassword(password, signal))
+  const hashPasswords = hashingPasswords(password => hashPassword(password, signal))
   const ofFile =
     format === 'csv'
       ? csvLines(chunks, { resource, ignored: columns => ignored.push(...columns) })
@@ -100,7 +100,7 @@ async function check(
   let lines = 0
   try {
     for await (const some of ofFile) {
-      const read = await rowsOf(resource, some, hashes)
+      const read = await rowsOf(resource, some, hashPasswords)
       bad.push(...read.bad)
       if (bad.length >= BAD_LINES_MAX) throw new WrongLinesError(bad)
       for (const [place, row] of read.rows.entries()) writer.write(`${JSON.stringify([read.numbers[place], row])}\n`)

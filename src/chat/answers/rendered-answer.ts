@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { MarkdownStream } from '../../markdown/stream.ts'
 import { RENDERING_STEP_CHARACTERS } from './limits.ts'
-import type { AnswerPace, Pace } from './pace.ts'
+import { AnswerPace, type Pace } from './pace.ts'
 import type { Ending } from './repository.ts'
 
 /** A rendering that takes longer than this gets a turn of the event loop of its own. */
@@ -64,14 +64,14 @@ export class RenderedAnswer {
     if (this.#failure) throw this.#failure
     if (piece === '') return
     this.#text += piece
-    this.#answerPace ??= this.#pace.answer()
+    this.#answerPace ??= new AnswerPace(this.#pace)
     for (;;) {
       this.#feed(RENDERING_STEP_CHARACTERS)
       if (this.#streamed === this.#text.length) break
       this.#htmlSoFar()
       await turn()
     }
-    if (!this.#isOver) await this.#renderInTime(this.#answerPace)
+    if (!this.#isOver) await this.#renderInTime(this.#answerPace.waitMs)
   }
 
   /** Ends the answer. The last rendering has the whole text. */
@@ -127,14 +127,13 @@ export class RenderedAnswer {
   }
 
   /** Renders the piece at once if there is time, otherwise a little later, together with the pieces until then. */
-  async #renderInTime(pace: AnswerPace): Promise<void> {
-    const { waitMs } = pace
+  async #renderInTime(waitMs: number): Promise<void> {
     const isMuch = this.#streamed - this.#rendered >= RENDERING_STEP_CHARACTERS
     if (waitMs > 0 && !isMuch) {
-      this.#cancelLater ??= this.#pace.clock.after(waitMs, () => void pace.turn().then(() => this.#renderRest()))
+      this.#cancelLater ??= this.#pace.clock.after(waitMs, () => void this.#pace.turn().then(() => this.#renderRest()))
       return
     }
-    if (this.#costMs >= QUICK_MS) await pace.turn()
+    if (this.#costMs >= QUICK_MS) await this.#pace.turn()
     if (!this.#isOver && this.#rendered < this.#streamed) this.#render()
   }
 

@@ -16,9 +16,6 @@ export function sqliteSpending(database: SqliteDatabase): SpendingRepository {
   const select = database.prepare<[day: number, account: string], { answers: number; tokens: number }>(
     'SELECT answers, tokens FROM chat_spending WHERE day = ? AND account = ?',
   )
-  const selectOld = database.prepare<[day: number], { day: number }>(
-    'SELECT day FROM chat_spending WHERE day < ? LIMIT 1',
-  )
   const deleteOld = database.prepare<[day: number]>('DELETE FROM chat_spending WHERE day < ?')
   return {
     begin: (account, { answersMax, tokensMax }) =>
@@ -39,10 +36,10 @@ export function sqliteSpending(database: SqliteDatabase): SpendingRepository {
       const { answers, tokens } = database.snapshot(() => select.get(day, account)) ?? { answers: 0, tokens: 0 }
       return { day, answers, tokens }
     },
-    deleteOld: async () => {
-      // Usually there are none, and a write would delay others.
-      if (database.snapshot(() => selectOld.get(today())) !== null) await database.write(() => deleteOld.run(today()))
-    },
+    deleteOld: () =>
+      database.write(() => {
+        deleteOld.run(today())
+      }),
   }
 }
 

@@ -76,10 +76,10 @@ export async function startChatApp(
     })
     const prompts = new Prompts(repositories.prompts, { ...RETENTION, ...retention }, clock)
     if (isKept) own.use(startHousekeeping({ prompts, answers: repositories.answers, spending, clock }))
-    const { secrets, probe } = repositories
+    const { secrets } = repositories
     const ofLogin = { password, keys: null, secrets, cookieName: COOKIE_NAME, trustedProxies: 1 }
     const login = password === null ? null : new Login({ ...ofLogin, ...loginOptions })
-    const app = createChat({ prompts, answers, spending, login, probe })
+    const app = createChat({ prompts, answers, spending, login, probe: () => database.probe() })
     const listening = own.use(listen({ app, ...LOOPBACK, trustedProxies: 1 }))
     own.use(answers)
     return {

@@ -22,7 +22,6 @@ export class ListServiceError extends Error {
 
 /** A request to the list service, shared by all visitors who wait for it. */
 interface SharedRequest {
-  readonly url: string
   readonly names: Promise<readonly string[]>
   readonly abandoned: AbortController
   visitors: number
@@ -38,18 +37,20 @@ export class ListService {
   }
 
   /**
-   * The names of the list at `url`: the keys of its `message` object, in the order of the JSON text. Throws a
-   * `ListServiceError` if the service does not send a complete list with status 200 in time, or if the signal is aborted.
+   * The names of the list at `url`, which is always the same: the keys of its `message` object, in the order of the JSON
+   * text. Throws a `ListServiceError` if the service does not send a complete list with status 200 in time, or if the signal
+   * is aborted.
    */
   async names(url: string, signal: AbortSignal): Promise<readonly string[]> {
-    const request = this.#request?.url === url ? this.#request : this.#send(url)
+    const request = this.#request ?? this.#send(url)
+    this.#request = request
     request.visitors += 1
     try {
       return await Promise.race([request.names, rejectedOnAbort(signal)])
     } finally {
       request.visitors -= 1
       if (request.visitors === 0) {
-        this.#forget(request)
+        this.#request = null
         request.abandoned.abort()
       }
     }
@@ -57,14 +58,7 @@ export class ListService {
 
   #send(url: string): SharedRequest {
     const abandoned = new AbortController()
-    const names = fetchNames(url, this.#clock, abandoned.signal).finally(() => this.#forget(request))
-    const request: SharedRequest = { url, names, abandoned, visitors: 0 }
-    this.#request = request
-    return request
-  }
-
-  #forget(request: SharedRequest): void {
-    if (this.#request === request) this.#request = null
+    return { names: fetchNames(url, this.#clock, abandoned.signal), abandoned, visitors: 0 }
   }
 }
 

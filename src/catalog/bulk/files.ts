@@ -44,23 +44,22 @@ export class SourceFile {
   readonly file: BulkFile
   /** In bytes; infinite if it is unknown. */
   readonly size: number
-  readonly #ignored: (columns: readonly string[]) => void
   bytesRead = 0
   /** Number of its rows that were stored. */
   stored = 0
 
-  constructor(file: BulkFile, ignored: (columns: readonly string[]) => void) {
+  constructor(file: BulkFile) {
     this.file = file
-    this.#ignored = ignored
     if (file.path !== '-' && !existsSync(file.path)) throw new OperatorError(`${file.path} does not exist`)
     this.size = file.path === '-' ? Number.POSITIVE_INFINITY : Bun.file(file.path).size
   }
 
-  async *lines(): AsyncGenerator<readonly Line[]> {
+  /** `ignored` is called with the names of unknown columns. */
+  async *lines(ignored: (columns: readonly string[]) => void): AsyncGenerator<readonly Line[]> {
     const { path, resource, format } = this.file
     try {
       const bytes = this.#bytes()
-      if (format === 'csv') yield* csvLines(bytes, { resource, ignored: this.#ignored })
+      if (format === 'csv') yield* csvLines(bytes, { resource, ignored })
       else yield* ndjsonLines(bytes)
     } catch (error) {
       // An error with a code comes from the file or its compression.

@@ -30,7 +30,7 @@ export async function importFiles(line: CommandLine): Promise<void> {
     .flatMap(pathsIn)
     .map(path => bulkFile(path, line))
     .toSorted((one, other) => BULK_RESOURCES.indexOf(one.resource) - BULK_RESOURCES.indexOf(other.resource))
-    .map(file => new SourceFile(file, columns => shown.note(`${file.path}: ignored columns: ${columns.join(', ')}`)))
+    .map(file => new SourceFile(file))
   process.once('SIGINT', endAtOnce)
   await using database = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
   await database.ready
@@ -62,7 +62,8 @@ async function storeFiles(
   let wrong = 0
   for (const source of files) {
     const { path, resource } = source.file
-    for await (const lines of source.lines()) {
+    const ignored = (columns: readonly string[]) => shown.note(`${path}: ignored columns: ${columns.join(', ')}`)
+    for await (const lines of source.lines(ignored)) {
       const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashPasswords))
       for (const { number, errors } of bad) {
         for (const error of errors) shown.note(`${path}:${number}${described(error)}`)

@@ -19,11 +19,10 @@ const REBUILD_SHARE = 0.4
 export type NewRow = { readonly id?: number | undefined } & Readonly<Record<string, Value | undefined>>
 
 /** Why a row cannot be stored. */
-export interface Misfit {
+interface Misfit {
   /** `id`, or the column that references a missing row. */
   readonly column: string
-  /** `not new`: a row has or had this id or a higher one. */
-  readonly reason: 'taken' | 'not new' | 'absent'
+  readonly reason: string
 }
 
 /** By the position of a row in the input. */
@@ -88,7 +87,7 @@ export class Load {
     await turn()
     const target = await this.#targetOf(resource)
     const misfits = await this.#absentReferences(resource, rows)
-    const ids = await this.#idsOf(target, rows, misfits)
+    const ids = await this.#idsOf(resource, rows, target, misfits)
     const { count } = target.loaded
     if (count <= target.indexedMax && count + ids.length > target.indexedMax) {
       await this.#writer.dropIndexes([target.table])
@@ -131,11 +130,13 @@ export class Load {
 
   async #absentReferences({ references }: StoredRows, rows: readonly NewRow[]): Promise<Misfits> {
     const misfits: Misfits = new Map()
-    for (const { column, table } of references) {
+    for (const { column, table, resource } of references) {
       const found = await this.#find(table, new Set(rows.map(row => row[column] ?? null)))
       for (const [place, row] of rows.entries()) {
         const id = row[column] ?? null
-        if (id !== null && !found.has(id) && !misfits.has(place)) misfits.set(place, { column, reason: 'absent' })
+        if (id !== null && !found.has(id) && !misfits.has(place)) {
+          misfits.set(place, { column, reason: `${resource} not found` })
+        }
       }
     }
     return misfits
@@ -155,8 +156,9 @@ export class Load {
   }
 
   /** Adds rows with wrong ids to the misfits, and returns the ids of all that are none. */
-  async #idsOf(target: Target, rows: readonly NewRow[], misfits: Misfits): Promise<number[]> {
+  async #idsOf({ name }: StoredRows, rows: readonly NewRow[], target: Target, misfits: Misfits): Promise<number[]> {
     const { takesOnlyNewIds } = this.#options
+    const reason = takesOnlyNewIds ? 'an id must be above every id so far' : `${name} with this id exists already`
     if (rows.every(({ id }) => id === undefined)) {
       await this.#continueIds(target)
       return this.#writer.nextIds(target.table, rows.length - misfits.size)
@@ -175,7 +177,7 @@ export class Load {
     for (const [place, { id = highest + 1 }] of good) {
       const isWrong = takesOnlyNewIds ? id <= highest : taken.has(id)
       if (isWrong) {
-        misfits.set(place, { column: 'id', reason: takesOnlyNewIds ? 'not new' : 'taken' })
+        misfits.set(place, { column: 'id', reason })
         continue
       }
       taken.add(id)

@@ -1,6 +1,6 @@
 import { fault, type ValidationError, validationErrors } from '../http/validation/errors.ts'
 import { objectIn } from '../http/validation/request.ts'
-import type { Load, Misfit, NewRow } from './load.ts'
+import type { Load, NewRow } from './load.ts'
 import type { Line } from './ndjson.ts'
 import type { HashPasswords } from './password-hashes.ts'
 import type { BulkResource } from './resources.ts'
@@ -62,20 +62,14 @@ function rowOf({ line }: BulkResource, value: unknown): Read {
 /** Stores rows. Returns their ids and the lines that were not stored, both in order. */
 export async function storeRows(
   load: Load,
-  resource: BulkResource,
+  { stored }: BulkResource,
   { rows, numbers, bad }: CheckedRows,
 ): Promise<{ ids: readonly number[]; bad: readonly BadLine[] }> {
-  const { ids, misfits } = await load.store(resource.stored, rows)
+  const { ids, misfits } = await load.store(stored, rows)
   if (misfits.size === 0) return { ids, bad }
-  const wrong = [...misfits].map(([place, misfit]) => ({
+  const wrong = [...misfits].map(([place, { column, reason }]) => ({
     number: numbers[place] ?? 0,
-    errors: [{ loc: ['body', misfit.column], ...fault.value(reasonOf(resource, misfit)).params }],
+    errors: [{ loc: ['body', column], ...fault.value(reason).params }],
   }))
   return { ids, bad: [...bad, ...wrong].toSorted((one, other) => one.number - other.number) }
-}
-
-function reasonOf({ stored: { name, references } }: BulkResource, { column, reason }: Misfit): string {
-  if (reason === 'taken') return `${name} with this id exists already`
-  if (reason === 'not new') return 'an id must be above every id so far'
-  return `${references.find(reference => reference.column === column)?.resource} not found`
 }

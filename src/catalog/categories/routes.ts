@@ -9,6 +9,7 @@ export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow
     resource: CATEGORIES,
     store,
     tag: 'Categories',
+    url: '/categories/{category_id}',
     shape: Category,
     chosen: CategoryFields,
     // The list of a category's products has no `skip`, so the rest begins after the last id shown.
@@ -16,8 +17,8 @@ export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow
   })
 
   list('read_categories', '/categories/', 'selectable')
-  create('create_category', '/categories/', { body: CategoryCreate, lines }, ({ body }) => body)
-  find('read_category', '/categories/{category_id}')
-  update('update_category', '/categories/{category_id}', { method: 'put', body: CategoryCreate }, ({ body }) => body)
-  remove('delete_category', '/categories/{category_id}')
+  create('create_category', '/categories/', { body: CategoryCreate, lines }, body => body)
+  find('read_category')
+  update('update_category', { method: 'put', body: CategoryCreate }, body => body)
+  remove('delete_category')
 }

@@ -11,7 +11,7 @@ import { creationResponse, invalid } from './responses.ts'
 import { isNdjson } from './validation/ndjson-type.ts'
 import { prefersStrict, STRICT_HANDLING } from './validation/preference.ts'
 import {
-  type QueryRules,
+  type Inputs,
   type ReadValue,
   type RequestInput,
   type RequestReader,
@@ -31,7 +31,8 @@ export interface Catalog {
 }
 
 /** One operation's contract. It validates requests, types the handler, and appears in both interface descriptions. */
-export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
+export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>
+  extends Inputs<Path, Query, Body> {
   /** The name of the function in FastAPI. Both descriptions derive the id and the summary from it. */
   readonly name: string
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
@@ -42,12 +43,8 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly isFurther?: boolean
   /** For `/openapi.strict.json`, unless the method says it all. */
   readonly description?: string
-  readonly path: Path
-  readonly query: Query
-  readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>>
-  readonly body: Body
   /** The body's shape in `/openapi.json`, if the specification uses another one for it. */
-  readonly specifiedBody?: z.ZodObject
+  readonly specifiedBody?: z.ZodObject | undefined
   /** The body of a 200. */
   readonly response: z.ZodType
   /** The same with the members that a request chooses, if it can. */
@@ -57,7 +54,7 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   /** What it does, if it streams events: then `response` is the lines of a poll. */
   readonly streams?: string
   /** Answers a body in NDJSON, if the operation takes one. */
-  readonly lines?: LinesContract
+  readonly lines?: LinesContract | undefined
 }
 
 /** A `POST` of NDJSON to a collection, which creates a resource of each line. */
@@ -94,7 +91,7 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     const { parameters } = scope.matched
     if (!hasBody) {
       const isStrict = method === 'GET' && prefersStrict(request.headers)
-      const answered = whenThere(read(request, parameters, null, { isStrict }), answer)
+      const answered = whenThere(read(request, parameters, null, isStrict), answer)
       return isStrict ? whenThere(answered, saysStrict) : answered
     }
     return budgets.bodies.answering(request, body =>
@@ -109,9 +106,8 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
     if (begun instanceof Response) return begun
     return budgets.bodies.answering(request, async body => {
-      const input = await compiledReader()(request, scope.matched.parameters, () => body.bytes(), {
-        bodyRead: begun.update,
-      })
+      const readBody = () => body.bytes().then(begun.update)
+      const input = await compiledReader()(request, scope.matched.parameters, readBody)
       if ('errors' in input) return invalid(input.errors)
       const kept = await begun.kept()
       if (kept) return begun.replay(kept)

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { type Awaitable, whenThere } from '../../awaitable.ts'
+import type { RequestScope } from '../../server/requests.ts'
 import type { Cut } from '../storage/representation.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import type { ResourceStore, Update } from '../storage/store.ts'
@@ -15,6 +16,8 @@ interface Kind<Row extends Values> {
   readonly resource: StoredResource<Row>
   readonly store: ResourceStore<Row>
   readonly tag: string
+  /** The URL of one resource, as in the specification. */
+  readonly url: string
   /** The body of a response. */
   readonly shape: z.ZodObject
   /** The same with the members that a request chooses. */
@@ -26,11 +29,11 @@ interface Kind<Row extends Values> {
 /** The parameters of a path, which are all ids. */
 type Ids = Readonly<Record<string, number>>
 
-interface Sent<Body> {
-  readonly path: Ids
+/** How a body updates a resource. */
+interface Updated<Body extends z.ZodObject> {
+  readonly method: 'put' | 'patch'
   readonly body: Body
-  /** Aborts when the client leaves. */
-  readonly signal: AbortSignal
+  readonly specifiedBody?: z.ZodObject
 }
 
 /**
@@ -39,8 +42,11 @@ interface Sent<Body> {
  */
 export function resourceOperations<Row extends Values>(
   catalog: Catalog,
-  { resource, store, tag, shape, chosen, restOf }: Kind<Row>,
+  { resource, store, tag, url: urlOfOne, shape, chosen, restOf }: Kind<Row>,
 ) {
+  const one = { url: urlOfOne, tag, path: idsIn(urlOfOne), query: NO_QUERY, body: NO_BODY, response: shape }
+  const [idName = ''] = Object.keys(one.path.shape)
+  const idOf = (path: Ids) => path[idName] ?? 0
   const restAfter = (id: number) => restOf && ((cut: Cut) => restOf(id, cut))
   /** The resources that ids in the path or the body refer to. */
   const referred = (...shapes: z.ZodObject[]) =>
@@ -56,7 +62,7 @@ export function resourceOperations<Row extends Values>(
         catalog,
         {
           ...{ name, method: 'get', url, tag, path, query: parameters.shape, body: NO_BODY },
-          ...(parameters.rules && { queryRules: parameters.rules }),
+          queryRules: parameters.rules,
           response: z.array(shape),
           chosen: z.array(chosen),
           absent: referred(path),
@@ -74,34 +80,28 @@ export function resourceOperations<Row extends Values>(
       name: string,
       url: string,
       { body, lines }: { readonly body: Body; readonly lines?: LinesContract },
-      rowOf: (sent: Sent<z.output<Body>>) => Awaitable<Row>,
+      rowOf: (body: z.output<Body>, path: Ids, scope: RequestScope) => Awaitable<Row>,
     ): void {
       const path = idsIn(url)
       operation(
         catalog,
         {
-          ...{ name, method: 'post', url, tag, path, query: NO_QUERY, body },
-          ...(lines && { lines }),
+          ...{ name, method: 'post', url, tag, path, query: NO_QUERY, body, lines },
           response: shape,
           absent: referred(path, body),
         },
         ({ path, body }, scope, claim) => {
-          const row = rowOf({ path, body, signal: scope.request.signal })
-          return writtenResponse(
-            scope,
-            whenThere(row, row => store.create(row, claim)),
-          )
+          const created = whenThere(rowOf(body, path, scope), row => store.create(row, claim))
+          return writtenResponse(scope, created)
         },
       )
     },
 
-    find(name: string, url: string): void {
-      const { path, idOf } = onePath(url)
+    find(name: string): void {
       operation(
         catalog,
         {
-          ...{ name, method: 'get', url, tag, path, query: z.object(fieldsParameter(resource)), body: NO_BODY },
-          response: shape,
+          ...{ ...one, name, method: 'get', query: z.object(fieldsParameter(resource)) },
           chosen,
           absent: [resource.name],
         },
@@ -115,27 +115,16 @@ export function resourceOperations<Row extends Values>(
     /** Sets the values that `valuesOf` returns; `null` if there is no such resource. */
     update<Body extends z.ZodObject>(
       name: string,
-      url: string,
-      {
-        method,
-        body,
-        specifiedBody,
-      }: { readonly method: 'put' | 'patch'; readonly body: Body; readonly specifiedBody?: z.ZodObject },
-      valuesOf: (sent: Sent<z.output<Body>> & { readonly id: number }) => Awaitable<Update<Row> | null>,
+      { method, body, specifiedBody }: Updated<Body>,
+      valuesOf: (body: z.output<Body>, id: number, scope: RequestScope) => Awaitable<Update<Row> | null>,
     ): void {
-      const { path, idOf } = onePath(url)
       operation(
         catalog,
-        {
-          ...{ name, method, url, tag, path, query: NO_QUERY, body },
-          ...(specifiedBody && { specifiedBody }),
-          response: shape,
-          absent: [resource.name, ...referred(body)],
-        },
+        { ...one, name, method, body, specifiedBody, absent: [resource.name, ...referred(body)] },
         ({ path, body }, scope) => {
           const id = idOf(path)
           const expected = expectedRevisions(scope.request)
-          const written = whenThere(valuesOf({ id, path, body, signal: scope.request.signal }), values =>
+          const written = whenThere(valuesOf(body, id, scope), values =>
             values ? store.update(id, values, expected) : { missing: resource.name },
           )
           return writtenResponse(scope, written, restAfter(id))
@@ -143,20 +132,11 @@ export function resourceOperations<Row extends Values>(
       )
     },
 
-    remove(name: string, url: string): void {
-      const { path, idOf } = onePath(url)
-      operation(
-        catalog,
-        {
-          ...{ name, method: 'delete', url, tag, path, query: NO_QUERY, body: NO_BODY },
-          response: shape,
-          absent: [resource.name],
-        },
-        ({ path }, scope) => {
-          const id = idOf(path)
-          return writtenResponse(scope, store.delete(id, expectedRevisions(scope.request)), restAfter(id))
-        },
-      )
+    remove(name: string): void {
+      operation(catalog, { ...one, name, method: 'delete', absent: [resource.name] }, ({ path }, scope) => {
+        const id = idOf(path)
+        return writtenResponse(scope, store.delete(id, expectedRevisions(scope.request)), restAfter(id))
+      })
     },
   }
 }
@@ -168,18 +148,4 @@ const NO_BODY = z.undefined()
 function idsIn(url: string) {
   const names = [...url.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   return z.object(Object.fromEntries(names.map(name => [name, z.int()])))
-}
-
-/** The only parameter of the URL of one resource. */
-function onePath(url: string) {
-  const path = idsIn(url)
-  const [name = ''] = Object.keys(path.shape)
-  return { path, idOf: (ids: Ids) => idIn(ids, name) }
-}
-
-/** The id that a path has for a parameter. */
-export function idIn(path: Ids, name: string): number {
-  const id = path[name]
-  if (id === undefined) throw new Error(`the path has no parameter ${name}`)
-  return id
 }

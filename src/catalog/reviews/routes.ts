@@ -9,18 +9,19 @@ export function addReviews(catalog: Catalog, store: ResourceStore<ReviewRow>, li
     resource: REVIEWS,
     store,
     tag: 'Reviews',
+    url: '/reviews/{review_id}',
     shape: Review,
     chosen: ReviewFields,
   })
 
   list('read_reviews', '/reviews/', 'selectable')
-  create('create_review', '/reviews/', { body: ReviewCreate, lines }, ({ body }) => body)
+  create('create_review', '/reviews/', { body: ReviewCreate, lines }, body => body)
 
   list('read_reviews_by_product', '/reviews/products/{product_id}', 'selectable')
   list('read_reviews_by_user', '/reviews/users/{user_id}', 'selectable')
   list('read_reviews_by_product_and_user', '/reviews/products/{product_id}/users/{user_id}', 'in pages')
 
-  find('read_review', '/reviews/{review_id}')
-  update('update_review', '/reviews/{review_id}', { method: 'patch', body: ReviewCreate }, ({ body }) => body)
-  remove('delete_review', '/reviews/{review_id}')
+  find('read_review')
+  update('update_review', { method: 'patch', body: ReviewCreate }, body => body)
+  remove('delete_review')
 }

@@ -15,28 +15,28 @@ export function addUsers(
     resource: USERS,
     store,
     tag: 'Users',
+    url: '/users/{user_id}',
     shape: User,
     chosen: UserFields,
     restOf: (id, { shownItems }) => `/reviews/users/${id}?skip=${shownItems}`,
   })
 
   list('read_users', '/users/', 'selectable')
-  create('create_user', '/users/', { body: UserCreate, lines }, async ({ body: { password, ...user }, signal }) => ({
+  create('create_user', '/users/', { body: UserCreate, lines }, async ({ password, ...user }, _, { request }) => ({
     ...user,
-    password_hash: await hashPassword(password, signal),
+    password_hash: await hashPassword(password, request.signal),
   }))
 
-  find('read_user', '/users/{user_id}')
+  find('read_user')
   update(
     'update_user',
-    '/users/{user_id}',
     { method: 'patch', body: UserUpdate, specifiedBody: UserCreate },
-    async ({ id, body: { password, ...user }, signal }) => {
+    async ({ password, ...user }, id, { request }) => {
       if (password === PASSWORD_MASK) return user
       // Hashing takes far longer than this check.
       if (!(await store.exists(id))) return null
-      return { ...user, password_hash: await hashPassword(password, signal) }
+      return { ...user, password_hash: await hashPassword(password, request.signal) }
     },
   )
-  remove('delete_user', '/users/{user_id}')
+  remove('delete_user')
 }

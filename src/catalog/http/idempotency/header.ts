@@ -11,13 +11,13 @@ export const IDEMPOTENCY_REPLAYED = 'Idempotency-Replayed'
 export const KEY_PATTERN = String.raw`^("([ !#-\[\]-~]|\\["\\]){1,255}"|[!#-+\--\[\]-~]{1,255})$`
 const KEY = new RegExp(KEY_PATTERN)
 
-/** The same key with and without quotes is one key. */
-export function readKey(header: string): { readonly key: string } | { readonly errors: readonly ValidationError[] } {
-  if (!KEY.test(header)) return { errors: [UNREADABLE] }
-  return { key: header.startsWith('"') ? header.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : header }
+/** The key in a header, which is the same with and without quotes; `null` if there is none. */
+export function keyIn(header: string): string | null {
+  if (!KEY.test(header)) return null
+  return header.startsWith('"') ? header.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : header
 }
 
-const UNREADABLE = headerError('a key has 1 to 255 printable ASCII characters, in double quotes or bare')
+export const UNREADABLE = headerError('a key has 1 to 255 printable ASCII characters, in double quotes or bare')
 
 /** For a key that was sent with another request before. */
 export const USED_BEFORE = headerError('this key was used for another request; every request needs a key of its own')

@@ -5,7 +5,7 @@ import { once } from '../../../shared.ts'
 import { type Claim, type KeptAnswer, type KeyStore, KeyTakenError } from '../../storage/idempotency/keys.ts'
 import type { AnswerSpace } from '../../storage/idempotency/space.ts'
 import { invalid } from '../responses.ts'
-import { IDEMPOTENCY_REPLAYED, readKey, USED_BEFORE } from './header.ts'
+import { IDEMPOTENCY_REPLAYED, keyIn, UNREADABLE, USED_BEFORE } from './header.ts'
 
 /** Clients should wait this long before they repeat a request that is still running. */
 const RETRY_SECONDS = 1
@@ -19,85 +19,64 @@ interface Form {
   readonly respond: (kept: KeptAnswer) => Response
 }
 
+/** What all requests with a key share. */
+interface Keys {
+  readonly store: KeyStore
+  readonly space: AnswerSpace
+  /** The keys of requests in progress, in this process. */
+  readonly running: Set<string>
+}
+
 /** Gives the first answer to a request with an `Idempotency-Key` again. */
 export class Idempotency {
-  readonly #store: KeyStore
-  readonly #space: AnswerSpace
-  /** The keys of requests in progress, in this process. */
-  readonly #running = new Set<string>()
+  readonly #keys: Keys
   /** Read once, because a database never gets another one. */
   readonly #secret: () => Promise<string>
 
   constructor(store: KeyStore, space: AnswerSpace) {
-    this.#store = store
-    this.#space = space
+    this.#keys = { store, space, running: new Set() }
     this.#secret = once(() => store.secret())
   }
 
   /** Begins a request with this header. Resolves to the response if the header has no key. */
   async begin(header: string, scope: RequestScope, form: Form): Promise<KeyedRequest | Response> {
-    const read = readKey(header)
-    if ('errors' in read) return invalid(read.errors)
+    const sent = keyIn(header)
+    if (sent === null) return invalid([UNREADABLE])
     // Each access key has keys of its own, so that nobody gets a stranger's answers.
-    const owned = `${scope.key?.name ?? ''}\n${read.key}`
+    const owned = `${scope.key?.name ?? ''}\n${sent}`
     const hash = new Bun.CryptoHasher('sha256', await this.#secret()).update(owned).digest()
     const fingerprint = new Bun.CryptoHasher('sha256', hash.subarray(HASH_HALF_BYTES))
     const { route, parameters } = scope.matched
     fingerprint.update(`${form.mediaType} ${route} ${JSON.stringify(parameters)}\n`)
-    return new KeyedRequest(this, hash.subarray(0, HASH_HALF_BYTES).toString('base64url'), fingerprint, form)
-  }
-
-  find(key: string): Awaitable<KeptAnswer | null> {
-    this.#mustNotRun(key)
-    return this.#store.find(key)
-  }
-
-  /** The answer of another process. It may not be on the disk yet, and finding it waits for that. */
-  async stored({ key, kept }: KeyTakenError): Promise<KeptAnswer> {
-    return (await this.#store.find(key)) ?? kept
-  }
-
-  /** Answers a request unless another one with this key is in progress. */
-  async alone(key: string, answer: () => Promise<Response>): Promise<Response> {
-    this.#mustNotRun(key)
-    this.#running.add(key)
-    try {
-      await this.#space.mustBeLeft(() => this.#store.bytes())
-      return await answer()
-    } finally {
-      this.#running.delete(key)
-    }
-  }
-
-  #mustNotRun(key: string): void {
-    if (!this.#running.has(key)) return
-    const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
-    throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
+    const key = hash.subarray(0, HASH_HALF_BYTES).toString('base64url')
+    return new KeyedRequest(this.#keys, key, fingerprint, form)
   }
 }
 
 export class KeyedRequest {
-  readonly #idempotency: Idempotency
+  readonly #keys: Keys
   readonly #key: string
   readonly #fingerprint: Bun.CryptoHasher
   readonly #form: Form
   #claim: Claim | null = null
 
-  constructor(idempotency: Idempotency, key: string, fingerprint: Bun.CryptoHasher, form: Form) {
-    this.#idempotency = idempotency
+  constructor(keys: Keys, key: string, fingerprint: Bun.CryptoHasher, form: Form) {
+    this.#keys = keys
     this.#key = key
     this.#fingerprint = fingerprint
     this.#form = form
   }
 
-  /** Adds a piece of the body. Members that need the body may be used after the last piece. */
-  readonly update = (bytes: Uint8Array): void => {
+  /** Adds a piece of the body, and returns it. Members that need the body may be used after the last piece. */
+  readonly update = (bytes: Uint8Array): Uint8Array => {
     this.#fingerprint.update(bytes)
+    return bytes
   }
 
   /** The answer to an earlier request with this key. */
   kept(): Awaitable<KeptAnswer | null> {
-    return this.#idempotency.find(this.#key)
+    this.#mustNotRun()
+    return this.#keys.store.find(this.#key)
   }
 
   /** Needs the body. */
@@ -115,14 +94,25 @@ export class KeyedRequest {
   }
 
   /** Answers the first request with this key. */
-  first(answer: () => Awaitable<Response>): Promise<Response> {
-    return this.#idempotency.alone(this.#key, async () => {
-      try {
-        return await answer()
-      } catch (error) {
-        if (error instanceof KeyTakenError) return this.replay(await this.#idempotency.stored(error))
-        throw error
-      }
-    })
+  async first(answer: () => Awaitable<Response>): Promise<Response> {
+    const { store, space, running } = this.#keys
+    this.#mustNotRun()
+    running.add(this.#key)
+    try {
+      await space.mustBeLeft(() => store.bytes())
+      return await answer()
+    } catch (error) {
+      if (!(error instanceof KeyTakenError)) throw error
+      // The answer of another process. It may not be on the disk yet, and finding it waits for that.
+      return this.replay((await store.find(error.key)) ?? error.kept)
+    } finally {
+      running.delete(this.#key)
+    }
+  }
+
+  #mustNotRun(): void {
+    if (!this.#keys.running.has(this.#key)) return
+    const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
+    throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
   }
 }

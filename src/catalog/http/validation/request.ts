@@ -2,6 +2,7 @@ import type { z } from '@hono/zod-openapi'
 import type { Awaitable } from '../../../awaitable.ts'
 import { isJsonObject } from '../../../json-object.ts'
 import { remembering } from '../../../limits/remembering.ts'
+import { queryOf } from '../../../server/request-target.ts'
 import { currentTimeline, timed } from '../../../tracing/timeline.ts'
 import { errorAt, fault, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
@@ -15,7 +16,7 @@ export const BODY_MAX_BYTES = 1_048_576
 const REMEMBERED = {
   max: 512,
   charactersMax: 128,
-  keeps: ({ read }: ReadQuery<unknown>) => 'value' in read,
+  keeps: ({ read }: { readonly read: ReadValue<unknown> }) => 'value' in read,
 }
 
 /** A query in which nothing is encoded. */
@@ -26,7 +27,7 @@ export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Bod
   readonly path: Path
   readonly query: Query
   readonly body: Body
-  readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>>
+  readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>> | null
 }
 
 /** Rules of a query that look at several parameters. */
@@ -51,14 +52,13 @@ export type ReadValue<Value> = { readonly value: Value } | { readonly errors: re
 
 /**
  * Validates all parts of a request, even if one is wrong, so that the client gets all errors at once. Without `readBody` it
- * returns the result at once. `bodyRead` gets the body as it was sent. If it is strict, each parameter that the operation does
- * not have is an error.
+ * returns the result at once. If it is strict, each parameter that the operation does not have is an error.
  */
 export type RequestReader<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = (
   request: Request,
   pathParameters: Readonly<Record<string, string>>,
   readBody: (() => Promise<Uint8Array>) | null,
-  options?: { readonly isStrict?: boolean; readonly bodyRead?: (bytes: Uint8Array) => void },
+  isStrict?: boolean,
 ) => Awaitable<ReadValue<RequestInput<Path, Query, Body>>>
 
 /** Makes the reader of an operation's requests, which compiles their schemas. */
@@ -69,7 +69,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
   const readPath = pathReader(inputs.path)
   const readQuery = queryReader(inputs.query)
   const withRules = rulesOf(inputs)
-  return (request, pathParameters, readBody, { isStrict = false, bodyRead } = NO_OPTIONS) => {
+  return (request, pathParameters, readBody, isStrict = false) => {
     const path = readPath(pathParameters)
     const { url } = request
     const { sent, read: query } = readQuery(url)
@@ -78,7 +78,6 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
       return sent ? withRules(read, sent, isStrict ? url : null) : read
     }
     return timed('reading the body', readBody).then(bytes => {
-      bodyRead?.(bytes)
       const started = performance.now()
       const body = bodyFields(bytes, request.headers.get('Content-Type'))
       const read = together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body'))
@@ -94,8 +93,6 @@ function together<Path, Query, Body>(path: ReadValue<Path>, query: ReadValue<Que
   }
   return { errors: [path, query, body].flatMap(part => ('errors' in part ? part.errors : [])) }
 }
-
-const NO_OPTIONS = {}
 
 /** Makes the function that also checks the rules of the query, and that a URL has no unknown parameters. */
 function rulesOf<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>({
@@ -125,14 +122,8 @@ function pathReader<Schema extends z.ZodObject>(schema: Schema) {
   return (sent: Readonly<Record<string, string>>) => none ?? readFields(schema, pathFields(sent, parsers), 'path')
 }
 
-interface ReadQuery<Query> {
-  /** The parameters as they were sent; `null` if the URL has no query. */
-  readonly sent: Parameters | null
-  readonly read: ReadValue<Query>
-}
-
-/** Makes the function that validates the query of a URL. */
-function queryReader<Schema extends z.ZodObject>(schema: Schema): (url: string) => ReadQuery<z.output<Schema>> {
+/** Makes the function that validates the query of a URL, and also returns it as it was sent; `null` if the URL has none. */
+function queryReader<Schema extends z.ZodObject>(schema: Schema) {
   const parsers = parsersOf(schema)
   // No parameter is required.
   const none = { sent: null, read: readFields(schema, {}, 'query') }
@@ -140,7 +131,7 @@ function queryReader<Schema extends z.ZodObject>(schema: Schema): (url: string) 
     const sent = queryFields(query, parsers)
     return { sent, read: readFields(schema, sent, 'query') }
   }, REMEMBERED)
-  return url => {
+  return (url: string) => {
     const start = url.indexOf('?')
     return start === -1 ? none : read(url.slice(start + 1))
   }
@@ -224,8 +215,7 @@ function addField(fields: Record<string, unknown>, name: string, value: string, 
 }
 
 function unknownParameters(url: string, known: readonly string[]): ValidationError[] {
-  const start = url.indexOf('?')
-  const sent = new Set(start === -1 ? [] : new URLSearchParams(url.slice(start + 1)).keys())
+  const sent = new Set(new URLSearchParams(queryOf(url)).keys())
   return [...sent].filter(name => !known.includes(name)).map(name => errorAt(['query', name], fault.unknown))
 }
 

@@ -17,7 +17,6 @@ import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
 import { createCatalog } from './app.ts'
 import { Feed } from './events/feed.ts'
-import { removeOldEvents } from './events/kept.ts'
 import { createBudgets } from './http/budgets.ts'
 import type { Access } from './http/guard.ts'
 import { catalogFamilies } from './metrics.ts'
@@ -76,7 +75,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   })
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)
-  await using ___ = feed && removeOldEvents(feed, database.history)
+  await using ___ = feed?.removeOld()
   await using ____ = repositories.searchIndex.inBackground()
   await using _____ = database.engine === 'postgres' ? showUnfinished(database) : null
   const admin = await openAdmin(settings.admin, serving)

@@ -1,5 +1,5 @@
 import type { Change, LoggedTransaction } from '../../database/change.ts'
-import { eventIdOf } from './place.ts'
+import { type EventPlace, eventIdOf } from './place.ts'
 
 export type Resource = 'category' | 'product' | 'user' | 'review'
 
@@ -11,11 +11,8 @@ const RESOURCES: ReadonlyMap<string, Resource> = new Map([
 ])
 
 /** An event of the feed. It is made of the log alone, so it is the same for all followers on all nodes. */
-export interface FeedEvent {
+export interface FeedEvent extends EventPlace {
   readonly id: string
-  readonly position: number
-  /** Its place among the events of its transaction. */
-  readonly index: number
   readonly type: string
   readonly resource: Resource
   /** The products that it is about; `null` if it may be about any. */
@@ -36,8 +33,9 @@ interface Told {
 /** The events of a transaction, in their order. */
 export function eventsOf({ position, tag, time, changes }: LoggedTransaction): FeedEvent[] {
   return changes.flatMap(told).map(({ type, resource, subject, products, data }, index) => {
-    const id = eventIdOf({ position, tag, index })
-    return { id, position, index, type, resource, products, json: cloudEvent({ id, type, subject, time, data }) }
+    const place = { position, tag, index }
+    const id = eventIdOf(place)
+    return { ...place, id, type, resource, products, json: cloudEvent({ id, type, subject, time, data }) }
   })
 }
 

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
-import { type Clock, pause, systemClock } from '../../clock.ts'
+import { pause, systemClock } from '../../clock.ts'
 import type { ChangeHistory, LoggedTransaction } from '../../database/change.ts'
+import { regularly } from '../../database/regularly.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { following, once } from '../../shared.ts'
 import { eventsOf, type FeedEvent } from './event.ts'
@@ -17,6 +18,9 @@ export const DISK_PAUSE_MS = 5
 
 /** The log is looked at for this long after the last follower has left, because polls come again. */
 const LINGER_MS = 10_000
+
+/** The interval between removals of old events from the log. */
+const REMOVAL_INTERVAL_MS = 1_000
 
 /** The newest events stay in memory, this many at least, for all followers. */
 const RECENT_EVENTS = 10_000
@@ -52,7 +56,6 @@ export interface Listener {
  */
 export class Feed {
   readonly #history: ChangeHistory
-  readonly #clock: Clock
   readonly #stopping = new AbortController()
   readonly #listeners = new Set<Listener>()
   /** Numbered from `#dropped` on. */
@@ -70,9 +73,8 @@ export class Feed {
   #running: Promise<void> = Promise.resolve()
   #pages: Promise<unknown> = Promise.resolve()
 
-  constructor(history: ChangeHistory, clock = systemClock) {
+  constructor(history: ChangeHistory) {
     this.#history = history
-    this.#clock = clock
   }
 
   /** The place after the newest event, as far as this process knows. */
@@ -95,7 +97,7 @@ export class Feed {
 
   /** Reads everything that was committed before this call. */
   async current(): Promise<void> {
-    this.#usedAt = this.#clock.now()
+    this.#usedAt = systemClock.now()
     await this.begin()
     this.#starting ??= this.#start()
     await this.#starting
@@ -126,14 +128,8 @@ export class Feed {
   /** The number of the first event after a place; `null` if older events have to be read first. */
   numberAfter(place: EventPlace): number | null {
     if (isAfter(this.#base, place)) return null
-    let [low, high] = [0, this.#recent.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const event = this.#recent[middle]
-      if (event && isAfter(event, place)) high = middle
-      else low = middle + 1
-    }
-    return this.#dropped + low
+    // Most places are near the end.
+    return this.#dropped + this.#recent.findLastIndex(event => !isAfter(event, place)) + 1
   }
 
   /** Whether it has not read the log as far as a place yet. */
@@ -153,6 +149,15 @@ export class Feed {
     return page
   }
 
+  /** Removes old events, now and at intervals. Disposing of the result waits for work in progress. */
+  removeOld(): AsyncDisposable {
+    const work = async () => {
+      await this.begin()
+      await this.#history.removeOld()
+    }
+    return regularly({ periodMs: REMOVAL_INTERVAL_MS, work, log })
+  }
+
   /** Ends all streams. */
   async stop(): Promise<void> {
     this.#stopping.abort()
@@ -161,7 +166,7 @@ export class Feed {
 
   async #page(place: EventPlace): Promise<Page | ResetReason> {
     let piece = await this.#history.read(place.position)
-    for (; !piece; piece = await this.#history.read(place.position)) await pause(this.#clock, DISK_PAUSE_MS)
+    for (; !piece; piece = await this.#history.read(place.position)) await pause(systemClock, DISK_PAUSE_MS)
     const { transactions, isEnd } = piece
     const [own, ...further] = transactions
     const ownEvents = own ? eventsOf(own) : []
@@ -194,7 +199,7 @@ export class Feed {
 
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted && this.#isUsed()) {
-      await pause(this.#clock, LOOK_INTERVAL_MS, this.#stopping.signal)
+      await pause(systemClock, LOOK_INTERVAL_MS, this.#stopping.signal)
       // While the database is away, streams stay open and silent.
       await this.#look().catch(error =>
         log.debug('the change log cannot be read: {reason}', { reason: errorMessage(error) }),
@@ -204,8 +209,8 @@ export class Feed {
   }
 
   #isUsed(): boolean {
-    if (this.#listeners.size > 0) this.#usedAt = this.#clock.now()
-    return this.#clock.now() - this.#usedAt < LINGER_MS
+    if (this.#listeners.size > 0) this.#usedAt = systemClock.now()
+    return systemClock.now() - this.#usedAt < LINGER_MS
   }
 
   /** Resolves after a look at the log that has begun after this call. */
@@ -247,9 +252,7 @@ export class Feed {
     if (this.#recent.length < RECENT_EVENTS + DROPPED_AT_ONCE) return
     const dropped = this.#recent.splice(0, this.#recent.length - RECENT_EVENTS)
     this.#dropped += dropped.length
-    const last = dropped.at(-1)
-    // Its tag is not needed to compare places.
-    if (last) this.#base = { position: last.position, index: last.index, tag: 0 }
+    this.#base = dropped.at(-1) ?? this.#base
   }
 
   /** Goes on from the end of the log. */

@@ -1,14 +1,14 @@
 import { getLogger } from '@logtape/logtape'
 import { bearerToken } from '../../access/bearer.ts'
 import { digestOf } from '../../access/key.ts'
-import { type Clock, pause } from '../../clock.ts'
+import { pause, systemClock } from '../../clock.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { DISK_PAUSE_MS, type Feed, type Listener, type ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
 import { beginning, COMMENT, framesOf, placeFrame, readyAt, resetAt, resetFrame, type SharedFrames } from './frames.ts'
-import { type EventPlace, eventIdOf, eventPlaceIn, isAfter } from './place.ts'
+import { type EventPlace, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
 
@@ -39,7 +39,6 @@ export interface Start {
 export interface Following {
   readonly feed: Feed
   readonly frames: SharedFrames
-  readonly clock: Clock
   /** Call it with each follower that has ended. */
   readonly ended: (follower: Follower) => void
 }
@@ -59,13 +58,13 @@ export class Follower implements Listener {
   #controller: Controller | null = null
   /** Set while the client has read everything and waits. */
   #sent: (() => void) | null = null
-  #sentAt: number
+  #sentAt = systemClock.now()
   /** The number of the next event; `null` while it is behind. */
   #next: number | null
   /** The place that it has reached, as far as it is known: at least when it is behind. */
   #place: EventPlace
-  /** The last id that it was sent. */
-  #lastId: string
+  /** The place that it was sent last. */
+  #sentPlace: EventPlace
   #reset: ResetReason | null = null
   #isAtWork = false
   #isEnded = false
@@ -79,9 +78,8 @@ export class Follower implements Listener {
     this.#filter = filter
     this.#start = start
     this.#place = start.place
-    this.#lastId = eventIdOf(start.place)
+    this.#sentPlace = start.place
     this.#next = following.feed.numberAfter(start.place)
-    this.#sentAt = following.clock.now()
     this.#open = open
     open.use(following.feed.listen(this))
     // The server closes idle connections.
@@ -122,7 +120,7 @@ export class Follower implements Listener {
 
   /** Called now and then. */
   checkTime(): void {
-    const silence = this.#following.clock.now() - this.#sentAt
+    const silence = systemClock.now() - this.#sentAt
     if (this.#sent === null) {
       if (silence < STALLED_MS) return
       log.debug('a follower is cut off: it has stopped reading', { request_id: this.#scope.requestId })
@@ -130,8 +128,8 @@ export class Follower implements Listener {
     } else if (silence >= SILENCE_MS) {
       const { feed } = this.#following
       const place = this.#next === feed.next ? feed.end : this.#place
-      const hasMoved = eventIdOf(place) !== this.#lastId && isAfter(place, eventPlaceIn(this.#lastId) ?? place)
-      this.#lastId = hasMoved ? eventIdOf(place) : this.#lastId
+      const hasMoved = isAfter(place, this.#sentPlace)
+      if (hasMoved) this.#sentPlace = place
       this.#send(hasMoved ? placeFrame(place) : COMMENT)
     }
   }
@@ -164,10 +162,9 @@ export class Follower implements Listener {
         return false
       }
       this.#next = until
-      const last = feed.recent(until - 1, until)?.at(-1)
-      if (last) this.#place = eventPlaceIn(last.id) ?? this.#place
+      this.#place = feed.recent(until - 1, until)?.[0] ?? this.#place
       if (bytes.length === 0) continue
-      if (last) this.#lastId = last.id
+      this.#sentPlace = this.#place
       this.#send(bytes)
       return true
     }
@@ -192,7 +189,7 @@ export class Follower implements Listener {
   }
 
   async #nextPage(): Promise<Uint8Array | null> {
-    const { feed, clock } = this.#following
+    const { feed } = this.#following
     try {
       const page = await feed.after(this.#place)
       if (typeof page === 'string') {
@@ -201,7 +198,7 @@ export class Follower implements Listener {
       }
       // The feed must have read as far, or it would send these events again. It may have to wait for the disk.
       while (feed.isBefore(page.place) && this.#reset === null && !this.#isEnded) {
-        await pause(clock, DISK_PAUSE_MS, feed.stopping)
+        await pause(systemClock, DISK_PAUSE_MS, feed.stopping)
         await feed.current()
       }
       this.#place = page.place
@@ -209,7 +206,7 @@ export class Follower implements Listener {
       return framesOf(page.events, this.#filter)
     } catch (error) {
       log.debug('a follower has to wait: {reason}', { reason: errorMessage(error) })
-      await pause(clock, RETRY_MS, feed.stopping)
+      await pause(systemClock, RETRY_MS, feed.stopping)
       return null
     }
   }
@@ -219,13 +216,13 @@ export class Follower implements Listener {
     this.#reset = null
     this.#next = feed.next
     this.#place = feed.end
-    this.#lastId = eventIdOf(feed.end)
+    this.#sentPlace = feed.end
     this.#send(resetFrame(reason, feed.end))
   }
 
   #send(bytes: Uint8Array): void {
     if (this.#isEnded) return
-    this.#sentAt = this.#following.clock.now()
+    this.#sentAt = systemClock.now()
     const sent = this.#sent
     this.#sent = null
     this.#controller?.enqueue(bytes)

@@ -1,10 +1,10 @@
 import type { KeyRing } from '../../access/key-ring.ts'
-import { type Clock, systemClock } from '../../clock.ts'
+import { systemClock } from '../../clock.ts'
 import { addressKey } from '../../server/client-address.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed } from './feed.ts'
 import type { EventFilter } from './filter.ts'
-import { Follower, type Start } from './follower.ts'
+import { Follower, type Following, type Start } from './follower.ts'
 import { SharedFrames } from './frames.ts'
 
 /** The interval between looks at how long each follower has been silent. */
@@ -22,19 +22,15 @@ const HEADERS = {
 
 /** The streams of one process. */
 export class Followers {
-  readonly #feed: Feed
-  readonly #frames: SharedFrames
-  readonly #keys: Pick<KeyRing, 'findDigest'> | null
-  readonly #clock: Clock
+  readonly #following: Following
+  readonly #keys: KeyRing | null
   readonly #all = new Set<Follower>()
   #cancelCheck = () => {}
   #keysCheckedAt = 0
 
-  constructor(feed: Feed, keys: Pick<KeyRing, 'findDigest'> | null, clock = systemClock) {
-    this.#feed = feed
-    this.#frames = new SharedFrames(feed)
+  constructor(feed: Feed, keys: KeyRing | null) {
+    this.#following = { feed, frames: new SharedFrames(feed), ended: follower => this.#all.delete(follower) }
     this.#keys = keys
-    this.#clock = clock
     feed.stopping.addEventListener('abort', () => {
       for (const follower of [...this.#all]) follower.end()
     })
@@ -47,16 +43,10 @@ export class Followers {
     using open = new DisposableStack()
     open.use(scope.streaming.clients.open(addressKey(scope.clientAddress)))
     const place = await start()
-    const following = {
-      feed: this.#feed,
-      frames: this.#frames,
-      clock: this.#clock,
-      ended: (follower: Follower) => this.#all.delete(follower),
-    }
-    const follower = new Follower(scope, following, filter, place, open.move())
+    const follower = new Follower(scope, this.#following, filter, place, open.move())
     if (this.#all.size === 0) this.#checkLater()
     this.#all.add(follower)
-    if (scope.request.signal.aborted || this.#feed.stopping.aborted) follower.leave()
+    if (scope.request.signal.aborted || this.#following.feed.stopping.aborted) follower.leave()
     const body = new ReadableStream<Uint8Array>(
       {
         pull: controller => follower.pull(controller),
@@ -71,10 +61,10 @@ export class Followers {
 
   #checkLater(): void {
     this.#cancelCheck()
-    this.#cancelCheck = this.#clock.after(CHECK_INTERVAL_MS, () => {
+    this.#cancelCheck = systemClock.after(CHECK_INTERVAL_MS, () => {
       for (const follower of [...this.#all]) follower.checkTime()
-      if (this.#clock.now() - this.#keysCheckedAt > KEYS_INTERVAL_MS) {
-        this.#keysCheckedAt = this.#clock.now()
+      if (systemClock.now() - this.#keysCheckedAt > KEYS_INTERVAL_MS) {
+        this.#keysCheckedAt = systemClock.now()
         void this.#endRevoked()
       }
       if (this.#all.size > 0) this.#checkLater()

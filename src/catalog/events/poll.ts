@@ -1,4 +1,4 @@
-import { type Clock, pause } from '../../clock.ts'
+import { pause, systemClock } from '../../clock.ts'
 import { parsedPath, queryOf } from '../../server/request-target.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { FeedEvent } from './event.ts'
@@ -6,7 +6,7 @@ import type { Feed, ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
 import type { Start } from './follower.ts'
 import { resetAt } from './frames.ts'
-import { type EventPlace, eventIdOf, eventPlaceIn } from './place.ts'
+import { type EventPlace, eventIdOf } from './place.ts'
 
 /** Pages that one poll reads while its filter leaves everything out. */
 const PAGES_MAX = 20
@@ -17,31 +17,30 @@ export interface Poll {
   readonly limit: number
   readonly waitMs: number
   readonly signal: AbortSignal
-  readonly clock: Clock
 }
 
 /** Answers with the next events, one per line. If there are none, waits for the first. */
 export async function pollResponse(feed: Feed, url: string, poll: Poll): Promise<Response> {
-  const { start, filter, limit, waitMs, signal, clock } = poll
+  const { start, filter, limit, waitMs, signal } = poll
   if (start.reset) return reset(feed, url, start.reset)
-  const until = clock.now() + waitMs
+  const until = systemClock.now() + waitMs
   const events: FeedEvent[] = []
   /** How far it has read, and the last place up to there that the client may remember. */
   let [reached, lasting] = [start.place, start.place]
   for (let pages = 1; ; pages += 1) {
     const page = await feed.after(reached)
     if (typeof page === 'string') return reset(feed, url, page)
-    for (const event of page.events) if (filter.passes(event) && events.length <= limit) events.push(event)
+    for (const event of page.events) if (filter.passes(event) && events.length < limit) events.push(event)
     const last = events[limit - 1]
-    if (last) return linesResponse(url, events.slice(0, limit), eventPlaceIn(last.id) ?? lasting)
+    if (last) return linesResponse(url, events, last)
     reached = page.place
     lasting = page.lasting
     if (!page.isEnd && pages < PAGES_MAX) continue
-    const leftMs = until - clock.now()
+    const leftMs = until - systemClock.now()
     if (events.length > 0 || leftMs <= 0 || signal.aborted || feed.stopping.aborted) {
       return linesResponse(url, events, lasting)
     }
-    if (feed.numberAfter(reached) === feed.next) await advance(feed, leftMs, poll)
+    if (feed.numberAfter(reached) === feed.next) await advance(feed, leftMs, signal)
   }
 }
 
@@ -51,11 +50,11 @@ async function reset(feed: Feed, url: string, reason: ResetReason): Promise<Resp
 }
 
 /** Waits for further events, for a time at most. */
-async function advance(feed: Feed, milliseconds: number, { signal, clock }: Poll): Promise<void> {
+async function advance(feed: Feed, milliseconds: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
   const end = () => over.abort()
   using _ = feed.listen({ advanced: end, reset: end })
-  await pause(clock, milliseconds, AbortSignal.any([over.signal, signal, feed.stopping]))
+  await pause(systemClock, milliseconds, AbortSignal.any([over.signal, signal, feed.stopping]))
 }
 
 /** `Link` keeps the request's other parameters. */

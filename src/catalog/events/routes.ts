@@ -1,6 +1,5 @@
 import { z } from '@hono/zod-openapi'
 import { allows } from '../../access/key.ts'
-import { systemClock } from '../../clock.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { mustAllow } from '../http/guard.ts'
 import { prefersLines } from '../http/lists/negotiation.ts'
@@ -93,7 +92,6 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
         limit: query.limit,
         waitMs: scope.isHead ? 0 : query.wait * 1_000,
         signal: request.signal,
-        clock: systemClock,
       })
     },
   )

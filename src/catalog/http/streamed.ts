@@ -1,5 +1,5 @@
 import { BusyError } from '../../limits/busy-error.ts'
-import type { StreamCoding, StreamCompressor } from '../../server/compressors.ts'
+import type { StreamCoding } from '../../server/compressors.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Streaming } from '../../server/streaming.ts'
@@ -65,11 +65,7 @@ export function streamedResponse(
   if (known !== null && headers.ETag && matches(known, headers.ETag))
     return new Response(null, { status: 304, headers })
   const pieces = coding === 'identity' ? texts : readAhead(texts, streaming)
-  const stream = new TextStream(pieces, coding, streaming, requestId)
-  const body = new ReadableStream<Uint8Array>(
-    { pull: controller => stream.pull(controller), cancel: () => stream.cancel() },
-    { highWaterMark: 0 },
-  )
+  const body = byteStream(pieces, coding, streaming, requestId)
   return new Response(body, { headers: { ...headers, ...(coding !== 'identity' && { 'Content-Encoding': coding }) } })
 }
 
@@ -90,86 +86,72 @@ async function* readAhead(texts: AsyncIterable<string>, streaming: Streaming): A
   }
 }
 
-type Controller = ReadableStreamDefaultController<Uint8Array>
-
 /** Sends the texts to one client, from the first pull until they end, fail, or the client leaves. */
-class TextStream {
-  readonly #texts: AsyncIterator<string>
-  readonly #coding: StreamCoding
-  readonly #streaming: Streaming
-  readonly #requestId: string
-  #compressor: StreamCompressor | undefined
-  /** The memory that counts for the current piece. */
-  #heldBytes = 0
-  #isClosed = false
+function byteStream(
+  texts: AsyncIterable<string>,
+  coding: StreamCoding,
+  streaming: Streaming,
+  requestId: string,
+): ReadableStream<Uint8Array> {
+  const left = new AbortController()
+  const pieces = bytesOf(texts, coding, streaming, left.signal)
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: async controller => {
+        try {
+          const { value, done } = await pieces.next()
+          if (left.signal.aborted) return
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch (error) {
+          if (left.signal.aborted) return
+          logFailure(error, requestId)
+          // Without the error, which the runtime would print. The connection is cut off, so nobody mistakes this for all of it.
+          controller.error()
+        }
+      },
+      cancel: async () => {
+        left.abort()
+        await pieces.return()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
 
-  constructor(texts: AsyncIterable<string>, coding: StreamCoding, streaming: Streaming, requestId: string) {
-    this.#texts = texts[Symbol.asyncIterator]()
-    this.#coding = coding
-    this.#streaming = streaming
-    this.#requestId = requestId
+/** Yields the bytes of the texts. The memory of each piece counts until the client has taken it. */
+async function* bytesOf(
+  texts: AsyncIterable<string>,
+  coding: StreamCoding,
+  streaming: Streaming,
+  left: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  // Opened only now, because the response to HEAD is never read.
+  using compressor = streaming.textCompressors.open(coding)
+  const { pieces } = streaming
+  let heldBytes = 0
+  const hold = (bytes: number) => {
+    pieces.release(heldBytes)
+    pieces.hold(bytes)
+    heldBytes = bytes
   }
-
-  /** Called whenever the client has taken everything so far. */
-  async pull(controller: Controller): Promise<void> {
-    try {
-      await this.#sendNext(controller)
-    } catch (error) {
-      if (this.#isClosed) return
-      this.#close()
-      logFailure(error, this.#requestId)
-      // Without the error, which the runtime would print. The connection is cut off, so nobody mistakes this for all of it.
-      controller.error()
-    } finally {
-      // The client may have left while the piece waited for memory.
-      if (this.#isClosed) this.#hold(0)
+  try {
+    // The first piece has already been read, so it only counts.
+    hold(PIECE_BYTES)
+    for await (const text of texts) {
+      const bytes = await compressor.piece(text)
+      hold(bytes.length)
+      if (bytes.length > 0) yield bytes
+      hold(0)
+      await pieces.take(PIECE_BYTES)
+      heldBytes = PIECE_BYTES
+      await streaming.ownTurn()
+      if (left.aborted) return
     }
-  }
-
-  /** The client has left. */
-  async cancel(): Promise<void> {
-    this.#close()
-    await this.#texts.return?.()
-  }
-
-  async #sendNext(controller: Controller): Promise<void> {
-    const compressor = await this.#prepare()
-    if (this.#isClosed) return
-    const { value, done } = await this.#texts.next()
-    if (this.#isClosed) return
-    const bytes = await (done ? compressor.end() : compressor.piece(value))
-    if (this.#isClosed) return
-    this.#hold(bytes.length)
-    if (bytes.length > 0) controller.enqueue(bytes)
-    if (!done) return
-    this.#close()
-    controller.close()
-  }
-
-  /** Waits for memory and a turn. The first piece has already been read, so it only counts. */
-  async #prepare(): Promise<StreamCompressor> {
-    this.#hold(0)
-    if (this.#compressor === undefined) {
-      // Opened only now, because the response to HEAD is never read.
-      this.#compressor = this.#streaming.textCompressors.open(this.#coding)
-      this.#hold(PIECE_BYTES)
-    } else {
-      await this.#streaming.pieces.take(PIECE_BYTES)
-      this.#heldBytes = PIECE_BYTES
-      await this.#streaming.ownTurn()
-    }
-    return this.#compressor
-  }
-
-  #hold(bytes: number): void {
-    this.#streaming.pieces.release(this.#heldBytes)
-    this.#streaming.pieces.hold(bytes)
-    this.#heldBytes = bytes
-  }
-
-  #close(): void {
-    this.#isClosed = true
-    this.#hold(0)
-    this.#compressor?.[Symbol.dispose]()
+    const bytes = await compressor.end()
+    hold(bytes.length)
+    if (bytes.length > 0) yield bytes
+  } finally {
+    hold(0)
   }
 }

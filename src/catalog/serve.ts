@@ -17,7 +17,7 @@ import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
 import { createCatalog } from './app.ts'
 import { Feed } from './events/feed.ts'
-import { createBudgets } from './http/budgets.ts'
+import { Budgets } from './http/budgets.ts'
 import type { Access } from './http/guard.ts'
 import { catalogFamilies } from './metrics.ts'
 import { catalogMigrations } from './migrations/index.ts'
@@ -59,7 +59,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   await using tracing = await openTracing(settings.tracing)
   await using database = await openDatabase(settings.database, migrations, { waitMs: START_WAIT_MS })
   const repositories = repositoriesOf(database, settings.limits)
-  const budgets = createBudgets()
+  const budgets = new Budgets()
   const hashing = new PasswordHashing()
   const feed = settings.limits.eventsKept > 0 ? new Feed(database.history) : null
   const access = settings.access && { ...settings.access, keys: new KeyRing(keysOf(database)) }

@@ -1,7 +1,7 @@
 import type { Catalog, LinesContract } from '../http/operation.ts'
 import { resourceOperations } from '../http/resource-operations.ts'
 import type { ResourceStore } from '../storage/store.ts'
-import { Category, CategoryCreate, CategoryFields } from './schema.ts'
+import { Category, CategoryCreate } from './schema.ts'
 import { CATEGORIES, type CategoryRow } from './stored.ts'
 
 export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow>, lines: LinesContract): void {
@@ -11,7 +11,6 @@ export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow
     tag: 'Categories',
     url: '/categories/{category_id}',
     shape: Category,
-    chosen: CategoryFields,
     // The list of a category's products has no `skip`, so the rest begins after the last id shown.
     restOf: (id, { lastId }) => `/products/${id}/products?after_id=${lastId}`,
   })

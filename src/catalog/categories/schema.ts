@@ -14,8 +14,5 @@ export const Category = z
   .object({ id: id(), ...category, products: z.array(EmbeddedProduct).max(NESTED_MAX).default([]) })
   .openapi('Category')
 
-/** A category with the members that a request chooses. */
-export const CategoryFields = Category.partial().openapi('CategoryFields')
-
 export type CategoryCreate = z.output<typeof CategoryCreate>
 export type Category = z.output<typeof Category>

@@ -10,19 +10,12 @@ const BULK_BODIES_MAX_BYTES = 33_554_432
 const BULK_BODIES_OF_CLIENT_MAX_BYTES = 16_777_216
 
 /** Memory that the requests of one service share. */
-export interface Budgets {
-  readonly bodies: RequestBodies
+export class Budgets {
+  readonly bodies = new RequestBodies({ bodyMaxBytes: BODY_MAX_BYTES, maxBytes: LARGE_BODIES_MAX_BYTES })
   /** Of requests that create many resources. */
-  readonly bulkBodies: RequestBodies
-}
-
-export function createBudgets(): Budgets {
-  return {
-    bodies: new RequestBodies({ bodyMaxBytes: BODY_MAX_BYTES, maxBytes: LARGE_BODIES_MAX_BYTES }),
-    bulkBodies: new RequestBodies({
-      bodyMaxBytes: BULK_BODY_MAX_BYTES,
-      maxBytes: BULK_BODIES_MAX_BYTES,
-      clientMaxBytes: BULK_BODIES_OF_CLIENT_MAX_BYTES,
-    }),
-  }
+  readonly bulkBodies = new RequestBodies({
+    bodyMaxBytes: BULK_BODY_MAX_BYTES,
+    maxBytes: BULK_BODIES_MAX_BYTES,
+    clientMaxBytes: BULK_BODIES_OF_CLIENT_MAX_BYTES,
+  })
 }

@@ -33,20 +33,15 @@ export function guarded({ scope: needed, isPublic }: Need, handle: Fetch): Fetch
 
 /** Throws an `HttpError` unless the key of the request allows as much. */
 export function mustAllow({ request, key }: RequestScope, needed: Scope): void {
-  if (key === null) throw unauthorized(request.headers.get('Authorization'))
-  if (!allows(key.scope, needed)) throw forbidden(needed)
+  if (key === null) {
+    if (!request.headers.get('Authorization')) throw refusal(401, 'Not authenticated')
+    throw refusal(401, 'Invalid authentication credentials', ', error="invalid_token"')
+  }
+  if (allows(key.scope, needed)) return
+  throw refusal(403, 'Not enough permissions', `, error="insufficient_scope", scope="${needed}"`)
 }
 
 /** In the words of FastAPI's `HTTPBearer`. The header is that of RFC 6750, 3. */
-function unauthorized(sent: string | null): HttpError {
-  if (!sent) return new HttpError(401, 'Not authenticated', { 'WWW-Authenticate': 'Bearer realm="stockroom"' })
-  return new HttpError(401, 'Invalid authentication credentials', {
-    'WWW-Authenticate': 'Bearer realm="stockroom", error="invalid_token"',
-  })
-}
-
-function forbidden(needed: Scope): HttpError {
-  return new HttpError(403, 'Not enough permissions', {
-    'WWW-Authenticate': `Bearer realm="stockroom", error="insufficient_scope", scope="${needed}"`,
-  })
+function refusal(status: 401 | 403, detail: string, reason = ''): HttpError {
+  return new HttpError(status, detail, { 'WWW-Authenticate': `Bearer realm="stockroom"${reason}` })
 }

@@ -13,12 +13,6 @@ const SMALL_BYTES = 65_536
 const LEAST_BYTES = 163_840
 const LEAST_MS = 10_000
 
-/** The body of a request. It may be read once. */
-export interface RequestBody {
-  bytes(): Promise<Uint8Array>
-  chunks(): AsyncIterable<Uint8Array>
-}
-
 interface RequestBodiesOptions {
   /** Limit on one body. */
   readonly bodyMaxBytes: number
@@ -61,13 +55,13 @@ export class RequestBodies {
     const declared = request.headers.get('Content-Length')
     const bytes = declared === null ? null : Number(declared)
     if (bytes !== null && bytes > this.bodyMaxBytes) throw this.tooLarge()
-    const body = new ArrivingBody(this, request, client)
+    const body = new RequestBody(this, request, client)
     if (this.#clientMaxBytes === null && bytes !== null && bytes <= SMALL_BYTES) return answer(body)
     if (this.#clientMaxBytes !== null || bytes !== null) body.hold(Math.max(bytes ?? 0, SMALL_BYTES))
     return this.#answerHolding(body, answer)
   }
 
-  async #answerHolding(body: ArrivingBody, answer: (body: RequestBody) => Awaitable<Response>): Promise<Response> {
+  async #answerHolding(body: RequestBody, answer: (body: RequestBody) => Awaitable<Response>): Promise<Response> {
     using _ = body
     return await answer(body)
   }
@@ -93,7 +87,8 @@ export class RequestBodies {
   }
 }
 
-class ArrivingBody implements RequestBody, Disposable {
+/** The body of a request. It may be read once. */
+export class RequestBody implements Disposable {
   readonly #bodies: RequestBodies
   readonly #request: Request
   readonly #client: string | null

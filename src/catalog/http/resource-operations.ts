@@ -20,8 +20,8 @@ interface Kind<Row extends Values> {
   readonly url: string
   /** The body of a response. */
   readonly shape: z.ZodObject
-  /** The same with the members that a request chooses. */
-  readonly chosen: z.ZodObject
+  /** The members that only a request which chooses them gets. */
+  readonly furtherMembers?: z.ZodRawShape
   /** The path to the items that a response leaves out of its array. */
   readonly restOf?: (id: number, cut: Cut) => string
 }
@@ -42,11 +42,13 @@ interface Updated<Body extends z.ZodObject> {
  */
 export function resourceOperations<Row extends Values>(
   catalog: Catalog,
-  { resource, store, tag, url: urlOfOne, shape, chosen, restOf }: Kind<Row>,
+  { resource, store, tag, url: urlOfOne, shape, furtherMembers = {}, restOf }: Kind<Row>,
 ) {
   const one = { url: urlOfOne, tag, path: idsIn(urlOfOne), query: NO_QUERY, body: NO_BODY, response: shape }
   const [idName = ''] = Object.keys(one.path.shape)
   const idOf = (path: Ids) => path[idName] ?? 0
+  /** The resource with the members that a request chooses. */
+  const chosen = shape.partial().extend(furtherMembers).openapi(`${resource.name}Fields`)
   const restAfter = (id: number) => restOf && ((cut: Cut) => restOf(id, cut))
   /** The resources that ids in the path or the body refer to. */
   const referred = (...shapes: z.ZodObject[]) =>

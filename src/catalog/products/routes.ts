@@ -1,7 +1,7 @@
 import type { Catalog, LinesContract } from '../http/operation.ts'
 import { resourceOperations } from '../http/resource-operations.ts'
 import type { ResourceStore } from '../storage/store.ts'
-import { Product, ProductCreate, ProductFields } from './schema.ts'
+import { FURTHER_MEMBERS, Product, ProductCreate } from './schema.ts'
 import { PRODUCTS, type ProductRow } from './stored.ts'
 
 export function addProducts(catalog: Catalog, store: ResourceStore<ProductRow>, lines: LinesContract): void {
@@ -11,7 +11,7 @@ export function addProducts(catalog: Catalog, store: ResourceStore<ProductRow>, 
     tag: 'Products',
     url: '/products/{product_id}',
     shape: Product,
-    chosen: ProductFields,
+    furtherMembers: FURTHER_MEMBERS,
     restOf: (id, { shownItems }) => `/reviews/products/${id}?skip=${shownItems}`,
   })
 

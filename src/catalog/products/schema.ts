@@ -33,14 +33,12 @@ const TextPart = z.object({ text: z.string(), match: z.boolean() })
 
 const Highlights = z.object({ name: z.array(TextPart), description: z.array(TextPart) }).openapi('Highlights')
 
-/** A product with the members that a request chooses. */
-export const ProductFields = Product.partial()
-  .extend({
-    category_id: id().nullable().optional(),
-    rating: Rating.optional(),
-    highlights: Highlights.nullable().optional(),
-  })
-  .openapi('ProductFields')
+/** The members that a product has only for requests that choose them. */
+export const FURTHER_MEMBERS = {
+  category_id: id().nullable().optional(),
+  rating: Rating.optional(),
+  highlights: Highlights.nullable().optional(),
+}
 
 /** Only the facets that were asked for are there. */
 export const Facets = z

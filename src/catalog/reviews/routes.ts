@@ -1,7 +1,7 @@
 import type { Catalog, LinesContract } from '../http/operation.ts'
 import { resourceOperations } from '../http/resource-operations.ts'
 import type { ResourceStore } from '../storage/store.ts'
-import { Review, ReviewCreate, ReviewFields } from './schema.ts'
+import { Review, ReviewCreate } from './schema.ts'
 import { REVIEWS, type ReviewRow } from './stored.ts'
 
 export function addReviews(catalog: Catalog, store: ResourceStore<ReviewRow>, lines: LinesContract): void {
@@ -11,7 +11,6 @@ export function addReviews(catalog: Catalog, store: ResourceStore<ReviewRow>, li
     tag: 'Reviews',
     url: '/reviews/{review_id}',
     shape: Review,
-    chosen: ReviewFields,
   })
 
   list('read_reviews', '/reviews/', 'selectable')

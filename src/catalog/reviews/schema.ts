@@ -13,8 +13,5 @@ export const ReviewCreate = z.object(review).openapi('ReviewCreate')
 
 export const Review = z.object({ id: id(), ...review, user: EmbeddedUser, product: EmbeddedProduct }).openapi('Review')
 
-/** A review with the members that a request chooses. */
-export const ReviewFields = Review.partial().openapi('ReviewFields')
-
 export type ReviewCreate = z.output<typeof ReviewCreate>
 export type Review = z.output<typeof Review>

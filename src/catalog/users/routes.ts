@@ -2,7 +2,7 @@ import type { Catalog, LinesContract } from '../http/operation.ts'
 import { resourceOperations } from '../http/resource-operations.ts'
 import type { ResourceStore } from '../storage/store.ts'
 import type { PasswordHasher } from './password.ts'
-import { PASSWORD_MASK, User, UserCreate, UserFields, UserUpdate } from './schema.ts'
+import { PASSWORD_MASK, User, UserCreate, UserUpdate } from './schema.ts'
 import { USERS, type UserRow } from './stored.ts'
 
 export function addUsers(
@@ -17,7 +17,6 @@ export function addUsers(
     tag: 'Users',
     url: '/users/{user_id}',
     shape: User,
-    chosen: UserFields,
     restOf: (id, { shownItems }) => `/reviews/users/${id}?skip=${shownItems}`,
   })
 

@@ -61,9 +61,6 @@ export const User = z
   })
   .openapi('User')
 
-/** A user with the members that a request chooses. */
-export const UserFields = User.partial().openapi('UserFields')
-
 export type UserCreate = z.output<typeof UserCreate>
 export type UserUpdate = z.output<typeof UserUpdate>
 export type User = Required<z.output<typeof User>>

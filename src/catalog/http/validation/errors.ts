@@ -68,9 +68,9 @@ function issue(type: string, msg: string) {
   return { code: 'custom' as const, params: { type, msg } }
 }
 
+/** British, without a comma before the last one. */
 function alternatives(words: readonly string[]): string {
-  const quoted = words.map(word => `'${word}'`)
-  return [quoted.slice(0, -1).join(', '), quoted.at(-1)].filter(part => part !== '').join(' or ')
+  return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words.map(word => `'${word}'`))
 }
 
 /** An error that does not come from a field's schema. */

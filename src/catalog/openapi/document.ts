@@ -1,12 +1,13 @@
 import { OpenAPIHono, type RouteConfig, z } from '@hono/zod-openapi'
-import type { Access } from '../http/guard.ts'
+import { type Access, needOf } from '../http/guard.ts'
 import type { AnyContract } from '../http/operation.ts'
 import { HTTPValidationError } from '../http/validation/errors.ts'
 import { STRICTER } from '../http/validation/stricter.ts'
-import { securityOf, securitySchemesOf } from './access.ts'
 
 /** The only query parameters that the specified interface description has. */
 const SPECIFIED = ['skip', 'limit']
+
+const ACCESS_KEY = { type: 'http', scheme: 'bearer', description: 'A key of `stockroom key create`' }
 
 /** `/openapi.json`: OpenAPI 3.1.0 with these operations, exactly as the specification has them. */
 export function interfaceDescription(contracts: readonly AnyContract[], access: Access | null): string {
@@ -69,6 +70,24 @@ export function identity(contract: AnyContract, required: ReturnType<typeof secu
     tags: [tag],
     summary: name.replaceAll('_', ' ').replaceAll(/\b[a-z]/g, letter => letter.toUpperCase()),
     ...(required && { security: required.security }),
+  }
+}
+
+/** The member of the components that describes access keys. */
+export function securitySchemesOf(access: Access | null) {
+  return { ...(access && { securitySchemes: { AccessKey: ACCESS_KEY } }) }
+}
+
+/** The key that an operation requires; nothing if nobody needs one. */
+export function securityOf({ url, method }: AnyContract, access: Access | null) {
+  if (!access) return null
+  const { scope, isPublic } = needOf(url, method.toUpperCase(), access)
+  return {
+    // Not the scope, because linters accept scopes of OAuth 2 only.
+    security: [...(isPublic ? [{}] : []), { AccessKey: [] }],
+    unauthorized: isPublic ? 'The access key is not valid' : `This requires an access key of the scope ${scope}`,
+    // Every key is enough for a read.
+    forbidden: scope === 'read' ? null : `This requires an access key of the scope ${scope}`,
   }
 }
 

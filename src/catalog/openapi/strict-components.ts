@@ -1,57 +1,37 @@
 import { IF_MATCH_PATTERN } from '../http/entity-tag.ts'
-import { IDEMPOTENCY_KEY, IDEMPOTENCY_REPLAYED, KEY_PATTERN } from '../http/idempotency/header.ts'
+import { IDEMPOTENCY_KEY, KEY_PATTERN } from '../http/idempotency/header.ts'
 
 /** The headers, header parameters and errors that all operations of `/openapi.strict.json` share. */
 
 const TEXT = { type: 'string' }
 
 export const PARAMETERS = {
-  IfNoneMatch: {
-    name: 'If-None-Match',
-    in: 'header',
-    description: 'The `ETag`s that the client has, or `*`. If one of them is current, the answer is 304.',
-    schema: TEXT,
-  },
-  LastEventId: {
-    name: 'Last-Event-ID',
-    in: 'header',
-    description: 'The id of the last event that the client has. It wins over `since`.',
-    schema: TEXT,
-  },
-  Prefer: {
-    name: 'Prefer',
-    in: 'header',
-    description:
-      'With `handling=strict`, each parameter of the query that the operation does not have is an error (RFC 7240).',
-    schema: TEXT,
-  },
-  IfMatch: {
-    name: 'If-Match',
-    in: 'header',
-    description:
-      'The `ETag`s that the resource may have, or `*`. If it has none of them, the answer is 412. Only the part up to the dot counts, which changes with the fields of the resource itself. Weak tags never match.',
-    schema: { type: 'string', pattern: IF_MATCH_PATTERN },
-  },
-  IdempotencyKey: {
-    name: IDEMPOTENCY_KEY,
-    in: 'header',
-    description:
-      'A key of 1 to 255 characters. A client sends the same key when it repeats this request, and a new key with every other request. For 24 hours, a repeated request gets the first answer, and nothing is created again.',
-    schema: { type: 'string', pattern: KEY_PATTERN },
-  },
-  ContentEncoding: {
-    name: 'Content-Encoding',
-    in: 'header',
-    description: 'The body must be neither compressed nor encoded otherwise.',
-    schema: { type: 'string', enum: ['identity'] },
-  },
-  RequestId: {
-    name: 'X-Request-Id',
-    in: 'header',
-    description:
-      'The server sends it back if it is 1 to 128 ASCII letters, digits or `._:=+/@-`, and otherwise makes up another.',
-    schema: TEXT,
-  },
+  IfNoneMatch: header(
+    'If-None-Match',
+    'The `ETag`s that the client has, or `*`. If one of them is current, the answer is 304.',
+  ),
+  LastEventId: header('Last-Event-ID', 'The id of the last event that the client has. It wins over `since`.'),
+  Prefer: header(
+    'Prefer',
+    'With `handling=strict`, each parameter of the query that the operation does not have is an error (RFC 7240).',
+  ),
+  IfMatch: header(
+    'If-Match',
+    'The `ETag`s that the resource may have, or `*`. If it has none of them, the answer is 412. Only the part up to the dot counts, which changes with the fields of the resource itself. Weak tags never match.',
+    { pattern: IF_MATCH_PATTERN },
+  ),
+  IdempotencyKey: header(
+    IDEMPOTENCY_KEY,
+    'A key of 1 to 255 characters. A client sends the same key when it repeats this request, and a new key with every other request. For 24 hours, a repeated request gets the first answer, and nothing is created again.',
+    { pattern: KEY_PATTERN },
+  ),
+  ContentEncoding: header('Content-Encoding', 'The body must be neither compressed nor encoded otherwise.', {
+    enum: ['identity'],
+  }),
+  RequestId: header(
+    'X-Request-Id',
+    'The server sends it back if it is 1 to 128 ASCII letters, digits or `._:=+/@-`, and otherwise makes up another.',
+  ),
 }
 
 export const RESPONSE_HEADERS = {
@@ -137,12 +117,6 @@ export const READ_HEADERS = {
 /** Answers to lists may have these. */
 export const COUNTED_HEADERS = { 'X-Total-Count': { $ref: '#/components/headers/TotalCount' } }
 
-/** Answers to reads that ask for strict handling have these. */
-export const STRICT_HEADERS = { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } }
-
-/** Answers to requests that create something may have these. */
-export const REPLAYED_HEADERS = { [IDEMPOTENCY_REPLAYED]: { $ref: '#/components/headers/IdempotencyReplayed' } }
-
 export const RESPONSES = {
   NotModified: {
     description: 'The client has the current answer',
@@ -176,6 +150,11 @@ const CHALLENGE = { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge'
 export const KEYED_RESPONSES = {
   Unauthorized: failure('The access key is missing or not valid', CHALLENGE),
   Forbidden: failure('The access key does not allow this', CHALLENGE),
+}
+
+/** A header of a request, in text that keeps the rules. */
+function header(name: string, description: string, rules: Readonly<Record<string, unknown>> = {}) {
+  return { name, in: 'header', description, schema: { ...TEXT, ...rules } }
 }
 
 function failure(description: string, headers: Readonly<Record<string, object>> = {}) {

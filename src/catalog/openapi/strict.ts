@@ -1,22 +1,20 @@
 import { type RouteConfig, z } from '@hono/zod-openapi'
 import type { Access } from '../http/guard.ts'
+import { IDEMPOTENCY_REPLAYED } from '../http/idempotency/header.ts'
 import type { AnyContract } from '../http/operation.ts'
 import { HTTPValidationError } from '../http/validation/errors.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import { STRICTER } from '../http/validation/stricter.ts'
-import { securityOf, securitySchemesOf } from './access.ts'
-import { identity, openApi } from './document.ts'
+import { identity, openApi, securityOf, securitySchemesOf } from './document.ts'
 import {
   COUNTED_HEADERS,
   KEYED_HEADERS,
   KEYED_RESPONSES,
   PARAMETERS,
   READ_HEADERS,
-  REPLAYED_HEADERS,
   RESPONSE_HEADERS,
   RESPONSES,
   SHARED_HEADERS,
-  STRICT_HEADERS,
 } from './strict-components.ts'
 
 const ABOUT = [
@@ -79,7 +77,7 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
       ...securitySchemesOf(access),
     },
   }
-  return JSON.stringify(withStricterRules(description))
+  return JSON.stringify(description, (_, value) => withStricterRules(value))
 }
 
 function strictOperation(contract: AnyContract, access: Access | null): RouteConfig {
@@ -126,10 +124,10 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         headers: {
           ...SHARED_HEADERS,
           ...(isCached ? READ_HEADERS : { Link: READ_HEADERS.Link, ...(streams && { Vary: READ_HEADERS.Vary }) }),
-          ...(isRead && STRICT_HEADERS),
+          ...(isRead && { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } }),
           ...('count' in query.shape && COUNTED_HEADERS),
           ...(method !== 'delete' && !streams && { ETag: READ_HEADERS.ETag }),
-          ...(method === 'post' && REPLAYED_HEADERS),
+          ...(method === 'post' && { [IDEMPOTENCY_REPLAYED]: { $ref: '#/components/headers/IdempotencyReplayed' } }),
         },
         content: streams
           ? { 'text/event-stream': { schema: z.string() }, [NDJSON_TYPE]: { schema: response } }
@@ -192,9 +190,7 @@ function complete(schema: object, areSome: boolean): object {
 
 /** Puts the rules that only this description states beside the others. If both bound a field, the field's own bound is stricter. */
 function withStricterRules(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withStricterRules)
-  if (typeof value !== 'object' || value === null) return value
-  const members = Object.entries(value).map(([name, member]) => [name, withStricterRules(member)])
-  const { [STRICTER]: rules, ...others } = Object.fromEntries(members)
-  return { ...rules, ...others }
+  if (typeof value !== 'object' || value === null || !(STRICTER in value)) return value
+  const { [STRICTER]: rules, ...others } = value
+  return Object.assign({}, rules, others)
 }

@@ -15,4 +15,3 @@ export const Category = z
   .openapi('Category')
 
 export type CategoryCreate = z.output<typeof CategoryCreate>
-export type Category = z.output<typeof Category>

@@ -24,15 +24,12 @@ export interface EventFilter {
   readonly passes: (event: FeedEvent) => boolean
 }
 
-interface Wanted {
-  /** Words of `types`; all if absent. */
-  readonly types: readonly string[] | undefined
-  /** All if absent. */
-  readonly products: readonly number[] | undefined
-  readonly includesUsers: boolean
-}
-
-export function filterOf({ types, products, includesUsers }: Wanted): EventFilter {
+/** A filter for words of `types` and for products: for all if they are absent. */
+export function filterOf(
+  types: readonly string[] | undefined,
+  products: readonly number[] | undefined,
+  includesUsers: boolean,
+): EventFilter {
   const words = types && new Set(types)
   const ids = products && new Set(products)
   return {

@@ -67,7 +67,6 @@ export class Follower implements Listener {
   #sentPlace: EventPlace
   #reset: ResetReason | null = null
   #isAtWork = false
-  #isEnded = false
 
   /** Call it right after `Feed.current`, so that it misses nothing. It disposes of `open` at its end. */
   constructor(scope: RequestScope, following: Following, filter: EventFilter, start: Start, open: DisposableStack) {
@@ -89,7 +88,7 @@ export class Follower implements Listener {
 
   /** Called whenever the client has read everything so far. Resolves when something is sent. */
   pull(controller: Controller): Promise<void> | undefined {
-    if (this.#isEnded) return
+    if (this.#open.disposed) return
     if (this.#controller === null) {
       this.#controller = controller
       const { place, isResumed, reset } = this.#start
@@ -143,8 +142,7 @@ export class Follower implements Listener {
 
   /** The client has left. Returns whether that is new. */
   leave(): boolean {
-    if (this.#isEnded) return false
-    this.#isEnded = true
+    if (this.#open.disposed) return false
     this.#open.dispose()
     this.#sent?.()
     this.#following.ended(this)
@@ -175,9 +173,9 @@ export class Follower implements Listener {
   async #sendOlder(): Promise<void> {
     this.#isAtWork = true
     try {
-      while (this.#next === null && this.#reset === null && !this.#isEnded) {
+      while (this.#next === null && this.#reset === null && !this.#open.disposed) {
         const bytes = await this.#nextPage()
-        if (this.#isEnded) return
+        if (this.#open.disposed) return
         if (!bytes || bytes.length === 0) continue
         this.#send(bytes)
         return
@@ -197,7 +195,7 @@ export class Follower implements Listener {
         return null
       }
       // The feed must have read as far, or it would send these events again. It may have to wait for the disk.
-      while (feed.isBefore(page.place) && this.#reset === null && !this.#isEnded) {
+      while (feed.isBefore(page.place) && this.#reset === null && !this.#open.disposed) {
         await pause(systemClock, DISK_PAUSE_MS, feed.stopping)
         await feed.current()
       }
@@ -221,7 +219,7 @@ export class Follower implements Listener {
   }
 
   #send(bytes: Uint8Array): void {
-    if (this.#isEnded) return
+    if (this.#open.disposed) return
     this.#sentAt = systemClock.now()
     const sent = this.#sent
     this.#sent = null

@@ -32,9 +32,6 @@ export function endOf({ position, tag }: LoggedTransaction, events: number): Eve
 }
 
 /** Whether an event comes after a place. */
-export function isAfter(
-  event: Pick<EventPlace, 'position' | 'index'>,
-  place: Pick<EventPlace, 'position' | 'index'>,
-): boolean {
+export function isAfter(event: EventPlace, place: EventPlace): boolean {
   return event.position > place.position || (event.position === place.position && event.index > place.index)
 }

@@ -79,7 +79,7 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
     async ({ query }, scope) => {
       const includesUsers = access === null || (scope.key !== null && allows(scope.key.scope, 'admin'))
       if (!includesUsers && query.types?.some(isOfUsers)) mustAllow(scope, 'admin')
-      const filter = filterOf({ types: query.types, products: query.product_id, includesUsers })
+      const filter = filterOf(query.types, query.product_id, includesUsers)
       const since = scope.request.headers.get('Last-Event-ID') ?? query.since
       if (!isPoll(scope)) return followers.stream(scope, filter, () => startOf(feed, since))
       const { request, server } = scope

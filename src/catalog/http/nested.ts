@@ -11,7 +11,3 @@ export const EmbeddedReview = z
 
 /** Neither the e-mail address nor the password: a review is public. */
 export const EmbeddedUser = z.object({ id: id(), name: z.string(), avatar: z.string() }).openapi('EmbeddedUser')
-
-export type EmbeddedProduct = z.infer<typeof EmbeddedProduct>
-export type EmbeddedReview = z.infer<typeof EmbeddedReview>
-export type EmbeddedUser = z.infer<typeof EmbeddedUser>

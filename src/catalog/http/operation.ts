@@ -7,7 +7,7 @@ import type { Budgets } from './budgets.ts'
 import { type Access, guarded, needOf } from './guard.ts'
 import { IDEMPOTENCY_KEY } from './idempotency/header.ts'
 import type { Idempotency } from './idempotency/keyed-request.ts'
-import { creationResponse, invalid } from './responses.ts'
+import { invalid, representationResponse } from './responses.ts'
 import { isNdjson } from './validation/ndjson-type.ts'
 import { prefersStrict, STRICT_HANDLING } from './validation/preference.ts'
 import {
@@ -102,7 +102,8 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
     )
   }
   const keyed = async (request: Request, scope: RequestScope, key: string) => {
-    const respond = ({ answer, revision }: KeptAnswer) => creationResponse(scope, answer, revision ?? 0)
+    const respond = ({ answer, revision }: KeptAnswer) =>
+      representationResponse(scope, { json: answer, cut: null, revision: revision ?? 0 })
     const begun = await idempotency.begin(key, scope, { mediaType: 'application/json', respond })
     if (begun instanceof Response) return begun
     return budgets.bodies.answering(request, async body => {

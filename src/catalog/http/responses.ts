@@ -90,12 +90,7 @@ export function writtenResponse(
   })
 }
 
-/** The response to the request that created a resource. */
-export function creationResponse(scope: RequestScope, json: string, revision: number): Response {
-  return representationResponse(scope, { json, cut: null, revision })
-}
-
-function representationResponse(scope: RequestScope, representation: Representation, restOf?: RestOf): Response {
+export function representationResponse(scope: RequestScope, representation: Representation, restOf?: RestOf): Response {
   const { json, cut, revision } = representation
   const link = cut && restOf ? `<${restOf(cut)}>; rel="more"` : undefined
   if (json.length <= WHOLE_MAX_CHARACTERS) return jsonResponse(scope, { json, link, source: representation, revision })

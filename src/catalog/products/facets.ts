@@ -39,7 +39,7 @@ export function addFacets(catalog: Catalog, countFacets: CountFacets<ProductRow>
       description: 'Counts the products that match by category, price and rating.',
       path: z.object({}),
       query: z.object({ ...filters.shape.shape, ...FacetParameters.shape }),
-      queryRules: { bounds: () => [], misfits: (_, query) => misfits(query) },
+      queryRules: (_, valid) => (valid ? misfits(valid.query) : []),
       body: z.undefined(),
       response: Facets,
       absent: [],

@@ -59,4 +59,3 @@ export const Facets = z
   .openapi('Facets')
 
 export type ProductCreate = z.output<typeof ProductCreate>
-export type Product = z.output<typeof Product>

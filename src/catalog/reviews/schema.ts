@@ -14,4 +14,3 @@ export const ReviewCreate = z.object(review).openapi('ReviewCreate')
 export const Review = z.object({ id: id(), ...review, user: EmbeddedUser, product: EmbeddedProduct }).openapi('Review')
 
 export type ReviewCreate = z.output<typeof ReviewCreate>
-export type Review = z.output<typeof Review>

@@ -62,5 +62,3 @@ export const User = z
   .openapi('User')
 
 export type UserCreate = z.output<typeof UserCreate>
-export type UserUpdate = z.output<typeof UserUpdate>
-export type User = Required<z.output<typeof User>>

@@ -82,7 +82,7 @@ export class ListParameters<Row extends Values> {
       ...fieldsParameter(resource),
     }
     this.shape = z.object(kind === 'filtered' ? filters : inPages)
-    this.rules = isSelectable ? { bounds, misfits: (...request) => this.#misfits(...request) } : null
+    this.rules = isSelectable ? (sent, valid) => this.#misfits(sent, valid) : null
   }
 
   /** The list that a request asks for, over the rows that reference all of `owners`. */
@@ -129,16 +129,20 @@ export class ListParameters<Row extends Values> {
     return { order: { by: order?.by ?? [], isDescending }, source: order?.source ?? 'rows' }
   }
 
-  #misfits(owners: Owners, query: Parameters, sent: Parameters) {
-    const { cursor, after_id: afterId } = query
+  #misfits(sent: Parameters, valid: { readonly path: Owners; readonly query: Parameters } | null) {
+    const { limit } = sent
+    if (typeof limit === 'number' && limit > SELECTION_MAX && isSelection(sent))
+      return [{ loc: ['query', 'limit'], ...fault.aboveMaximum(SELECTION_MAX).params }]
+    if (!valid) return []
+    const { cursor, after_id: afterId } = valid.query
     if (typeof cursor === 'string') {
       if ('skip' in sent || 'after_id' in sent)
         return [errorAt(['query', 'cursor'], fault.value('cursor excludes skip and after_id'))]
-      const { query: list } = this.selection(owners, query)
+      const { query: list } = this.selection(valid.path, valid.query)
       return list.from.after ? [] : [errorAt(['query', 'cursor'], fault.value('not a cursor of this list'))]
     }
     if (afterId === undefined) return []
-    const { order } = this.#order(query, searchIn(query))
+    const { order } = this.#order(valid.query, searchIn(valid.query))
     const isByAscendingId = order.by.length === 0 && !order.isDescending
     if (isByAscendingId) return []
     return [errorAt(['query', 'after_id'], fault.value('after_id needs the order of ids'))]
@@ -155,12 +159,6 @@ function searchIn({ q }: Parameters): Search | null {
 function isSelection(parameters: Parameters): boolean {
   for (const name in parameters) if (!PAGE_PARAMETERS.has(name) && parameters[name] !== undefined) return true
   return false
-}
-
-function bounds(sent: Parameters) {
-  const { limit } = sent
-  const isTooLong = typeof limit === 'number' && limit > SELECTION_MAX && isSelection(sent)
-  return isTooLong ? [{ loc: ['query', 'limit'], ...fault.aboveMaximum(SELECTION_MAX).params }] : []
 }
 
 function conditionOf<Row extends Values>(filter: Filter<Row>, value: unknown): Condition<Row> | null {

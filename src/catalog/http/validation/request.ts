@@ -30,13 +30,14 @@ export interface Inputs<Path extends z.ZodObject, Query extends z.ZodObject, Bod
   readonly queryRules?: QueryRules<z.output<Path>, z.output<Query>> | null
 }
 
-/** Rules of a query that look at several parameters. */
-export interface QueryRules<Path, Query> {
-  /** The errors of single parameters that depend on which others were sent. */
-  bounds(sent: Parameters): readonly ValidationError[]
-  /** The errors of parameters that are all right by themselves. */
-  misfits(path: Path, query: Query, sent: Parameters): readonly ValidationError[]
-}
+/**
+ * Rules of a query that look at several parameters: the errors of those that were sent. `valid` has the parameters if each is
+ * all right by itself.
+ */
+export type QueryRules<Path, Query> = (
+  sent: Parameters,
+  valid: { readonly path: Path; readonly query: Query } | null,
+) => readonly ValidationError[]
 
 /** The parameters of a query by their names, parsed, but not validated. */
 export type Parameters = Readonly<Record<string, unknown>>
@@ -103,10 +104,9 @@ function rulesOf<Path extends z.ZodObject, Query extends z.ZodObject, Body exten
   const names = Object.keys(query.shape)
   const place = ({ loc }: ValidationError) => (loc[0] === 'query' ? names.indexOf(String(loc[1])) : -1)
   const errorsOf = (read: Result, sent: Parameters): readonly ValidationError[] => {
-    const single = rules?.bounds(sent) ?? []
+    if ('value' in read) return rules?.(sent, read.value) ?? []
     // In the order of the parameters.
-    if ('errors' in read) return [...read.errors, ...single].sort((one, other) => place(one) - place(other))
-    return single.length > 0 || !rules ? single : rules.misfits(read.value.path, read.value.query, sent)
+    return [...read.errors, ...(rules?.(sent, null) ?? [])].sort((one, other) => place(one) - place(other))
   }
   return (read: Result, sent: Parameters, strictUrl: string | null): Result => {
     const wrong = errorsOf(read, sent)
@@ -151,14 +151,9 @@ function parsersOf(schema: z.ZodObject): Parsers {
 }
 
 function parserOf(schema: z.core.$ZodType): Parser['parse'] {
-  switch (numbersOf(schema)) {
-    case 'integers':
-      return spelledInteger
-    case 'all':
-      return spelledNumber
-    case null:
-      return text => text
-  }
+  const numbers = numbersOf(schema)
+  if (numbers === null) return text => text
+  return numbers === 'integers' ? spelledInteger : spelledNumber
 }
 
 function readFields<Schema extends z.ZodType>(

@@ -13,7 +13,6 @@ import type { Budgets } from './http/budgets.ts'
 import type { Access } from './http/guard.ts'
 import { IDEMPOTENCY_REPLAYED } from './http/idempotency/header.ts'
 import type { Catalog } from './http/operation.ts'
-import { addSlashRedirects } from './http/slash-redirects.ts'
 import { TOTAL_COUNT } from './http/streamed.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
 import { addPages } from './pages/routes.ts'
@@ -70,7 +69,6 @@ export function createCatalog(options: CatalogOptions): ServedApp {
   if (feed) addEvents(catalog, feed)
   addInterfaceDescriptions(catalog)
   const identifyOnPages = addPages({ catalog, repositories, hashPassword, hasAdminPage, trustedProxies })
-  addSlashRedirects(app)
   finishApp(app, repositories.probe)
   return {
     fetch: app.fetch,

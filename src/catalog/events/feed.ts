@@ -6,7 +6,7 @@ import { regularly } from '../../database/regularly.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { following, once } from '../../shared.ts'
 import { eventsOf, type FeedEvent } from './event.ts'
-import { type EventPlace, endOf, isAfter } from './place.ts'
+import { type EventPlace, endOf, eventIdOf, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
 
@@ -112,9 +112,7 @@ export class Feed {
 
   /** The place of an id that a client remembers, or why it is none. */
   async find(place: EventPlace): Promise<EventPlace | ResetReason> {
-    if (place.position === this.#end.position && place.tag === this.#end.tag && place.index === this.#end.index) {
-      return place
-    }
+    if (eventIdOf(place) === eventIdOf(this.#end)) return place
     const page = await this.after(place)
     return typeof page === 'string' ? page : place
   }

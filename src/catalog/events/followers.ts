@@ -1,5 +1,5 @@
 import type { KeyRing } from '../../access/key-ring.ts'
-import { systemClock } from '../../clock.ts'
+import { pause, systemClock } from '../../clock.ts'
 import { addressKey } from '../../server/client-address.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed } from './feed.ts'
@@ -9,8 +9,8 @@ import { SharedFrames } from './frames.ts'
 
 /** The interval between looks at how long each follower has been silent. */
 const CHECK_INTERVAL_MS = 1_000
-/** The streams of revoked keys end within this time. */
-const KEYS_INTERVAL_MS = 4_000
+/** After so many of them, the streams of revoked keys end. */
+const LOOKS_PER_KEY_CHECK = 4
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -25,8 +25,7 @@ export class Followers {
   readonly #following: Following
   readonly #keys: KeyRing | null
   readonly #all = new Set<Follower>()
-  #cancelCheck = () => {}
-  #keysCheckedAt = 0
+  #isChecking = false
 
   constructor(feed: Feed, keys: KeyRing | null) {
     this.#following = { feed, frames: new SharedFrames(feed), ended: follower => this.#all.delete(follower) }
@@ -44,8 +43,8 @@ export class Followers {
     open.use(scope.streaming.clients.open(addressKey(scope.clientAddress)))
     const place = await start()
     const follower = new Follower(scope, this.#following, filter, place, open.move())
-    if (this.#all.size === 0) this.#checkLater()
     this.#all.add(follower)
+    if (!this.#isChecking) void this.#check()
     if (scope.request.signal.aborted || this.#following.feed.stopping.aborted) follower.leave()
     const body = new ReadableStream<Uint8Array>(
       {
@@ -59,16 +58,15 @@ export class Followers {
     return new Response(body, { headers: HEADERS })
   }
 
-  #checkLater(): void {
-    this.#cancelCheck()
-    this.#cancelCheck = systemClock.after(CHECK_INTERVAL_MS, () => {
+  /** Goes on while there are followers. */
+  async #check(): Promise<void> {
+    this.#isChecking = true
+    for (let looks = 1; this.#all.size > 0; looks += 1) {
+      await pause(systemClock, CHECK_INTERVAL_MS, this.#following.feed.stopping)
       for (const follower of [...this.#all]) follower.checkTime()
-      if (systemClock.now() - this.#keysCheckedAt > KEYS_INTERVAL_MS) {
-        this.#keysCheckedAt = systemClock.now()
-        void this.#endRevoked()
-      }
-      if (this.#all.size > 0) this.#checkLater()
-    })
+      if (looks % LOOKS_PER_KEY_CHECK === 0) void this.#endRevoked()
+    }
+    this.#isChecking = false
   }
 
   async #endRevoked(): Promise<void> {

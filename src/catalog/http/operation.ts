@@ -10,13 +10,7 @@ import type { Idempotency } from './idempotency/keyed-request.ts'
 import { invalid, representationResponse } from './responses.ts'
 import { isNdjson } from './validation/ndjson-type.ts'
 import { prefersStrict, STRICT_HANDLING } from './validation/preference.ts'
-import {
-  type Inputs,
-  type ReadValue,
-  type RequestInput,
-  type RequestReader,
-  requestReader,
-} from './validation/request.ts'
+import { type Inputs, type ReadValue, type RequestInput, requestReader } from './validation/request.ts'
 
 /** The service: operations, which the runtime's router calls directly, and an app for all other requests. */
 export interface Catalog {
@@ -78,7 +72,7 @@ export function operation<Path extends z.ZodObject, Query extends z.ZodObject, B
 ): void {
   contracts.push(contract)
   // The first request compiles the schemas. Those of all operations would make the start a sixth longer.
-  let reader: RequestReader<Path, Query, Body> | null = null
+  let reader: ReturnType<typeof requestReader<Path, Query, Body>> | null = null
   const compiledReader = () => {
     reader ??= requestReader(contract)
     return reader

@@ -118,21 +118,12 @@ export class RequestBody implements Disposable {
     return Buffer.concat(chunks)
   }
 
-  async *chunks(): AsyncGenerator<Uint8Array> {
-    let arrived = 0
-    for await (const chunk of this.#arriving()) {
-      arrived += chunk.length
-      if (arrived > this.#bodies.bodyMaxBytes) throw this.#bodies.tooLarge()
-      if (arrived > SMALL_BYTES && arrived > this.#heldBytes) this.hold(arrived - this.#heldBytes)
-      yield chunk
-    }
-  }
-
   /** Rejects with an `HttpError` 408 if it arrives too slowly. The time between two reads does not count. */
-  async *#arriving(): AsyncGenerator<Uint8Array> {
-    const { clock } = this.#bodies
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const { clock, bodyMaxBytes } = this.#bodies
     const reader = this.#request.body?.getReader()
     if (!reader) return
+    let arrived = 0
     let leftMs = LEAST_MS
     let missing = LEAST_BYTES
     try {
@@ -148,6 +139,9 @@ export class RequestBody implements Disposable {
           leftMs = LEAST_MS
           missing = LEAST_BYTES
         }
+        arrived += value.length
+        if (arrived > bodyMaxBytes) throw this.#bodies.tooLarge()
+        if (arrived > SMALL_BYTES && arrived > this.#heldBytes) this.hold(arrived - this.#heldBytes)
         yield value
       }
     } finally {

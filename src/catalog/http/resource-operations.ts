@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { type Awaitable, whenThere } from '../../awaitable.ts'
-import type { RequestScope } from '../../server/requests.ts'
+import { queryOf } from '../../server/request-target.ts'
+import type { App, RequestScope } from '../../server/requests.ts'
 import type { Cut } from '../storage/representation.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import type { ResourceStore, Update } from '../storage/store.ts'
@@ -58,6 +59,7 @@ export function resourceOperations<Row extends Values>(
 
   return {
     list(name: string, url: string, kind: ListKind): void {
+      if (url.endsWith('/')) addSlashRedirect(catalog.app, url)
       const path = idsIn(url)
       const parameters = new ListParameters(resource, kind, Object.keys(path.shape))
       operation(
@@ -141,6 +143,14 @@ export function resourceOperations<Row extends Values>(
       })
     },
   }
+}
+
+/** Redirects a collection's path without its final slash to the path with it. */
+function addSlashRedirect(app: App, url: string): void {
+  app.all(url.slice(0, -1), ({ req }) => {
+    // Relative, so that behind a proxy it leads neither to http nor to an internal host.
+    return new Response(null, { status: 307, headers: { Location: `${url}${queryOf(req.raw.url)}` } })
+  })
 }
 
 const NO_QUERY = z.object({})

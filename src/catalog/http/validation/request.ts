@@ -52,25 +52,23 @@ export interface RequestInput<Path extends z.ZodType, Query extends z.ZodType, B
 export type ReadValue<Value> = { readonly value: Value } | { readonly errors: readonly ValidationError[] }
 
 /**
- * Validates all parts of a request, even if one is wrong, so that the client gets all errors at once. Without `readBody` it
- * returns the result at once. If it is strict, each parameter that the operation does not have is an error.
+ * Makes the reader of an operation's requests, which compiles their schemas. It validates all parts of a request, even if one is
+ * wrong, so that the client gets all errors at once. Without `readBody` it returns the result at once. If it is strict, each
+ * parameter that the operation does not have is an error.
  */
-export type RequestReader<Path extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = (
-  request: Request,
-  pathParameters: Readonly<Record<string, string>>,
-  readBody: (() => Promise<Uint8Array>) | null,
-  isStrict?: boolean,
-) => Awaitable<ReadValue<RequestInput<Path, Query, Body>>>
-
-/** Makes the reader of an operation's requests, which compiles their schemas. */
 export function requestReader<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType>(
   inputs: Inputs<Path, Query, Body>,
-): RequestReader<Path, Query, Body> {
+) {
   const noBody = readFields(inputs.body, undefined, 'body')
   const readPath = pathReader(inputs.path)
   const readQuery = queryReader(inputs.query)
   const withRules = rulesOf(inputs)
-  return (request, pathParameters, readBody, isStrict = false) => {
+  return (
+    request: Request,
+    pathParameters: Readonly<Record<string, string>>,
+    readBody: (() => Promise<Uint8Array>) | null,
+    isStrict = false,
+  ): Awaitable<ReadValue<RequestInput<Path, Query, Body>>> => {
     const path = readPath(pathParameters)
     const { url } = request
     const { sent, read: query } = readQuery(url)

@@ -44,11 +44,8 @@ export interface Page {
   readonly isEnd: boolean
 }
 
-/** Is told when there are further events, or when the feed starts again somewhere else. */
-export interface Listener {
-  readonly advanced: () => void
-  readonly reset: (reason: ResetReason) => void
-}
+/** Is told when there are further events, or why the feed starts again somewhere else. */
+type Listener = (reset: ResetReason | null) => void
 
 /**
  * The events of the change log in one process. While anyone follows, it reads the log once for all of them, and keeps the newest
@@ -223,20 +220,20 @@ export class Feed {
       if (!own || !isSame(own, this.#read)) {
         const reason = await this.#reasonFor(this.#read)
         await this.#restart()
-        await this.#tell(listener => listener.reset(reason))
+        await this.#tell(reason)
         return
       }
       for (const transaction of further) this.#add(transaction)
       isEnd = piece.isEnd
     }
     if (this.next === before) return
-    await this.#tell(listener => listener.advanced())
+    await this.#tell(null)
   }
 
-  async #tell(about: (listener: Listener) => void): Promise<void> {
+  async #tell(reset: ResetReason | null): Promise<void> {
     let told = 0
     for (const listener of [...this.#listeners]) {
-      about(listener)
+      listener(reset)
       told += 1
       if (told % TOLD_AT_ONCE === 0) await turn()
     }

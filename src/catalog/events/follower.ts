@@ -5,9 +5,9 @@ import { pause, systemClock } from '../../clock.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import { DISK_PAUSE_MS, type Feed, type Listener, type ResetReason } from './feed.ts'
+import { DISK_PAUSE_MS, type Feed, type ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
-import { beginning, COMMENT, framesOf, placeFrame, readyAt, resetAt, resetFrame, type SharedFrames } from './frames.ts'
+import { beginning, COMMENT, framesOf, placeFrame, resetFrame, type SharedFrames, type Start } from './frames.ts'
 import { type EventPlace, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
@@ -26,15 +26,6 @@ const RETRY_MS = 1_000
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
-/** Where a follower begins. */
-export interface Start {
-  readonly place: EventPlace
-  /** Whether it goes on after an id that the client has. */
-  readonly isResumed: boolean
-  /** Why it does not, although the client wants it to. */
-  readonly reset: ResetReason | null
-}
-
 /** What all followers of a process share. */
 export interface Following {
   readonly feed: Feed
@@ -47,7 +38,7 @@ export interface Following {
  * Sends events to one client, from the first pull until either side ends it. While it keeps up, it is sent what all others are
  * sent; if it is behind, it reads pages from the database.
  */
-export class Follower implements Listener {
+export class Follower {
   /** The digest of its key, if it has one. */
   readonly keyDigest: string | null
   readonly #scope: RequestScope
@@ -80,7 +71,7 @@ export class Follower implements Listener {
     this.#sentPlace = start.place
     this.#next = following.feed.numberAfter(start.place)
     this.#open = open
-    open.use(following.feed.listen(this))
+    open.use(following.feed.listen(reset => this.#goOn(reset)))
     // The server closes idle connections.
     scope.server.timeout(scope.request, 0)
     scope.request.signal.addEventListener('abort', () => this.leave(), { once: true })
@@ -91,30 +82,13 @@ export class Follower implements Listener {
     if (this.#open.disposed) return
     if (this.#controller === null) {
       this.#controller = controller
-      const { place, isResumed, reset } = this.#start
-      controller.enqueue(beginning(reset ? resetAt(reset, place) : readyAt(place, isResumed)))
+      controller.enqueue(beginning(this.#start))
       return
     }
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#sent = resolve
-    this.advanced()
+    this.#goOn()
     return promise
-  }
-
-  advanced(): void {
-    if (this.#sent === null || this.#isAtWork) return
-    try {
-      if (this.#reset !== null) this.#sendReset(this.#reset)
-      else if (!this.#sendRecent()) void this.#sendOlder()
-    } catch (error) {
-      logFailure(error, this.#scope.requestId)
-      this.#cut()
-    }
-  }
-
-  reset(reason: ResetReason): void {
-    this.#reset = reason
-    this.advanced()
   }
 
   /** Called now and then. */
@@ -147,6 +121,19 @@ export class Follower implements Listener {
     this.#sent?.()
     this.#following.ended(this)
     return true
+  }
+
+  /** Sends what there is, if the client waits for it. */
+  #goOn(reset: ResetReason | null = null): void {
+    this.#reset = reset ?? this.#reset
+    if (this.#sent === null || this.#isAtWork) return
+    try {
+      if (this.#reset !== null) this.#sendReset(this.#reset)
+      else if (!this.#sendRecent()) void this.#sendOlder()
+    } catch (error) {
+      logFailure(error, this.#scope.requestId)
+      this.#cut()
+    }
   }
 
   /** Returns false if it is behind. */
@@ -183,7 +170,7 @@ export class Follower implements Listener {
     } finally {
       this.#isAtWork = false
     }
-    this.advanced()
+    this.#goOn()
   }
 
   async #nextPage(): Promise<Uint8Array | null> {

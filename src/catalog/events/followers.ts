@@ -4,8 +4,8 @@ import { addressKey } from '../../server/client-address.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed } from './feed.ts'
 import type { EventFilter } from './filter.ts'
-import { Follower, type Following, type Start } from './follower.ts'
-import { SharedFrames } from './frames.ts'
+import { Follower, type Following } from './follower.ts'
+import { SharedFrames, type Start } from './frames.ts'
 
 /** The interval between looks at how long each follower has been silent. */
 const CHECK_INTERVAL_MS = 1_000

@@ -11,9 +11,19 @@ const ENCODER = new TextEncoder()
 /** Keeps a silent connection open. */
 export const COMMENT = ENCODER.encode(':\n\n')
 
-/** What a stream begins with. */
-export function beginning(state: ReturnType<typeof readyAt>): Uint8Array {
-  return ENCODER.encode(`retry: ${RETRY_MS}\n\n${frame(state)}`)
+/** Where a follower begins. */
+export interface Start {
+  readonly place: EventPlace
+  /** Whether it goes on after an id that the client has. */
+  readonly isResumed: boolean
+  /** Why it does not, although the client wants it to. */
+  readonly reset: ResetReason | null
+}
+
+/** What a stream begins with: the place after which events follow. */
+export function beginning({ place, isResumed, reset }: Start): Uint8Array {
+  const first = reset ? resetAt(reset, place) : state('ready', place, { resumed: isResumed })
+  return ENCODER.encode(`retry: ${RETRY_MS}\n\n${frame(first)}`)
 }
 
 /** The frames of the events that pass. */
@@ -30,11 +40,6 @@ export function placeFrame(place: EventPlace): Uint8Array {
 
 export function resetFrame(reason: ResetReason, place: EventPlace): Uint8Array {
   return ENCODER.encode(frame(resetAt(reason, place)))
-}
-
-/** Tells a follower the place after which events follow. */
-export function readyAt(place: EventPlace, isResumed: boolean) {
-  return state('ready', place, { resumed: isResumed })
 }
 
 /** Tells a follower to read everything again, and then to go on from a place. */

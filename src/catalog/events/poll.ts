@@ -4,8 +4,7 @@ import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { FeedEvent } from './event.ts'
 import type { Feed, ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
-import type { Start } from './follower.ts'
-import { resetAt } from './frames.ts'
+import { resetAt, type Start } from './frames.ts'
 import { type EventPlace, eventIdOf } from './place.ts'
 
 /** Pages that one poll reads while its filter leaves everything out. */
@@ -52,8 +51,7 @@ async function reset(feed: Feed, url: string, reason: ResetReason): Promise<Resp
 /** Waits for further events, for a time at most. */
 async function advance(feed: Feed, milliseconds: number, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
-  const end = () => over.abort()
-  using _ = feed.listen({ advanced: end, reset: end })
+  using _ = feed.listen(() => over.abort())
   await pause(systemClock, milliseconds, AbortSignal.any([over.signal, signal, feed.stopping]))
 }
 

@@ -117,15 +117,15 @@ export const READ_HEADERS = {
 /** Answers to lists may have these. */
 export const COUNTED_HEADERS = { 'X-Total-Count': { $ref: '#/components/headers/TotalCount' } }
 
+const RETRY_HEADERS = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }
+
 export const RESPONSES = {
   NotModified: {
     description: 'The client has the current answer',
     headers: { ...SHARED_HEADERS, ...READ_HEADERS, ...COUNTED_HEADERS },
   },
   BadRequest: failure('`Host` or `If-Match` is malformed, or there are several of `Host`'),
-  InProgress: failure('A request with the same `Idempotency-Key` is in progress', {
-    'Retry-After': { $ref: '#/components/headers/RetryAfter' },
-  }),
+  InProgress: failure('A request with the same `Idempotency-Key` is in progress', RETRY_HEADERS),
   Changed: failure('Somebody else has changed it: it has none of the tags in `If-Match`'),
   TooLarge: failure('The body is too large'),
   TooSlow: failure('The body arrives too slowly'),
@@ -134,14 +134,12 @@ export const RESPONSES = {
   }),
   Misdirected: failure('The server does not answer for this `Host`, if it was told which ones are its own'),
   TooMany: failure('The client has sent too many requests, if the server was told to limit them', {
-    'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+    ...RETRY_HEADERS,
     RateLimit: { $ref: '#/components/headers/RateLimit' },
     'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
   }),
   Failed: failure('The server failed'),
-  Unavailable: failure('The database cannot be used at the moment, or too many requests are waiting', {
-    'Retry-After': { $ref: '#/components/headers/RetryAfter' },
-  }),
+  Unavailable: failure('The database cannot be used at the moment, or too many requests are waiting', RETRY_HEADERS),
 }
 
 const CHALLENGE = { 'WWW-Authenticate': { $ref: '#/components/headers/Challenge' } }

@@ -1,5 +1,6 @@
 import { type Cursor, type ListQuery, typeOf } from '../../storage/query.ts'
 import type { ColumnType, StoredResource, Value, Values } from '../../storage/resource.ts'
+import { readJson } from '../validation/json.ts'
 
 /** The form of a cursor. Others are refused. */
 const FORMAT = 1
@@ -24,7 +25,9 @@ export function placeIn<Row extends Values>(
   list: Listed<Row>,
 ): Cursor | null {
   if (cursor.length > CURSOR_MAX_CHARACTERS || !/^[\w-]+$/.test(cursor)) return null
-  const [format, hash, ...place] = arrayIn(Buffer.from(cursor, 'base64url').toString())
+  const json = readJson(Buffer.from(cursor, 'base64url'))
+  if (!('value' in json && Array.isArray(json.value))) return null
+  const [format, hash, ...place]: unknown[] = json.value
   if (format !== FORMAT || hash !== hashOf(resource.table, list)) return null
   const types = [...list.order.by.map(column => typeOf(resource, column)), 'integer' as const]
   const fits = (value: unknown, at: number): value is Value => isOf(types[at], value)
@@ -34,15 +37,6 @@ export function placeIn<Row extends Values>(
 /** Of the values of the parameters, not of their spelling. 32 bits tell lists apart well enough, and protect nothing. */
 function hashOf<Row extends Values>(table: string, { where, search, order }: Listed<Row>): number {
   return Bun.hash.xxHash32(JSON.stringify([table, where, search, order]))
-}
-
-function arrayIn(text: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
 }
 
 function isOf(type: ColumnType | undefined, value: unknown): boolean {

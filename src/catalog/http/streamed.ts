@@ -143,7 +143,10 @@ async function* bytesOf(
       hold(bytes.length)
       if (bytes.length > 0) yield bytes
       hold(0)
+      // A client that leaves meanwhile needs the compressor no more, although its turn comes later.
+      left.addEventListener('abort', compressor[Symbol.dispose])
       await pieces.take(PIECE_BYTES)
+      left.removeEventListener('abort', compressor[Symbol.dispose])
       heldBytes = PIECE_BYTES
       await streaming.ownTurn()
       if (left.aborted) return

@@ -15,7 +15,7 @@ import { citusTable } from './storage/citus/table.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import type { CatchingUp } from './storage/index/catching-up.ts'
-import { FacetCounter } from './storage/index/facets.ts'
+import { facetCounter } from './storage/index/facets.ts'
 import { indexedLists, listsOf } from './storage/index/lists.ts'
 import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
@@ -97,7 +97,7 @@ export function repositoriesOf(
       for (const { end } of lists) if ((await end(wholeList())).last) return false
       return true
     },
-    countFacets: facetCounting(new FacetCounter(facetReads, searchIndex), cache),
+    countFacets: facetCounting(facetCounter(facetReads, searchIndex), cache),
     searchIndex,
     probe: () => database.probe(),
     cacheFigures: () => cache?.figures ?? null,

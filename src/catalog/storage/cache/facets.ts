@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../../awaitable.ts'
-import type { FacetCounter, FacetsQuery } from '../index/facets.ts'
+import type { FacetsQuery, facetCounter } from '../index/facets.ts'
 import type { Values } from '../resource.ts'
 import type { RepresentationCache } from './cached.ts'
 import type { ChangedPart } from './changed-parts.ts'
@@ -21,12 +21,12 @@ const FACETS_BYTES = 400
 
 /** Counts facets, by way of the cache if there is one. */
 export function facetCounting<Row extends Values>(
-  counter: FacetCounter<Row>,
+  facets: ReturnType<typeof facetCounter<Row>>,
   cache: RepresentationCache | null,
 ): CountFacets<Row> {
   const count = async (query: FacetsQuery<Row>) => {
-    const { facets, isCurrent } = await counter.facets(query)
-    const json = JSON.stringify(facets)
+    const { facets: counted, isCurrent } = await facets(query)
+    const json = JSON.stringify(counted)
     return { value: { json }, isCurrent, bytes: FACETS_BYTES + 2 * json.length }
   }
   if (!cache) return async query => (await count(query)).value

@@ -8,7 +8,7 @@ const WAITING_MAX = 64
 const WAIT_MAX_MS = 5_000
 
 /** The least averages of the facet of ratings. */
-export const LEAST_STARS = [4, 3, 2, 1] as const
+const LEAST_STARS = [4, 3, 2, 1] as const
 
 /** Each facet, with the column of the filters that it ignores, so that a client can choose another value. */
 const OWN_COLUMNS = { category_id: 'category_id', price: 'price', rating: 'average' } as const
@@ -38,7 +38,7 @@ interface Facets {
 }
 
 /** 0 stands for products without a category. */
-export interface CategoryCount {
+interface CategoryCount {
   readonly value: number
   readonly name: string | null
   readonly count: number
@@ -66,38 +66,69 @@ interface CountedParts {
   readonly named: readonly number[]
 }
 
-export interface FacetReads<Row extends Values> {
-  count(list: ListQuery<Row>, parts: CountedParts): Promise<FacetCounts>
+export type FacetReads<Row extends Values> = (list: ListQuery<Row>, parts: CountedParts) => Promise<FacetCounts>
+
+/** What an engine counts, in one row. */
+export interface CountedRow {
+  readonly least: number | null
+  readonly most: number | null
+  /** JSON of the categories with the most products, and of the other ones that were named. */
+  readonly categories: string | null
+  readonly others: string | null
+  readonly [count: string]: number | string | null
 }
 
-/** Counts the products that match by category, price and rating. It counts for one request at a time. */
-export class FacetCounter<Row extends Values> {
-  readonly #reads: FacetReads<Row>
-  readonly #index: CatchingUp
-  readonly #queue = new FairQueue(1)
-
-  constructor(reads: FacetReads<Row>, index: CatchingUp) {
-    this.#reads = reads
-    this.#index = index
+/** SQL for what is counted of a group of products, each as `owner`, and of all groups together. `price` makes a parameter. */
+export function countedColumns(priceBands: readonly number[], price: (bound: number) => string, cast = '') {
+  const counts = [
+    ['number', 'count(*)'],
+    ...priceBands.map((bound, at) => [`below_${at}`, `count(*) FILTER (WHERE owner.price < ${price(bound)})`]),
+    ...LEAST_STARS.map(stars => [`rated_${stars}`, `count(*) FILTER (WHERE owner.average >= ${stars})`]),
+  ]
+  const ofGroup = counts.map(([name, sql]) => `${sql} AS ${name}`)
+  const ofAll = counts.map(([name]) => `coalesce(sum(${name}), 0)${cast} AS ${name}`)
+  return {
+    ofGroup: ['min(owner.price) AS least, max(owner.price) AS most', ...ofGroup].join(', '),
+    ofAll: ['min(least) AS least, max(most) AS most', ...ofAll].join(', '),
   }
+}
 
-  /** Rejects with a `BusyError` if too many others wait. */
-  async facets({ list, names, priceBands, categoryLimit }: FacetsQuery<Row>) {
-    if (this.#queue.length >= WAITING_MAX) throw tooMany()
-    using _ = await this.#queue.take(AbortSignal.timeout(WAIT_MAX_MS)).catch(() => {
+/** What is in a row with the columns `ofAll`. */
+export function countsIn(row: CountedRow | undefined, priceBands: readonly number[]): Omit<FacetCounts, 'isCurrent'> {
+  const count = (name: string) => Number(row?.[name] ?? 0)
+  const listed = (json: string | null | undefined): readonly CategoryCount[] => (json ? JSON.parse(json) : [])
+  return {
+    count: count('number'),
+    min: row?.least ?? null,
+    max: row?.most ?? null,
+    below: priceBands.map((_, at) => count(`below_${at}`)),
+    rated: LEAST_STARS.map(stars => count(`rated_${stars}`)),
+    categories: [...listed(row?.categories), ...listed(row?.others)],
+  }
+}
+
+/**
+ * Makes the function that counts the products that match by category, price and rating, for one request at a time. It rejects
+ * with a `BusyError` if too many others wait.
+ */
+export function facetCounter<Row extends Values>(read: FacetReads<Row>, index: CatchingUp) {
+  const queue = new FairQueue(1)
+  return async ({ list, names, priceBands, categoryLimit }: FacetsQuery<Row>) => {
+    if (queue.length >= WAITING_MAX) throw tooMany()
+    using _ = await queue.take(AbortSignal.timeout(WAIT_MAX_MS)).catch(() => {
       throw tooMany()
     })
-    await this.#index.upToDate()
+    await index.upToDate()
     const named = list.where.flatMap(({ column, value }) =>
       column === OWN_COLUMNS.category_id && Array.isArray(value) ? value.map(id => id ?? 0) : [],
     )
     const parts = { priceBands, categoryLimit, named }
-    const all = await this.#reads.count(list, parts)
+    const all = await read(list, parts)
     let { isCurrent } = all
     const countsOf = async (name: FacetName) => {
       const others = list.where.filter(({ column }) => column !== OWN_COLUMNS[name])
       if (others.length === list.where.length) return all
-      const counts = await this.#reads.count({ ...list, where: others }, parts)
+      const counts = await read({ ...list, where: others }, parts)
       isCurrent &&= counts.isCurrent
       return counts
     }

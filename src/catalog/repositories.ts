@@ -93,9 +93,8 @@ export function repositoriesOf(
     idempotency: new Idempotency(keys, space),
     keys,
     isEmpty: async () => {
-      const lists: Pick<Lists<never>, 'end'>[] = [categories, products, users]
-      for (const { end } of lists) if ((await end(wholeList())).last) return false
-      return true
+      const hasRows = async <Row extends Values>({ end }: Lists<Row>) => (await end(wholeList())).last !== null
+      return !((await hasRows(categories)) || (await hasRows(products)) || (await hasRows(users)))
     },
     countFacets: facetCounting(facetCounter(facetReads, searchIndex), cache),
     searchIndex,

@@ -5,6 +5,7 @@ import type {
   Comparison,
   IndexColumn,
   ListSource,
+  OrderColumn,
   StoredResource,
   Value,
   Values,
@@ -43,7 +44,7 @@ const INDEX_TYPES: Readonly<Record<string, ColumnType>> = {
  * the rank alone, the ids ascend although the ranks descend.
  */
 export interface Order<Row extends Values> {
-  readonly by: readonly Column<Row>[]
+  readonly by: readonly OrderColumn<Row>[]
   readonly isDescending: boolean
 }
 

@@ -98,8 +98,23 @@ export type Filter<Row extends Values> = {
     }
 )
 
+/**
+ * A column by which lists can be ordered, which is never null: NULLs come first on SQLite and last on PostgreSQL, and a cursor
+ * would not compare with them. So no column of the rows that may be null, and not `average`, which products without reviews lack.
+ */
+export type OrderColumn<Row extends Values> =
+  | NeverNull<Row, keyof Row & string>
+  | 'id'
+  | Exclude<IndexColumn, 'average'>
+
+type NeverNull<Row extends Values, Name extends keyof Row> = Name extends unknown
+  ? null extends Row[Name]
+    ? never
+    : Name
+  : never
+
 interface SortOrder<Row extends Values> {
-  readonly by: readonly Column<Row>[]
+  readonly by: readonly OrderColumn<Row>[]
   readonly source: ListSource
   /** Only the list of the rows that reference a row by this column has it. */
   readonly within?: keyof Row & string

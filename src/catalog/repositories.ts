@@ -136,12 +136,9 @@ function byDistribution<Row extends Values>(
   return {
     page: query => table().page(query),
     count: (query, most) => table().count(query, most),
-    last: query => table().last(query),
     canScan: () => table().canScan(),
-    read: ids => table().read(ids),
-    scan: query => table().scan(query),
-    showing: resource => {
-      const [some, ofShards] = [whole.showing(resource), distributed.showing(resource)]
+    reads: resource => {
+      const [some, ofShards] = [whole.reads(resource), distributed.reads(resource)]
       const reads = () => (database.isDistributed ? ofShards : some)
       return { read: ids => reads().read(ids), scan: query => reads().scan(query) }
     },

@@ -1,6 +1,7 @@
 import { type Cursor, type ListQuery, type Order, typeOf } from './query.ts'
 import type { ColumnType, StoredResource, Value, Values } from './resource.ts'
 import type { ColumnSql } from './shape.ts'
+import type { IdPage } from './store.ts'
 
 /** How an engine writes parameters; `number` counts from 1. */
 export interface ParameterSql {
@@ -17,8 +18,6 @@ export interface ParameterSql {
 export interface ListSql {
   readonly where: string
   readonly orderBy: string
-  /** The opposite of `orderBy`. */
-  readonly reversed: string
   /** The values of the parameters in `where`, in order. */
   readonly parameters: Value[]
 }
@@ -52,11 +51,10 @@ export function listSql<Row extends Values>(
   })
   if (from.after) conditions.push(compared(order.isDescending ? '<' : '>', from.after))
   if (until) conditions.push(compared(order.isDescending ? '>=' : '<=', until))
-  const [direction, opposite] = order.isDescending ? ['DESC', 'ASC'] : ['ASC', 'DESC']
+  const direction = order.isDescending ? 'DESC' : 'ASC'
   return {
     where: conditions.join(' AND ') || 'TRUE',
     orderBy: place.map(column => `${column} ${direction}`).join(', '),
-    reversed: place.map(column => `${column} ${opposite}`).join(', '),
     parameters,
   }
 }
@@ -76,4 +74,20 @@ export type PlacedRow = { readonly id: number } & Readonly<Record<string, Value>
 /** The place of a row in a list of this order. */
 export function placeOf<Row extends Values>({ by }: Order<Row>, row: PlacedRow): Cursor {
   return [...by.map(column => row[`place.${column}`] ?? null), row.id]
+}
+
+/** The page of a list whose rows were read, and one more if there are more. */
+export function pageOfRows<Row extends Values>(
+  { order, limit }: ListQuery<Row>,
+  rows: readonly PlacedRow[],
+  isCurrent: boolean,
+): IdPage {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  return {
+    ids: shown.map(({ id }) => id),
+    last: last ? placeOf(order, last) : null,
+    more: rows.length > limit,
+    isCurrent,
+  }
 }

@@ -17,6 +17,8 @@ export type ReaderOf<Row extends Values> = (
 /** Limit on the choices of members whose statements stay prepared. */
 const PROJECTIONS_MAX = 32
 
+const FROM_THE_END = { order: { by: [], isDescending: true }, from: { after: null, skip: 0 } } as const
+
 /** The operations on one kind of resource, for any engine. `parents` are those that it references. */
 export function resourceStore<Row extends Values>(
   resource: StoredResource<Row>,
@@ -36,7 +38,7 @@ export function resourceStore<Row extends Values>(
       const end = isBounded
         ? await lists.page({ ...query, from: { ...from, skip: from.skip + limit - 1 }, limit: 1 })
         : { last: null, more: false }
-      const last = end.last ?? (await table.last(query))
+      const last = end.last ?? (await lists.page({ ...query, ...FROM_THE_END, limit: 1 })).last
       await table.canScan()
       return { last, more: end.more }
     },
@@ -48,10 +50,14 @@ export function resourceStore<Row extends Values>(
       return null
     },
   })
+  const showing = (some: StoredResource<Row>) => {
+    const rows = table.reads(some)
+    return shown(rows, readerOf(some, lists, rows))
+  }
   const projections = new Map<string, ShownResources<Row>>()
   return {
     ...table,
-    ...shown({ read: table.read, scan: table.scan }, readerOf(resource, lists, table)),
+    ...showing(resource),
     exists: async id => {
       const where = [{ column: 'id', is: '=', value: id }] as const
       const { ids } = await table.page({ ...wholeList<Row>(), where, limit: 1 })
@@ -62,9 +68,7 @@ export function resourceStore<Row extends Values>(
       const known = projections.get(key)
       if (known) return known
       if (projections.size === PROJECTIONS_MAX) projections.clear()
-      const some = projected(resource, names)
-      const rows = table.showing(some)
-      const made = shown(rows, readerOf(some, lists, rows))
+      const made = showing(projected(resource, names))
       projections.set(key, made)
       return made
     },

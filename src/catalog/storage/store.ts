@@ -46,8 +46,8 @@ export interface Lists<Row extends Values> {
   /** With `known`, the ids of the list were read before. */
   page(query: ListQuery<Row>, known?: IdPage): Awaitable<ListPage>
   /**
-   * Reads a piece of a long list. It uses no cache, and leaves nothing in one. Call it after `end`, which finds the place to
-   * read until.
+   * Reads a piece of a long list in the order of ids. It uses no cache, and leaves nothing in one. Call it after `end`, which finds
+   * the place to read until.
    */
   scan(query: ListQuery<Row>): Awaitable<Scanned>
   /** The ids of a list up to its limit, for one that is read by ids in pieces. */
@@ -56,7 +56,7 @@ export interface Lists<Row extends Values> {
   read(ids: readonly number[]): Awaitable<Read>
   /** The number of items in a list, or `most` if there are more. The limit of the query and where it begins do not matter. */
   count(query: ListQuery<Row>, most: number): Awaitable<number>
-  /** Finds the end of a list without reading its items. */
+  /** Finds the end of a list in the order of ids, without reading its items. */
   end(query: ListQuery<Row>): Promise<ListEnd>
   /** For an empty list: a row that it refers to if that does not exist, else `null`. */
   absentParent(query: ListQuery<Row>): Promise<ResourceName | null>
@@ -64,7 +64,7 @@ export interface Lists<Row extends Values> {
 
 /** The end of a list up to its limit. */
 export interface ListEnd {
-  /** The place of the last item, even if that has been deleted meanwhile; `null` for an empty list. */
+  /** The place of the last item, even if that has been deleted meanwhile; without one, `null` or a place before the list. */
   readonly last: Cursor | null
   /** Whether more follows beyond the limit. */
   readonly more: boolean
@@ -80,8 +80,8 @@ export interface ListPage extends ListEnd {
 /** A piece of a long list: its first items, fewer if they are heavy. */
 export interface Scanned {
   readonly items: readonly Representation[]
-  /** The place to continue from; `null` at the end. */
-  readonly last: Cursor | null
+  /** The id to continue after; `null` at the end. */
+  readonly last: number | null
 }
 
 /** A resource that was read. */
@@ -132,11 +132,9 @@ export interface IdLists<Row extends Values> {
 export type Writes<Row extends Values> = Pick<ResourceStore<Row>, 'create' | 'update' | 'delete'>
 
 /** One kind of resource on one engine. `resourceStore` builds on it. */
-export interface ResourceTable<Row extends Values> extends Writes<Row>, RowReads<Row>, IdLists<Row> {
-  /** Reads the same rows with other members. */
-  showing(resource: StoredResource<Row>): RowReads<Row>
-  /** The last place of a list of any length; `null` if it is empty. */
-  last(query: ListQuery<Row>): Promise<Cursor | null>
+export interface ResourceTable<Row extends Values> extends Writes<Row>, IdLists<Row> {
+  /** Reads rows with the members that `resource` shows. */
+  reads(resource: StoredResource<Row>): RowReads<Row>
   /** Resolves when pieces may be read until a place that was found before. */
   canScan(): Promise<void>
 }

@@ -128,10 +128,12 @@ async function* pieces<Row extends Values>(
   query: ListQuery<Row>,
   first: Scanned,
 ): AsyncGenerator<readonly Representation[]> {
-  for (let piece = first; ; piece = await lists.scan({ ...query, from: { after: piece.last, skip: 0 } })) {
+  let { items, last } = first
+  while (true) {
     // All of a piece may have been deleted meanwhile.
-    if (piece.items.length > 0) yield piece.items
-    if (!piece.last) return
+    if (items.length > 0) yield items
+    if (last === null) return
+    ;({ items, last } = await lists.scan({ ...query, from: { after: [last], skip: 0 } }))
   }
 }
 

@@ -2,9 +2,9 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter } from '../../../database/postgres/pool.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
 import { columnSql, PostgresRows } from '../postgres/rows.ts'
-import { POSTGRES_PARAMETERS, paging, type Select, scanning } from '../postgres/table.ts'
+import { POSTGRES_PARAMETERS, type ReadPage, scanning } from '../postgres/table.ts'
 import type { ListQuery } from '../query.ts'
-import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import { listSql, type ParameterSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import type { ResourceTable } from '../store.ts'
 import { Places } from './places.ts'
@@ -36,24 +36,23 @@ export function citusTable<Row extends Values>(
   /** Runs the statement of a list, with what it may show as a further condition. */
   const readList = async <Selected>(
     query: ListQuery<Row>,
-    sql: (list: { where: string; orderBy: string; reversed: string; next: number }) => string,
+    sql: (list: { where: string; orderBy: string; next: number }) => string,
     ...further: Parameter[]
   ): Promise<Selected[]> => {
-    const { where, orderBy, reversed, parameters } = listSql(resource, query, PARAMETERS)
-    const list = { orderBy, reversed }
+    const { where, orderBy, parameters } = listSql(resource, query, PARAMETERS)
     if (shardColumn(table) === null) {
-      return database.read(sql({ ...list, where, next: parameters.length + 1 }), ...parameters, ...further)
+      return database.read(sql({ where, orderBy, next: parameters.length + 1 }), ...parameters, ...further)
     }
     if (isOnOneShard(query, table)) {
-      return database.readShard(table, sql({ ...list, where, next: parameters.length + 1 }), ...parameters, ...further)
+      return database.readShard(table, sql({ where, orderBy, next: parameters.length + 1 }), ...parameters, ...further)
     }
     const last = await shown()
     const bounded = `${where} AND owner.id <= $${parameters.length + 1}::bigint`
-    const statement = sql({ ...list, where: bounded, next: parameters.length + 2 })
+    const statement = sql({ where: bounded, orderBy, next: parameters.length + 2 })
     return readAcross(database, table, ask => ask<Selected>(statement, ...parameters, last, ...further))
   }
 
-  const select: Select<Row> = async query => {
+  const page: ReadPage<Row> = async query => {
     const { order, from, limit } = query
     const columns = `owner.id::float8 AS id${placeColumns(resource, order, columnSql)}${placeColumn(places)}`
     const found = await readList<PlacedRow>(
@@ -65,23 +64,15 @@ export function citusTable<Row extends Values>(
       from.skip,
     )
     for (const row of found) places.note(row)
-    const ids = found.slice(0, limit).map(({ id }) => id)
-    const placeAt = (at: number) => {
-      const row = at < limit ? found[at] : undefined
-      return row ? placeOf(order, row) : null
-    }
-    return { ids, placeAt, more: found.length > limit, isCurrent: false }
-  }
-
-  const rowReads = (some: StoredResource<Row>) => {
-    const read = rowReader(database, some, places)
-    return { read, scan: scanning(select, read) }
+    return pageOfRows(query, found, false)
   }
 
   return {
-    ...rowReads(resource),
-    showing: rowReads,
-    page: paging(select),
+    reads: some => {
+      const read = rowReader(database, some, places)
+      return { read, scan: scanning(page, read) }
+    },
+    page,
     count: async (query, most) => {
       // A limited subquery would write a file on the coordinator.
       if (most <= FETCHED_COUNT_MAX) {
@@ -97,15 +88,6 @@ export function citusTable<Row extends Values>(
         ({ where }) => `SELECT count(*)::float8 AS number FROM ${table} AS owner WHERE ${where}`,
       )
       return { count: Math.min(row?.number ?? 0, most), isCurrent: false }
-    },
-    last: async query => {
-      const [row] = await readList<PlacedRow>(
-        query,
-        ({ where, reversed }) =>
-          `SELECT owner.id::float8 AS id${placeColumns(resource, query.order, columnSql)} FROM ${table} AS owner
-          WHERE ${where} ORDER BY ${reversed} LIMIT 1`,
-      )
-      return row ? placeOf(query.order, row) : null
     },
     canScan: async () => {},
     ...citusWrites(database, resource, { rows, places, keep }),

@@ -1,14 +1,13 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Cursor, ListQuery } from '../query.ts'
-import { listSql, type ParameterSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import { listSql, type ParameterSql } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
-import type { Found, IdLists, Read, ResourceTable, RowReads } from '../store.ts'
+import type { Found, IdPage, Read, ResourceTable, RowReads } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import { creating, typed } from './creation.ts'
 import type { KeepAnswers } from './keys.ts'
 import {
-  columnSql,
   groupedRows,
   IDS,
   type JoinedRow,
@@ -39,11 +38,9 @@ export function postgresTable<Row extends Values>(
   const { table } = resource
   const rows = new PostgresRows(resource)
   const create = creating(database, resource, { represent: row => rows.found({ row, items: [] }), keep })
-  const sqlOf = (query: ListQuery<Row>) => listSql(resource, query, POSTGRES_PARAMETERS)
-  /** The ids of a page, and the place of each of them. */
-  const select: Select<Row> = async query => {
+  const page: ReadPage<Row> = async query => {
     const { order, from, limit } = query
-    const { where, orderBy, parameters } = sqlOf(query)
+    const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
     const [limitAt, skipAt] = [parameters.length + 1, parameters.length + 2]
     const columns = ['id', ...order.by]
     // A place in the order of ids is the id itself.
@@ -60,19 +57,16 @@ export function postgresTable<Row extends Values>(
     const all = page?.ids ? page.ids.split(',').map(Number) : []
     const ids = all.slice(0, limit)
     const placed: Cursor[] | null = page?.places ? JSON.parse(page.places) : null
-    const placeAt = (at: number): Cursor | null => {
-      const id = ids[at]
-      return id === undefined ? null : (placed?.[at] ?? [id])
-    }
-    return { ids, placeAt, more: all.length > limit, isCurrent: database.changes.observe(page?.state ?? null) }
+    const lastId = ids.at(-1)
+    const last = lastId === undefined ? null : (placed?.[ids.length - 1] ?? [lastId])
+    return { ids, last, more: all.length > limit, isCurrent: database.changes.observe(page?.state ?? null) }
   }
 
   return {
-    ...rowReads(database, resource, rows, select),
-    showing: some => rowReads(database, some, new PostgresRows(some), select),
-    page: paging(select),
+    reads: some => rowReads(database, some, page),
+    page,
     count: async (query, most) => {
-      const { where, parameters } = sqlOf(query)
+      const { where, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
       const [row] = await database.read<{ number: number; state: string | null }>(
         `SELECT count(*)::float8 AS number, ${database.changes.state} AS state FROM (
           SELECT FROM ${table} AS owner WHERE ${where} LIMIT $${parameters.length + 1}::bigint
@@ -82,15 +76,6 @@ export function postgresTable<Row extends Values>(
       )
       return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
     },
-    last: async query => {
-      const { where, reversed, parameters } = sqlOf(query)
-      const [row] = await database.read<PlacedRow>(
-        `SELECT owner.id::float8 AS id${placeColumns(resource, query.order, columnSql)} FROM ${table} AS owner
-        WHERE ${where} ORDER BY ${reversed} LIMIT 1`,
-        ...parameters,
-      )
-      return row ? placeOf(query.order, row) : null
-    },
     // The pieces may come from a different replica than the last place.
     canScan: () => database.shownByReplicas(),
     create,
@@ -98,30 +83,17 @@ export function postgresTable<Row extends Values>(
   }
 }
 
-/** The ids of a page, and the place of each of them. */
-export type Select<Row extends Values> = (query: ListQuery<Row>) => Promise<{
-  readonly ids: readonly number[]
-  readonly placeAt: (at: number) => Cursor | null
-  readonly more: boolean
-  readonly isCurrent: boolean
-}>
-
-/** Makes the function that reads the ids of a page. */
-export function paging<Row extends Values>(select: Select<Row>): IdLists<Row>['page'] {
-  return async query => {
-    const { ids, placeAt, more, isCurrent } = await select(query)
-    return { ids, last: placeAt(ids.length - 1), more, isCurrent }
-  }
-}
+/** Reads the ids of a page. */
+export type ReadPage<Row extends Values> = (query: ListQuery<Row>) => Promise<IdPage>
 
 /** Reads rows as resources with the members that `resource` shows. */
 function rowReads<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  rows: PostgresRows<Row>,
-  select: Select<Row>,
+  page: ReadPage<Row>,
 ): RowReads<Row> {
   const { array } = resource
+  const rows = new PostgresRows(resource)
   const joined = joining(database, rows)
   const statementsWith = (state: string) => ({
     state,
@@ -160,7 +132,7 @@ function rowReads<Row extends Values>(
     const scan = groupedRows(resource, array, { state: database.changes.state, scannedMax })
     return (await readGrouped(ids, scan)) ?? readSeveral(ids)
   })
-  return { read, scan: scanning(select, read) }
+  return { read, scan: scanning(page, read) }
 }
 
 /** Reads resources by their ids. */
@@ -236,11 +208,11 @@ export function idArray(ids: readonly number[]): string {
 }
 
 /** Reads the ids of a piece of a long list, then their rows. */
-export function scanning<Row extends Values>(select: Select<Row>, read: ReadIds): RowReads<Row>['scan'] {
+export function scanning<Row extends Values>(page: ReadPage<Row>, read: ReadIds): RowReads<Row>['scan'] {
   return async query => {
-    const { ids, placeAt, more } = await select({ ...query, limit: SCAN_ITEMS })
+    const { ids, more } = await page({ ...query, limit: SCAN_ITEMS })
     if (ids.length === 0) return { items: [], last: null }
     const { found, count } = await read(ids)
-    return { items: found, last: more || count < ids.length ? placeAt(count - 1) : null }
+    return { items: found, last: more || count < ids.length ? (ids[count - 1] ?? null) : null }
   }
 }

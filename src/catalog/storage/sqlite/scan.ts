@@ -1,6 +1,5 @@
 import type { Scans } from '../../../database/sqlite/scans.ts'
 import type { ListQuery } from '../query.ts'
-import { placeColumns, placeOf } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { type FlatRow, joins, selectedColumns } from '../shape.ts'
 import type { Found, Scanned } from '../store.ts'
@@ -11,11 +10,11 @@ import { column, sqliteReader } from './reader.ts'
 /** Prepares the statements that read long lists. */
 export function sqliteScan<Row extends Values>(source: Scans, resource: StoredResource<Row>) {
   const { represent } = sqliteReader(source, resource)
-  const statementOf = listStatements<Row, FlatRow>(source, resource, (list, index, { where, order }) => {
+  const statementOf = listStatements<Row, FlatRow>(source, resource, (list, index, { where }) => {
     // The list of everything by id is in the order of the table itself.
     const hint = index === null ? '' : where.length === 0 ? 'NOT INDEXED' : `INDEXED BY ${index}`
-    return `SELECT ${selectedColumns(resource, column)}${placeColumns(resource, order, column)}
-      FROM ${resource.table} AS owner ${hint} ${joins(resource, 'CROSS JOIN')} WHERE ${list.where} ORDER BY ${list.orderBy}`
+    return `SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${hint} ${joins(resource, 'CROSS JOIN')}
+      WHERE ${list.where} ORDER BY ${list.orderBy}`
   })
   return (query: ListQuery<Row>): Scanned =>
     source.snapshot(() => {
@@ -26,7 +25,7 @@ export function sqliteScan<Row extends Values>(source: Scans, resource: StoredRe
         const item = represent(row)
         items.push(item)
         weight += item.weight
-        if (weight >= SCAN_WEIGHT_MAX) return { items, last: placeOf(query.order, row) }
+        if (weight >= SCAN_WEIGHT_MAX) return { items, last: row.id }
       }
       return { items, last: null }
     })

@@ -4,11 +4,11 @@ import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
 import { changeOf, Gone } from '../change.ts'
 import type { ListQuery } from '../query.ts'
-import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import { listSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, nestedObjects, objectColumns, selectedColumns } from '../shape.ts'
-import type { Changed, Done, Found, IdLists, IdPage, Missing, ResourceTable, RowReads, Update } from '../store.ts'
+import type { Changed, Done, Found, IdLists, Missing, ResourceTable, RowReads, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
 import { listStatements, SQLITE_PARAMETERS } from './lists.ts'
@@ -25,22 +25,13 @@ export function sqliteTable<Row extends Values>(
   keys: SqliteKeys,
 ): ResourceTable<Row> {
   const { name, table, references } = resource
-  const reader = sqliteReader(database, resource)
-  const { find, represent, representNew } = reader
-  const rowsOf = (index: string | null) => `${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}`
+  const { find, represent, representNew } = sqliteReader(database, resource)
   const pageOf = listStatements<Row, PlacedRow>(
     database,
     resource,
     (list, index, { order }) =>
-      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${rowsOf(index)}
+      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}
       WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
-  )
-  const lastOf = listStatements<Row, PlacedRow>(
-    database,
-    resource,
-    (list, index, { order }) =>
-      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${rowsOf(index)}
-      WHERE ${list.where} ORDER BY ${list.reversed} LIMIT 1`,
   )
   const besides = listsBeside(database, resource)
   const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
@@ -74,22 +65,15 @@ export function sqliteTable<Row extends Values>(
   }
 
   return {
-    ...rowReads(database, resource, reader),
-    showing: some => rowReads(database, some, sqliteReader(database, some)),
+    reads: some => rowReads(database, some),
     page: query => {
       if (!isShort(query)) return besides.page(query)
       return database.snapshot(() => {
         const { statement, parameters } = pageOf(query)
-        return idPage(query, statement.all(...parameters, query.limit + 1, query.from.skip))
+        return pageOfRows(query, statement.all(...parameters, query.limit + 1, query.from.skip), true)
       })
     },
     count: besides.count,
-    last: async query =>
-      database.snapshot(() => {
-        const { statement, parameters } = lastOf(query)
-        const row = statement.get(...parameters)
-        return row && placeOf(query.order, row)
-      }),
     canScan: async () => {},
     // The representation is made of the written values, which takes half the time of reading them back.
     create: (row, claim) =>
@@ -147,18 +131,6 @@ function isShort<Row extends Values>({ where, order }: ListQuery<Row>): boolean 
   return order.by.length === 0 && where.every(({ column, is }) => is === '=' || column === 'id')
 }
 
-/** The page of a list whose rows were read, and one more if there are more. */
-function idPage<Row extends Values>({ order, limit }: ListQuery<Row>, rows: readonly PlacedRow[]): IdPage {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return {
-    ids: shown.map(({ id }) => id),
-    last: last ? placeOf(order, last) : null,
-    more: rows.length > limit,
-    isCurrent: true,
-  }
-}
-
 /** Lists that may take long, which are read in a thread of their own. */
 function listsBeside<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>): IdLists<Row> {
   return {
@@ -169,7 +141,7 @@ function listsBeside<Row extends Values>(database: SqliteDatabase, resource: Sto
         WHERE ${where} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
         [...parameters, query.limit + 1, query.from.skip],
       )
-      return idPage(query, rows)
+      return pageOfRows(query, rows, true)
     },
     count: async (query, most) => {
       const { where, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
@@ -183,11 +155,8 @@ function listsBeside<Row extends Values>(database: SqliteDatabase, resource: Sto
 }
 
 /** Reads rows as resources with the members that `resource` shows. */
-function rowReads<Row extends Values>(
-  database: SqliteDatabase,
-  resource: StoredResource<Row>,
-  { find }: ReturnType<typeof sqliteReader<Row>>,
-): RowReads<Row> {
+function rowReads<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>): RowReads<Row> {
+  const { find } = sqliteReader(database, resource)
   let scan: ReturnType<typeof sqliteScan<Row>> | undefined
   return {
     read: ids =>

@@ -5,15 +5,9 @@ import type { Counted, IdLists, IdPage } from '../store.ts'
 import type { CatchingUp } from './catching-up.ts'
 import { RANKS, type Rank } from './matching.ts'
 
-/** The first items of a list, and one more if there are more. */
-interface Selected {
-  readonly places: readonly Cursor[]
-  readonly isCurrent: boolean
-}
-
 /** Reads the index of one kind of resource. With a rank, only the matches of this rank. */
 export interface IndexReads<Row extends Values> {
-  select(query: ListQuery<Row>, rank: Rank | null): Promise<Selected>
+  page(query: ListQuery<Row>, rank: Rank | null): Promise<IdPage>
   count(query: ListQuery<Row>, rank: Rank | null, most: number): Promise<Counted>
 }
 
@@ -29,38 +23,32 @@ export function listsOf<Row extends Values>(rows: IdLists<Row>, indexed: IdLists
 /** Lists of one kind of resource that only the index knows. Each first brings the index up to date. */
 export function indexedLists<Row extends Values>(reads: IndexReads<Row>, catchingUp: CatchingUp): IdLists<Row> {
   /** Reads the matches of one rank after the other, until the page is full. */
-  const selectByRank = async (query: ListQuery<Row>): Promise<Selected> => {
+  const pageByRank = async (query: ListQuery<Row>): Promise<IdPage> => {
     const [rankOfPlace, idOfPlace] = query.from.after ?? [RANKS[0]]
-    const places: Cursor[] = []
+    const ids: number[] = []
+    let last: Cursor | null = null
     let { skip } = query.from
     let isCurrent = true
     for (const rank of RANKS) {
       if (rank > Number(rankOfPlace)) continue
       const isContinued = rank === rankOfPlace && idOfPlace !== undefined
       const after = isContinued ? [idOfPlace] : null
-      const some = { ...query, order: BY_ID, from: { after, skip }, limit: query.limit - places.length }
-      const selected = await reads.select(some, rank)
-      isCurrent &&= selected.isCurrent
-      for (const [id] of selected.places) if (id !== undefined) places.push([rank, id])
-      if (places.length > query.limit) break
+      const some = { ...query, order: BY_ID, from: { after, skip }, limit: query.limit - ids.length }
+      const page = await reads.page(some, rank)
+      isCurrent &&= page.isCurrent
+      ids.push(...page.ids)
+      if (page.last) last = [rank, ...page.last]
+      if (page.more) return { ids, last, more: true, isCurrent }
       // All of them were passed over.
-      if (skip > 0) skip = places.length > 0 ? 0 : skip - (await reads.count(some, rank, skip)).count
+      if (skip > 0) skip = ids.length > 0 ? 0 : skip - (await reads.count(some, rank, skip)).count
     }
-    return { places, isCurrent }
+    return { ids, last, more: false, isCurrent }
   }
 
   return {
-    page: async (query): Promise<IdPage> => {
+    page: async query => {
       await catchingUp.upToDate()
-      const isByRank = query.order.by[0] === 'rank'
-      const { places, isCurrent } = await (isByRank ? selectByRank(query) : reads.select(query, null))
-      const shown = places.slice(0, query.limit)
-      return {
-        ids: shown.map(place => Number(place.at(-1))),
-        last: shown.at(-1) ?? null,
-        more: places.length > query.limit,
-        isCurrent,
-      }
+      return query.order.by[0] === 'rank' ? pageByRank(query) : reads.page(query, null)
     },
     count: async (query, most) => {
       await catchingUp.upToDate()

@@ -8,6 +8,7 @@ import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/m
 import type { Cursor, ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
 import type { IndexDescription, StoredResource, Values } from '../resource.ts'
+import type { IdPage } from '../store.ts'
 import { inputOf } from './creation.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
@@ -185,18 +186,24 @@ export function postgresIndexReads<Row extends Values>(
     const all = `SELECT ${columns} FROM ${facts} AS owner WHERE ${where} AND ${match}`
     return { before: `WITH owner AS MATERIALIZED (${all}) `, from: 'owner WHERE TRUE' }
   }
-  const select = async (query: ListQuery<Row>, rank: Rank | null, most: number | null) => {
+  const page = async (query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
     const selected = indexSelection(resource, index, query, rank)
     const { orderBy, columns, parameters, parameter } = selected
     const { before, from } = rowsOf(selected, most)
     const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
-    const [page] = await database.readPlanned<{ places: string | null; state: string | null }>(
+    const [found] = await database.readPlanned<{ places: string | null; state: string | null }>(
       `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places, ${database.changes.state} AS state
       FROM (${rows}) AS owner`,
       ...parameters,
     )
-    const places: Cursor[] = page?.places ? JSON.parse(page.places) : []
-    return { places, isCurrent: database.changes.observe(page?.state ?? null) }
+    const places: Cursor[] = found?.places ? JSON.parse(found.places) : []
+    const shown = places.slice(0, query.limit)
+    return {
+      ids: shown.map(place => Number(place.at(-1))),
+      last: shown.at(-1) ?? null,
+      more: places.length > query.limit,
+      isCurrent: database.changes.observe(found?.state ?? null),
+    }
   }
   const count = async (query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
     const selected = indexSelection(resource, index, query, rank)
@@ -210,12 +217,12 @@ export function postgresIndexReads<Row extends Values>(
     return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
   }
   return {
-    select: async (query, rank) => {
+    page: async (query, rank) => {
       if (query.search && query.from.skip <= FIRST_ROWS_MAX) {
-        const first = await select(query, rank, firstRows(query.from.skip))
-        if (first.places.length > query.limit) return first
+        const first = await page(query, rank, firstRows(query.from.skip))
+        if (first.more) return first
       }
-      return select(query, rank, null)
+      return page(query, rank, null)
     },
     count: async (query, rank, most) => {
       if (query.search && most <= FIRST_ROWS_MAX) {

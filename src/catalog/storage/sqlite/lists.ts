@@ -1,8 +1,10 @@
 import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
-import type { SqliteTransaction } from '../../../database/sqlite/database.ts'
+import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
 import type { ListQuery } from '../query.ts'
-import { type ListSql, listSql, type ParameterSql } from '../query-sql.ts'
+import { type ListSql, listSql, type ParameterSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
+import type { Counted, IdPage } from '../store.ts'
+import { column } from './reader.ts'
 
 export const SQLITE_PARAMETERS: ParameterSql = {
   value: () => '?',
@@ -40,6 +42,39 @@ export function listStatements<Row extends Values, Selected>(
     }
     return { statement, parameters: list.parameters }
   }
+}
+
+/** SQL from `FROM` on for the rows of a list, each as `owner`, and the parameters in it. */
+interface RowsSql {
+  readonly sql: string
+  readonly parameters: readonly Parameter[]
+}
+
+/** Reads a page of a list that may take long, in a thread of its own. */
+export async function pageBeside<Row extends Values>(
+  database: SqliteDatabase,
+  resource: StoredResource<Row>,
+  query: ListQuery<Row>,
+  { sql, orderBy, parameters }: RowsSql & { readonly orderBy: string },
+): Promise<IdPage> {
+  const rows = await database.beside.all<PlacedRow>(
+    `SELECT owner.id${placeColumns(resource, query.order, column)} ${sql} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
+    [...parameters, query.limit + 1, query.from.skip],
+  )
+  return pageOfRows(query, rows, true)
+}
+
+/** Counts a list there, up to a limit. */
+export async function countBeside(
+  database: SqliteDatabase,
+  { sql, parameters }: RowsSql,
+  most: number,
+): Promise<Counted> {
+  const [row] = await database.beside.all<{ number: number }>(
+    `SELECT count(*) AS number FROM (SELECT 1 ${sql} LIMIT ?)`,
+    [...parameters, most],
+  )
+  return { count: row?.number ?? 0, isCurrent: true }
 }
 
 /** Makes the function that finds the index of a list which a resource describes; `null` for any other list. */

@@ -13,10 +13,9 @@ import {
 import type { IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { ListQuery } from '../query.ts'
-import { listSql, type PlacedRow, placeColumns, placeOf } from '../query-sql.ts'
+import { listSql } from '../query-sql.ts'
 import type { IndexDescription, StoredResource, Values } from '../resource.ts'
-import { SQLITE_PARAMETERS } from './lists.ts'
-import { column } from './reader.ts'
+import { countBeside, pageBeside, SQLITE_PARAMETERS } from './lists.ts'
 
 /**
  * Limits on a slice: for how long it holds the write lock, and how many notes it takes. A service takes few, because it does
@@ -160,27 +159,14 @@ export function sqliteIndexReads<Row extends Values>(
   index: IndexDescription,
 ): IndexReads<Row> {
   return {
-    select: async (query, rank) => {
-      const { list, sql, parameters } = indexSelection(resource, index, query, rank)
-      const rows = await database.beside.all<PlacedRow>(
-        `SELECT owner.id${placeColumns(resource, query.order, column)} ${sql} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
-        [...parameters, query.limit + 1, query.from.skip],
-      )
-      return { places: rows.map(row => placeOf(query.order, row)), isCurrent: true }
-    },
-    count: async (query, rank, most) => {
+    page: (query, rank) => pageBeside(database, resource, query, indexSelection(resource, index, query, rank)),
+    count: (query, rank, most) => {
       const { sql, parameters, isOfWordsAlone } = indexSelection(resource, index, query, rank)
-      const from = isOfWordsAlone ? `FROM ${index.words}(?)` : sql
-      const [row] = await database.beside.all<{ number: number }>(
-        `SELECT count(*) AS number FROM (SELECT 1 ${from} LIMIT ?)`,
-        [...parameters, most],
-      )
-      return { count: row?.number ?? 0, isCurrent: true }
+      return countBeside(database, { sql: isOfWordsAlone ? `FROM ${index.words}(?)` : sql, parameters }, most)
     },
   }
 }
 
-/** SQL from `FROM` on, and the parameters in it. */
 export function indexSelection<Row extends Values>(
   resource: StoredResource<Row>,
   index: IndexDescription,
@@ -197,7 +183,7 @@ export function indexSelection<Row extends Values>(
     ? `FROM ${words}(?) AS hit CROSS JOIN ${facts} AS owner ON owner.id = hit.rowid`
     : `FROM ${facts} AS owner`
   return {
-    list,
+    orderBy: list.orderBy,
     sql: `${from} WHERE ${list.where}${beginning ? ` AND ${beginning.sql}` : ''}`,
     parameters: [...(match ? [match.words] : []), ...list.parameters, ...(beginning?.parameters ?? [])],
     isOfWordsAlone: match !== null && beginning === null && query.where.length === 0 && query.from.after === null,

@@ -8,10 +8,10 @@ import { listSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, nestedObjects, objectColumns, selectedColumns } from '../shape.ts'
-import type { Changed, Done, Found, IdLists, Missing, ResourceTable, RowReads, Update } from '../store.ts'
+import type { Changed, Done, Found, Missing, ResourceTable, RowReads, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
-import { listStatements, SQLITE_PARAMETERS } from './lists.ts'
+import { countBeside, listStatements, pageBeside, SQLITE_PARAMETERS } from './lists.ts'
 import { column, sqliteReader } from './reader.ts'
 import { sqliteScan } from './scan.ts'
 
@@ -33,7 +33,10 @@ export function sqliteTable<Row extends Values>(
       `SELECT owner.id${placeColumns(resource, order, column)} FROM ${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}
       WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
   )
-  const besides = listsBeside(database, resource)
+  const rowsSql = (query: ListQuery<Row>) => {
+    const { where, orderBy, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
+    return { sql: `FROM ${table} AS owner WHERE ${where}`, orderBy, parameters }
+  }
   const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
   const parents = references.map(reference => ({
     ...reference,
@@ -67,13 +70,13 @@ export function sqliteTable<Row extends Values>(
   return {
     reads: some => rowReads(database, some),
     page: query => {
-      if (!isShort(query)) return besides.page(query)
+      if (!isShort(query)) return pageBeside(database, resource, query, rowsSql(query))
       return database.snapshot(() => {
         const { statement, parameters } = pageOf(query)
         return pageOfRows(query, statement.all(...parameters, query.limit + 1, query.from.skip), true)
       })
     },
-    count: besides.count,
+    count: (query, most) => countBeside(database, rowsSql(query), most),
     canScan: async () => {},
     // The representation is made of the written values, which takes half the time of reading them back.
     create: (row, claim) =>
@@ -129,29 +132,6 @@ export function sqliteTable<Row extends Values>(
 /** Whether an index leads to the rows of a list in their order, so that reading a page takes no longer than its rows. */
 function isShort<Row extends Values>({ where, order }: ListQuery<Row>): boolean {
   return order.by.length === 0 && where.every(({ column, is }) => is === '=' || column === 'id')
-}
-
-/** Lists that may take long, which are read in a thread of their own. */
-function listsBeside<Row extends Values>(database: SqliteDatabase, resource: StoredResource<Row>): IdLists<Row> {
-  return {
-    page: async query => {
-      const { where, orderBy, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
-      const rows = await database.beside.all<PlacedRow>(
-        `SELECT owner.id${placeColumns(resource, query.order, column)} FROM ${resource.table} AS owner
-        WHERE ${where} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
-        [...parameters, query.limit + 1, query.from.skip],
-      )
-      return pageOfRows(query, rows, true)
-    },
-    count: async (query, most) => {
-      const { where, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
-      const [row] = await database.beside.all<{ number: number }>(
-        `SELECT count(*) AS number FROM (SELECT 1 FROM ${resource.table} AS owner WHERE ${where} LIMIT ?)`,
-        [...parameters, most],
-      )
-      return { count: row?.number ?? 0, isCurrent: true }
-    },
-  }
 }
 
 /** Reads rows as resources with the members that `resource` shows. */

@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import type { Awaitable } from '../../../awaitable.ts'
+import { systemClock, within } from '../../../clock.ts'
+import { regularly } from '../../../database/regularly.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { errorMessage } from '../../../program/error-message.ts'
 import { shared } from '../../../shared.ts'
@@ -74,18 +76,18 @@ export class CatchingUp {
    */
   async upToDate(): Promise<void> {
     this.#lastSearch = performance.now()
-    const late = Promise.withResolvers<never>()
     const giveUp = new AbortController()
-    const timer = setTimeout(() => {
-      giveUp.abort()
-      late.reject(this.#lateness())
-    }, CATCH_UP_MAX_MS)
-    try {
-      // A slice itself may wait for the lock of another program.
-      await Promise.race([this.#catchUp(giveUp.signal), late.promise])
-    } finally {
-      clearTimeout(timer)
-    }
+    let isUpToDate = false
+    const work = this.#catchUp(giveUp.signal).then(() => {
+      isUpToDate = true
+    })
+    // A slice itself may wait for the lock of another program.
+    await within(systemClock, CATCH_UP_MAX_MS, work)
+    if (isUpToDate) return
+    giveUp.abort()
+    throw this.#isBuilt
+      ? new BusyError('The search index is catching up')
+      : new BusyError('The search index is being built', BUILT_RETRY_SECONDS)
   }
 
   /** Takes all notes, for commands that have stored many rows. `progress` gets the number of those that are left. */
@@ -101,14 +103,33 @@ export class CatchingUp {
 
   /** Takes notes in the background. */
   inBackground(): AsyncDisposable {
-    const stop = new AbortController()
-    const running = this.#runInBackground(stop.signal)
-    return {
-      [Symbol.asyncDispose]: async () => {
-        stop.abort()
-        await running
-      },
+    let reported = performance.now()
+    let lastSeen = 0
+    /** Returns whether to go on at once. */
+    const takeSome = async () => {
+      this.#isBuilt ||= await this.#slices.isBuilt()
+      const noted = await this.#noted()
+      if (!noted) await this.#mustBeBuilt()
+      const isCalm = noted?.last === lastSeen
+      lastSeen = noted?.last ?? 0
+      if (!noted || !this.#isWorthTaking(noted)) return false
+      await this.#takeSlice()
+      if (!this.#isBuilt && performance.now() - reported > PROGRESS_MS) {
+        reported = performance.now()
+        log.info('the search index is being built: {rows} rows are left', { rows: this.#rowsLeft })
+      }
+      // While rows are being changed, one slice a second, so that their writers lose little.
+      return isCalm
     }
+    const work = async (signal: AbortSignal) => {
+      try {
+        while (!signal.aborted && (await takeSome())) {}
+      } catch (error) {
+        if (signal.aborted) return
+        log.debug('the search index was not brought up to date: {reason}', { reason: errorMessage(error) })
+      }
+    }
+    return regularly({ periodMs: IDLE_MS, work, log })
   }
 
   async #catchUp(giveUp: AbortSignal): Promise<void> {
@@ -116,32 +137,6 @@ export class CatchingUp {
     const { last } = (await this.#noted()) ?? { last: 0 }
     while (!giveUp.aborted && (await this.#hasNoted(last))) await this.#takeSlice()
     if (!giveUp.aborted) await this.#mustBeBuilt()
-  }
-
-  async #runInBackground(signal: AbortSignal): Promise<void> {
-    let reported = performance.now()
-    let lastSeen = 0
-    while (!signal.aborted) {
-      try {
-        this.#isBuilt ||= await this.#slices.isBuilt()
-        const noted = await this.#noted()
-        if (!noted && !this.#isBuilt) await this.#mustBeBuilt()
-        const isWorth = noted !== null && this.#isWorthTaking(noted)
-        if (isWorth) await this.#takeSlice()
-        if (isWorth && !this.#isBuilt && performance.now() - reported > PROGRESS_MS) {
-          reported = performance.now()
-          log.info('the search index is being built: {rows} rows are left', { rows: this.#rowsLeft })
-        }
-        // While rows are being changed, one slice a second, so that their writers lose little.
-        const isCalm = noted?.last === lastSeen
-        lastSeen = noted?.last ?? 0
-        if (!isWorth || !isCalm) await wait(IDLE_MS, undefined, { signal, ref: false })
-      } catch (error) {
-        if (signal.aborted) return
-        log.debug('the search index was not brought up to date: {reason}', { reason: errorMessage(error) })
-        await wait(IDLE_MS, undefined, { signal, ref: false }).catch(() => {})
-      }
-    }
   }
 
   #isWorthTaking({ first, last }: NotedRange): boolean {
@@ -174,11 +169,5 @@ export class CatchingUp {
       log.info('the search index is built')
     }
     this.#isBuilt = true
-  }
-
-  #lateness(): BusyError {
-    return this.#isBuilt
-      ? new BusyError('The search index is catching up')
-      : new BusyError('The search index is being built', BUILT_RETRY_SECONDS)
   }
 }

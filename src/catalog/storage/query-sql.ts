@@ -59,7 +59,7 @@ export function listSql<Row extends Values>(
   }
 }
 
-/** SQL for the columns from which `placeOf` takes a row's place, after others. */
+/** SQL for the columns that tell a row's place besides its id, after others. */
 export function placeColumns<Row extends Values>(
   resource: StoredResource<Row>,
   { by }: Order<Row>,
@@ -71,11 +71,6 @@ export function placeColumns<Row extends Values>(
 /** A row with its id and the columns of `placeColumns`. */
 export type PlacedRow = { readonly id: number } & Readonly<Record<string, Value>>
 
-/** The place of a row in a list of this order. */
-export function placeOf<Row extends Values>({ by }: Order<Row>, row: PlacedRow): Cursor {
-  return [...by.map(column => row[`place.${column}`] ?? null), row.id]
-}
-
 /** The page of a list whose rows were read, and one more if there are more. */
 export function pageOfRows<Row extends Values>(
   { order, limit }: ListQuery<Row>,
@@ -86,7 +81,7 @@ export function pageOfRows<Row extends Values>(
   const last = shown.at(-1)
   return {
     ids: shown.map(({ id }) => id),
-    last: last ? placeOf(order, last) : null,
+    last: last ? [...order.by.map(column => last[`place.${column}`] ?? null), last.id] : null,
     more: rows.length > limit,
     isCurrent,
   }

@@ -1,5 +1,5 @@
 import { PRODUCT_COLUMNS } from '../storage/nested-columns.ts'
-import type { StoredResource } from '../storage/resource.ts'
+import { idFilter, type StoredResource } from '../storage/resource.ts'
 import type { CategoryCreate } from './schema.ts'
 
 export type CategoryRow = Readonly<CategoryCreate>
@@ -8,10 +8,8 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
   name: 'Category',
   table: 'categories',
   columns: { name: 'text', description: 'text' },
-  isIdShown: true,
   members: ['name', 'description'],
   furtherMembers: [],
-  areFurtherShown: false,
   references: [],
   keptOnUpdate: [],
   array: {
@@ -28,14 +26,7 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
   followed: ['name'],
   lists: [{ by: [], indexes: ['categories_by_id'] }],
   filters: {
-    id: {
-      column: 'id',
-      source: 'rows',
-      is: 'in',
-      valuesMax: 100,
-      description: 'Only categories with one of these ids',
-      isOfAll: true,
-    },
+    id: idFilter('categories'),
   },
   orders: { name: { by: ['sort_name'], source: 'index' } },
   index: {

@@ -1,5 +1,5 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
-import type { IndexDescription, StoredResource } from '../storage/resource.ts'
+import { type IndexDescription, idFilter, type StoredResource } from '../storage/resource.ts'
 import type { ProductCreate } from './schema.ts'
 
 export type ProductRow = Readonly<ProductCreate & { category_id: number | null }>
@@ -19,10 +19,8 @@ export const PRODUCTS: StoredResource<ProductRow> = {
   name: 'Product',
   table: 'products',
   columns: { category_id: 'integer', name: 'text', description: 'long text', price: 'number' },
-  isIdShown: true,
   members: ['name', 'description', 'price'],
   furtherMembers: ['category_id', { name: 'rating', counts: 'product_ratings' }, { name: 'highlights', text: null }],
-  areFurtherShown: false,
   references: [{ column: 'category_id', table: 'categories', resource: 'Category' }],
   keptOnUpdate: ['category_id'],
   array: {
@@ -42,14 +40,7 @@ export const PRODUCTS: StoredResource<ProductRow> = {
     { by: ['category_id'], indexes: ['products_by_category'] },
   ],
   filters: {
-    id: {
-      column: 'id',
-      source: 'rows',
-      is: 'in',
-      valuesMax: 100,
-      description: 'Only products with one of these ids',
-      isOfAll: true,
-    },
+    id: idFilter('products'),
     category_id: {
       column: 'category_id',
       source: 'rows',

@@ -8,7 +8,6 @@ export const REVIEWS: StoredResource<ReviewRow> = {
   name: 'Review',
   table: 'reviews',
   columns: { product_id: 'integer', user_id: 'integer', rating: 'small integer', comment: 'long text' },
-  isIdShown: true,
   members: [
     'product_id',
     'user_id',
@@ -18,7 +17,6 @@ export const REVIEWS: StoredResource<ReviewRow> = {
     { name: 'product', table: 'products', referredBy: 'product_id', columns: PRODUCT_COLUMNS },
   ],
   furtherMembers: [],
-  areFurtherShown: false,
   references: [
     { column: 'product_id', table: 'products', resource: 'Product' },
     { column: 'user_id', table: 'users', resource: 'User' },

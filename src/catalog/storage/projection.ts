@@ -17,11 +17,10 @@ export function projected<Row extends Values>(
   const { members, array, furtherMembers } = resource
   return {
     ...resource,
-    isIdShown: hasAll || names.has('id'),
+    chosen: { hasId: hasAll || names.has('id') },
     members: members.filter(member => hasAll || names.has(nameOf(member))),
     array: array && (hasAll || names.has(array.member)) ? array : null,
     furtherMembers: furtherMembers.filter(member => names.has(nameOf(member))),
-    areFurtherShown: true,
   }
 }
 

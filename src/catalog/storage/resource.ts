@@ -22,13 +22,12 @@ export interface StoredResource<Row extends Values> {
   readonly name: ResourceName
   readonly table: TableName
   readonly columns: { readonly [Column in keyof Row & string]: ColumnType }
-  /** Whether a response shows its `id`, as all do but those with chosen members. */
-  readonly isIdShown: boolean
   /** The members of a response between its `id` and its array, in order. */
   readonly members: readonly Member<Row>[]
   /** Members after all others, which a client has to ask for by name. */
   readonly furtherMembers: readonly Member<Row>[]
-  readonly areFurtherShown: boolean
+  /** If the members were chosen: whether a response shows the `id`. Then it also shows all `furtherMembers`. */
+  readonly chosen?: { readonly hasId: boolean }
   /** Columns with the id of another row, which must exist, or `null`. A 404 names the first one that is missing. */
   readonly references: readonly Reference<Row>[]
   /** Columns that an update does not change. */
@@ -112,6 +111,18 @@ type NeverNull<Row extends Values, Name extends keyof Row> = Name extends unknow
     ? never
     : Name
   : never
+
+/** The filter for rows with some ids. */
+export function idFilter(rows: TableName) {
+  return {
+    column: 'id',
+    source: 'rows',
+    is: 'in',
+    valuesMax: 100,
+    description: `Only ${rows} with one of these ids`,
+    isOfAll: true,
+  } as const
+}
 
 interface SortOrder<Row extends Values> {
   readonly by: readonly OrderColumn<Row>[]

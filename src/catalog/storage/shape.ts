@@ -74,8 +74,8 @@ export function showsReferring<Row extends Values>(resource: StoredResource<Row>
   )
 }
 
-function shownMembers<Row extends Values>({ members, furtherMembers, areFurtherShown }: StoredResource<Row>) {
-  return areFurtherShown ? [...members, ...furtherMembers] : members
+function shownMembers<Row extends Values>({ members, furtherMembers, chosen }: StoredResource<Row>) {
+  return chosen ? [...members, ...furtherMembers] : members
 }
 
 export function nestedObjects<Row extends Values>({ members }: StoredResource<Row>): NestedObject<Row>[] {
@@ -118,7 +118,8 @@ function lightItems(items: readonly Item[]): readonly Item[] {
 function shapeOf<Row extends Values>(
   resource: StoredResource<Row>,
 ): (row: FlatRow, items: readonly Item[]) => Readonly<Record<string, unknown>> {
-  const { isIdShown, members, array } = resource
+  const { members, array, chosen } = resource
+  const isIdShown = chosen?.hasId ?? true
   // The names in a row are joined once, not for each row.
   const showMembers = members.map(showing)
   const showFurther = shownMembers(resource).slice(members.length).map(showing)

@@ -1,5 +1,5 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
-import type { StoredResource } from '../storage/resource.ts'
+import { idFilter, type StoredResource } from '../storage/resource.ts'
 import { PASSWORD_MASK, type UserCreate } from './schema.ts'
 
 /** With the hash of the password instead of the password. */
@@ -21,7 +21,6 @@ export const USERS: StoredResource<UserRow> = {
     is_suspended: 'integer',
     is_verified: 'integer',
   },
-  isIdShown: true,
   members: [
     'name',
     'email',
@@ -36,7 +35,6 @@ export const USERS: StoredResource<UserRow> = {
     'is_verified',
   ],
   furtherMembers: [],
-  areFurtherShown: false,
   references: [],
   keptOnUpdate: [],
   array: {
@@ -53,14 +51,7 @@ export const USERS: StoredResource<UserRow> = {
   followed: [],
   lists: [{ by: [], indexes: ['users_by_id'] }],
   filters: {
-    id: {
-      column: 'id',
-      source: 'rows',
-      is: 'in',
-      valuesMax: 100,
-      description: 'Only users with one of these ids',
-      isOfAll: true,
-    },
+    id: idFilter('users'),
   },
   orders: { name: { by: ['sort_name'], source: 'index' } },
   index: {

@@ -133,6 +133,7 @@ export class RepresentationCache {
     rows: Pick<RowReads<Row>, 'read'>,
   ): Reader<Row> {
     const entries = this.#cache.partition<number, Entry>()
+    const counts = this.values<number>()
     const isGood = this.#goodness(resource)
     const get = (id: number): Entry | undefined => {
       const entry = entries.get(id)
@@ -162,7 +163,14 @@ export class RepresentationCache {
         )
       },
       page: this.#pages(resource, lists, { get, read }),
-      count: this.#counts(resource, lists),
+      count: (query, most) =>
+        counts({ key: `${most} ${keyOf(query)}`, dependencies: dependsOn(resource, query) }, () =>
+          whenThere(lists.count(query, most), ({ count, isCurrent }) => ({
+            value: count,
+            isCurrent,
+            bytes: PAGE_BYTES,
+          })),
+        ),
     }
   }
 
@@ -236,15 +244,6 @@ export class RepresentationCache {
         },
       )
     }
-  }
-
-  /** Counts lists, and caches the numbers until these may have changed. */
-  #counts<Row extends Values>(resource: StoredResource<Row>, lists: IdLists<Row>): Reader<Row>['count'] {
-    const kept = this.values<number>()
-    return (query, most) =>
-      kept({ key: `${most} ${keyOf(query)}`, dependencies: dependsOn(resource, query) }, () =>
-        whenThere(lists.count(query, most), ({ count, isCurrent }) => ({ value: count, isCurrent, bytes: PAGE_BYTES })),
-      )
   }
 
   /** Makes a function that reads values of one kind, and caches each until one of the parts changes that it depends on. */

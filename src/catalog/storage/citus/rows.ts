@@ -141,10 +141,10 @@ function ownersReader<Row extends Values>(
       ])
       const { groups, isCurrent } = joined(own)
       const withItems = new Map<number, WeighedGroup>()
-      for (const [id, { group, weight, isWhole }] of groups) {
+      for (const [id, { row, weight, isWhole }] of groups) {
         const of = items.get(id) ?? []
         withItems.set(id, {
-          group: rows.group(group.row, of),
+          ...rows.group(row, of),
           weight: of.reduce((sum, item) => sum + item.weight, weight),
           isWhole: isWhole && of.every(({ is_whole }) => is_whole),
         })
@@ -153,9 +153,7 @@ function ownersReader<Row extends Values>(
         const [own, whole] = await Promise.all([ask<JoinedRow>(one, id), wholeItems(ask, items.get(id) ?? [])])
         const again = joined(own)
         const known = again.groups.get(id)
-        return known
-          ? { ...again, groups: new Map([[id, { ...known, group: rows.group(known.group.row, whole) }]]) }
-          : again
+        return known ? { ...again, groups: new Map([[id, { ...known, ...rows.group(known.row, whole) }]]) } : again
       })
     })
   }

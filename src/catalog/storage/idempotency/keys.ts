@@ -9,6 +9,15 @@ export const ENTRY_BYTES = 256
 /** Number of expired keys that are deleted at once, so that other writes are not delayed for long. */
 export const DELETED_AT_ONCE = 256
 
+/** Names this secret, so that the table can have others. */
+export const SECRET_NAME = 'idempotency keys'
+
+const SECRET_BYTES = 32
+
+export function newFingerprintSecret(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(SECRET_BYTES))).toString('base64url')
+}
+
 /** A request with a key stores this with its answer, in the transaction that creates the resource. */
 export interface Claim {
   /** A hash of the key. */

@@ -9,8 +9,9 @@ import {
   type KeptAnswer,
   type KeyStore,
   KeyTakenError,
+  newFingerprintSecret,
+  SECRET_NAME,
 } from '../idempotency/keys.ts'
-import { newFingerprintSecret, SECRET_NAME } from '../idempotency/secret.ts'
 import type { AnswerSpace } from '../idempotency/space.ts'
 
 /** An answer may have some MiB. */

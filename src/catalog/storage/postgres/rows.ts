@@ -117,8 +117,7 @@ export type JoinedRow = RawRow & {
 }
 
 /** A resource in rows of one statement. */
-export interface WeighedGroup {
-  readonly group: Group
+export interface WeighedGroup extends Group {
   readonly weight: number
   /** Whether a statement for several resources has read all of it. */
   readonly isWhole: boolean
@@ -255,13 +254,13 @@ export class PostgresRows<Row extends Values> {
   joined(rows: readonly JoinedRow[]): Map<number, WeighedGroup> {
     const groups = new Map<number, WeighedGroup>()
     for (const row of rows) {
-      if (row.is_first) groups.set(row.id, { group: this.group(row, []), weight: row.weight, isWhole: row.is_whole })
+      if (row.is_first) groups.set(row.id, { row: flatRow(row), items: [], weight: row.weight, isWhole: row.is_whole })
     }
     for (const row of rows) {
       const item = this.#itemOf(row)
-      if (item) groups.get(row.id)?.group.items.push(item)
+      if (item) groups.get(row.id)?.items.push(item)
     }
-    for (const { group } of groups.values()) group.items.sort((one, other) => one.id - other.id)
+    for (const { items } of groups.values()) items.sort((one, other) => one.id - other.id)
     return groups
   }
 

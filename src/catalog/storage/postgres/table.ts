@@ -196,7 +196,7 @@ export async function inOrder<Row extends Values>(
       isCurrent &&= again.isCurrent
     }
     // Otherwise it was deleted meanwhile.
-    if (known) found.push(rows.found(known.group))
+    if (known) found.push(rows.found(known))
     if (weight > CHUNK_WEIGHT_MAX) return { found, count: place + 1, isCurrent }
   }
   return { found, count: ids.length, isCurrent }

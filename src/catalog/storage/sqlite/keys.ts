@@ -8,8 +8,9 @@ import {
   type KeptAnswer,
   type KeyStore,
   KeyTakenError,
+  newFingerprintSecret,
+  SECRET_NAME,
 } from '../idempotency/keys.ts'
-import { newFingerprintSecret, SECRET_NAME } from '../idempotency/secret.ts'
 import type { AnswerSpace } from '../idempotency/space.ts'
 
 /** Entries of this time are counted in one turn of the event loop. */

@@ -21,19 +21,7 @@ interface Weighed extends Found {
 }
 
 /** Reads one kind of resource. Call its functions within a snapshot, or within the transaction of a write. */
-interface SqliteReader {
-  find(id: number): Weighed | null
-  /** The representation of a row that was read or written in the same transaction. */
-  represent(row: FlatRow): Weighed
-  /** The same of a new row, to which none refers yet. */
-  representNew(row: FlatRow): Weighed
-}
-
-/** Prepares the statements that read one kind of resource. */
-export function sqliteReader<Row extends Values>(
-  source: SqliteTransaction,
-  resource: StoredResource<Row>,
-): SqliteReader {
+export function sqliteReader<Row extends Values>(source: SqliteTransaction, resource: StoredResource<Row>) {
   const select = source.prepare<[id: number], FlatRow>(`
     SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${joins(resource, 'CROSS JOIN')}
     WHERE owner.id = ?`)
@@ -44,13 +32,18 @@ export function sqliteReader<Row extends Values>(
     const shown = representation(row, items)
     return { ...shown, id: row.id, revision: row.revision, ownerIds, weight: shown.json.length }
   }
+  /** The representation of a row that was read or written in the same transaction. */
+  const represent = (row: FlatRow) => found(row, itemsOf(row.id))
   return {
-    find: id => {
+    /** What a row shows, and all that it refers to. */
+    row: (id: number) => select.get(id),
+    find: (id: number) => {
       const row = select.get(id)
-      return row && found(row, itemsOf(row.id))
+      return row && represent(row)
     },
-    represent: row => found(row, itemsOf(row.id)),
-    representNew: row => found(row, []),
+    represent,
+    /** The representation of a new row, to which none refers yet. */
+    representNew: (row: FlatRow) => found(row, []),
   }
 }
 

@@ -7,7 +7,7 @@ import type { ListQuery } from '../query.ts'
 import { listSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
-import { type FlatRow, joins, nestedObjects, objectColumns, selectedColumns } from '../shape.ts'
+import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
 import type { Changed, Done, Found, Missing, ResourceTable, RowReads, Update } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import type { SqliteKeys } from './keys.ts'
@@ -25,7 +25,8 @@ export function sqliteTable<Row extends Values>(
   keys: SqliteKeys,
 ): ResourceTable<Row> {
   const { name, table, references } = resource
-  const { find, represent, representNew } = sqliteReader(database, resource)
+  const reader = sqliteReader(database, resource)
+  const { represent, representNew } = reader
   const pageOf = listStatements<Row, PlacedRow>(
     database,
     resource,
@@ -37,7 +38,6 @@ export function sqliteTable<Row extends Values>(
     const { where, orderBy, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
     return { sql: `FROM ${table} AS owner WHERE ${where}`, orderBy, parameters }
   }
-  const selectBefore = database.prepare<[id: number], FlatRow>(selectWithReferences(resource))
   const parents = references.map(reference => ({
     ...reference,
     select: database.prepare<[id: number], FlatRow>(selectParent(resource, reference)),
@@ -93,7 +93,7 @@ export function sqliteTable<Row extends Values>(
       }),
     update: (id, row, expected) =>
       database.write(changes => {
-        const before = selectBefore.get(id)
+        const before = reader.row(id)
         if (!before) return { missing: name }
         const owners = shownParents(row)
         if ('missing' in owners) return owners
@@ -112,10 +112,10 @@ export function sqliteTable<Row extends Values>(
       }),
     delete: (id, expected) => {
       // A long array is deleted in many turns of the event loop.
-      const isLong = database.snapshot(() => (find(id)?.cut ?? null) !== null)
+      const isLong = database.snapshot(() => (reader.find(id)?.cut ?? null) !== null)
       if (isLong) return deleteLong(database, resource, id, expected)
       return database.write(changes => {
-        const before = selectBefore.get(id)
+        const before = reader.row(id)
         if (!before) return { missing: name }
         if (!isExpected(expected, before.revision)) return { changed: name }
         const found = represent(before)
@@ -175,12 +175,6 @@ function goneRows(source: SqliteTransaction, array: NestedArray | null): (ownerI
   }
 }
 
-/** Selects what a row shows, and all that it refers to. */
-function selectWithReferences<Row extends Values>(resource: StoredResource<Row>): string {
-  const { table } = resource
-  return `SELECT ${selectedColumns(resource, column)} FROM ${table} AS owner ${joins(resource, 'CROSS JOIN')} WHERE owner.id = ?`
-}
-
 /** Selects the id of a row that is referred to, and what the referring row shows of it. */
 function selectParent<Row extends Values>(
   resource: StoredResource<Row>,
@@ -205,10 +199,11 @@ function deleteLong<Row extends Values>(
   const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
   const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
   return database.bulk('writing', async transaction => {
-    const before = transaction.prepare<[id: number], FlatRow>(selectWithReferences(resource)).get(id)
+    const reader = sqliteReader(transaction, resource)
+    const before = reader.row(id)
     if (!before) return { missing: name }
     if (!isExpected(expected, before.revision)) return { changed: name }
-    const found = sqliteReader(transaction, resource).represent(before)
+    const found = reader.represent(before)
     const gone = isFollowed && followedOnDelete ? new Gone() : null
     const told = gone ? ` RETURNING ${followedOnDelete} AS id` : ' RETURNING id'
     const detach = transaction.prepare<[id: number], { id: number }>(detachment + told)

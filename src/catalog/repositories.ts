@@ -16,7 +16,7 @@ import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import type { CatchingUp } from './storage/index/catching-up.ts'
 import { facetCounter } from './storage/index/facets.ts'
-import { indexedLists, listsOf } from './storage/index/lists.ts'
+import { listsOf } from './storage/index/lists.ts'
 import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
 import { postgresIndexReads } from './storage/postgres/search-index.ts'
@@ -77,7 +77,7 @@ export function repositoriesOf(
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const { index } = resource
     const table = tableOf(resource)
-    const lists = listsOf(table, index && indexedLists(indexOf(resource, index), searchIndex))
+    const lists = listsOf(table, index && indexOf(resource, index), searchIndex)
     return resourceStore(resource, table, lists, cache ? (...of) => cache.reader(...of) : directReader, parents)
   }
   const categories = storeOf(CATEGORIES)

@@ -91,23 +91,18 @@ function addWord(words: Word[], letters: string, start: number, end: number, cha
 
 /** Adds the pairs of a run and its last character. */
 function addRun(words: Word[], run: string, start: number, chain: number, isJoined: boolean): void {
-  let last = -1
+  let end = start
+  let last: { readonly letter: string; readonly start: number } | null = null
   let kind: WordKind = 'single character'
-  let end = 0
-  const add = (kind: WordKind) => {
-    const text = run.slice(last, end)
-    const letters = isJoined ? text.replace(JOINERS, '') : text
-    words.push({ text: letters, kind, start: start + last, end: start + end, chain, isJoined })
-  }
-  for (const character of run) {
-    const characterStart = end
-    end += character.length
-    if (isJoined && HAS_JOINER.test(character)) continue
-    if (last !== -1) {
+  for (const letter of run) {
+    const letterStart = end
+    end += letter.length
+    if (isJoined && HAS_JOINER.test(letter)) continue
+    if (last) {
+      words.push({ text: last.letter + letter, kind: 'pair', start: last.start, end, chain, isJoined })
       kind = 'last character'
-      add('pair')
     }
-    last = characterStart
+    last = { letter, start: letterStart }
   }
-  add(kind)
+  if (last) words.push({ text: last.letter, kind, start: last.start, end, chain, isJoined })
 }

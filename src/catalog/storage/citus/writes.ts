@@ -2,7 +2,7 @@ import type { GoneRows } from '../../../database/change.ts'
 import { ALONE, NO_MOVES, ONE_CONNECTION_PER_WORKER } from '../../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
-import { changeOf, GONE_IDS_MAX } from '../change.ts'
+import { changeOf } from '../change.ts'
 import { typed } from '../postgres/creation.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
 import {
@@ -13,6 +13,7 @@ import {
   type PostgresRows,
   type RawRow,
 } from '../postgres/rows.ts'
+import { sumUpGone } from '../postgres/writes.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type TableName, type Values } from '../resource.ts'
 import { isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, selectedColumns } from '../shape.ts'
@@ -187,15 +188,11 @@ function removal<Row extends Values>(
     SELECT 'product_values', ${shardColumn(rows)} FROM ${rows} WHERE ${key} = $1::bigint GROUP BY ${shardColumn(rows)}`
   const uncount = countReviews(`${key} = $1::bigint`, '-')
   const change = onDelete === 'cascade' ? `DELETE FROM ${rows}` : `UPDATE ${rows} SET ${key} = NULL`
-  const owners = `count(DISTINCT ${followedOnDelete}) <= ${GONE_IDS_MAX}`
-  const sumUp = `
-    SELECT count(*)::float8 AS count,
-      CASE WHEN ${owners} THEN json_agg(DISTINCT ${followedOnDelete} ORDER BY ${followedOnDelete}) END AS of
-    FROM ${rows} WHERE ${key} = $1::bigint`
+  const sumUp = followedOnDelete && `${sumUpGone(followedOnDelete)} FROM ${rows} WHERE ${key} = $1::bigint`
   return async (ask, id, place) => {
     await ask(remove, id, place)
     const items = await firstItems(ask, array, id, Number.MAX_SAFE_INTEGER)
-    const [gone] = followedOnDelete !== null && database.history.isFollowed ? await ask<GoneRows>(sumUp, id) : []
+    const [gone] = sumUp && database.history.isFollowed ? await ask<GoneRows>(sumUp, id) : []
     await Promise.all([
       ask(noteItems, id),
       ...(rows === 'reviews' ? [ask(uncount, id)] : []),

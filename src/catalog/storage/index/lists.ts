@@ -11,8 +11,25 @@ export interface IndexReads<Row extends Values> {
   count(query: ListQuery<Row>, rank: Rank | null, most: number): Promise<Counted>
 }
 
-/** The lists of one kind of resource: those that its rows tell, and those that only its index knows, if it has one. */
-export function listsOf<Row extends Values>(rows: IdLists<Row>, indexed: IdLists<Row> | null): IdLists<Row> {
+/**
+ * The lists of one kind of resource: those that its rows tell, and those that only its index knows, if it has one. Each of the latter
+ * first brings the index up to date.
+ */
+export function listsOf<Row extends Values>(
+  rows: IdLists<Row>,
+  reads: IndexReads<Row> | null,
+  catchingUp: CatchingUp,
+): IdLists<Row> {
+  const indexed: IdLists<Row> | null = reads && {
+    page: async query => {
+      await catchingUp.upToDate()
+      return query.order.by[0] === 'rank' ? pageByRank(reads, query) : reads.page(query, null)
+    },
+    count: async (query, most) => {
+      await catchingUp.upToDate()
+      return reads.count(query, null, most)
+    },
+  }
   const knowing = ({ source }: ListQuery<Row>) => (source === 'index' && indexed ? indexed : rows)
   return {
     page: query => knowing(query).page(query),
@@ -20,39 +37,25 @@ export function listsOf<Row extends Values>(rows: IdLists<Row>, indexed: IdLists
   }
 }
 
-/** Lists of one kind of resource that only the index knows. Each first brings the index up to date. */
-export function indexedLists<Row extends Values>(reads: IndexReads<Row>, catchingUp: CatchingUp): IdLists<Row> {
-  /** Reads the matches of one rank after the other, until the page is full. */
-  const pageByRank = async (query: ListQuery<Row>): Promise<IdPage> => {
-    const [rankOfPlace, idOfPlace] = query.from.after ?? [RANKS[0]]
-    const ids: number[] = []
-    let last: Cursor | null = null
-    let { skip } = query.from
-    let isCurrent = true
-    for (const rank of RANKS) {
-      if (rank > Number(rankOfPlace)) continue
-      const isContinued = rank === rankOfPlace && idOfPlace !== undefined
-      const after = isContinued ? [idOfPlace] : null
-      const some = { ...query, order: BY_ID, from: { after, skip }, limit: query.limit - ids.length }
-      const page = await reads.page(some, rank)
-      isCurrent &&= page.isCurrent
-      ids.push(...page.ids)
-      if (page.last) last = [rank, ...page.last]
-      if (page.more) return { ids, last, more: true, isCurrent }
-      // All of them were passed over.
-      if (skip > 0) skip = ids.length > 0 ? 0 : skip - (await reads.count(some, rank, skip)).count
-    }
-    return { ids, last, more: false, isCurrent }
+/** Reads the matches of one rank after the other, until the page is full. */
+async function pageByRank<Row extends Values>(reads: IndexReads<Row>, query: ListQuery<Row>): Promise<IdPage> {
+  const [rankOfPlace, idOfPlace] = query.from.after ?? [RANKS[0]]
+  const ids: number[] = []
+  let last: Cursor | null = null
+  let { skip } = query.from
+  let isCurrent = true
+  for (const rank of RANKS) {
+    if (rank > Number(rankOfPlace)) continue
+    const isContinued = rank === rankOfPlace && idOfPlace !== undefined
+    const after = isContinued ? [idOfPlace] : null
+    const some = { ...query, order: BY_ID, from: { after, skip }, limit: query.limit - ids.length }
+    const page = await reads.page(some, rank)
+    isCurrent &&= page.isCurrent
+    ids.push(...page.ids)
+    if (page.last) last = [rank, ...page.last]
+    if (page.more) return { ids, last, more: true, isCurrent }
+    // All of them were passed over.
+    if (skip > 0) skip = ids.length > 0 ? 0 : skip - (await reads.count(some, rank, skip)).count
   }
-
-  return {
-    page: async query => {
-      await catchingUp.upToDate()
-      return query.order.by[0] === 'rank' ? pageByRank(query) : reads.page(query, null)
-    },
-    count: async (query, most) => {
-      await catchingUp.upToDate()
-      return reads.count(query, null, most)
-    },
-  }
+  return { ids, last, more: false, isCurrent }
 }

@@ -1,4 +1,4 @@
-import { eventCount } from '../../../database/change.ts'
+import { eventCount, type GoneRows } from '../../../database/change.ts'
 import { insertChanges } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { changeOf, GONE_IDS_MAX } from '../change.ts'
@@ -69,7 +69,7 @@ function deleting<Row extends Values>(
       const [before] = await ask<FlatRow>(lockOne, id)
       if (!before) return { missing: name }
       if (!isExpected(expected, before.revision)) return { changed: name }
-      const [items] = lockItems ? await ask<Partial<Items>>(lockItems, id) : []
+      const [items] = lockItems ? await ask<Partial<GoneRows>>(lockItems, id) : []
       const rows = await ask<RawRow>(deleteOne, id)
       if (database.logsChanges) {
         const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }
@@ -84,22 +84,18 @@ function deleting<Row extends Values>(
   }
 }
 
-/** What followers are told of the items that are deleted with their owner. */
-interface Items {
-  readonly count: number
-  readonly of: readonly number[] | null
-}
-
 /** SQL that locks the items of the owner $1 which are shown; if followers are told of them, all, and sums them up. */
 function itemLocks({ table, key, followedOnDelete }: NestedArray, isFollowed: boolean): string {
   const items = (column: string) => `SELECT ${column} FROM ${table} WHERE ${key} = $1::bigint ORDER BY id`
   if (!isFollowed || followedOnDelete === null) return `${items('id')} LIMIT ${NESTED_MAX + 1} FOR UPDATE`
-  const owners = `count(DISTINCT ${followedOnDelete}) <= ${GONE_IDS_MAX}`
+  return `WITH locked AS MATERIALIZED (${items(followedOnDelete)} FOR UPDATE) ${sumUpGone(followedOnDelete)} FROM locked`
+}
+
+/** SQL for the `GoneRows` of rows with a column of ids. */
+export function sumUpGone(column: string): string {
   return `
-    WITH locked AS MATERIALIZED (${items(followedOnDelete)} FOR UPDATE)
     SELECT count(*)::float8 AS count,
-      CASE WHEN ${owners} THEN json_agg(DISTINCT ${followedOnDelete} ORDER BY ${followedOnDelete}) END AS of
-    FROM locked`
+      CASE WHEN count(DISTINCT ${column}) <= ${GONE_IDS_MAX} THEN json_agg(DISTINCT ${column} ORDER BY ${column}) END AS of`
 }
 
 /**

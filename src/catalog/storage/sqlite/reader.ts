@@ -15,11 +15,6 @@ import type { Found } from '../store.ts'
 /** A longer text is not in a wide index, but read from the table. The migration has this number, too. */
 const INDEXED_TEXT_MAX_BYTES = 300
 
-interface Weighed extends Found {
-  /** Number of characters held in memory. */
-  readonly weight: number
-}
-
 /** Reads one kind of resource. Call its functions within a snapshot, or within the transaction of a write. */
 export function sqliteReader<Row extends Values>(source: SqliteTransaction, resource: StoredResource<Row>) {
   const select = source.prepare<[id: number], FlatRow>(`
@@ -27,10 +22,9 @@ export function sqliteReader<Row extends Values>(source: SqliteTransaction, reso
     WHERE owner.id = ?`)
   const representation = representationOf(resource)
   const itemsOf = resource.array ? firstItems(source, resource.array) : () => []
-  const found = (row: FlatRow, items: readonly Item[]): Weighed => {
+  const found = (row: FlatRow, items: readonly Item[]): Found => {
     const ownerIds = resource.references.map(({ column }) => Number(row[column]))
-    const shown = representation(row, items)
-    return { ...shown, id: row.id, revision: row.revision, ownerIds, weight: shown.json.length }
+    return { ...representation(row, items), id: row.id, revision: row.revision, ownerIds }
   }
   /** The representation of a row that was read or written in the same transaction. */
   const represent = (row: FlatRow) => found(row, itemsOf(row.id))

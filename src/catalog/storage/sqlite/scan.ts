@@ -24,7 +24,7 @@ export function sqliteScan<Row extends Values>(source: Scans, resource: StoredRe
       for (const row of statement.iterate(...parameters)) {
         const item = represent(row)
         items.push(item)
-        weight += item.weight
+        weight += item.json.length
         if (weight >= SCAN_WEIGHT_MAX) return { items, last: row.id }
       }
       return { items, last: null }

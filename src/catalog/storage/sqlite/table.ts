@@ -149,7 +149,7 @@ function rowReads<Row extends Values>(database: SqliteDatabase, resource: Stored
           const next = find(id)
           if (!next) continue
           found.push(next)
-          weight += next.weight
+          weight += next.json.length
           if (weight > CHUNK_WEIGHT_MAX) break
         }
         return { found, count, isCurrent: true }

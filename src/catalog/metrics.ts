@@ -1,13 +1,13 @@
 import { counter, type Family, gauge, histogram } from '../metrics/family.ts'
 import type { Streaming } from '../server/streaming.ts'
 import type { Budgets } from './http/budgets.ts'
-import type { CacheContents, CacheFigures } from './storage/cache/cached.ts'
+import type { CacheFigures } from './storage/cache/cached.ts'
 import type { IndexFigures } from './storage/index/catching-up.ts'
 import type { HashingFigures } from './users/password.ts'
 
 /** Metrics that only the catalog has. */
 export function catalogFamilies(
-  cache: (CacheFigures & CacheContents) | null,
+  cache: CacheFigures | null,
   hashing: HashingFigures,
   budgets: Budgets,
   streaming: Streaming,
@@ -21,7 +21,7 @@ export function catalogFamilies(
   ]
 }
 
-function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: CacheFigures & CacheContents): Family[] {
+function cacheFamilies({ hits, misses, clears, bytes, maxBytes, entries }: CacheFigures): Family[] {
   return [
     counter('stockroom_cache_hits_total', 'Resources that were served from the cache, alone or in lists.', hits),
     counter('stockroom_cache_misses_total', 'Resources that were looked for in the database.', misses),

@@ -9,7 +9,7 @@ import { Idempotency } from './http/idempotency/keyed-request.ts'
 import { PRODUCT_INDEX, PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { searchIndexOf } from './search-index.ts'
-import { type CacheContents, type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
+import { type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
 import { type CountFacets, facetCounting } from './storage/cache/facets.ts'
 import { citusTable } from './storage/citus/table.ts'
 import type { KeyStore } from './storage/idempotency/keys.ts'
@@ -49,7 +49,7 @@ export interface Repositories {
   /** Keeps the index of search, filters and orders up to date. */
   readonly searchIndex: CatchingUp
   /** `null` without a cache. */
-  readonly cacheFigures: () => (CacheFigures & CacheContents) | null
+  readonly cacheFigures: () => CacheFigures | null
 }
 
 interface RepositoryLimits {

@@ -15,6 +15,8 @@ export const PRODUCT_INDEX: IndexDescription = {
   ratings: 'product_ratings',
 }
 
+const PRICE = { column: 'price', source: 'index', minimum: 0 } as const
+
 export const PRODUCTS: StoredResource<ProductRow> = {
   name: 'Product',
   table: 'products',
@@ -50,27 +52,9 @@ export const PRODUCTS: StoredResource<ProductRow> = {
       isOfAll: true,
       description: 'Only products in one of these categories; 0 stands for products without one',
     },
-    min_price: {
-      column: 'price',
-      source: 'index',
-      is: '>=',
-      minimum: 0,
-      description: 'Only products that cost at least this',
-    },
-    max_price: {
-      column: 'price',
-      source: 'index',
-      is: '<=',
-      minimum: 0,
-      description: 'Only products that cost at most this',
-    },
-    below_price: {
-      column: 'price',
-      source: 'index',
-      is: '<',
-      minimum: 0,
-      description: 'Only products that cost less than this',
-    },
+    min_price: { ...PRICE, is: '>=', description: 'Only products that cost at least this' },
+    max_price: { ...PRICE, is: '<=', description: 'Only products that cost at most this' },
+    below_price: { ...PRICE, is: '<', description: 'Only products that cost less than this' },
     min_rating: {
       column: 'average',
       source: 'index',

@@ -24,7 +24,7 @@ const DERIVED_FROM_PAGE = 2
 /** The runtime stores a text with one byte for each character unless it has one of these. */
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
 
-/** Counters since the start. */
+/** Counts since the start, and the current size of the cache. */
 export interface CacheFigures {
   /** Resources that were served from memory, alone or in lists. */
   readonly hits: number
@@ -32,10 +32,6 @@ export interface CacheFigures {
   readonly misses: number
   /** Times that the whole cache was cleared, because a commit did not say what it changed. */
   readonly clears: number
-}
-
-/** The current size of the cache. */
-export interface CacheContents {
   readonly bytes: number
   readonly maxBytes: number
   readonly entries: number
@@ -122,7 +118,7 @@ export class RepresentationCache {
     })
   }
 
-  get figures(): CacheFigures & CacheContents {
+  get figures(): CacheFigures {
     return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
   }
 

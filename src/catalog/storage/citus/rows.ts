@@ -4,16 +4,16 @@ import {
   cappedBytesOf,
   columnSql,
   ITEM_PREFIX,
-  type JoinedRow,
   NESTED_MAX_BYTES,
   oneRow,
   PostgresRows,
   type RawRow,
+  type ResourceRow,
   severalRows,
   textsIf,
   type WeighedGroup,
 } from '../postgres/rows.ts'
-import { idArray, inOrder, joining, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
+import { grouping, idArray, inOrder, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type Values } from '../resource.ts'
 import { nestedObjects, selectedItemColumns } from '../shape.ts'
 import type { Places } from './places.ts'
@@ -44,17 +44,17 @@ function plainReader<Row extends Values>(database: PostgresDatabase, resource: S
   const { table } = resource
   const isSharded = shardColumn(table) !== null
   const rows = new PostgresRows(resource)
-  const joined = joining(database, rows)
+  const groupsIn = grouping(database, rows)
   const [one, several] = [oneRow(resource, { state: STATE }), severalRows(resource, SEVERAL)]
   const readOne = async (id: number) =>
-    joined(await (isSharded ? database.readShard<JoinedRow>(table, one, id) : database.read<JoinedRow>(one, id)))
+    groupsIn(await (isSharded ? database.readShard<ResourceRow>(table, one, id) : database.read<ResourceRow>(one, id)))
   return oneOrSeveral(
     async id => inOrder(rows, [id], await readOne(id), readOne),
     async ids => {
       const read = isSharded
-        ? await readAcross(database, table, ask => ask<JoinedRow>(several, idArray(ids)))
-        : await database.read<JoinedRow>(several, idArray(ids))
-      return inOrder(rows, ids, joined(read), readOne)
+        ? await readAcross(database, table, ask => ask<ResourceRow>(several, idArray(ids)))
+        : await database.read<ResourceRow>(several, idArray(ids))
+      return inOrder(rows, ids, groupsIn(read), readOne)
     },
   )
 }
@@ -67,7 +67,7 @@ function placedReader<Row extends Values>(
   column: string,
 ): ReadIds {
   const rows = new PostgresRows(resource)
-  const joined = joining(database, rows)
+  const groupsIn = grouping(database, rows)
   // Rows that are shown with these are on the same shards.
   const alongside = nestedObjects(resource).filter(({ table }) => shardColumn(table) === 'id')
   const placed = [`owner.${column}`, ...alongside.map(({ name }) => `"${name}".id`)]
@@ -77,13 +77,13 @@ function placedReader<Row extends Values>(
   const find = `SELECT id::float8 AS id, ${columnSql(resource.table, column, 'integer')} AS ${column}
     FROM ${resource.table} WHERE id = ANY ($1::bigint[])`
 
-  const readAt = async (ask: Query, ids: readonly number[]): Promise<readonly JoinedRow[]> => {
+  const readAt = async (ask: Query, ids: readonly number[]): Promise<readonly ResourceRow[]> => {
     const known = [...new Set(ids.flatMap(id => places.of(id) ?? []))]
-    return known.length === 0 ? [] : ask<JoinedRow>(several, idArray(ids), idArray(known))
+    return known.length === 0 ? [] : ask<ResourceRow>(several, idArray(ids), idArray(known))
   }
   const readOne = async (ask: Query, id: number) => {
     const place = places.of(id)
-    return joined(place === undefined ? [] : await ask<JoinedRow>(one, id, place))
+    return groupsIn(place === undefined ? [] : await ask<ResourceRow>(one, id, place))
   }
   const read: ReadIds = ids =>
     readAcross(database, resource.table, async ask => {
@@ -94,7 +94,7 @@ function placedReader<Row extends Values>(
       const found = others.length === 0 ? [] : await ask<{ id: number }>(find, idArray(others))
       for (const row of found) places.note(row)
       const foundIds = found.map(({ id }) => id)
-      return inOrder(rows, ids, joined([...guessed, ...(await readAt(ask, foundIds))]), id => readOne(ask, id))
+      return inOrder(rows, ids, groupsIn([...guessed, ...(await readAt(ask, foundIds))]), id => readOne(ask, id))
     })
   const search = singly(database, read)
   const ask: Query = (sql, ...parameters) => database.readShard(resource.table, sql, ...parameters)
@@ -126,7 +126,7 @@ function ownersReader<Row extends Values>(
 ): ReadIds {
   const rows = new PostgresRows(resource)
   const alone = { ...resource, array: null }
-  const joined = joining(database, rows)
+  const groupsIn = grouping(database, rows)
   const [one, several] = [oneRow(alone, { state: STATE }), severalRows(alone, SEVERAL)]
   const shown = shownIds(database, array.table)
   const { firstItems, wholeItems } = arrayReads(array)
@@ -136,10 +136,10 @@ function ownersReader<Row extends Values>(
     const lastId = await shown()
     return readAcross(database, array.table, async ask => {
       const [own, items] = await Promise.all([
-        ask<JoinedRow>(several, idArray(ids)),
+        ask<ResourceRow>(several, idArray(ids)),
         firstItems(ask, ids, lastId ?? Number.MAX_SAFE_INTEGER),
       ])
-      const { groups, isCurrent } = joined(own)
+      const { groups, isCurrent } = groupsIn(own)
       const withItems = new Map<number, WeighedGroup>()
       for (const [id, { row, weight, isWhole }] of groups) {
         const of = items.get(id) ?? []
@@ -150,8 +150,8 @@ function ownersReader<Row extends Values>(
         })
       }
       return inOrder(rows, ids, { groups: withItems, isCurrent }, async id => {
-        const [own, whole] = await Promise.all([ask<JoinedRow>(one, id), wholeItems(ask, items.get(id) ?? [])])
-        const again = joined(own)
+        const [own, whole] = await Promise.all([ask<ResourceRow>(one, id), wholeItems(ask, items.get(id) ?? [])])
+        const again = groupsIn(own)
         const known = again.groups.get(id)
         return known ? { ...again, groups: new Map([[id, { ...known, ...rows.group(known.row, whole) }]]) } : again
       })

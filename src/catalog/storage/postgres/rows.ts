@@ -24,13 +24,6 @@ export const NESTED_MAX_BYTES = CHARACTER_MAX_BYTES * NESTED_MAX_CHARACTERS
 /** A row of a resource, with the columns of an item NULL; or one of its items, `item.…`, with all others NULL. */
 export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value | boolean>>
 
-/** A resource's own row, or one of its items with the resource's id as `owner_id`. */
-export type OwnerOrItem = FlatRow & {
-  readonly owner_id: number | null
-  /** The state of the database when it was read, in a resource's own row. */
-  readonly state: string | null
-}
-
 /** A resource's row with the items that were read. */
 export interface Group {
   readonly row: FlatRow
@@ -93,7 +86,7 @@ export function groupedRows<Row extends Values>(
       FROM (SELECT count(*) AS number, coalesce(sum(${bytesOf(array.columns, 'items')}), 0) AS weight FROM items) AS all_items
       WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX}${scannedMax === null ? '' : ` AND number < ${scannedMax}`}
     )
-    SELECT owners.*, ${itemColumns(array)}, NULL::float8 AS owner_id, light.state
+    SELECT owners.*, ${itemColumns(array)}, owners.id AS owner_id, light.state
     FROM light CROSS JOIN owners LEFT JOIN items AS item ON FALSE
     UNION ALL
     SELECT owners.*, ${itemColumns(array)}, item.${key}::float8, NULL
@@ -103,17 +96,18 @@ export function groupedRows<Row extends Values>(
 /** A resource that is heavier is not read together with others, so that no statement holds much. */
 const LIGHT_MAX = 65_536
 
-/** A row of `severalRows` or `oneRow`: a resource with one of its items, if it has any. */
-export type JoinedRow = RawRow & {
-  readonly id: number
-  /** Whether it has the resource's own long texts, as its first row has. */
-  readonly is_first: boolean
-  /** Whether the statement has read all of the resource. */
-  readonly is_whole: boolean
+/** A row of `groupedRows`, `severalRows` or `oneRow`: a resource in its first row, one of its items, or both. */
+export type ResourceRow = Readonly<Record<string, Value>> & {
+  /** `null` in a row that only has an item. */
+  readonly id: number | null
+  /** The resource's id, in each of its rows if it has an array. */
+  readonly owner_id?: number
+  /** 1 or 0: whether a statement that may leave out texts has read all of the resource. */
+  readonly is_whole?: number
   /** The state of the database when it was read, in a resource's first row. */
   readonly state: string | null
-  /** The resource's long texts with those of its items. */
-  readonly weight: number
+  /** The resource's long texts; in `severalRows`, with those of its items. */
+  readonly weight?: number
 }
 
 /** A resource in rows of one statement. */
@@ -145,7 +139,7 @@ export function severalRows<Row extends Values>(
   if (!array) {
     const isLight = `${weightOf(resource)} <= ${LIGHT_MAX}`
     return `
-      SELECT ${selectedColumns(resource, textsIf(isLight))}, TRUE AS is_first, ${isLight} AS is_whole,
+      SELECT ${selectedColumns(resource, textsIf(isLight))}, (${isLight})::int AS is_whole,
         (${weightOf(resource)})::float8 AS weight, ${state} AS state
       FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = ANY (${ids})${onShard}`
   }
@@ -153,8 +147,8 @@ export function severalRows<Row extends Values>(
   const isLight = `${weight} <= ${LIGHT_MAX}`
   const isFirst = 'item.is_first IS NOT FALSE'
   return `
-    SELECT ${selectedColumns(resource, ownIf(isFirst, isLight))}, ${isFirst} AS is_first,
-      ${isLight} AS is_whole, (${weight})::float8 AS weight, CASE WHEN ${isFirst} THEN ${state} END AS state,
+    SELECT ${selectedColumns(resource, ownIf(isFirst, isLight))}, owner.id::float8 AS owner_id,
+      (${isLight})::int AS is_whole, (${weight})::float8 AS weight, CASE WHEN ${isFirst} THEN ${state} END AS state,
       ${selectedItemColumns(array, textsIf(isLight), ITEM_PREFIX)}
     FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (
       SELECT *, id = min(id) OVER () AS is_first, sum(${bytesOf(array.columns, array.table)}) OVER () AS items_weight
@@ -175,22 +169,21 @@ export function oneRow<Row extends Values>(
   const weight = `(${weightOf(resource)})::float8 AS weight`
   if (!array) {
     return `
-      SELECT ${selectedColumns(resource, columnSql)}, TRUE AS is_first, TRUE AS is_whole, ${weight}, ${state} AS state
+      SELECT ${selectedColumns(resource, columnSql)}, ${weight}, ${state} AS state
       FROM ${table} AS owner ${joins(resource, 'JOIN')} WHERE owner.id = $1::bigint${onShard}`
   }
   const isFirst = 'item.weight_before IS NULL'
   return `
-    SELECT ${selectedColumns(resource, ownIf(isFirst))}, ${isFirst} AS is_first, TRUE AS is_whole,
-      ${weight}, CASE WHEN ${isFirst} THEN ${state} END AS state, ${itemColumns(array)}
+    SELECT ${selectedColumns(resource, ownIf(isFirst))}, owner.id::float8 AS owner_id, ${weight},
+      CASE WHEN ${isFirst} THEN ${state} END AS state, ${itemColumns(array)}
     FROM ${table} AS owner ${joins(resource, 'JOIN')} LEFT JOIN LATERAL (${firstItems(array, '$1::bigint')}) AS item ON TRUE
     WHERE owner.id = $1::bigint${onShard}`
 }
 
-/** SQL for the columns of a resource in its first row, the long texts under a further condition. All its rows have the id. */
+/** SQL for the columns of a resource in its first row, the long texts under a further condition. */
 function ownIf(isFirst: string, isLight = 'TRUE'): typeof columnSql {
   return (source, column, type) => {
     const sql = columnSql(source, column, type)
-    if (source === 'owner' && column === 'id') return sql
     return `CASE WHEN ${isFirst}${type === 'long text' ? ` AND ${isLight}` : ''} THEN ${sql} END`
   }
 }
@@ -236,31 +229,21 @@ export class PostgresRows<Row extends Values> {
     this.#references = resource.references.map(({ column }) => column)
   }
 
-  /** The resources in rows of `groupedRows`, in the order of the ids. */
-  grouped(ids: readonly number[], rows: readonly OwnerOrItem[]): Found[] {
-    const groups = new Map<number, Group>()
-    for (const row of rows) if (row.owner_id === null) groups.set(row.id, { row, items: [] })
-    for (const row of rows) {
-      const item = row.owner_id === null ? null : this.#itemOf(row)
-      if (item && row.owner_id !== null) groups.get(row.owner_id)?.items.push(item)
-    }
-    return ids.flatMap(id => {
-      const group = groups.get(id)
-      return group ? [this.found(group)] : []
-    })
-  }
-
-  /** The resources in rows of `severalRows` or `oneRow`, by their ids. */
-  joined(rows: readonly JoinedRow[]): Map<number, WeighedGroup> {
+  /** The resources in rows of one statement, by their ids. */
+  grouped(rows: readonly ResourceRow[]): Map<number, WeighedGroup> {
     const groups = new Map<number, WeighedGroup>()
     for (const row of rows) {
-      if (row.is_first) groups.set(row.id, { row: flatRow(row), items: [], weight: row.weight, isWhole: row.is_whole })
+      if (isFirst(row)) groups.set(row.id, { row, items: [], weight: row.weight ?? 0, isWhole: row.is_whole !== 0 })
     }
     for (const row of rows) {
       const item = this.#itemOf(row)
-      if (item) groups.get(row.id)?.items.push(item)
+      if (item && row.owner_id !== undefined) groups.get(row.owner_id)?.items.push(item)
     }
-    for (const { items } of groups.values()) items.sort((one, other) => one.id - other.id)
+    // They usually are in order, and looking for that takes far less time than sorting them.
+    for (const { items } of groups.values()) {
+      const isOrdered = items.every(({ id }, place) => place === 0 || id > (items[place - 1]?.id ?? 0))
+      if (!isOrdered) items.sort((one, other) => one.id - other.id)
+    }
     return groups
   }
 
@@ -273,6 +256,11 @@ export class PostgresRows<Row extends Values> {
     const ownerIds = this.#references.map(name => Number(row[name]))
     return { ...this.#represent(row, items), id: row.id, revision: row.revision, ownerIds }
   }
+}
+
+/** Whether a row has the resource's own columns. */
+export function isFirst(row: ResourceRow): row is ResourceRow & FlatRow {
+  return row.id !== null
 }
 
 /** Makes the function that reads the item in a row; `null` if there is none. */

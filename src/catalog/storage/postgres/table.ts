@@ -10,10 +10,10 @@ import type { KeepAnswers } from './keys.ts'
 import {
   groupedRows,
   IDS,
-  type JoinedRow,
-  type OwnerOrItem,
+  isFirst,
   oneRow,
   PostgresRows,
+  type ResourceRow,
   severalRows,
   type WeighedGroup,
 } from './rows.ts'
@@ -94,7 +94,7 @@ function rowReads<Row extends Values>(
 ): RowReads<Row> {
   const { array } = resource
   const rows = new PostgresRows(resource)
-  const joined = joining(database, rows)
+  const groupsIn = grouping(database, rows)
   const statementsWith = (state: string) => ({
     state,
     one: oneRow(resource, { state }),
@@ -107,19 +107,16 @@ function rowReads<Row extends Values>(
     if (made.state !== database.changes.state) made = statementsWith(database.changes.state)
     return made
   }
-  const readOne = async (id: number) => joined(await database.read<JoinedRow>(statements().one, id))
+  const readOne = async (id: number) => groupsIn(await database.read<ResourceRow>(statements().one, id))
   const readSeveral = oneOrSeveral(
     // It needs no plan for many, and is read as a whole at once.
     async id => inOrder(rows, [id], await readOne(id), readOne),
     async ids =>
-      inOrder(rows, ids, joined(await database.read<JoinedRow>(statements().several, idArray(ids))), readOne),
+      inOrder(rows, ids, groupsIn(await database.read<ResourceRow>(statements().several, idArray(ids))), readOne),
   )
   const readGrouped = async (ids: readonly number[], sql: string): Promise<Read | null> => {
-    const read = await database.read<OwnerOrItem>(sql, idArray(ids))
-    if (read.length === 0) return null
-    const own = read.find(({ owner_id }) => owner_id === null)
-    const isCurrent = database.changes.observe(own?.state ?? null)
-    return { found: rows.grouped(ids, read), count: ids.length, isCurrent }
+    const read = await database.read<ResourceRow>(sql, idArray(ids))
+    return read.length === 0 ? null : inOrder(rows, ids, groupsIn(read), readOne)
   }
   const readSingle = singly(database, async ids => {
     const { grouped } = statements()
@@ -160,16 +157,16 @@ export function singly(database: PostgresDatabase, read: ReadIds): (id: number) 
 }
 
 /** Resources that one statement has read. */
-interface Joined {
+interface Grouped {
   readonly groups: ReadonlyMap<number, WeighedGroup>
   readonly isCurrent: boolean
 }
 
 /** Makes the function that finds the resources in rows of one statement. */
-export function joining<Row extends Values>(database: PostgresDatabase, rows: PostgresRows<Row>) {
-  return (read: readonly JoinedRow[]): Joined => ({
-    groups: rows.joined(read),
-    isCurrent: database.changes.observe(read.find(({ is_first }) => is_first)?.state ?? null),
+export function grouping<Row extends Values>(database: PostgresDatabase, rows: PostgresRows<Row>) {
+  return (read: readonly ResourceRow[]): Grouped => ({
+    groups: rows.grouped(read),
+    isCurrent: database.changes.observe(read.find(isFirst)?.state ?? null),
   })
 }
 
@@ -180,8 +177,8 @@ export function joining<Row extends Values>(database: PostgresDatabase, rows: Po
 export async function inOrder<Row extends Values>(
   rows: PostgresRows<Row>,
   ids: readonly number[],
-  read: Joined,
-  readOne: (id: number) => Promise<Joined>,
+  read: Grouped,
+  readOne: (id: number) => Promise<Grouped>,
 ): Promise<Read> {
   const found: Found[] = []
   let { isCurrent } = read

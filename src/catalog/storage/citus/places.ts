@@ -5,7 +5,7 @@ import { shardColumn } from './shards.ts'
 const PLACES_MAX = 100_000
 
 /** A row with the column that decides which shard has it. */
-type PlacedRow = { readonly id: number } & Readonly<Record<string, Value | boolean | undefined>>
+type PlacedRow = { readonly id: number } & Readonly<Record<string, Value | undefined>>
 
 /**
  * Remembers where rows are whose own id does not tell their shard: a review is on the shard of its product. A place is only a

@@ -112,7 +112,8 @@ const TEXTS_MAX = 16_777_216
 type ItemRow = RawRow & {
   readonly owner_id: number
   readonly weight: number
-  readonly is_whole: boolean
+  /** 1 or 0. */
+  readonly is_whole: number
 }
 
 /**
@@ -146,7 +147,7 @@ function ownersReader<Row extends Values>(
         withItems.set(id, {
           ...rows.group(row, of),
           weight: of.reduce((sum, item) => sum + item.weight, weight),
-          isWhole: isWhole && of.every(({ is_whole }) => is_whole),
+          isWhole: isWhole && of.every(({ is_whole }) => is_whole === 1),
         })
       }
       return inOrder(rows, ids, { groups: withItems, isCurrent }, async id => {
@@ -167,7 +168,7 @@ function arrayReads(array: NestedArray) {
   const weight = cappedBytesOf(columns, 'item')
   const isWhole = `${weight} <= $4::bigint`
   const first = `
-    SELECT ${columnSql('item', key, 'integer')} AS owner_id, (${weight})::float8 AS weight, ${isWhole} AS is_whole,
+    SELECT ${columnSql('item', key, 'integer')} AS owner_id, (${weight})::float8 AS weight, (${isWhole})::int AS is_whole,
       ${selectedItemColumns(array, textsIf(isWhole), ITEM_PREFIX)}
     FROM ${table} AS item WHERE item.${key} = ANY ($1::bigint[]) AND item.id <= $2::bigint
     ORDER BY item.${key}, item.id LIMIT $3::bigint`
@@ -191,12 +192,12 @@ function arrayReads(array: NestedArray) {
   }
   /** The same items with their long texts, but for those that were deleted meanwhile. */
   const wholeItems = async (ask: Query, items: readonly ItemRow[]): Promise<RawRow[]> => {
-    const cut = items.filter(({ is_whole }) => !is_whole)
+    const cut = items.filter(({ is_whole }) => is_whole === 0)
     if (cut.length === 0) return [...items]
     const numbers = (column: string) => idArray(cut.map(item => Number(item[ITEM_PREFIX + column])))
     const read = await ask<RawRow>(whole, numbers('id'), numbers(placed))
     const byId = new Map(read.map(item => [item[`${ITEM_PREFIX}id`], item]))
-    return items.flatMap(item => (item.is_whole ? item : (byId.get(item[`${ITEM_PREFIX}id`]) ?? [])))
+    return items.flatMap(item => (item.is_whole === 1 ? item : (byId.get(item[`${ITEM_PREFIX}id`]) ?? [])))
   }
   return { firstItems, wholeItems }
 }

@@ -22,7 +22,7 @@ const CHARACTER_MAX_BYTES = 3
 export const NESTED_MAX_BYTES = CHARACTER_MAX_BYTES * NESTED_MAX_CHARACTERS
 
 /** A row of a resource, with the columns of an item NULL; or one of its items, `item.…`, with all others NULL. */
-export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value | boolean>>
+export type RawRow = { readonly id: number | null } & Readonly<Record<string, Value>>
 
 /** A resource's row with the items that were read. */
 export interface Group {
@@ -97,9 +97,7 @@ export function groupedRows<Row extends Values>(
 const LIGHT_MAX = 65_536
 
 /** A row of `groupedRows`, `severalRows` or `oneRow`: a resource in its first row, one of its items, or both. */
-export type ResourceRow = Readonly<Record<string, Value>> & {
-  /** `null` in a row that only has an item. */
-  readonly id: number | null
+export type ResourceRow = RawRow & {
   /** The resource's id, in each of its rows if it has an array. */
   readonly owner_id?: number
   /** 1 or 0: whether a statement that may leave out texts has read all of the resource. */
@@ -248,8 +246,8 @@ export class PostgresRows<Row extends Values> {
   }
 
   /** A resource's own row with the items in other rows. */
-  group(row: RawRow, items: readonly RawRow[]): Group {
-    return { row: flatRow(row), items: items.flatMap(item => this.#itemOf(item) ?? []) }
+  group(row: FlatRow, items: readonly RawRow[]): Group {
+    return { row, items: items.flatMap(item => this.#itemOf(item) ?? []) }
   }
 
   found({ row, items }: Group): Found {
@@ -259,7 +257,7 @@ export class PostgresRows<Row extends Values> {
 }
 
 /** Whether a row has the resource's own columns. */
-export function isFirst(row: ResourceRow): row is ResourceRow & FlatRow {
+export function isFirst(row: RawRow): row is RawRow & FlatRow {
   return row.id !== null
 }
 
@@ -270,16 +268,7 @@ function itemReader({ columns }: NestedArray): (row: RawRow) => Item | null {
     const id = row[`${ITEM_PREFIX}id`]
     if (typeof id !== 'number') return null
     const item: { id: number; [column: string]: Value } = { id }
-    for (const name of names) item[name] = columnValue(row[ITEM_PREFIX + name])
+    for (const name of names) item[name] = row[ITEM_PREFIX + name] ?? null
     return item
   }
-}
-
-function flatRow(row: RawRow): FlatRow {
-  const values = Object.entries(row).map(([name, value]) => [name, columnValue(value)] as const)
-  return { ...Object.fromEntries(values), id: row.id ?? 0, revision: Number(row.revision) }
-}
-
-function columnValue(value: Value | boolean | undefined): Value {
-  return typeof value === 'boolean' ? null : (value ?? null)
 }

@@ -9,7 +9,7 @@ import { type FlatRow, joins } from '../shape.ts'
 import type { ResourceTable } from '../store.ts'
 import { typed } from './creation.ts'
 import { logged } from './log.ts'
-import { columnSql, firstItems, type Group, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
+import { columnSql, firstItems, type Group, isFirst, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
 
 /** Updates and deletes one kind of resource. */
 export function postgresWrites<Row extends Values>(
@@ -33,7 +33,7 @@ export function postgresWrites<Row extends Values>(
     update: async (id, row, expected) => {
       const values = updated.map(column => row[column] ?? null)
       const changed = await database.writeInTime<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
-      const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === false)
+      const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === 0)
       if (absent) return { missing: absent.resource }
       const group = groupOf(changed, rows)
       if (group) return { done: rows.found(group) }
@@ -120,9 +120,9 @@ function updating<Row extends Values>(
   }
   const there = referred.map(({ column, table: owners }, place) => {
     const id = parameterOf(column)
-    return `(${id} IS NULL OR EXISTS (SELECT 1 FROM ${owners} WHERE id = ${id})) AS there_${place}`
+    return `(${id} IS NULL OR EXISTS (SELECT 1 FROM ${owners} WHERE id = ${id}))::int AS there_${place}`
   })
-  const areThere = referred.map((_, place) => ` AND there_${place}`).join('')
+  const areThere = referred.map((_, place) => ` AND there_${place} = 1`).join('')
   return `
     WITH referred AS MATERIALIZED (SELECT ${there.join(', ')}), before AS MATERIALIZED (
       SELECT locked.* FROM ${table} AS locked CROSS JOIN referred WHERE id = $1::bigint${areThere} AND ${isExpected}
@@ -155,5 +155,5 @@ function changing<Row extends Values>(resource: StoredResource<Row>, statement: 
 /** `null` if there is no such resource, even if there are items. */
 function groupOf<Row extends Values>(changed: readonly RawRow[], rows: PostgresRows<Row>): Group | null {
   const [first, ...others] = changed
-  return first && first.id !== null ? rows.group(first, others) : null
+  return first && isFirst(first) ? rows.group(first, others) : null
 }

@@ -44,7 +44,8 @@ export class Commits implements Disposable {
 
   /** Whether nobody has committed since the last check. Unlike a check, this changes nothing. */
   isAsSeen(): boolean {
-    if (this.#isClosed) return false
+    // The memory is not mapped any more.
+    if (this.#isClosed) return true
     // Mapped memory always shows it.
     const isRead =
       this.#mapped !== null || readSync(this.#sharedFile, this.#header, 0, 2 * HEADER_BYTES, 0) === 2 * HEADER_BYTES

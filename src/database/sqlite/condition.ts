@@ -113,9 +113,13 @@ export class FileCondition {
     process.off('exit', this.#leave)
   }
 
+  mustBeOpen(): void {
+    if (this.#isClosed) throw new DatabaseUnavailableError('the database is closed')
+  }
+
   /** Throws if the file is known to be damaged: nothing more may be written into it. */
   mustBeSound(): void {
-    this.#mustBeOpen()
+    this.mustBeOpen()
     const damage = this.findDamage()
     if (damage) throw damage
   }
@@ -145,7 +149,7 @@ export class FileCondition {
 
   /** Throws if one of the files was deleted, moved or replaced: SQLite would go on writing into the lost file. */
   mustBeInPlace(): void {
-    this.#mustBeOpen()
+    this.mustBeOpen()
     const replaced = this.findReplaced()
     if (replaced) throw replaced
     if (hasMoved(this.#connection)) {
@@ -194,10 +198,6 @@ export class FileCondition {
    */
   readonly #leave = () => {
     if (this.findReplaced()) process.kill(process.pid, 'SIGKILL')
-  }
-
-  #mustBeOpen(): void {
-    if (this.#isClosed) throw new DatabaseUnavailableError('the database is closed')
   }
 
   #freeBytes(): number {

@@ -131,6 +131,7 @@ export class SqliteDatabase implements AsyncDisposable {
    * those of other processes included, are on the disk. A `look` shows nothing of it, so writes need not make way for it.
    */
   snapshot<Result>(read: () => Result, purpose: 'show' | 'look' | 'write' = 'show'): Result {
+    this.#condition.mustBeOpen()
     try {
       if (purpose === 'write') this.#condition.mustBeSound()
       if (purpose === 'show') this.#wasRead = true
@@ -275,9 +276,10 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Finishes waiting writes, moves the write-ahead log into the file, and closes it, unless the database was replaced. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.close()
+    await this.#beside?.[Symbol.asyncDispose]()
+    // Reads went on until now.
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
-    await this.#beside?.[Symbol.asyncDispose]()
     if (this.#condition.findReplaced()) return
     this.#condition.closed()
     await closeFile(this.#connection, this.#path, this.#sync.path)

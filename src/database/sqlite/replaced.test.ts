@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startServer, startService } from '../../../test/harness/service.ts'
@@ -97,7 +98,29 @@ test('a database that was closed refuses further work, and is not taken for a re
     await expect(database.bulk(access, async () => {})).rejects.toThrow('the database is closed')
   }
   expect(() => database.scans.snapshot(() => {})).toThrow('the database is closed')
+  for (const read of [database.snapshot, database.durableSnapshot, database.current]) {
+    expect(() => read.call(database, () => {})).toThrow('the database is closed')
+  }
   await expect(database.probe()).rejects.toThrow('the database is closed')
+})
+
+test('reads go on while a database that is closed waits for a statement, and then are refused', async () => {
+  using folder = temporaryFolder()
+  const database = await openSqlite(join(folder.path, 'shop.db'), [])
+  const count =
+    'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT count(*) FROM n'
+  database.beside.all(count, []).catch(() => {})
+  const { scans } = database
+  const closed = database[Symbol.asyncDispose]().then(() => 'closed')
+  const read = () => [database.snapshot(() => 'read'), scans.snapshot(() => 'read')]
+  for (let turns = 0; ; turns += 1) {
+    const error = await turn().then(read).catch(String)
+    if (typeof error !== 'string') continue
+    expect(error).toContain('the database is closed')
+    expect(turns).toBeGreaterThan(0)
+    break
+  }
+  expect(await closed).toBe('closed')
 })
 
 interface Shop extends AsyncDisposable {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
+import { systemClock, within } from '../../clock.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Parameter, Pool } from './pool.ts'
@@ -35,6 +36,8 @@ interface Replica {
   freshAsOf: number
   /** The last time that it became fresh. */
   returnedAt: number
+  /** Resolved when it has to be checked soon, because a write waits for it. */
+  awaited: PromiseWithResolvers<void>
 }
 
 /**
@@ -48,11 +51,10 @@ interface Replica {
 export class Replicas implements AsyncDisposable {
   readonly #primary: Pool
   readonly #replicas: readonly Replica[]
-  readonly #closing = new AbortController()
   readonly #followed: Promise<unknown>
   readonly #startedAt = performance.now()
   #turn = 0
-  #writing = Promise.withResolvers<void>()
+  #isClosing = false
 
   constructor(primary: Pool, addresses: readonly PostgresAddress[], connections: number) {
     this.#primary = primary
@@ -66,6 +68,7 @@ export class Replicas implements AsyncDisposable {
       positions: [],
       freshAsOf: Number.NEGATIVE_INFINITY,
       returnedAt: Number.POSITIVE_INFINITY,
+      awaited: Promise.withResolvers(),
     }))
     this.#followed = Promise.all(this.#replicas.map(replica => this.#follow(replica)))
   }
@@ -100,13 +103,14 @@ export class Replicas implements AsyncDisposable {
     const lags = ({ freshAsOf }: Replica) =>
       freshAsOf < committed && Math.max(freshAsOf, this.#startedAt) > committed - 2 * LAG_MAX_MS
     while (this.#replicas.some(lags) && performance.now() - committed < LAG_MAX_MS) {
-      this.#writing.resolve()
+      for (const replica of this.#replicas) if (lags(replica)) replica.awaited.resolve()
       await wait(CHECK_INTERVAL_WRITING_MS)
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closing.abort()
+    this.#isClosing = true
+    for (const { awaited } of this.#replicas) awaited.resolve()
     for (const { pool } of this.#replicas) await pool[Symbol.asyncDispose]()
     await this.#followed
   }
@@ -119,9 +123,8 @@ export class Replicas implements AsyncDisposable {
   }
 
   async #follow(replica: Replica): Promise<void> {
-    const { signal } = this.#closing
     let wasUsable = false
-    while (!signal.aborted) {
+    while (!this.#isClosing) {
       await this.#check(replica).catch(() => {})
       if (isUsable(replica) !== wasUsable) {
         wasUsable = !wasUsable
@@ -129,17 +132,15 @@ export class Replicas implements AsyncDisposable {
         if (wasUsable) log.info('the replica {place} serves reads', { place })
         else log.info('the replica {place} serves no reads: it lags or is unreachable', { place })
       }
-      await this.#pause()
+      await this.#pause(replica)
     }
   }
 
   /** Waits until the next check, which comes sooner while a write waits. */
-  async #pause(): Promise<void> {
-    const over = new AbortController()
-    const long = wait(CHECK_INTERVAL_MS, undefined, { signal: AbortSignal.any([over.signal, this.#closing.signal]) })
-    await Promise.race([long.catch(() => {}), this.#writing.promise.then(() => wait(CHECK_INTERVAL_WRITING_MS))])
-    over.abort()
-    this.#writing = Promise.withResolvers()
+  async #pause(replica: Replica): Promise<void> {
+    const soon = replica.awaited.promise.then(() => wait(CHECK_INTERVAL_WRITING_MS))
+    await within(systemClock, CHECK_INTERVAL_MS, soon)
+    replica.awaited = Promise.withResolvers()
   }
 
   /** Asks the primary first, so that the replica is compared with an earlier position of the primary. */

@@ -37,8 +37,8 @@ function addForm(app: App, { lists, own, framed }: PageParts, kind: ManagedKind)
   }
 
   app.get(`/admin/${list}/new`, async context => {
-    const page = { kind, id: null, name: '', texts: { is_active: 'on' } }
-    return framed(context, formPage({ ...page, tag: crypto.randomUUID(), ...(await categories()) }))
+    const page = { kind, id: null, tag: crypto.randomUUID(), name: '', texts: { is_active: 'on' } }
+    return framed(context, formPage({ ...page, ...(await categories()) }))
   })
 
   app.post(`/admin/${list}/new`, formLimit, async context => {
@@ -73,14 +73,9 @@ function addForm(app: App, { lists, own, framed }: PageParts, kind: ManagedKind)
     const refusal = await update(own, context, kind, { item: await find(id), texts, tag: text('tag') })
     if (!refusal) return seeOther(`/admin/${list}/${id}?saved`)
     const newest = await pageOf(context, await find(id))
-    const isConflict = refusal.status === 412
-    const page = {
-      ...{ ...newest, texts, refusal },
-      theirs: isConflict ? newest.texts : null,
-      // The one that was sent, unless both versions are shown.
-      tag: isConflict ? newest.tag : text('tag'),
-    }
-    return framed(context, formPage(page), refusal.status)
+    // The tag is the one that was sent, unless both versions are shown.
+    const others = refusal.status === 412 ? { theirs: newest.texts } : { tag: text('tag') }
+    return framed(context, formPage({ ...newest, texts, refusal, ...others }), refusal.status)
   })
 }
 

@@ -52,7 +52,7 @@ export interface FormPage {
   readonly told?: string | undefined
   readonly refusal?: Refusal
   /** The saved texts, if somebody else has changed them since the form was shown. */
-  readonly theirs?: Texts | null
+  readonly theirs?: Texts
   /** The categories that a new product can have. */
   readonly categories?: readonly CategoryItem[]
   readonly chosenCategory?: string

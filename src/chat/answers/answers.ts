@@ -1,5 +1,5 @@
 import { systemClock, within } from '../../clock.ts'
-import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
+import { BusyError } from '../../limits/busy-error.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
 import type { TraceContext } from '../../tracing/trace-context.ts'
@@ -7,14 +7,11 @@ import type { PromptRepository } from '../prompts/repository.ts'
 import type { Account, Spending } from '../spending/spending.ts'
 import { type ClaimedAnswer, FollowedAnswer } from './followed.ts'
 import type { AnswerLimits } from './limits.ts'
-import { openAnswerQueue, type QueueFigures } from './queue.ts'
+import { openAnswerQueue, type QueueFigures, RETRY_AFTER_SECONDS } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
 import { RenderedAnswers } from './rendered-answers.ts'
 import type { AnswerRepository, StoredAnswer } from './repository.ts'
 import { RunningAnswer } from './running.ts'
-
-/** Clients are asked to wait this long when no more answers can begin. */
-const RETRY_AFTER_SECONDS = 5
 
 /** Time limit for storing the ends of answers at shutdown. Other processes end the rest as interrupted. */
 const STORE_ENDS_MS = 1_500
@@ -184,13 +181,8 @@ export class Answers implements AsyncDisposable {
     const stored = await this.#answers.find(reqId)
     if (stored?.ending) return null
     if (stored) return this.#follow(reqId)
-    const ticket = this.#queue.enter(address)
-    if (ticket === 'full') throw new BusyError('Too many answers are waiting', RETRY_AFTER_SECONDS)
-    if (ticket === 'too many of this address') {
-      throw new ClientLimitError('Too many answers to your address are under way', RETRY_AFTER_SECONDS)
-    }
     using entered = new DisposableStack()
-    entered.use(ticket)
+    const ticket = entered.use(this.#queue.enter(address))
     const bill = await this.#spending.begin(account)
     const isClaimed = await this.#answers.claim(reqId)
     // After the claim, the prompt can no longer change.

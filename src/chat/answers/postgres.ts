@@ -66,9 +66,7 @@ const INTERRUPT = `
 export function postgresAnswers(database: PostgresDatabase): AnswerRepository {
   return {
     claim: async reqId => (await database.write(CLAIM, reqId)).length > 0,
-    release: async reqId => {
-      await database.write(RELEASE, reqId)
-    },
+    release: reqId => database.write(RELEASE, reqId),
     find: async (reqId, offset = 0) => {
       const [row] = await database.read<AnswerRow>(FIND, reqId, offset)
       return row ? storedAnswer(row) : null
@@ -78,19 +76,11 @@ export function postgresAnswers(database: PostgresDatabase): AnswerRepository {
       const [row] = await database.write<HeartbeatRow>(HEARTBEAT, reqId, state, position, text)
       return row ? heartbeatReply(row) : null
     },
-    end: async (reqId, text, ending) => {
-      await database.write(END, reqId, text, ending.state, storedFailure(ending))
-    },
-    requestStop: async reqId => {
-      await database.write(REQUEST_STOP, reqId)
-    },
-    reportListener: async reqId => {
-      await database.write(REPORT_LISTENER, reqId)
-    },
+    end: (reqId, text, ending) => database.write(END, reqId, text, ending.state, storedFailure(ending)),
+    requestStop: reqId => database.write(REQUEST_STOP, reqId),
+    reportListener: reqId => database.write(REPORT_LISTENER, reqId),
     // As a write, because a replica may lag behind.
     inProgress: () => database.write<InProgress>(FIND_IN_PROGRESS),
-    interrupt: async ({ reqId, heartbeat }) => {
-      await database.write(INTERRUPT, reqId, heartbeat)
-    },
+    interrupt: ({ reqId, heartbeat }) => database.write(INTERRUPT, reqId, heartbeat),
   }
 }

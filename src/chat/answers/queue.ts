@@ -1,5 +1,9 @@
+import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
 import { Tally } from '../../limits/tally.ts'
+
+/** Clients are asked to wait this long when no more answers can begin. */
+export const RETRY_AFTER_SECONDS = 5
 
 /** Limits on the answers that run and wait, in all and for one client. */
 export interface QueueLimits {
@@ -19,8 +23,6 @@ export interface Ticket extends Disposable {
   turn(signal: AbortSignal): Promise<boolean>
 }
 
-type QueueRefusal = 'full' | 'too many of this address'
-
 export interface QueueFigures {
   readonly running: number
   readonly waiting: number
@@ -28,15 +30,19 @@ export interface QueueFigures {
 
 /**
  * Opens the queue of the answers that wait for the model or run, fairly shared between clients. The result enters an answer
- * of an address, and tells how many there are.
+ * of an address, unless it throws a `BusyError`, and tells how many there are.
  */
 export function openAnswerQueue({ runningMax, waitingMax, perAddressMax }: QueueLimits) {
   const places = new FairQueue(runningMax, Math.max(1, Math.floor(runningMax * RUNNING_SHARE_MAX)))
   const tickets = new Tally()
   const figures = (): QueueFigures => ({ running: places.held, waiting: tickets.total - places.held })
-  const enter = (address: string): Ticket | QueueRefusal => {
-    if (tickets.of(address) >= perAddressMax) return 'too many of this address'
-    if (tickets.total >= runningMax + waitingMax) return 'full'
+  const enter = (address: string): Ticket => {
+    if (tickets.of(address) >= perAddressMax) {
+      throw new ClientLimitError('Too many answers to your address are under way', RETRY_AFTER_SECONDS)
+    }
+    if (tickets.total >= runningMax + waitingMax) {
+      throw new BusyError('Too many answers are waiting', RETRY_AFTER_SECONDS)
+    }
     const held = new DisposableStack()
     held.use(tickets.add(address))
     return {

@@ -46,13 +46,13 @@ export interface InProgress {
 /**
  * The storage of answers, shared by several processes on machines whose clocks differ and may step. So it never compares
  * two times: a process checks whether a heartbeat changes, and measures with its own monotonic clock for how long it does
- * not. A write is on the disk when its promise resolves.
+ * not. A write is on the disk when its promise resolves, to a result of any kind if none is described.
  */
 export interface AnswerRepository {
   /** Claims the answer to this prompt. Resolves to true for exactly one caller among all processes. */
   claim(reqId: string): Promise<boolean>
   /** Gives up the claim of an answer that is still queued, so that another process can claim it. */
-  release(reqId: string): Promise<void>
+  release(reqId: string): Promise<unknown>
   /** Resolves to `null` if nobody has claimed the answer. `offset` skips text, in Unicode code points. */
   find(reqId: string, offset?: number): Promise<StoredAnswer | null>
   /**
@@ -64,13 +64,13 @@ export interface AnswerRepository {
    * Ends a claimed answer, and stores all its text. The first ending stands. An answer whose process was declared dead
    * still gets its text.
    */
-  end(reqId: string, text: string, ending: Ending): Promise<void>
+  end(reqId: string, text: string, ending: Ending): Promise<unknown>
   /** Asks the process that claimed the answer to stop it for good. An answer that nobody has claimed ends at once. */
-  requestStop(reqId: string): Promise<void>
+  requestStop(reqId: string): Promise<unknown>
   /** Tells the process that claimed the answer that somebody is listening. */
-  reportListener(reqId: string): Promise<void>
+  reportListener(reqId: string): Promise<unknown>
   /** All answers in progress. Rejects if the store takes no writes, because then nobody can send heartbeats. */
   inProgress(): Promise<readonly InProgress[]>
   /** Ends an answer as interrupted if it is in progress and there was no heartbeat since this one. */
-  interrupt(answer: InProgress): Promise<void>
+  interrupt(answer: InProgress): Promise<unknown>
 }

@@ -33,10 +33,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
 
   return {
     claim: reqId => database.write(() => insert.run(reqId, 'waiting', Date.now(), Date.now()).changes === 1),
-    release: reqId =>
-      database.write(() => {
-        remove.run(reqId)
-      }),
+    release: reqId => database.write(() => remove.run(reqId)),
     find: async (reqId, offset = 0) => {
       const row = database.snapshot(() => select.get(offset, reqId))
       return row && storedAnswer(row)
@@ -56,18 +53,12 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       database.write(() => {
         if (insert.run(reqId, 'stopped', Date.now(), Date.now()).changes === 0) requestStop.run(reqId)
       }),
-    reportListener: reqId =>
-      database.write(() => {
-        reportListener.run(Date.now(), reqId)
-      }),
+    reportListener: reqId => database.write(() => reportListener.run(Date.now(), reqId)),
     inProgress: async () => {
       // Usually there are none, and a write would delay others.
       if (database.snapshot(() => selectInProgress.get()) === null) return []
       return database.write(() => selectInProgress.all())
     },
-    interrupt: ({ reqId, heartbeat }) =>
-      database.write(() => {
-        interrupt.run(reqId, heartbeat)
-      }),
+    interrupt: ({ reqId, heartbeat }) => database.write(() => interrupt.run(reqId, heartbeat)),
   }
 }

@@ -26,20 +26,14 @@ export function postgresSpending(database: PostgresDatabase): SpendingRepository
       const [row] = await database.write<{ day: number }>(BEGIN, account, answersMax, tokensMax)
       return row?.day ?? null
     },
-    cancel: async (account, day) => {
-      await database.write(CANCEL, day, account)
-    },
-    addTokens: async (account, day, tokens) => {
-      await database.write(ADD_TOKENS, day, account, tokens)
-    },
+    cancel: (account, day) => database.write(CANCEL, day, account),
+    addTokens: (account, day, tokens) => database.write(ADD_TOKENS, day, account, tokens),
     // As a write, because a replica has a clock of its own.
     today: async account => {
       const [row] = await database.write<{ day: number; answers: number; tokens: number }>(FIND_TODAY, account)
       if (!row) throw new Error('the database returned no day')
       return row
     },
-    deleteOld: async () => {
-      await database.write(DELETE_OLD)
-    },
+    deleteOld: () => database.write(DELETE_OLD),
   }
 }

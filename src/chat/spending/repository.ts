@@ -12,15 +12,18 @@ export interface Spent {
   readonly tokens: number
 }
 
-/** Stores the spending of accounts, for all processes. Its clock decides which day it is. */
+/**
+ * Stores the spending of accounts, for all processes. Its clock decides which day it is. A write resolves to a result of any
+ * kind if none is described.
+ */
 export interface SpendingRepository {
   /** Counts one more answer, unless the account has reached a bound: then it resolves to `null`, otherwise to the day. */
   begin(account: string, bounds: DailyBounds): Promise<number | null>
   /** Takes back an answer of that day. */
-  cancel(account: string, day: number): Promise<void>
+  cancel(account: string, day: number): Promise<unknown>
   /** Adds the tokens of an answer of that day. */
-  addTokens(account: string, day: number, tokens: number): Promise<void>
+  addTokens(account: string, day: number, tokens: number): Promise<unknown>
   today(account: string): Promise<Spent>
   /** Deletes the days before today. */
-  deleteOld(): Promise<void>
+  deleteOld(): Promise<unknown>
 }

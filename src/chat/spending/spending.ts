@@ -64,8 +64,8 @@ export class Spending {
   }
 
   /** Deletes the spending of former days, and with it the addresses. Call it from time to time. */
-  prune(): Promise<void> {
-    return this.#repository.deleteOld()
+  async prune(): Promise<void> {
+    await this.#repository.deleteOld()
   }
 
   async #settle(account: string, day: number, usage: Usage | null): Promise<void> {

@@ -23,23 +23,14 @@ export function sqliteSpending(database: SqliteDatabase): SpendingRepository {
         const day = today()
         return begin.run(day, account, answersMax, tokensMax).changes === 1 ? day : null
       }),
-    cancel: (account, day) =>
-      database.write(() => {
-        cancel.run(day, account)
-      }),
-    addTokens: (account, day, tokens) =>
-      database.write(() => {
-        addTokens.run(tokens, day, account)
-      }),
+    cancel: (account, day) => database.write(() => cancel.run(day, account)),
+    addTokens: (account, day, tokens) => database.write(() => addTokens.run(tokens, day, account)),
     today: async account => {
       const day = today()
       const { answers, tokens } = database.snapshot(() => select.get(day, account)) ?? { answers: 0, tokens: 0 }
       return { day, answers, tokens }
     },
-    deleteOld: () =>
-      database.write(() => {
-        deleteOld.run(today())
-      }),
+    deleteOld: () => database.write(() => deleteOld.run(today())),
   }
 }
 

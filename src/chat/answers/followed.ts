@@ -1,17 +1,14 @@
 import { getLogger } from '@logtape/logtape'
-import { pause, systemClock } from '../../clock.ts'
+import { systemClock } from '../../clock.ts'
 import { countCodePoints } from '../../limits/code-points.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { loggedId } from '../logged-path.ts'
 import type { AnswerLimits } from './limits.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
+import { repeatUntil } from './repeating.ts'
 import type { AnswerRepository } from './repository.ts'
 
 const log = getLogger(['stockroom', 'chat'])
-
-/** Interval for reading new text from the database, and for trying again after a failure. */
-const POLL_MS = 100
-const POLL_RETRY_MS = 500
 
 /** Number of reports to the other process that somebody listens here, within the time after which it stops the answer. */
 const REPORTS_PER_LIMIT = 6
@@ -51,18 +48,10 @@ export class FollowedAnswer {
   }
 
   async #follow(): Promise<void> {
-    const { signal } = this.#leaving
-    let isFailing = false
-    while (!signal.aborted) {
-      try {
-        if (await this.#isOver()) break
-        isFailing = false
-      } catch (error) {
-        if (!isFailing) this.#logFailure(error)
-        isFailing = true
-      }
-      await pause(systemClock, isFailing ? POLL_RETRY_MS : POLL_MS, signal)
+    const poll = async () => {
+      if (await this.#isOver()) this.leave()
     }
+    await repeatUntil(this.#leaving.signal, poll, error => this.#logFailure(error))
     this.rendered.detach()
   }
 

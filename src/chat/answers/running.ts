@@ -10,13 +10,10 @@ import type { Bill } from '../spending/spending.ts'
 import type { ClaimedAnswer } from './followed.ts'
 import type { Ticket } from './queue.ts'
 import type { RenderedAnswer } from './rendered-answer.ts'
+import { repeatUntil } from './repeating.ts'
 import type { Ending, Piece } from './repository.ts'
 
 const log = getLogger(['stockroom', 'chat'])
-
-/** Interval for storing new text, and for trying again after a failure. */
-const STORE_MS = 100
-const STORE_RETRY_MS = 500
 
 /** Interval of the heartbeats while there is no new text. */
 const HEARTBEAT_MS = 500
@@ -94,7 +91,8 @@ export class RunningAnswer {
   async #run(): Promise<void> {
     const { reqId, answers, bill } = this.#options
     const ended = new AbortController()
-    void this.#storeUntil(ended.signal)
+    const logFailure = (error: unknown) => this.#logStoreFailure(error)
+    void repeatUntil(ended.signal, () => this.#store(), logFailure)
     const ending = await this.#askInTurn()
     ended.abort()
     if (ending) {
@@ -104,7 +102,7 @@ export class RunningAnswer {
       await answers
         .release(reqId)
         .then(() => bill.settle(null))
-        .catch(error => this.#logStoreFailure(error))
+        .catch(logFailure)
       this.rendered.detach()
     }
   }
@@ -136,23 +134,6 @@ export class RunningAnswer {
     const reason = error instanceof AnswerError ? error.message : INTERNAL_FAILURE
     log.warning('an answer failed: {cause}', { req_id: loggedId(this.#options.reqId), cause: String(error) })
     return { state: 'failed', reason }
-  }
-
-  /** All answers of a process are stored at the same moments, so that the database can group the writes. */
-  async #storeUntil(signal: AbortSignal): Promise<void> {
-    let isFailing = false
-    for (;;) {
-      const period = isFailing ? STORE_RETRY_MS : STORE_MS
-      await pause(systemClock, period - (systemClock.now() % period), signal)
-      if (signal.aborted) return
-      try {
-        await this.#store()
-        isFailing = false
-      } catch (error) {
-        if (!isFailing) this.#logStoreFailure(error)
-        isFailing = true
-      }
-    }
   }
 
   async #store(): Promise<void> {

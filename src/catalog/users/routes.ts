@@ -11,11 +11,10 @@ export function addUsers(
   lines: LinesContract,
   hashPassword: PasswordHasher,
 ): void {
-  const { list, create, find, update, remove } = resourceOperations(catalog, {
+  const { list, create, single } = resourceOperations(catalog, {
     resource: USERS,
     store,
     tag: 'Users',
-    url: '/users/{user_id}',
     shape: User,
     restOf: (id, { shownItems }) => `/reviews/users/${id}?skip=${shownItems}`,
   })
@@ -26,9 +25,9 @@ export function addUsers(
     password_hash: await hashPassword(password, request.signal),
   }))
 
-  find('read_user')
-  update(
-    'update_user',
+  single(
+    'user',
+    '/users/{user_id}',
     { method: 'patch', body: UserUpdate, specifiedBody: UserCreate },
     async ({ password, ...user }, id, { request }) => {
       if (password === PASSWORD_MASK) return user
@@ -37,5 +36,4 @@ export function addUsers(
       return { ...user, password_hash: await hashPassword(password, request.signal) }
     },
   )
-  remove('delete_user')
 }

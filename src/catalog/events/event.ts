@@ -25,37 +25,30 @@ export interface FeedEvent extends EventPlace {
 interface Told {
   readonly type: string
   readonly resource: Resource
-  readonly subject: string
+  readonly subject?: string
   readonly products: readonly number[] | null
   readonly data: Readonly<Record<string, unknown>>
 }
 
 /** The events of a transaction, in their order. */
 export function eventsOf({ position, tag, time, changes }: LoggedTransaction): FeedEvent[] {
-  return changes.flatMap(told).map(({ type, resource, subject, products, data }, index) => {
+  return changes.flatMap(told).map((event, index) => {
     const place = { position, tag, index }
     const id = eventIdOf(place)
-    return { ...place, id, type, resource, products, json: cloudEvent({ id, type, subject, time, data }) }
+    const { type, resource, products } = event
+    return { ...place, id, type, resource, products, json: cloudEvent(id, time, event) }
   })
 }
 
-interface CloudEvent {
-  readonly id: string
-  readonly type: string
-  readonly subject?: string
-  /** In milliseconds since 1970. */
-  readonly time: number
-  readonly data: Readonly<Record<string, unknown>>
-}
-
-/** JSON in the format of CloudEvents 1.0. */
-export function cloudEvent({ id, type, subject, time, data }: CloudEvent): string {
+/** JSON in the format of CloudEvents 1.0. The time is in milliseconds since 1970. */
+export function cloudEvent(id: string, time: number, event: Pick<Told, 'type' | 'subject' | 'data'>): string {
+  const { type, subject, data } = event
   return JSON.stringify({
     specversion: '1.0',
     id,
     source: '/',
     type,
-    ...(subject !== undefined && { subject }),
+    subject,
     time: new Date(time).toISOString(),
     data,
   })

@@ -49,7 +49,7 @@ export function resetAt(reason: ResetReason, place: EventPlace) {
 
 function state(type: 'ready' | 'reset', place: EventPlace, data: Readonly<Record<string, unknown>>) {
   const id = eventIdOf(place)
-  return { type, id, json: cloudEvent({ id, type, time: Date.now(), data }) }
+  return { type, id, json: cloudEvent(id, Date.now(), { type, data }) }
 }
 
 /** A server-sent event (WHATWG HTML, 9.2.6). JSON has no line breaks. */

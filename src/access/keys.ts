@@ -51,10 +51,11 @@ async function revoke(line: CommandLine, name: string): Promise<void> {
 async function list(line: CommandLine): Promise<void> {
   await using store = await openDatabase({ address: line.value(database) }, [accessMigrations], { mustExist: true })
   await store.ready
-  const rows = (await keysOf(store).list()).map(({ createdAt, ...key }) => ({ ...key, created: new Date(createdAt) }))
-  const width = Math.max(...rows.map(({ name }) => name.length))
-  const lines = rows.map(
-    ({ name, scope, created }) => `${name.padEnd(width)}  ${scope.padEnd(5)}  ${created.toISOString()}\n`,
-  )
+  const keys = await keysOf(store).list()
+  const width = Math.max(...keys.map(({ name }) => name.length))
+  const lines = keys.map(({ name, scope, createdAt }) => {
+    const created = new Date(createdAt).toISOString()
+    return `${name.padEnd(width)}  ${scope.padEnd(5)}  ${created}\n`
+  })
   print(lines.join(''))
 }

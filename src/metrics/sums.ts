@@ -7,11 +7,6 @@ export function sums(processes: readonly (readonly Family[])[]): Family[] {
   return [...byName.values()].map(families => families.reduce(together))
 }
 
-/** The metrics that stay in the sums when a process ends: a counter that shrinks looks like a restart of the service. */
-export function lasting(families: readonly Family[]): Family[] {
-  return families.filter(({ kind }) => kind !== 'gauge')
-}
-
 function together(one: Family, other: Family): Family {
   if (one.kind === 'histogram') {
     return other.kind === 'histogram' ? { ...one, samples: joined([...one.samples, ...other.samples], added) } : one

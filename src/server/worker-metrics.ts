@@ -1,7 +1,7 @@
 import { systemClock, within } from '../clock.ts'
 import { counter, type Family, gauge } from '../metrics/family.ts'
 import { processFamilies } from '../metrics/process.ts'
-import { lasting, sums } from '../metrics/sums.ts'
+import { sums } from '../metrics/sums.ts'
 import { shared } from '../shared.ts'
 
 /** A worker that is too busy to answer in time counts as it did the last time. */
@@ -56,7 +56,7 @@ export class WorkerMetrics {
     const worker = this.#workers.get(number)
     if (!worker) return
     this.#workers.delete(number)
-    this.#ended = sums([this.#ended, lasting(worker.families)])
+    this.#ended = sums([this.#ended, worker.families.filter(({ kind }) => kind !== 'gauge')])
     worker.answered.resolve()
   }
 

@@ -29,14 +29,10 @@ export function readTraceContext(headers: Headers): TraceContext | null {
   return { traceId, spanId, isSampled, state: stateIn(headers.get('tracestate')) }
 }
 
-/** The value of the header. */
-function traceparent({ traceId, spanId, isSampled }: Omit<TraceContext, 'state'>): string {
-  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
-}
-
 /** For a request that we send. */
-export function traceHeaders(context: TraceContext): Record<string, string> {
-  return { traceparent: traceparent(context), ...(context.state !== null && { tracestate: context.state }) }
+export function traceHeaders({ traceId, spanId, isSampled, state }: TraceContext): Record<string, string> {
+  const traceparent = `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
+  return { traceparent, ...(state !== null && { tracestate: state }) }
 }
 
 /** `null` if it is missing, empty or malformed: then it must not be passed on. */

@@ -1,4 +1,4 @@
-import { type IndexedWords, indexedWords, sortKey } from '../../search/search.ts'
+import { indexedWords, sortKey } from '../../search/search.ts'
 import { COUNT_COLUMNS, ratingOf, type StarCounts } from '../rating.ts'
 import type { ColumnType, IndexDescription } from '../resource.ts'
 
@@ -32,7 +32,8 @@ export function factsOf(description: IndexDescription, row: NotedRow) {
   const name = String(row[description.name])
   const words = indexedWords(name, String(row[description.text]))
   const facts: Facts = { ...valueFacts(description, row), sort_name: sortKey(name), beginning: words.beginning }
-  return { facts, words: marked(words) }
+  const marked = [...words.ofName.map(word => OF_NAME + word), ...words.first.map(word => FIRST_OF_NAME + word)]
+  return { facts, words: [...words.all, ...marked] }
 }
 
 /** What the index has of a row, by column. */
@@ -52,8 +53,4 @@ export function valueFacts({ copied, ratings }: IndexDescription, row: NotedRow)
 export function valueColumns({ copied, ratings }: IndexDescription): Readonly<Record<string, ColumnType>> {
   const rated = { score: 'number', review_count: 'integer', average: 'number' } as const
   return { ...copied, ...(ratings && rated) }
-}
-
-function marked({ all, ofName, first }: IndexedWords): string[] {
-  return [...all, ...ofName.map(word => OF_NAME + word), ...first.map(word => FIRST_OF_NAME + word)]
 }

@@ -47,10 +47,10 @@ const DELETE_EXPIRED = `
   ) RETURNING key`
 
 /** An answer with its key. */
-type Keeping = Claim & KeptAnswer
+type KeyedAnswer = Claim & KeptAnswer
 
 /** Stores answers in the transaction of a write. Rejects with a `KeyTakenError` for the first key that is taken. */
-export type KeepAnswers = (ask: Query, answers: readonly Keeping[]) => Promise<void>
+export type KeepAnswers = (ask: Query, answers: readonly KeyedAnswer[]) => Promise<void>
 
 export function postgresKeys(space: AnswerSpace): KeepAnswers {
   return async (ask, answers) => {
@@ -59,18 +59,14 @@ export function postgresKeys(space: AnswerSpace): KeepAnswers {
     for (const { bytes } of kept) space.add(bytes)
     if (kept.length === answers.length) return
     const others = answers.map(({ key }) => key).filter(key => !kept.some(one => one.key === key))
-    const [taken] = await ask<FoundAnswer>(FIND, JSON.stringify(others))
+    const [taken] = await ask<KeyedAnswer>(FIND, JSON.stringify(others))
     throw taken ? new KeyTakenError(taken.key, taken) : new Error('an answer was not stored, for no reason')
   }
 }
 
-interface FoundAnswer extends KeptAnswer {
-  readonly key: string
-}
-
 export function postgresKeyStore(database: PostgresDatabase): KeyStore {
   const batch = database.batch<string, KeptAnswer | null>(async keys => {
-    const found = await database.read<FoundAnswer>(`${FIND} AND ${IS_KEPT}`, JSON.stringify(keys))
+    const found = await database.read<KeyedAnswer>(`${FIND} AND ${IS_KEPT}`, JSON.stringify(keys))
     const byKey = new Map(found.map(kept => [kept.key, kept]))
     return keys.map(key => byKey.get(key) ?? null)
   }, LOOKED_UP_AT_ONCE)

@@ -136,10 +136,7 @@ function ownersReader<Row extends Values>(
     // Before the items are read: all of them up to this id are committed.
     const lastId = await shown()
     return readAcross(database, array.table, async ask => {
-      const [own, items] = await Promise.all([
-        ask<ResourceRow>(several, idArray(ids)),
-        firstItems(ask, ids, lastId ?? Number.MAX_SAFE_INTEGER),
-      ])
+      const [own, items] = await Promise.all([ask<ResourceRow>(several, idArray(ids)), firstItems(ask, ids, lastId)])
       const { groups, isCurrent } = groupsIn(own)
       const withItems = new Map<number, WeighedGroup>()
       for (const [id, { row, weight, isWhole }] of groups) {

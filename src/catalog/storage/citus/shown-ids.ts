@@ -23,10 +23,9 @@ const ONE_AT_A_TIME = { statementsMax: 1, inputsMax: 8_192 }
 /**
  * Reads the id up to which all rows of a collection are committed on every worker. Citus has no snapshot of several workers, so
  * a statement that asks more than one shard must not show higher ids: it may have asked one shard before a commit and another
- * one after it. Resolves to `null` for a reference table, which is read on one server. Concurrent calls share a statement.
+ * one after it. Not for a reference table, which is read on one server. Concurrent calls share a statement.
  */
-export function shownIds(database: PostgresDatabase, table: TableName): () => Promise<number | null> {
-  if (shardColumn(table) === null) return async () => null
+export function shownIds(database: PostgresDatabase, table: TableName): () => Promise<number> {
   const batch = database.batch<null, number>(async asked => {
     const [shown] = await database.readPrimary<{ id: number }>(
       `SELECT last_id::float8 AS id FROM shown_ids WHERE collection = '${table}'`,

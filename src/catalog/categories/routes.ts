@@ -5,10 +5,11 @@ import { Category, CategoryCreate } from './schema.ts'
 import { CATEGORIES, type CategoryRow } from './stored.ts'
 
 export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow>, lines: LinesContract): void {
-  const { list, create, single } = resourceOperations(catalog, {
+  const { list, create, find, update, remove } = resourceOperations(catalog, {
     resource: CATEGORIES,
     store,
     tag: 'Categories',
+    url: '/categories/{category_id}',
     shape: Category,
     // The list of a category's products has no `skip`, so the rest begins after the last id shown.
     restOf: (id, { lastId }) => `/products/${id}/products?after_id=${lastId}`,
@@ -16,5 +17,7 @@ export function addCategories(catalog: Catalog, store: ResourceStore<CategoryRow
 
   list('read_categories', '/categories/', 'selectable')
   create('create_category', '/categories/', { body: CategoryCreate, lines }, body => body)
-  single('category', '/categories/{category_id}', { method: 'put', body: CategoryCreate }, body => body)
+  find('read_category')
+  update('update_category', { method: 'put', body: CategoryCreate }, body => body)
+  remove('delete_category')
 }

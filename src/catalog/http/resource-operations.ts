@@ -17,6 +17,8 @@ interface Kind<Row extends Values> {
   readonly resource: StoredResource<Row>
   readonly store: ResourceStore<Row>
   readonly tag: string
+  /** The URL of one resource, as in the specification. */
+  readonly url: string
   /** The body of a response. */
   readonly shape: z.ZodObject
   /** The members that only a request which chooses them gets. */
@@ -36,13 +38,16 @@ interface Updated<Body extends z.ZodObject> {
 }
 
 /**
- * The makers of a resource's operations, which add them to the catalog: `name` is the name of the function in FastAPI, or what
- * follows its verb, `url` is as in the specification. The parameters of a collection's path are columns of the rows in it.
+ * The makers of a resource's operations. Each adds one to the catalog: `name` is the name of the function in FastAPI, `url` is as
+ * in the specification. The parameters of a collection's path are columns of the rows in it.
  */
 export function resourceOperations<Row extends Values>(
   catalog: Catalog,
-  { resource, store, tag, shape, furtherMembers = {}, restOf }: Kind<Row>,
+  { resource, store, tag, url: urlOfOne, shape, furtherMembers = {}, restOf }: Kind<Row>,
 ) {
+  const one = { url: urlOfOne, tag, path: idsIn(urlOfOne), query: NO_QUERY, body: NO_BODY, response: shape }
+  const [idName = ''] = Object.keys(one.path.shape)
+  const idOf = (path: Ids) => path[idName] ?? 0
   /** The resource with the members that a request chooses. */
   const chosen = shape.partial().extend(furtherMembers).openapi(`${resource.name}Fields`)
   const restAfter = (id: number) => restOf && ((cut: Cut) => restOf(id, cut))
@@ -96,35 +101,30 @@ export function resourceOperations<Row extends Values>(
       )
     },
 
-    /** Finds, updates and removes one. An update sets the values that `valuesOf` returns; `null` if there is no such resource. */
-    single<Body extends z.ZodObject>(
-      name: string,
-      url: string,
-      { method, body, specifiedBody }: Updated<Body>,
-      valuesOf: (body: z.output<Body>, id: number, scope: RequestScope) => Awaitable<Update<Row> | null>,
-    ): void {
-      const one = {
-        url,
-        tag,
-        path: idsIn(url),
-        query: NO_QUERY,
-        body: NO_BODY,
-        response: shape,
-        absent: [resource.name],
-      }
-      const [idName = ''] = Object.keys(one.path.shape)
-      const idOf = (path: Ids) => path[idName] ?? 0
+    find(name: string): void {
       operation(
         catalog,
-        { ...one, name: `read_${name}`, method: 'get', query: z.object(fieldsParameter(resource)), chosen },
+        {
+          ...{ ...one, name, method: 'get', query: z.object(fieldsParameter(resource)) },
+          chosen,
+          absent: [resource.name],
+        },
         ({ path, query }, scope) => {
           const id = idOf(path)
           return foundResponse(scope, resource.name, withChosen(store, query).shown.find(id), restAfter(id))
         },
       )
+    },
+
+    /** Sets the values that `valuesOf` returns; `null` if there is no such resource. */
+    update<Body extends z.ZodObject>(
+      name: string,
+      { method, body, specifiedBody }: Updated<Body>,
+      valuesOf: (body: z.output<Body>, id: number, scope: RequestScope) => Awaitable<Update<Row> | null>,
+    ): void {
       operation(
         catalog,
-        { ...one, name: `update_${name}`, method, body, specifiedBody, absent: [resource.name, ...referred(body)] },
+        { ...one, name, method, body, specifiedBody, absent: [resource.name, ...referred(body)] },
         ({ path, body }, scope) => {
           const id = idOf(path)
           const expected = expectedRevisions(scope.request)
@@ -134,7 +134,10 @@ export function resourceOperations<Row extends Values>(
           return writtenResponse(scope, written, restAfter(id))
         },
       )
-      operation(catalog, { ...one, name: `delete_${name}`, method: 'delete' }, ({ path }, scope) => {
+    },
+
+    remove(name: string): void {
+      operation(catalog, { ...one, name, method: 'delete', absent: [resource.name] }, ({ path }, scope) => {
         const id = idOf(path)
         return writtenResponse(scope, store.delete(id, expectedRevisions(scope.request)), restAfter(id))
       })

@@ -5,10 +5,11 @@ import { FURTHER_MEMBERS, Product, ProductCreate } from './schema.ts'
 import { PRODUCTS, type ProductRow } from './stored.ts'
 
 export function addProducts(catalog: Catalog, store: ResourceStore<ProductRow>, lines: LinesContract): void {
-  const { list, create, single } = resourceOperations(catalog, {
+  const { list, create, find, update, remove } = resourceOperations(catalog, {
     resource: PRODUCTS,
     store,
     tag: 'Products',
+    url: '/products/{product_id}',
     shape: Product,
     furtherMembers: FURTHER_MEMBERS,
     restOf: (id, { shownItems }) => `/reviews/products/${id}?skip=${shownItems}`,
@@ -25,5 +26,7 @@ export function addProducts(catalog: Catalog, store: ResourceStore<ProductRow>, 
     (body, { category_id = null }) => ({ ...body, category_id }),
   )
 
-  single('product', '/products/{product_id}', { method: 'put', body: ProductCreate }, body => body)
+  find('read_product')
+  update('update_product', { method: 'put', body: ProductCreate }, body => body)
+  remove('delete_product')
 }

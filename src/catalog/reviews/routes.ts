@@ -5,10 +5,11 @@ import { Review, ReviewCreate } from './schema.ts'
 import { REVIEWS, type ReviewRow } from './stored.ts'
 
 export function addReviews(catalog: Catalog, store: ResourceStore<ReviewRow>, lines: LinesContract): void {
-  const { list, create, single } = resourceOperations(catalog, {
+  const { list, create, find, update, remove } = resourceOperations(catalog, {
     resource: REVIEWS,
     store,
     tag: 'Reviews',
+    url: '/reviews/{review_id}',
     shape: Review,
   })
 
@@ -19,5 +20,7 @@ export function addReviews(catalog: Catalog, store: ResourceStore<ReviewRow>, li
   list('read_reviews_by_user', '/reviews/users/{user_id}', 'selectable')
   list('read_reviews_by_product_and_user', '/reviews/products/{product_id}/users/{user_id}', 'in pages')
 
-  single('review', '/reviews/{review_id}', { method: 'patch', body: ReviewCreate }, body => body)
+  find('read_review')
+  update('update_review', { method: 'patch', body: ReviewCreate }, body => body)
+  remove('delete_review')
 }

@@ -11,10 +11,11 @@ export function addUsers(
   lines: LinesContract,
   hashPassword: PasswordHasher,
 ): void {
-  const { list, create, single } = resourceOperations(catalog, {
+  const { list, create, find, update, remove } = resourceOperations(catalog, {
     resource: USERS,
     store,
     tag: 'Users',
+    url: '/users/{user_id}',
     shape: User,
     restOf: (id, { shownItems }) => `/reviews/users/${id}?skip=${shownItems}`,
   })
@@ -25,9 +26,9 @@ export function addUsers(
     password_hash: await hashPassword(password, request.signal),
   }))
 
-  single(
-    'user',
-    '/users/{user_id}',
+  find('read_user')
+  update(
+    'update_user',
     { method: 'patch', body: UserUpdate, specifiedBody: UserCreate },
     async ({ password, ...user }, id, { request }) => {
       if (password === PASSWORD_MASK) return user
@@ -36,4 +37,5 @@ export function addUsers(
       return { ...user, password_hash: await hashPassword(password, request.signal) }
     },
   )
+  remove('delete_user')
 }

@@ -54,12 +54,16 @@ export async function createCitusDatabase(
     await onServer(at(coordinatorUrl, server, name), sql => sql.unsafe('CREATE EXTENSION citus'))
   }
   const proxies = throughProxies ? await Promise.all(workers.map(({ port }) => openTcpProxy(port))) : []
-  await onServer(url, async sql => {
-    await sql.unsafe(`ALTER DATABASE ${name} SET citus.shard_count = ${SHARDS}`)
-    await sql`SELECT citus_set_coordinator_host(${coordinator.host}, ${coordinator.port})`
-    for (const [place, { host, port }] of workers.entries()) {
-      await sql`SELECT citus_add_node(${host}, ${proxies[place]?.port ?? port})`
-    }
+  // A worker gets the roles of its coordinator, and they are those of all databases: two at once would fail.
+  await onServer(coordinatorUrl, async turn => {
+    await turn`SELECT pg_advisory_lock(hashtext('citus_add_node'))`
+    await onServer(url, async sql => {
+      await sql.unsafe(`ALTER DATABASE ${name} SET citus.shard_count = ${SHARDS}`)
+      await sql`SELECT citus_set_coordinator_host(${coordinator.host}, ${coordinator.port})`
+      for (const [place, { host, port }] of workers.entries()) {
+        await sql`SELECT citus_add_node(${host}, ${proxies[place]?.port ?? port})`
+      }
+    })
   })
   if (isDistributed) await distribute(url)
   return {

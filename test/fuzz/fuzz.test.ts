@@ -28,6 +28,7 @@ const LISTENING = ['--host', '127.0.0.1', '--port', '0', '--access-log', 'off']
 
 withEachEngine('the catalog', engine => {
   campaign('whatever it is sent, the service answers as both of its descriptions say, and stays well', async effort => {
+    const seen = new Set<number>()
     for (const round of effort.rounds(1)) {
       await using database = await engine.freshDatabase()
       await using service = await startService(database.url, {
@@ -40,8 +41,10 @@ withEachEngine('the catalog', engine => {
         workers: WORKERS,
       })
       expect(finding).toBeNull()
-      for (const status of [200, 304, 404, 415, 422]) expect(statuses.get(status), String(status)).toBeGreaterThan(0)
+      for (const status of statuses.keys()) seen.add(status)
     }
+    // Not each seed leads to all of them.
+    for (const status of [200, 304, 404, 415, 422]) expect(seen).toContain(status)
   })
 
   test('every body that another program makes of /openapi.strict.json is accepted', async () => {

@@ -13,10 +13,7 @@ import type { Loader } from './load.ts'
 import { ndjsonLines } from './ndjson.ts'
 import { hashingPasswords } from './password-hashes.ts'
 import type { BulkResource } from './resources.ts'
-import { type BadLine, type CheckedRows, rowsOf, storeRows, WrongLinesError } from './rows.ts'
-
-/** Limit on the wrong lines that a response lists. */
-const BAD_LINES_MAX = 1_000
+import { BAD_LINES_MAX, type BadLine, type CheckedRows, rowsOf, storeAllRows, WrongLinesError } from './rows.ts'
 
 /** Time limit, because hashing many passwords or waiting for another import takes long. */
 const TIMEOUT_SECONDS = 120
@@ -97,15 +94,12 @@ async function stored(
   if (wrong.length > 0 && read.every(({ rows }) => rows.length === 0)) throw new WrongLinesError(wrong)
   return loader.load(async (load, keep) => {
     const ids: number[] = []
-    const bad: BadLine[] = []
-    for (const rows of read) {
-      const some = await storeRows(load, resource, rows)
-      for (const id of some.ids) ids.push(id)
-      bad.push(...some.bad)
-      if (bad.length >= BAD_LINES_MAX) break
-    }
-    if (bad.length > 0) throw new WrongLinesError(bad)
-    await load.complete()
+    await storeAllRows(load, resource, {
+      read,
+      stored: (_, some) => {
+        for (const id of some) ids.push(id)
+      },
+    })
     const creation: Creation = { created: ids.length, ids }
     const answer = JSON.stringify(creation)
     if (keyed) await keep(keyed.claim, answer)

@@ -14,11 +14,8 @@ import type { Load } from './load.ts'
 import { loaderOf } from './open.ts'
 import { hashingPasswords } from './password-hashes.ts'
 import { BULK_RESOURCES } from './resources.ts'
-import { rowsOf, storeRows } from './rows.ts'
+import { BAD_LINES_MAX, rowsOf, storeRows } from './rows.ts'
 import { keepGood } from './settings.ts'
-
-/** An import that stores nothing stops after this many wrong lines. */
-const BAD_LINES_MAX = 1_000
 
 /** The exit status of a program that SIGINT ended. */
 const INTERRUPTED_STATUS = 130

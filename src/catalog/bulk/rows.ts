@@ -5,6 +5,9 @@ import type { Line } from './ndjson.ts'
 import type { HashPasswords } from './password-hashes.ts'
 import type { BulkResource } from './resources.ts'
 
+/** Limit on the wrong lines that are reported. A load that stores all rows or none stops there. */
+export const BAD_LINES_MAX = 1_000
+
 /** A line that cannot be stored, with all its errors; `loc` begins with `body`. */
 export interface BadLine {
   readonly number: number
@@ -72,4 +75,30 @@ export async function storeRows(
     errors: [{ loc: ['body', column], ...fault.value(reason).params }],
   }))
   return { ids, bad: [...bad, ...wrong].toSorted((one, other) => one.number - other.number) }
+}
+
+interface AllRows {
+  /** In the order of their lines. */
+  readonly read: Iterable<CheckedRows> | AsyncIterable<CheckedRows>
+  /** Lines that are known to be wrong already. */
+  readonly bad?: readonly BadLine[]
+  /** Called for rows that are stored. */
+  readonly stored: (rows: CheckedRows, ids: readonly number[]) => void
+}
+
+/** Stores all rows and completes the load. Rejects with a `WrongLinesError`, which ends it, if a line is wrong. */
+export async function storeAllRows(
+  load: Load,
+  resource: BulkResource,
+  { read, bad = [], stored }: AllRows,
+): Promise<void> {
+  const wrong = [...bad]
+  for await (const rows of read) {
+    const some = await storeRows(load, resource, rows)
+    wrong.push(...some.bad)
+    if (wrong.length >= BAD_LINES_MAX) break
+    stored(rows, some.ids)
+  }
+  if (wrong.length > 0) throw new WrongLinesError(wrong)
+  await load.complete()
 }

@@ -7,16 +7,13 @@ import type { Loader, NewRow } from '../bulk/load.ts'
 import { ndjsonLines } from '../bulk/ndjson.ts'
 import { hashingPasswords } from '../bulk/password-hashes.ts'
 import type { BulkResource } from '../bulk/resources.ts'
-import { type BadLine, type CheckedRows, rowsOf, storeRows, WrongLinesError } from '../bulk/rows.ts'
+import { BAD_LINES_MAX, type BadLine, type CheckedRows, rowsOf, storeAllRows, WrongLinesError } from '../bulk/rows.ts'
 import { RequestBodies } from '../http/request-bodies.ts'
 import type { PasswordHasher } from '../users/password.ts'
 
 /** Limits on a file, and on all files that are being imported, which wait on the disk. */
 const FILE_MAX_BYTES = 268_435_456
 const FILES_MAX_BYTES = 536_870_912
-
-/** An import with this many wrong lines stops. */
-const BAD_LINES_MAX = 1_000
 
 export const importBodies = () => new RequestBodies({ bodyMaxBytes: FILE_MAX_BYTES, maxBytes: FILES_MAX_BYTES })
 
@@ -77,7 +74,7 @@ function continuable(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Arra
 }
 
 interface CheckedFile {
-  /** Where the good rows wait, each after its number. */
+  /** The file with the good rows, each after the number of its line. */
   readonly path: string
   readonly lines: number
   readonly bad: readonly BadLine[]
@@ -122,25 +119,21 @@ function store(
   report: ReportStored,
 ): Promise<void> {
   return loader.load(async load => {
-    const wrong = [...bad]
     let done = 0
-    for await (const rows of rowsIn(path)) {
-      signal.throwIfAborted()
-      wrong.push(...(await storeRows(load, resource, rows)).bad)
-      if (wrong.length >= BAD_LINES_MAX) break
-      done += rows.rows.length
+    const stored = ({ rows }: CheckedRows) => {
+      done += rows.length
       report(done, lines)
     }
-    if (wrong.length > 0) throw new WrongLinesError(wrong)
-    await load.complete()
+    await storeAllRows(load, resource, { read: rowsIn(path, signal), bad, stored })
   })
 }
 
-async function* rowsIn(path: string): AsyncGenerator<CheckedRows> {
+async function* rowsIn(path: string, signal: AbortSignal): AsyncGenerator<CheckedRows> {
   let rest = ''
   for await (const text of Bun.file(path).stream().pipeThrough(new TextDecoderStream())) {
     const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
+    signal.throwIfAborted()
     const read: [number: number, row: NewRow][] = lines.map(line => JSON.parse(line))
     if (read.length > 0) yield { rows: read.map(([, row]) => row), numbers: read.map(([number]) => number), bad: [] }
   }

@@ -31,8 +31,8 @@ export class OwnOperations {
     const { method, route, id = '', query = '', body, headers } = sent
     const operation = this.#operations.get(route)?.[method]
     if (!operation) throw new Error(`there is no operation ${method} ${route}`)
-    const [, parameter = ''] = /:(\w+)/.exec(route) ?? []
-    const parameters = { [parameter]: encodeURIComponent(id) }
+    const [, parameter] = /:(\w+)/.exec(route) ?? []
+    const parameters = parameter === undefined ? {} : { [parameter]: encodeURIComponent(id) }
     const text = body === undefined ? null : JSON.stringify(body)
     const request = new Request(`http://localhost${route.replace(/:\w+/, encodeURIComponent(id))}${query}`, {
       method,

@@ -27,7 +27,7 @@ export async function startCatalog(database: string): Promise<CatalogService> {
   const failed = child.exited.then((status): never => {
     throw new OperatorError(`the store catalog of the demo has ended with status ${status}`)
   })
-  // Whoever waits for it gets the error. When the service is disposed of, nobody does any more.
+  // Callers get the error when they wait for it. After disposal nobody waits, and it must not end the process.
   failed.catch(() => {})
   const address = await Promise.race([listeningAddress(child.stdout), failed])
   return {

@@ -42,7 +42,7 @@ export class LinkDefinitions {
     if (definition) this.#finished.set(label, definition)
   }
 
-  /** What was looked up since the last call. */
+  /** The labels that were looked up since the last call. */
   takeLookups(): Lookups {
     const lookups = this.#lookups
     this.#lookups = new Map()

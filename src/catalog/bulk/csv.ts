@@ -58,7 +58,7 @@ class CsvReader {
       },
     }
     this.#parser = parse(options).resume()
-    // Who writes is told of it, too.
+    // Without a listener it would end the process. Each write reports the error as well.
     this.#parser.on('error', () => {})
   }
 

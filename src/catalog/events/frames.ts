@@ -11,7 +11,7 @@ const ENCODER = new TextEncoder()
 /** Keeps a silent connection open. */
 export const COMMENT = ENCODER.encode(':\n\n')
 
-/** Where a follower begins. */
+/** The place from which a follower gets events. */
 export interface Start {
   readonly place: EventPlace
   /** Whether it goes on after an id that the client has. */
@@ -20,7 +20,7 @@ export interface Start {
   readonly reset: ResetReason | null
 }
 
-/** What a stream begins with: the place after which events follow. */
+/** The first frame of a stream. It tells the place after which events follow. */
 export function beginning({ place, isResumed, reset }: Start): Uint8Array {
   const first = reset ? resetAt(reset, place) : state('ready', place, { resumed: isResumed })
   return ENCODER.encode(`retry: ${RETRY_MS}\n\n${frame(first)}`)

@@ -143,7 +143,7 @@ async function* bytesOf(
       hold(bytes.length)
       if (bytes.length > 0) yield bytes
       hold(0)
-      // A client that leaves meanwhile needs the compressor no more, although its turn comes later.
+      // If the client leaves meanwhile, the compressor is freed at once, and not when the turn comes.
       left.addEventListener('abort', compressor[Symbol.dispose])
       await pieces.take(PIECE_BYTES)
       left.removeEventListener('abort', compressor[Symbol.dispose])

@@ -9,7 +9,7 @@ import type { OwnOperations } from './own-operations.ts'
 
 export type PageContext = Context<{ Bindings: RequestScope }>
 
-/** What the routes of the admin page share. */
+/** Everything that the routes of the admin page share. */
 export interface PageParts {
   readonly lists: ManagedLists
   readonly own: OwnOperations

@@ -25,7 +25,7 @@ export function usersNeedAdmin(): HttpError {
   return new HttpError(403, 'Users need a key with the scope admin')
 }
 
-/** What the frame is put around. */
+/** A page that is shown in the frame. */
 export interface Framed {
   readonly title: string
   /** The path of the current section. */

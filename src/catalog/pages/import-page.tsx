@@ -65,7 +65,7 @@ async function progressAnswer(
   const begun = Promise.withResolvers<void>()
   const send = (value: unknown) => {
     writer.write(`${JSON.stringify(value)}\n`).catch(() => {
-      // Whoever closes the page reads nothing more.
+      // The page was closed, so nobody reads the rest.
     })
   }
   const outcome = work((stored, of) => {
@@ -76,7 +76,7 @@ async function progressAnswer(
   await Promise.race([begun.promise, outcome])
   outcome
     .catch(error => {
-      // Whoever closes the page stops the import.
+      // Closing the page stops the import, which is no failure.
       if (!request.signal.aborted) logFailure(error, requestId)
       return { imported: 0, failure: 'The server could not store the lines' }
     })

@@ -19,7 +19,7 @@ interface Form {
   readonly respond: (kept: KeptAnswer) => Response
 }
 
-/** What all requests with a key share. */
+/** The state that all requests with a key share. */
 interface Keys {
   readonly store: KeyStore
   readonly space: AnswerSpace

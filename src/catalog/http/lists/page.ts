@@ -23,7 +23,7 @@ const WHOLE = { after_id: notNegative().optional() }
 
 const SEARCHED = anyText(SEARCH_MAX_CHARACTERS).optional().describe('The words to search for')
 
-/** What the query of a selection has besides filters and an order. */
+/** Parameters of a selection, besides its filters and its order. */
 const SELECTED = {
   cursor: z.string().optional().describe('Where the page begins, from a `Link` header'),
   count: z

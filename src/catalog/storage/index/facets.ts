@@ -68,7 +68,7 @@ interface CountedParts {
 
 export type FacetReads<Row extends Values> = (list: ListQuery<Row>, parts: CountedParts) => Promise<FacetCounts>
 
-/** What an engine counts, in one row. */
+/** The row in which an engine returns its counts. */
 export interface CountedRow {
   readonly least: number | null
   readonly most: number | null
@@ -93,7 +93,7 @@ export function countedColumns(priceBands: readonly number[], price: (bound: num
   }
 }
 
-/** What is in a row with the columns `ofAll`. */
+/** Reads the counts in a row with the columns `ofAll`. */
 export function countsIn(row: CountedRow | undefined, priceBands: readonly number[]): Omit<FacetCounts, 'isCurrent'> {
   const count = (name: string) => Number(row?.[name] ?? 0)
   const listed = (json: string | null | undefined): readonly CategoryCount[] => (json ? JSON.parse(json) : [])

@@ -29,7 +29,7 @@ export function sqliteReader<Row extends Values>(source: SqliteTransaction, reso
   /** The representation of a row that was read or written in the same transaction. */
   const represent = (row: FlatRow) => found(row, itemsOf(row.id))
   return {
-    /** What a row shows, and all that it refers to. */
+    /** The columns that a response shows, and the ids of the rows that are referred to. */
     row: (id: number) => select.get(id),
     find: (id: number) => {
       const row = select.get(id)

@@ -1,11 +1,7 @@
-import type { Awaitable } from '../../../awaitable.ts'
-import type { FacetsQuery, facetCounter } from '../index/facets.ts'
+import type { CountFacets, FacetsQuery, facetCounter } from '../index/facets.ts'
 import type { Values } from '../resource.ts'
 import type { RepresentationCache } from './cached.ts'
 import type { ChangedPart } from './changed-parts.ts'
-
-/** Counts facets. While nothing changes that they show, a cache returns the same object. */
-export type CountFacets<Row extends Values> = (query: FacetsQuery<Row>) => Awaitable<{ readonly json: string }>
 
 /** All that facets show: products with their ratings, and the names of categories. */
 const DEPENDENCIES: readonly ChangedPart[] = [

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../../awaitable.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { FairQueue } from '../../../limits/fair-queue.ts'
 import type { ListQuery } from '../query.ts'
@@ -24,6 +25,9 @@ export interface FacetsQuery<Row extends Values> {
   readonly priceBands: readonly number[]
   readonly categoryLimit: number
 }
+
+/** Counts facets. While nothing changes that they show, it may return the same object. */
+export type CountFacets<Row extends Values> = (query: FacetsQuery<Row>) => Awaitable<{ readonly json: string }>
 
 /** The answer, in the order of its members. Only the facets that were asked for are there. */
 interface Facets {

@@ -10,10 +10,13 @@ import { type MappedFile, mapFile } from './mapped-file.ts'
  */
 const HEADER_BYTES = 48
 const HEADER_WORDS = HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT
+/** The header, its copy, and the number of frames that are in the database file already. */
+const READ_BYTES = 2 * HEADER_BYTES + Int32Array.BYTES_PER_ELEMENT
 /** The indexes of the last commit's number, of the number of frames and of the salts in the header, in 32-bit words. */
 const NUMBER_PLACE = 2
 const FRAMES_PLACE = 4
 const SALTS_PLACE = 8
+const COPIED_PLACE = 2 * HEADER_WORDS
 
 /**
  * Detects commits by any process since the last check. SQLite validates its own page cache by the same bytes, but only at
@@ -23,6 +26,7 @@ const SALTS_PLACE = 8
 export class Commits implements Disposable {
   readonly #sharedFile: number
   readonly #mapped: MappedFile | null
+  readonly #words: Int32Array
   /** The header, and its copy, which a writer changes first. */
   readonly #header: Int32Array
   readonly #seen = new Int32Array(2 * HEADER_WORDS)
@@ -31,8 +35,9 @@ export class Commits implements Disposable {
   /** The connection must have read the database already, so that the shared file exists and stays. */
   constructor(connection: Database) {
     this.#sharedFile = openSync(companionFile(connection, '-shm'), 'r')
-    this.#mapped = mapFile(this.#sharedFile, 2 * HEADER_BYTES)
-    this.#header = this.#mapped?.words ?? new Int32Array(2 * HEADER_WORDS)
+    this.#mapped = mapFile(this.#sharedFile, READ_BYTES)
+    this.#words = this.#mapped?.words ?? new Int32Array(READ_BYTES / Int32Array.BYTES_PER_ELEMENT)
+    this.#header = this.#words.subarray(0, 2 * HEADER_WORDS)
   }
 
   /** While it returns false, a snapshot that was taken after it last returned true is still current. */
@@ -46,10 +51,7 @@ export class Commits implements Disposable {
   isAsSeen(): boolean {
     // The memory is not mapped any more.
     if (this.#isClosed) return true
-    // Mapped memory always shows it.
-    const isRead =
-      this.#mapped !== null || readSync(this.#sharedFile, this.#header, 0, 2 * HEADER_BYTES, 0) === 2 * HEADER_BYTES
-    if (!isRead) return false
+    if (!this.#read()) return false
     // A loop, because `every` would take longer than the comparison.
     for (let place = 0; place < this.#seen.length; place += 1) {
       if (this.#header[place] !== this.#seen[place]) return false
@@ -71,10 +73,22 @@ export class Commits implements Disposable {
     return (this.#seen[NUMBER_PLACE] ?? 0) >>> 0
   }
 
+  /** The number of frames in the log at this moment, and of those that are not in the database file yet. */
+  get frames(): { readonly all: number; readonly uncopied: number } {
+    if (!this.#read()) return { all: 0, uncopied: 0 }
+    const all = this.#words[FRAMES_PLACE] ?? 0
+    return { all, uncopied: all - (this.#words[COPIED_PLACE] ?? 0) }
+  }
+
   /** Close the connection first: closing any descriptor of a file releases all locks that the process holds on it. */
   [Symbol.dispose](): void {
     this.#isClosed = true
     this.#mapped?.unmap()
     closeSync(this.#sharedFile)
+  }
+
+  /** Mapped memory always shows the file. */
+  #read(): boolean {
+    return this.#mapped !== null || readSync(this.#sharedFile, this.#words, 0, READ_BYTES, 0) === READ_BYTES
   }
 }

@@ -22,11 +22,6 @@ export const READ_BUSY_MS = 50
 export const APPLICATION_ID = 0x53_74_6f_63
 
 const PAGE_CACHE_KIB = 65_536
-/**
- * The write-ahead log is copied into the file when it has this many pages, 16 MiB. A page that many writes changed is copied
- * once. With SQLite's default of 1,000, a new review takes a third more system time.
- */
-const CHECKPOINT_PAGES = 4_000
 /** The write-ahead log is truncated to this size after a checkpoint. */
 const LOG_MAX_BYTES = 67_108_864
 
@@ -115,7 +110,7 @@ function configured(connection: Database): Database {
   connection.run('PRAGMA synchronous = FULL')
   connection.run('PRAGMA foreign_keys = ON')
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
-  connection.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  connection.run('PRAGMA wal_autocheckpoint = 0')
   connection.run(`PRAGMA journal_size_limit = ${LOG_MAX_BYTES}`)
   return connection
 }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Change, ChangeListener } from '../change.ts'
 import { writeTrial } from '../write-trial.ts'
 import { ChangeLog } from './change-log.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { closeFile } from './close.ts'
 import { Commits } from './commits.ts'
 import { FileCondition } from './condition.ts'
@@ -64,6 +65,7 @@ export class SqliteDatabase implements AsyncDisposable {
   readonly #record: LogRecord
   readonly #condition: FileCondition
   readonly #sync: LogSync
+  readonly #checkpoints: Checkpoints
   readonly #logSize: LogSize
   readonly #writes: GroupCommit
   readonly #writeSucceeds = writeTrial(() => this.write(() => this.#tryWrite()))
@@ -92,6 +94,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#record = new LogRecord(path)
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
     this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))
+    this.#checkpoints = new Checkpoints(connection, path, this.#commits, this.#condition)
     this.#logSize = new LogSize(connection)
     this.#writes = new GroupCommit(connection, this.#condition, this.#sync, {
       beforeTransaction: () => {
@@ -106,6 +109,7 @@ export class SqliteDatabase implements AsyncDisposable {
       },
       beforeCommit: changes => this.#log.append(changes),
       afterCommit: changes => {
+        this.#checkpoints.committed()
         this.#log.committed()
         this.#changed(changes)
         this.#logSize.committed()
@@ -256,11 +260,19 @@ export class SqliteDatabase implements AsyncDisposable {
             this.#log.appendBeside(own, changes)
           },
         })
-        if (access !== 'reading') this.#condition.mustBeSound()
+        if (access !== 'reading') {
+          await this.#sync.ahead()
+          this.#condition.mustBeSound()
+        }
         this.#condition.mustBeInPlace()
         own.run('COMMIT')
         // The log may have been removed during the commit.
         this.#condition.mustBeInPlace()
+        if (access !== 'reading') {
+          this.#checkpoints.committed()
+          // The writes that wait would make the log longer.
+          await this.#checkpoints.ended
+        }
         return result
       } finally {
         if (own.inTransaction) own.run('ROLLBACK')
@@ -276,6 +288,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Finishes waiting writes, moves the write-ahead log into the file, and closes it, unless the database was replaced. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.close()
+    await this.#checkpoints.ended
     await this.#beside?.[Symbol.asyncDispose]()
     // Reads went on until now.
     this.#endSnapshot()

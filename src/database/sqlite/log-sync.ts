@@ -77,9 +77,16 @@ export class LogSync {
       }
       waiting.durable()
     } else {
-      this.#waiting.push(waiting)
-      this.#syncing ??= this.#syncOnAnotherThread()
+      this.#onAnotherThread(waiting)
     }
+  }
+
+  /**
+   * Stores on another thread what the log contains so far, so that the commit of a long transaction has little left to store.
+   * Rejects if it fails.
+   */
+  ahead(): Promise<void> {
+    return new Promise((durable, failed) => this.#onAnotherThread({ durable, failed }))
   }
 
   /**
@@ -117,6 +124,11 @@ export class LogSync {
   async close(): Promise<void> {
     while (this.#syncing) await this.#syncing
     closeSync(this.#file)
+  }
+
+  #onAnotherThread(waiting: Waiting): void {
+    this.#waiting.push(waiting)
+    this.#syncing ??= this.#syncOnAnotherThread()
   }
 
   async #syncOnAnotherThread(): Promise<void> {

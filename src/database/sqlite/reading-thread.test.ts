@@ -155,7 +155,7 @@ test('a thread that was killed is replaced, and its call is rejected', async () 
     const next = beside.all(ONE, [])
     while (threads.started.length === killed) await Promise.resolve()
     threads.started.at(-1)?.terminate()
-    expectUnavailable(await running, 'the thread that reads the database ended')
+    expectUnavailable(await running, 'a thread of the database ended')
     expect(await next).toEqual([{ one: 1 }])
     expect(threads.started).toHaveLength(2 + killed)
   }
@@ -165,7 +165,7 @@ test('a thread that fails to start is replaced by the next call', async () => {
   await using shop = await openShop()
   const { beside } = shop.database
   using threads = watchThreads('import nothing')
-  expectUnavailable(await beside.all(ONE, []).catch(error => error), 'the thread that reads the database failed')
+  expectUnavailable(await beside.all(ONE, []).catch(error => error), 'a thread of the database failed')
   threads.use(null)
   expect(await beside.all(ONE, [])).toEqual([{ one: 1 }])
 })

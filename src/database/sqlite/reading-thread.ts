@@ -1,18 +1,17 @@
-import type { SQLiteError } from 'bun:sqlite'
 import { systemClock, within } from '../../clock.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
 import { type Parameter, READER_PRAGMAS, withPlus } from './connection.ts'
 import { ReadingQueue } from './reading-queue.ts'
-import script from './reading-thread.worker.js' with { type: 'text' }
-
-const STATEMENT_MAX_MS = 30_000
+import { Thread } from './thread.ts'
 
 /** A stop waits for a statement no longer than this. */
 const CLOSE_MAX_MS = 800
 
 /** A running statement cannot be interrupted, so a replaced thread ends only when its statement does. */
 const THREADS_MAX = 4
+
+const READING = { mode: { readonly: true }, pragmas: READER_PRAGMAS } as const
 
 /**
  * Runs statements that would hold up the event loop, on a read-only connection in a thread of its own. The thread starts with
@@ -66,7 +65,7 @@ export class ReadingThread implements AsyncDisposable {
   #thread(): Thread {
     if (this.#current && !this.#current.hasEnded) return this.#current
     if (this.#threads.size >= THREADS_MAX) throw new DatabaseUnavailableError('statements that took too long still run')
-    const thread = new Thread(this.#path)
+    const thread = new Thread(this.#path, READING)
     this.#current = thread
     this.#threads.add(thread)
     thread.ended.then(() => this.#threads.delete(thread))
@@ -82,70 +81,5 @@ export class ReadingThread implements AsyncDisposable {
       thread.end(error)
       throw error
     }
-  }
-}
-
-/** What the worker sends: rows, or the fields of an error. */
-type Answer = { readonly rows: unknown[] } | { readonly error: Pick<SQLiteError, 'name' | 'message'> }
-
-/** One worker. It does not keep the process alive. */
-class Thread {
-  /** Resolves when its connection is closed. */
-  readonly ended: Promise<void>
-  /** Whether it takes no more calls. */
-  hasEnded = false
-  readonly #worker: Worker
-  readonly #path: string
-  #call: PromiseWithResolvers<unknown[]> | null = null
-
-  constructor(path: string) {
-    this.#path = path
-    // The executable contains the script as text only.
-    const url = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
-    this.#worker = new Worker(url)
-    this.#worker.unref()
-    this.#worker.onmessage = ({ data }: MessageEvent<Answer>) => {
-      if ('rows' in data) this.#call?.resolve(data.rows)
-      // It counts as an error of SQLite by its name.
-      else this.#call?.reject(Object.assign(new Error(data.error.message), data.error))
-    }
-    this.#worker.onerror = ({ message }) =>
-      this.end(new DatabaseUnavailableError(`the thread that reads the database failed: ${message}`))
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.ended = promise
-    this.#worker.addEventListener('close', () => {
-      URL.revokeObjectURL(url)
-      this.end(new DatabaseUnavailableError('the thread that reads the database ended'))
-      resolve()
-    })
-  }
-
-  /** Call it again only after it has settled. */
-  async all(sql: string, parameters: readonly Parameter[]): Promise<unknown[]> {
-    this.#call = Promise.withResolvers()
-    // The timer also keeps the process alive meanwhile.
-    const timer = setTimeout(
-      () => this.end(new DatabaseUnavailableError('a statement took too long')),
-      STATEMENT_MAX_MS,
-    )
-    try {
-      this.#worker.postMessage({ path: this.#path, pragmas: READER_PRAGMAS, sql, parameters })
-      return await this.#call.promise
-    } finally {
-      clearTimeout(timer)
-      this.#call = null
-    }
-  }
-
-  /** Closes the connection after the statement. */
-  close(): void {
-    this.#worker.postMessage('close')
-  }
-
-  /** Rejects the call, and ends the thread, after its statement. Its connection is closed with it. */
-  end(reason: unknown): void {
-    this.hasEnded = true
-    this.#call?.reject(reason)
-    this.#worker.terminate()
   }
 }

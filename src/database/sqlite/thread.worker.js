@@ -1,4 +1,4 @@
-// Runs in a thread of its own. `reading-thread.ts` imports it as text, so it imports no file of ours.
+// Runs in a thread of its own. `thread.ts` imports it as text, so it imports no file of ours.
 import { Database } from 'bun:sqlite'
 
 const STATEMENTS_MAX = 64
@@ -14,17 +14,17 @@ self.onmessage = ({ data }) => {
   self.postMessage(answer(data))
 }
 
-function answer({ path, pragmas, sql, parameters }) {
+function answer({ path, mode, pragmas, sql, parameters }) {
   try {
-    database ??= open(path, pragmas)
+    database ??= open(path, mode, pragmas)
     return { rows: prepared(sql).all(...parameters) }
   } catch ({ name, message, code, errno }) {
     return { error: { name, message, code, errno } }
   }
 }
 
-function open(path, pragmas) {
-  const opened = new Database(path, { readonly: true, strict: true })
+function open(path, mode, pragmas) {
+  const opened = new Database(path, { ...mode, strict: true })
   try {
     for (const pragma of pragmas) opened.run(`PRAGMA ${pragma}`)
     return opened

@@ -1,0 +1,127 @@
+import { Database } from 'bun:sqlite'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
+import type { SqliteDatabase } from './database.ts'
+import { openSqlite } from './open.ts'
+
+setDefaultTimeout(120_000)
+
+const MIB = 1_048_576
+
+/** The event loop would not turn while it copies the log itself. */
+const TURNS_MIN = 10
+
+const ITEMS = {
+  part: 'items',
+  sqlite: [{ name: 'items_0001', sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT' }],
+  postgres: [],
+  citus: [],
+}
+
+const INSERT_MANY = `
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+  INSERT INTO items (text) SELECT printf('%.*c', ${MIB / 2}, 'x') FROM n`
+const INSERT = "INSERT INTO items (text) VALUES ('short')"
+
+test('the log of a long transaction is copied before the next write, while the event loop turns', async () => {
+  await using shop = await openShop()
+  using turns = countTurns(shop.isCopying)
+  const bulk = store(shop.database, 300)
+  const write = shop.database.write(() => ({ logBytes: shop.logBytes() }))
+  await bulk
+  expect(turns.count()).toBeGreaterThan(TURNS_MIN)
+  expect(await write).toEqual({ logBytes: 0 })
+  expect(statSync(shop.file).size).toBeGreaterThan(150 * MIB)
+})
+
+test('a long log that somebody reads is copied later, while the event loop turns and writes go on', async () => {
+  await using shop = await openShop()
+  const insert = shop.database.prepare(INSERT)
+  using reader = new Database(shop.file)
+  reader.run('BEGIN')
+  reader.run('SELECT count(*) FROM items')
+  await store(shop.database, 300)
+  await shop.database.write(() => insert.run())
+  expect(shop.logBytes()).toBeGreaterThan(150 * MIB)
+  reader.run('COMMIT')
+  using turns = countTurns(shop.isCopying)
+  await until(async () => {
+    await shop.database.write(() => insert.run())
+    return shop.logBytes() < MIB
+  })
+  expect(turns.count()).toBeGreaterThan(TURNS_MIN)
+  expect(statSync(shop.file).size).toBeGreaterThan(150 * MIB)
+})
+
+test('a close waits for the thread that copies the log', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const database = await openSqlite(file, [ITEMS])
+  using reader = new Database(file)
+  reader.run('BEGIN')
+  reader.run('SELECT count(*) FROM items')
+  await store(database, 300)
+  reader.close()
+  await database.write(() => database.prepare(INSERT).run())
+  await database[Symbol.asyncDispose]()
+  expect(existsSync(`${file}-wal`)).toBe(false)
+  expect(statSync(file).size).toBeGreaterThan(150 * MIB)
+})
+
+test('the log of many commits begins again after 16 MiB', async () => {
+  await using shop = await openShop()
+  const insert = shop.database.prepare<[number]>(INSERT_MANY)
+  for (let commit = 0; commit < 64; commit += 1) await shop.database.write(() => insert.run(2))
+  expect(statSync(shop.file).size).toBeGreaterThan(40 * MIB)
+  expect(shop.logBytes()).toBeLessThan(20 * MIB)
+})
+
+/** Stores rows of half a MiB in one long transaction. */
+function store(database: SqliteDatabase, rows: number): Promise<void> {
+  return database.bulk('writing', async transaction => {
+    transaction.prepare<[number]>(INSERT_MANY).run(rows)
+  })
+}
+
+interface Shop extends AsyncDisposable {
+  readonly database: SqliteDatabase
+  readonly file: string
+  readonly logBytes: () => number
+  /** Whether the database file contains rows, and the log does, too. */
+  readonly isCopying: () => boolean
+}
+
+async function openShop(): Promise<Shop> {
+  const open = new AsyncDisposableStack()
+  const file = join(open.use(temporaryFolder()).path, 'shop.db')
+  const database = open.use(await openSqlite(file, [ITEMS]))
+  const logBytes = () => statSync(`${file}-wal`).size
+  return {
+    database,
+    file,
+    logBytes,
+    isCopying: () => statSync(file).size > MIB && logBytes() > MIB,
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+interface Turns extends Disposable {
+  readonly count: () => number
+}
+
+/** Counts the turns of the event loop that begin while `isCounted`. */
+function countTurns(isCounted: () => boolean): Turns {
+  let turns = 0
+  const turn = () => {
+    if (isCounted()) turns += 1
+    next = setImmediate(turn)
+  }
+  let next = setImmediate(turn)
+  return {
+    count: () => turns,
+    [Symbol.dispose]: () => clearImmediate(next),
+  }
+}

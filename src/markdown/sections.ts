@@ -13,6 +13,9 @@ interface Cut {
   readonly offset: number
 }
 
+/** Other blanks, such as U+2028, are text. https://spec.commonmark.org/0.31.2/#blank-line */
+const BLANK_LINE = /^[ \t]*\n$/
+
 /**
  * Finds the boundaries that no further text can change: the HTML before one is final, and the text after it can be parsed
  * alone. A boundary is the start of a top-level block whose first line is complete, and which follows a blank line, is a
@@ -28,7 +31,7 @@ export function naturalCuts({ text, blocks }: Parsed): Cut[] {
     const [line] = map
     const offset = lines[line] ?? 0
     const isComplete = lines[line + 1] !== undefined
-    const isApart = type === 'fence' || previous === 'fence' || text.slice(lines[line - 1], offset).trim() === ''
+    const isApart = type === 'fence' || previous === 'fence' || BLANK_LINE.test(text.slice(lines[line - 1], offset))
     if (line > 0 && isComplete && isApart) cuts.push({ block, offset })
     previous = type
   }

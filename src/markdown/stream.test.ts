@@ -133,6 +133,12 @@ test('a paragraph becomes a heading, a table or a definition', () => {
   expectSameAsInOneGo(cut(`[${long.slice(0, 900)}]: http://a.b\n\nafter\n`, [7]))
 })
 
+test('only spaces and tabs make a blank line', () => {
+  for (const blank of [' ', '\t', '\u2028', '\u00a0', '\u3000', '\v', '\f', '\ufeff']) {
+    expectSameAtEveryCharacter(`${blank}\n--|--\n--|-- --|--\n\nText.\n`)
+  }
+})
+
 test('a blank line at the end of code in an item makes the list loose', () => {
   expectSameAtEveryCharacter('- a\n- ```ts\n  let x\n\n- b\n')
 })

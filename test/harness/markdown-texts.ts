@@ -116,7 +116,19 @@ export const LINES = [
     '~~s~~',
     'snake_case _x_',
   ],
-  ...['&amp; &#13; &#0;', '<b>', '<script>', '\u{1f600} é', '\ud83d', '\ude00', '\u2028', '\0', 'http://bare.link/x'],
+  ...[
+    '&amp; &#13; &#0;',
+    '<b>',
+    '<script>',
+    '\u{1f600} é',
+    '\ud83d',
+    '\ude00',
+    '\u2028',
+    '\u00a0',
+    '\f',
+    '\0',
+    'http://bare.link/x',
+  ],
   ...['word word word word word word word word word word word'],
 ]
 const LINE_BREAKS = ['\n', '\n', '\n', '\n', '\n\n', ' ', '\r\n', '\r']

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { campaign } from '../../test/harness/campaign.ts'
 import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
-import { type ChatServer, startChatServer } from '../../test/harness/chat/chat-server.ts'
+import { type ChatServer, MANY_PROMPTS, startChatServer } from '../../test/harness/chat/chat-server.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { connected } from '../../test/harness/postgres/database.ts'
 import { until } from '../../test/harness/until.ts'
@@ -16,7 +16,7 @@ const TERMINATE = 'event: Terminate\ndata: <div id="chat" hx-swap-oob="true"></d
 
 withEachEngine('several processes', engine => {
   beforeAll(async () => {
-    server = await startChatServer(engine)
+    server = await startChatServer(engine, { environment: MANY_PROMPTS })
     here = server.chat
     there = (await server.startAnother()).chat
   })
@@ -88,7 +88,7 @@ withEachEngine('several processes', engine => {
   campaign('prompts posted and asked for everywhere at once are asked as they stand', async ({ rounds }) => {
     for (const time of rounds(6)) {
       const reqId = `meeting-${time}`
-      await here.post(reqId, `${reqId} here`)
+      expect(await here.post(reqId, `${reqId} here`)).toMatchObject({ status: 200 })
       const listener = here.listen(reqId)
       const [{ page }, call] = await Promise.all([there.post(reqId, `${reqId} there`), server.model.nextCall()])
       expect((await here.get(`/chat/${reqId}`)).text).toContain(`>${call.prompt}</div>`)

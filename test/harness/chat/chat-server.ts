@@ -13,6 +13,9 @@ export interface ChatServer extends AsyncDisposable {
   readonly startAnother: () => Promise<Service & { readonly chat: ChatClient }>
 }
 
+/** For long campaigns, which post more prompts than one address may in a day. */
+export const MANY_PROMPTS = { CHAT_PROMPTS_PER_ADDRESS: '1000000', CHAT_PROMPTS_MAX: '1000000' }
+
 /** `stockroom chat` as a process, with an empty database and a model server that the test controls. */
 export async function startChatServer(
   { freshDatabase }: Engine = sqlite,

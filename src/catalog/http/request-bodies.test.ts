@@ -136,6 +136,28 @@ test('a body of many lines that arrives too slowly is 408, and the time until it
   await server.stop(true)
 })
 
+test('a body is read in pieces of 64 KiB, one in each turn of the event loop, however it arrives', async () => {
+  const bodies = new RequestBodies({ bodyMaxBytes: 2_000_000, maxBytes: 2_000_000 })
+  const whole = Buffer.from(Array.from({ length: 1_000_000 }, (_, place) => place % 251))
+  const request = new Request('http://shop.example/', { method: 'POST', body: whole })
+  const pieces: Uint8Array[] = []
+  const turns: number[] = []
+  let turn = 0
+  await bodies.answering(request, async body => {
+    for await (const piece of body.chunks()) {
+      pieces.push(piece)
+      turns.push(turn)
+      setImmediate(() => {
+        turn += 1
+      })
+    }
+    return new Response()
+  })
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(65_536)
+  expect(new Set(turns).size).toBe(pieces.length)
+  expect(Buffer.concat(pieces).equals(whole)).toBe(true)
+})
+
 interface Begun {
   /** `null` for chunks. */
   readonly length: number | null

@@ -7,6 +7,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
+import { errorResponse } from '../../server/errors.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
 
@@ -102,6 +103,25 @@ test('while others read, a group is acknowledged in several turns of the event l
   expect(Math.min(...alone)).toBe(1)
 })
 
+test('a write waits for a long transaction of its process for at most 30 s, and is then refused with 503', async () => {
+  using folder = temporaryFolder()
+  await using database = await openSqlite(join(folder.path, 'shop.db'), [])
+  const written: string[] = []
+  const write = (name: string) => database.write(() => written.push(name))
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+  const long = database.bulk('writing', () => mayEnd)
+  using clock = movableClock()
+  const early = write('early').catch((error: unknown) => error)
+  clock.advance(15_000)
+  const late = write('late')
+  clock.advance(16_000)
+  const refused = errorResponse(await early, 'request')
+  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '1'])
+  end()
+  await Promise.all([long, late])
+  expect(written).toEqual(['late'])
+})
+
 test('a database that is closed while a group is acknowledged finishes the writes that wait behind it', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
@@ -156,4 +176,23 @@ async function turnsOfAcknowledgement(database: SqliteDatabase): Promise<number>
   await Promise.all(Array.from({ length: WRITES }, () => database.write(() => {}).then(() => turns.add(turn))))
   isOver = true
   return turns.size
+}
+
+interface MovableClock extends Disposable {
+  readonly advance: (ms: number) => void
+}
+
+/** From now on, `performance.now()` is ahead of the time. */
+function movableClock(): MovableClock {
+  const { now } = performance
+  let aheadMs = 0
+  performance.now = () => now.call(performance) + aheadMs
+  return {
+    advance: ms => {
+      aheadMs += ms
+    },
+    [Symbol.dispose]: () => {
+      performance.now = now
+    },
+  }
 }

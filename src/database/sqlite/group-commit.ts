@@ -13,6 +13,10 @@ import type { LogSync } from './log-sync.ts'
 export const WRITE_WAIT_MAX_MS = 10_000
 export const WRITE_RETRY_MS = 1
 
+/** The longest wait of a write for a long transaction of this process, and how often that is looked at. */
+const LONG_WAIT_MAX_MS = 30_000
+const LOOK_INTERVAL_MS = 1_000
+
 /** Limit on waiting writes; further ones are rejected. */
 const WRITES_WAITING_MAX = 8_192
 
@@ -43,6 +47,8 @@ export interface CommitFigures {
 }
 
 interface WaitingWrite {
+  /** By `performance.now()`. */
+  readonly since: number
   /** Adds its changes to `changes`. Called again if its group is tried again. */
   work(changes: Change[]): void
   /** Called when the commit is durable. */
@@ -127,6 +133,7 @@ export class GroupCommit {
     return new Promise<Result>((resolve, reject) => {
       let result: Result
       this.#waiting.push({
+        since: performance.now(),
         work: changes => {
           result = work(changes)
         },
@@ -139,16 +146,18 @@ export class GroupCommit {
 
   /**
    * Runs work that takes the write lock on another connection, one after another. Meanwhile the writes of this process wait
-   * without polling for the lock, which would keep the event loop busy.
+   * without polling for the lock, which would keep the event loop busy. Those that wait too long are rejected with a `BusyError`.
    */
   async beside<Result>(work: () => Promise<Result>): Promise<Result> {
     const before = this.#beside
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#beside = ended
     await before
+    const looking = setInterval(() => this.#refuseLate(), LOOK_INTERVAL_MS)
     try {
       return await work()
     } finally {
+      clearInterval(looking)
       end()
       if (this.#beside === ended) {
         this.#beside = null
@@ -161,6 +170,14 @@ export class GroupCommit {
   async close(): Promise<void> {
     while (this.#beside || this.#scheduled || this.#unanswered > 0) await (this.#beside ?? wait(WRITE_RETRY_MS))
     this.#isClosed = true
+  }
+
+  #refuseLate(): void {
+    const least = performance.now() - LONG_WAIT_MAX_MS
+    const others = this.#waiting.findIndex(({ since }) => since > least)
+    const late = others === -1 ? this.#waiting.length : others
+    const reason = new BusyError('Another write takes long')
+    for (const write of this.#waiting.splice(0, late)) write.failed(reason)
   }
 
   #schedule(delayMs = 0): void {

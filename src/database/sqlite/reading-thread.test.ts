@@ -17,7 +17,7 @@ setDefaultTimeout(120_000)
 const ROUNDS = 500
 const WAITING_MAX = 64
 const WAIT_MAX_MS = 5_000
-const STATEMENT_MAX_MS = 30_000
+const STATEMENT_MAX_MS = 20_000
 
 const THREADS_MAX = 4
 

@@ -3,7 +3,8 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import type { Parameter } from './connection.ts'
 import script from './thread.worker.js' with { type: 'text' }
 
-const STATEMENT_MAX_MS = 30_000
+/** A request that also waits 5 s for the thread gets its answer before its connection would be closed as idle. */
+const STATEMENT_MAX_MS = 20_000
 
 /** How a thread opens the file. */
 export interface Opening {

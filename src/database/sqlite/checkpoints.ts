@@ -60,20 +60,30 @@ export class Checkpoints {
     this.#isCopying = true
     const thread = new Thread(this.#path, COPYING)
     try {
-      // This opens the files. If somebody has replaced one of them, they stay open: at a close, SQLite would copy the log of one
-      // database into the other.
+      // This opens the files, which may not be those of this database any more.
       await thread.all('SELECT count(*) FROM sqlite_schema')
       this.#condition.mustBeInPlace()
       await thread.all('PRAGMA wal_checkpoint(PASSIVE)')
       // Now that nothing is left to copy, it holds the write lock only while it truncates the log.
       await thread.all('PRAGMA wal_checkpoint(TRUNCATE)')
-      thread.close()
-      await thread.ended
     } catch (error) {
       this.#condition.afterRead(error)
-    } finally {
-      this.#pausesUntil = performance.now() + PAUSE_MS
-      this.#isCopying = false
+    }
+    // If somebody has replaced a file, all stay open: at a close, SQLite would copy the log of one database into the other.
+    if (this.#isInPlace()) {
+      thread.close()
+      await thread.ended
+    }
+    this.#pausesUntil = performance.now() + PAUSE_MS
+    this.#isCopying = false
+  }
+
+  #isInPlace(): boolean {
+    try {
+      this.#condition.mustBeInPlace()
+      return true
+    } catch {
+      return false
     }
   }
 }

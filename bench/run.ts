@@ -4,6 +4,9 @@
  */
 const PARTS = ['catalog', 'growth', 'postgres', 'markdown', 'chat', 'hostile']
 
+/** Those that compare two versions. */
+const COMPARING = ['catalog', 'postgres', 'markdown', 'chat']
+
 /** Take long, or write docs/performance.md; only when they are asked for. */
 const ON_REQUEST = ['search', 'report']
 
@@ -16,7 +19,7 @@ if (part !== 'search' && words.some(word => word.startsWith('--against'))) {
   if (chosen.length === 0) {
     console.error(`Usage: npm run bench -- [${[...PARTS, ...ON_REQUEST].join(' | ')} [OPTION ...]]
        npm run bench -- --quick [OPTION ...]
-       npm run bench -- [${PARTS.join('] [')}] --against REVISION [OPTION ...]
+       npm run bench -- [${COMPARING.join('] [')}] --against REVISION [OPTION ...]
        npm run bench -- search --against REVISION [OPTION ...]`)
     process.exitCode = 2
   }

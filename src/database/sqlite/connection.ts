@@ -23,7 +23,7 @@ export const APPLICATION_ID = 0x53_74_6f_63
 
 const PAGE_CACHE_KIB = 65_536
 /** The write-ahead log is truncated to this size after a checkpoint. */
-const LOG_MAX_BYTES = 67_108_864
+export const LOG_MAX_BYTES = 67_108_864
 
 /** The settings of a read-only connection that may wait for locks. */
 export const READER_PRAGMAS = [
@@ -110,6 +110,7 @@ function configured(connection: Database): Database {
   connection.run('PRAGMA synchronous = FULL')
   connection.run('PRAGMA foreign_keys = ON')
   connection.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
+  // `checkpoints.ts` copies the log into the file.
   connection.run('PRAGMA wal_autocheckpoint = 0')
   connection.run(`PRAGMA journal_size_limit = ${LOG_MAX_BYTES}`)
   return connection

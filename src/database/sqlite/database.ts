@@ -10,6 +10,7 @@ import { FileCondition } from './condition.ts'
 import {
   connectAgain,
   failOnTakenLocks,
+  LOG_MAX_BYTES,
   type Parameter,
   type Prepared,
   prepared,
@@ -261,7 +262,7 @@ export class SqliteDatabase implements AsyncDisposable {
           },
         })
         if (access !== 'reading') {
-          await this.#sync.ahead()
+          if (this.#logSize.bytes > LOG_MAX_BYTES) await this.#sync.ahead()
           this.#condition.mustBeSound()
         }
         this.#condition.mustBeInPlace()

@@ -82,7 +82,7 @@ export class LogSync {
   }
 
   /**
-   * Stores on another thread what the log contains so far, so that the commit of a long transaction has little left to store.
+   * Stores on another thread what a long log contains so far, so that the commit of a long transaction has little left to store.
    * Rejects if it fails.
    */
   ahead(): Promise<void> {

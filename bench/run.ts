@@ -4,9 +4,6 @@
  */
 const PARTS = ['catalog', 'growth', 'postgres', 'markdown', 'chat', 'hostile']
 
-/** Those that compare two versions. */
-const COMPARING = ['catalog', 'postgres', 'markdown', 'chat']
-
 /** Take long, or write docs/performance.md; only when they are asked for. */
 const ON_REQUEST = ['search', 'report']
 
@@ -19,7 +16,7 @@ if (part !== 'search' && words.some(word => word.startsWith('--against'))) {
   if (chosen.length === 0) {
     console.error(`Usage: npm run bench -- [${[...PARTS, ...ON_REQUEST].join(' | ')} [OPTION ...]]
        npm run bench -- --quick [OPTION ...]
-       npm run bench -- [${COMPARING.join('] [')}] --against REVISION [OPTION ...]
+       npm run bench -- [PART ...] --against REVISION [OPTION ...]
        npm run bench -- search --against REVISION [OPTION ...]`)
     process.exitCode = 2
   }

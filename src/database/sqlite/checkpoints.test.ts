@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { countTurns } from '../../../test/harness/turns.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
@@ -105,23 +106,5 @@ async function openShop(): Promise<Shop> {
     logBytes,
     isCopying: () => statSync(file).size > MIB && logBytes() > MIB,
     [Symbol.asyncDispose]: () => open.disposeAsync(),
-  }
-}
-
-interface Turns extends Disposable {
-  readonly count: () => number
-}
-
-/** Counts the turns of the event loop that begin while `isCounted`. */
-function countTurns(isCounted: () => boolean): Turns {
-  let turns = 0
-  const turn = () => {
-    if (isCounted()) turns += 1
-    next = setImmediate(turn)
-  }
-  let next = setImmediate(turn)
-  return {
-    count: () => turns,
-    [Symbol.dispose]: () => clearImmediate(next),
   }
 }

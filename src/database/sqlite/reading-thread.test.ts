@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { spawn } from 'bun'
 import { damage } from '../../../test/harness/damage.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { countTurns } from '../../../test/harness/turns.ts'
 import { until } from '../../../test/harness/until.ts'
 import { BusyError } from '../../limits/busy-error.ts'
 import { errorResponse } from '../../server/errors.ts'
@@ -59,15 +60,9 @@ test('before a read resolves, the commit of another program that it shows is on 
 
 test('the event loop turns while a slow statement runs', async () => {
   await using shop = await openShop()
-  let turns = 0
-  const turn = () => {
-    turns += 1
-    next = setImmediate(turn)
-  }
-  let next = setImmediate(turn)
+  using turns = countTurns()
   expect(await shop.database.beside.all(COUNT, [SLOW])).toEqual([{ n: SLOW }])
-  clearImmediate(next)
-  expect(turns).toBeGreaterThan(100)
+  expect(turns.count()).toBeGreaterThan(100)
 })
 
 test('64 calls may wait; one more is refused with 503, unless a patient one can give way', async () => {

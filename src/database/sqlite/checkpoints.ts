@@ -23,13 +23,11 @@ const COPYING = { mode: { readwrite: true }, pragmas: [`busy_timeout = ${READ_BU
  * the log is.
  */
 export class Checkpoints {
-  /** Resolves when no other thread copies. */
-  ended = Promise.resolve()
   readonly #path: string
   readonly #commits: Commits
   readonly #condition: FileCondition
   readonly #copy: Statement
-  #isCopying = false
+  #copying: Promise<void> | null = null
   #pausesUntil = 0
 
   constructor(connection: Database, path: string, commits: Commits, condition: FileCondition) {
@@ -39,12 +37,17 @@ export class Checkpoints {
     this.#copy = connection.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   }
 
+  /** Resolves when the thread that copies has ended; `null` while there is none. */
+  get copying(): Promise<void> | null {
+    return this.#copying
+  }
+
   /** Call it after each commit, outside of transactions. */
   committed(): void {
     const { all, uncopied } = this.#commits.frames
-    if (all < FRAMES || this.#isCopying) return
+    if (all < FRAMES || this.#copying) return
     if (uncopied <= FRAMES_AT_ONCE_MAX) this.#copyNow()
-    else if (performance.now() > this.#pausesUntil) this.ended = this.#copyOnAnotherThread()
+    else if (performance.now() > this.#pausesUntil) this.#copying = this.#copyOnAnotherThread()
   }
 
   /** An error concerns no write: the commits are in the log. */
@@ -57,14 +60,13 @@ export class Checkpoints {
   }
 
   async #copyOnAnotherThread(): Promise<void> {
-    this.#isCopying = true
     const thread = new Thread(this.#path, COPYING)
     try {
       // This opens the files, which may not be those of this database any more.
       await thread.all('SELECT count(*) FROM sqlite_schema')
       this.#condition.mustBeInPlace()
       await thread.all('PRAGMA wal_checkpoint(PASSIVE)')
-      // Now that nothing is left to copy, it holds the write lock only while it truncates the log.
+      // By now little is left to copy, so this holds the write lock only while it truncates the log.
       await thread.all('PRAGMA wal_checkpoint(TRUNCATE)')
     } catch (error) {
       this.#condition.afterRead(error)
@@ -75,7 +77,7 @@ export class Checkpoints {
       await thread.ended
     }
     this.#pausesUntil = performance.now() + PAUSE_MS
-    this.#isCopying = false
+    this.#copying = null
   }
 
   #isInPlace(): boolean {

@@ -272,7 +272,7 @@ export class SqliteDatabase implements AsyncDisposable {
         if (access !== 'reading') {
           this.#checkpoints.committed()
           // The writes that wait would make the log longer.
-          await this.#checkpoints.ended
+          await this.#checkpoints.copying
         }
         return result
       } finally {
@@ -289,7 +289,7 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Finishes waiting writes, moves the write-ahead log into the file, and closes it, unless the database was replaced. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.close()
-    await this.#checkpoints.ended
+    await this.#checkpoints.copying
     await this.#beside?.[Symbol.asyncDispose]()
     // Reads went on until now.
     this.#endSnapshot()

@@ -12,8 +12,8 @@ import { listResponse } from './lists/response.ts'
 import { type Catalog, type LinesContract, operation } from './operation.ts'
 import { foundResponse, writtenResponse } from './responses.ts'
 
-/** The items of a resource are deleted with it, and there may be millions. An idle connection would be closed sooner. */
-const DELETE_SECONDS_MAX = 120
+/** Time limit, because a resource may be deleted with millions of items. An idle connection is closed sooner. */
+const DELETE_TIMEOUT_SECONDS = 120
 
 /** One kind of resource, as its operations show it. */
 interface Kind<Row extends Values> {
@@ -142,7 +142,7 @@ export function resourceOperations<Row extends Values>(
     remove(name: string): void {
       operation(catalog, { ...one, name, method: 'delete', absent: [resource.name] }, ({ path }, scope) => {
         const id = idOf(path)
-        scope.server.timeout(scope.request, DELETE_SECONDS_MAX)
+        scope.server.timeout(scope.request, DELETE_TIMEOUT_SECONDS)
         return writtenResponse(scope, store.delete(id, expectedRevisions(scope.request)), restAfter(id))
       })
     },

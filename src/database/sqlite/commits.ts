@@ -12,11 +12,11 @@ const HEADER_BYTES = 48
 const HEADER_WORDS = HEADER_BYTES / Int32Array.BYTES_PER_ELEMENT
 /** The header, its copy, and the number of frames that are in the database file already. */
 const READ_BYTES = 2 * HEADER_BYTES + Int32Array.BYTES_PER_ELEMENT
-/** The indexes of the last commit's number, of the number of frames and of the salts in the header, in 32-bit words. */
+/** Where these are, in 32-bit words: the number of the last commit, the numbers of frames and of copied frames, and the salts. */
 const NUMBER_PLACE = 2
 const FRAMES_PLACE = 4
-const SALTS_PLACE = 8
 const COPIED_PLACE = 2 * HEADER_WORDS
+const SALTS_PLACE = 8
 
 /**
  * Detects commits by any process since the last check. SQLite validates its own page cache by the same bytes, but only at

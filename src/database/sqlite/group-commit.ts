@@ -176,7 +176,7 @@ export class GroupCommit {
     const least = performance.now() - LONG_WAIT_MAX_MS
     const others = this.#waiting.findIndex(({ since }) => since > least)
     const late = others === -1 ? this.#waiting.length : others
-    const reason = new BusyError('Another write takes long')
+    const reason = new BusyError('Another write takes too long')
     for (const write of this.#waiting.splice(0, late)) write.failed(reason)
   }
 

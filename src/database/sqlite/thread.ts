@@ -12,7 +12,7 @@ export interface Opening {
   readonly pragmas: readonly string[]
 }
 
-/** What the worker sends: rows, or the fields of an error. */
+/** The answer of the worker: rows, or the fields of an error. */
 type Answer = { readonly rows: unknown[] } | { readonly error: Pick<SQLiteError, 'name' | 'message'> }
 
 /**

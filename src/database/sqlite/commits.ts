@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite'
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { companionFile } from './connection.ts'
 import type { LogPosition } from './log-record.ts'
-import { type MappedFile, mapFile } from './mapped-file.ts'
+import { SharedWords } from './shared-words.ts'
 
 /**
  * The header of the file that SQLite's connections share; every commit changes it.
@@ -25,8 +25,7 @@ const SALTS_PLACE = 8
  */
 export class Commits implements Disposable {
   readonly #sharedFile: number
-  readonly #mapped: MappedFile | null
-  readonly #words: Int32Array
+  readonly #shared: SharedWords
   /** The header, and its copy, which a writer changes first. */
   readonly #header: Int32Array
   readonly #seen = new Int32Array(2 * HEADER_WORDS)
@@ -35,9 +34,8 @@ export class Commits implements Disposable {
   /** The connection must have read the database already, so that the shared file exists and stays. */
   constructor(connection: Database) {
     this.#sharedFile = openSync(companionFile(connection, '-shm'), 'r')
-    this.#mapped = mapFile(this.#sharedFile, READ_BYTES)
-    this.#words = this.#mapped?.words ?? new Int32Array(READ_BYTES / Int32Array.BYTES_PER_ELEMENT)
-    this.#header = this.#words.subarray(0, 2 * HEADER_WORDS)
+    this.#shared = new SharedWords(this.#sharedFile, READ_BYTES, 'read')
+    this.#header = this.#shared.words.subarray(0, 2 * HEADER_WORDS)
   }
 
   /** While it returns false, a snapshot that was taken after it last returned true is still current. */
@@ -51,7 +49,7 @@ export class Commits implements Disposable {
   isAsSeen(): boolean {
     // The memory is not mapped any more.
     if (this.#isClosed) return true
-    if (!this.#read()) return false
+    if (!this.#shared.look()) return false
     // A loop, because `every` would take longer than the comparison.
     for (let place = 0; place < this.#seen.length; place += 1) {
       if (this.#header[place] !== this.#seen[place]) return false
@@ -75,20 +73,16 @@ export class Commits implements Disposable {
 
   /** The number of frames in the log at this moment, and of those that are not in the database file yet. */
   get frames(): { readonly all: number; readonly uncopied: number } {
-    if (!this.#read()) return { all: 0, uncopied: 0 }
-    const all = this.#words[FRAMES_PLACE] ?? 0
-    return { all, uncopied: all - (this.#words[COPIED_PLACE] ?? 0) }
+    if (!this.#shared.look()) return { all: 0, uncopied: 0 }
+    const { words } = this.#shared
+    const all = words[FRAMES_PLACE] ?? 0
+    return { all, uncopied: all - (words[COPIED_PLACE] ?? 0) }
   }
 
   /** Close the connection first: closing any descriptor of a file releases all locks that the process holds on it. */
   [Symbol.dispose](): void {
     this.#isClosed = true
-    this.#mapped?.unmap()
+    this.#shared[Symbol.dispose]()
     closeSync(this.#sharedFile)
-  }
-
-  /** Mapped memory always shows the file. */
-  #read(): boolean {
-    return this.#mapped !== null || readSync(this.#sharedFile, this.#words, 0, READ_BYTES, 0) === READ_BYTES
   }
 }

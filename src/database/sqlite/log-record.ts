@@ -1,14 +1,5 @@
-import {
-  closeSync,
-  fchmodSync,
-  constants as flags,
-  fstatSync,
-  openSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fchmodSync, constants as flags, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { SharedWords } from './shared-words.ts'
 
 /** A place in the write-ahead log: all frames of one generation of it, up to the last one of a commit. */
 export interface LogPosition {
@@ -19,14 +10,14 @@ export interface LogPosition {
 
 /** An entry has two salts, a number of frames, and the check sum of these. */
 const ENTRY_WORDS = 4
-const ENTRY_BYTES = ENTRY_WORDS * Int32Array.BYTES_PER_ELEMENT
 
 /** So that zeros are no entry. */
 const CHECK = 0x53_74_6f_63
 
-/** The entries' places in the file. */
+/** The entries' places in the file, in words. */
 const SYNCED = 0
-const LOST = ENTRY_BYTES
+const LOST = ENTRY_WORDS
+const BYTES = 2 * ENTRY_WORDS * Int32Array.BYTES_PER_ELEMENT
 
 /**
  * A small file beside the database in which the processes that have it open tell each other how far its log is on the disk, and
@@ -35,14 +26,19 @@ const LOST = ENTRY_BYTES
 export class LogRecord implements Disposable {
   readonly #path: string
   readonly #file: number
+  readonly #shared: SharedWords
   readonly #entry = new Int32Array(ENTRY_WORDS)
 
   constructor(database: string) {
     this.#path = `${database}-synced`
     const { mode } = statSync(database)
     this.#file = openSync(this.#path, flags.O_RDWR | flags.O_CREAT, mode & 0o777)
+    const { size } = fstatSync(this.#file)
     // Everybody who may use the database may use this file, as with the files that SQLite makes.
-    if (fstatSync(this.#file).size === 0) fchmodSync(this.#file, mode & 0o777)
+    if (size === 0) fchmodSync(this.#file, mode & 0o777)
+    // What is mapped must be there, or a full disk would end the process.
+    if (size < BYTES) writeSync(this.#file, new Uint8Array(BYTES - size), 0, BYTES - size, size)
+    this.#shared = new SharedWords(this.#file, BYTES, 'write')
     // It may be older or newer than the log, if somebody has restored one of them.
     this.#write(SYNCED, null)
   }
@@ -78,12 +74,13 @@ export class LogRecord implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#shared[Symbol.dispose]()
     closeSync(this.#file)
   }
 
   #read(place: number): LogPosition | null {
-    if (readSync(this.#file, this.#entry, 0, ENTRY_BYTES, place) < ENTRY_BYTES) return null
-    const [first = 0, second = 0, frames = 0, check] = this.#entry
+    this.#shared.look()
+    const [first = 0, second = 0, frames = 0, check] = this.#shared.words.subarray(place, place + ENTRY_WORDS)
     // It may be read amid a write of another process.
     return check === (first ^ second ^ frames ^ CHECK) ? { salts: [first, second], frames } : null
   }
@@ -95,7 +92,7 @@ export class LogRecord implements Disposable {
       const [first, second] = position.salts
       this.#entry.set([first, second, position.frames, first ^ second ^ position.frames ^ CHECK])
     }
-    writeSync(this.#file, this.#entry, 0, ENTRY_BYTES, place)
+    this.#shared.write(place, this.#entry)
   }
 }
 

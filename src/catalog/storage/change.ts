@@ -15,27 +15,35 @@ interface Made {
   readonly gone?: GoneRows | null
 }
 
-/** The entry of the change log for a change to a row. Followers need more of it than caches. */
+/**
+ * The entry of the change log for a change to a row. Followers need more of it than caches. Loops, because each write makes one,
+ * and `map` and `Object.fromEntries` took three times as long.
+ */
 export function changeOf<Row extends Values>(
-  resource: StoredResource<Row>,
+  { table, references, followed }: StoredResource<Row>,
   { id, before, after, gone = null }: Made,
   isFollowed: boolean,
 ): Change {
-  const { table, references, followed } = resource
-  const referenced = references.map(({ column }) => column)
-  const change = { table, id, before: before && ids(before, referenced), after: after && ids(after, referenced) }
+  const change = { table, id, before: before && idsIn(before, references), after: after && idsIn(after, references) }
   const values = after ?? before
   if (!isFollowed || !values) return change
-  const told = Object.fromEntries(followed.map(column => [column, values[column] ?? null]))
-  return { ...change, ...(followed.length > 0 && { values: told }), ...(gone && gone.count > 0 && { gone }) }
+  const told = followed.length > 0 ? { ...change, values: valuesIn(values, followed) } : change
+  return gone && gone.count > 0 ? { ...told, gone } : told
 }
 
-function ids(values: Values, columns: readonly string[]): References {
-  return Object.fromEntries(columns.map(column => [column, idIn(values[column])]))
+function idsIn(values: Values, references: readonly { readonly column: string }[]): References {
+  const ids: Record<string, number | null> = {}
+  for (const { column } of references) {
+    const value = values[column]
+    ids[column] = typeof value === 'number' ? value : null
+  }
+  return ids
 }
 
-function idIn(value: Value | undefined): number | null {
-  return typeof value === 'number' ? value : null
+function valuesIn(values: Values, columns: readonly string[]): Values {
+  const found: Record<string, Value> = {}
+  for (const column of columns) found[column] = values[column] ?? null
+  return found
 }
 
 /** Sums up rows that were deleted with another one, by the ids that they referenced. */

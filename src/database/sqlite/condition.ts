@@ -1,15 +1,17 @@
 import type { Database } from 'bun:sqlite'
 import { accessSync, type BigIntStats, constants as modes, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { getLogger } from '@logtape/logtape'
 import { errorMessage } from '../../program/error-message.ts'
 import { DatabaseDamagedError, DatabaseReplacedError, DatabaseUnavailableError } from '../errors.ts'
 import type { writeTrial } from '../write-trial.ts'
 import { companionFile, hasMoved } from './connection.ts'
+import { Directory } from './directory.ts'
 import { isBusy, translated } from './failure.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-/** Reads check this often, in milliseconds, that the files are still in their places: each check takes three system calls. */
+/** Reads check this often, in milliseconds, that the files are still in their places. */
 const IN_PLACE_MS = 100
 
 /** With less free space than this, readiness is decided by a trial write. */
@@ -32,6 +34,7 @@ export class FileCondition {
   readonly #path: string
   /** The write-ahead log and the file that connections share. */
   readonly #companions: readonly OpenedFile[]
+  readonly #directory: Directory
   readonly #isLogLost: () => boolean
   #damage: DatabaseDamagedError | null = null
   #replaced: DatabaseReplacedError | null = null
@@ -54,6 +57,7 @@ export class FileCondition {
       const path = companionFile(connection, ending)
       return { path, opened: statSync(path, { bigint: true }) }
     })
+    this.#directory = new Directory(dirname(companionFile(connection, '-wal')))
     process.once('exit', this.#leave)
   }
 
@@ -135,7 +139,8 @@ export class FileCondition {
    * and the connection must not even be closed, because SQLite would move its log into the new database.
    */
   findReplaced(): DatabaseReplacedError | null {
-    const lost = this.#replaced ? undefined : this.#companions.find(file => !isInPlace(file))?.path
+    if (this.#replaced || this.#areInPlace()) return this.#replaced
+    const lost = this.#companions.find(file => !isInPlace(file))?.path
     if (lost !== undefined) {
       this.#replaced = new DatabaseReplacedError(lost)
       log.error(
@@ -150,10 +155,11 @@ export class FileCondition {
   /** Throws if one of the files was deleted, moved or replaced: SQLite would go on writing into the lost file. */
   mustBeInPlace(): void {
     this.mustBeOpen()
-    const replaced = this.findReplaced()
-    if (replaced) throw replaced
-    if (hasMoved(this.#connection)) {
-      throw new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
+    if (this.#replaced || !this.#areInPlace()) {
+      throw (
+        this.findReplaced() ??
+        new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
+      )
     }
     this.#inPlaceUntil = performance.now() + IN_PLACE_MS
   }
@@ -198,6 +204,10 @@ export class FileCondition {
    */
   readonly #leave = () => {
     if (this.findReplaced()) process.kill(process.pid, 'SIGKILL')
+  }
+
+  #areInPlace(): boolean {
+    return this.#directory.hasFilesInPlace(() => this.#companions.every(isInPlace) && !hasMoved(this.#connection))
   }
 
   #freeBytes(): number {

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
@@ -71,6 +71,31 @@ test('once the log and the shared file are removed, no write is acknowledged tha
   expectSound(shop.file, BEFORE_BACKUP)
 })
 
+test('the same long after the start, when nothing in the directory has changed for seconds', async () => {
+  await using shop = await startShop()
+  shop.moveLog()
+  await Bun.sleep(3_500)
+  await shop.create(1)
+  shop.moveLog()
+  shop.removeCompanions('-wal', '-shm')
+  await expectOutOfUse(shop)
+  expectSound(shop.file, BEFORE_BACKUP + 1)
+})
+
+test('a directory that is moved away with the database takes no more writes', async () => {
+  await using shop = await startShop()
+  await Bun.sleep(3_500)
+  await shop.create(1)
+  const moved = `${shop.folder}-moved`
+  renameSync(shop.folder, moved)
+  try {
+    expect(await shop.api.post('/products/', sample.product)).toMatchObject({ status: 503 })
+    expectSound(join(moved, basename(shop.file)), BEFORE_BACKUP + 1)
+  } finally {
+    renameSync(moved, shop.folder)
+  }
+})
+
 test('once the log alone is removed, no write is acknowledged that others do not see', async () => {
   await using shop = await startShop()
   shop.moveLog()
@@ -126,6 +151,7 @@ test('reads go on while a database that is closed waits for a statement, and the
 interface Shop extends AsyncDisposable {
   readonly service: Service
   readonly api: Client
+  readonly folder: string
   readonly file: string
   readonly database: string
   /** Has `BEFORE_BACKUP` products. */
@@ -159,6 +185,7 @@ async function startShop(): Promise<Shop> {
   return {
     service,
     api,
+    folder: folder.path,
     file,
     database,
     backup,

@@ -1,0 +1,37 @@
+import { type Stats, statSync } from 'node:fs'
+
+/** Changes within this time may leave the same stamp: some file systems count in steps of two seconds. */
+const SAME_STAMP_MS = 3_000
+
+/** A file system may not stamp its directories, so the files themselves are looked at this often. */
+const LOOK_INTERVAL_MS = 100
+
+/**
+ * Tells whether the files of a directory are still those that they were. Whoever creates, removes or renames one changes the
+ * directory's own stamp, so one system call does for a look at each file, which a commit takes twice.
+ */
+export class Directory {
+  readonly #path: string
+  /** As it was before the files were last found in their places; `null` if a change since then may have left the same stamp. */
+  #stamped: Stats | null = null
+  #until = 0
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** Returns whether the files are in their places. Calls `look`, which finds out, only if that may have changed. */
+  hasFilesInPlace(look: () => boolean): boolean {
+    const stats = statSync(this.#path, { throwIfNoEntry: false })
+    const now = performance.now()
+    if (stats && this.#stamped && isSame(stats, this.#stamped) && now < this.#until) return true
+    const areInPlace = look()
+    this.#stamped = areInPlace && stats && Date.now() - stats.ctimeMs > SAME_STAMP_MS ? stats : null
+    this.#until = now + LOOK_INTERVAL_MS
+    return areInPlace
+  }
+}
+
+function isSame(one: Stats, other: Stats): boolean {
+  return one.ctimeMs === other.ctimeMs && one.ino === other.ino && one.dev === other.dev
+}

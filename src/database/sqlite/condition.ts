@@ -155,13 +155,14 @@ export class FileCondition {
   /** Throws if one of the files was deleted, moved or replaced: SQLite would go on writing into the lost file. */
   mustBeInPlace(): void {
     this.mustBeOpen()
-    if (this.#replaced || !this.#areInPlace()) {
-      throw (
-        this.findReplaced() ??
-        new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
-      )
+    if (!this.#replaced && this.#areInPlace()) {
+      this.#inPlaceUntil = performance.now() + IN_PLACE_MS
+      return
     }
-    this.#inPlaceUntil = performance.now() + IN_PLACE_MS
+    throw (
+      this.findReplaced() ??
+      new DatabaseUnavailableError('the database cannot be used: its file was deleted, moved or replaced')
+    )
   }
 
   /** Like `mustBeInPlace`, but checks only now and then, because reads are frequent. */

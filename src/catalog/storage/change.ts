@@ -17,7 +17,7 @@ interface Made {
 
 /**
  * The entry of the change log for a change to a row. Followers need more of it than caches. Loops, because each write makes one,
- * and `map` and `Object.fromEntries` took three times as long.
+ * and `map` and `Object.fromEntries` took several times as long.
  */
 export function changeOf<Row extends Values>(
   { table, references, followed }: StoredResource<Row>,

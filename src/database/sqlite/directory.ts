@@ -8,7 +8,7 @@ const LOOK_INTERVAL_MS = 100
 
 /**
  * Tells whether the files of a directory are still those that they were. Whoever creates, removes or renames one changes the
- * directory's own stamp, so one system call does for a look at each file, which a commit takes twice.
+ * directory's own stamp, so one system call takes the place of a look at each file. A commit looks twice.
  */
 export class Directory {
   readonly #path: string

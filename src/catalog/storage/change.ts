@@ -16,8 +16,8 @@ interface Made {
 }
 
 /**
- * The entry of the change log for a change to a row. Followers need more of it than caches. Loops, because each write makes one,
- * and `map` and `Object.fromEntries` took several times as long.
+ * The entry of the change log for a change to a row. Followers need more of it than caches. It uses
+ * loops because every write makes one, and `map` and `Object.fromEntries` took several times as long.
  */
 export function changeOf<Row extends Values>(
   { table, references, followed }: StoredResource<Row>,

@@ -7,12 +7,12 @@ const SAME_STAMP_MS = 3_000
 const LOOK_INTERVAL_MS = 100
 
 /**
- * Tells whether the files of a directory are still those that they were. Whoever creates, removes or renames one changes the
+ * Tells whether the files of a directory are still in their places. Whoever creates, removes or renames one changes the
  * directory's own stamp, so one system call takes the place of a look at each file. A commit looks twice.
  */
 export class Directory {
   readonly #path: string
-  /** As it was before the files were last found in their places; `null` if a change since then may have left the same stamp. */
+  /** Taken before the last look that found all files in place; `null` if it is too recent to reveal a later change. */
   #stamped: Stats | null = null
   #until = 0
 
@@ -20,7 +20,7 @@ export class Directory {
     this.#path = path
   }
 
-  /** Returns whether the files are in their places. Calls `look`, which finds out, only if that may have changed. */
+  /** Returns whether the files are in their places. Calls `look`, which checks each file, only if one may have changed. */
   hasFilesInPlace(look: () => boolean): boolean {
     const stats = statSync(this.#path, { throwIfNoEntry: false })
     const now = performance.now()

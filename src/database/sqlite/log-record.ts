@@ -36,7 +36,7 @@ export class LogRecord implements Disposable {
     const { size } = fstatSync(this.#file)
     // Everybody who may use the database may use this file, as with the files that SQLite makes.
     if (size === 0) fchmodSync(this.#file, mode & 0o777)
-    // What is mapped must be there, or a full disk would end the process.
+    // If the file is mapped while its bytes are missing, a write to them on a full disk kills the process.
     if (size < BYTES) writeSync(this.#file, new Uint8Array(BYTES - size), 0, BYTES - size, size)
     this.#shared = new SharedWords(this.#file, BYTES, 'write')
     // It may be older or newer than the log, if somebody has restored one of them.

@@ -144,7 +144,7 @@ export class LogSync {
       const error = await new Promise<unknown>(resolve => fdatasync(this.#file, resolve))
       const durationMs = performance.now() - started
       this.seconds.observe(durationMs / 1_000)
-      // One that blocks takes no longer than this. Without it, a few slow syncs of a fast disk would count for hundreds of commits.
+      // A sync that blocks takes no longer. If this did not count, a few slow syncs would keep a fast disk's commits here for long.
       if (durationMs < this.#averageMs) this.#count(durationMs)
       const failure = error ? this.#fail(error) : this.#failure
       if (!failure) this.#synced(position)

@@ -8,9 +8,9 @@ const LIBC: Readonly<Partial<Record<NodeJS.Platform, string>>> = { linux: 'libc.
 
 /**
  * The beginning of an open file, as words that all processes share. It is mapped into memory, so that neither a look nor a write
- * takes a system call; on systems whose C library is not known, it is read and written. The file must have so many bytes from
- * the beginning on. `Bun.mmap` would not do: it opens the file and closes it again, which releases all locks that the process
- * holds on it.
+ * takes a system call; on systems whose C library is not known, it is read and written. The file must be at least that long, and
+ * must not get shorter. `Bun.mmap` would not do: it opens the file and closes it again, which releases all locks that the
+ * process holds on it.
  */
 export class SharedWords implements Disposable {
   readonly #file: number
@@ -24,7 +24,7 @@ export class SharedWords implements Disposable {
     this.#unmap = mapped?.unmap ?? null
   }
 
-  /** What the last look has shown. */
+  /** The words as of the last `look`. */
   get words(): Int32Array {
     return this.#words
   }
@@ -42,7 +42,7 @@ export class SharedWords implements Disposable {
 
   [Symbol.dispose](): void {
     this.#unmap?.()
-    // The old ones are memory that is gone.
+    // The old ones are not mapped any more, and reading them would crash.
     this.#words = new Int32Array(this.#words.length)
   }
 }

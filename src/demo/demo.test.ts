@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 import KINDS from './vocabulary/kinds.json'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const CLIENT = resolve(import.meta.dir, '../../client')
 

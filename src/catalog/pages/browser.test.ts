@@ -12,7 +12,7 @@ import { type Service, startServer } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
-setDefaultTimeout(15_000)
+setDefaultTimeout(120_000)
 
 const folder = temporaryFolder()
 const database = `sqlite:${join(folder.path, 'shop.db')}`

@@ -113,6 +113,29 @@ withEachEngine('the index', engine => {
       expect(await foundBy(api, 'q=axe')).toEqual([beta])
       await sql`UPDATE products SET name = 'Axedelta' WHERE name LIKE 'Axe%'`
       expect(await foundBy(api, 'q=axedelta')).toEqual([beta])
+      // Ids of rows that are gone, and ids that no row ever had.
+      await sql`INSERT INTO products (id, name, price, description)
+        VALUES (${alpha}, 'Axezeta', 3, ''), (70000, 'Axezeta', 2, ''), (60000, 'Axezeta', 1, ''), (-1, 'Axezeta', 4, '')`
+      expect(await foundBy(api, 'q=axezeta&sort=price')).toEqual([60_000, 70_000, alpha, -1])
+    })
+
+    test('has a row as it is when it is searched for first, though it was changed or deleted before', async () => {
+      const [one, other] = nodes
+      const user = await one.create('/users/', sample.user)
+      const create = (name: string) => one.create('/products/', { ...sample.product, name, price: 5 })
+      const [kept, renamed, gone, last] = [
+        await create('Ivyalpha'),
+        await create('Ivyalpha'),
+        await create('Ivyalpha'),
+        await create('Ivyalpha'),
+      ]
+      await one.put(`/products/${renamed}`, { ...sample.product, name: 'Ivybeta', price: 6 })
+      await one.create('/reviews/', { ...sample.review(kept, user), rating: 5 })
+      await one.delete(`/products/${gone}`)
+      await one.delete(`/products/${last}`)
+      expect(await foundBy(other, 'q=ivyalpha')).toEqual([kept])
+      expect(await foundBy(other, 'q=ivybeta&min_price=6')).toEqual([renamed])
+      expect(await foundBy(other, 'q=ivy&min_rating=5')).toEqual([kept])
     })
 
     test('shows lines that were posted or imported', async () => {
@@ -192,6 +215,19 @@ withEachEngine('the index', engine => {
         'q=many&limit=1000',
       ),
     ).toHaveLength(40)
+  })
+
+  test.skipIf(engine === citus)('has no row that was deleted before it was made again', async () => {
+    await using shop = await outdated(engine, 3)
+    await using services = await started(shop.url, 1)
+    for (const api of services.apis) expect(await foundBy(api, 'q=many')).toEqual([1, 2, 3])
+    await services[Symbol.asyncDispose]()
+    await using sql = connected(shop.url)
+    await sql`DELETE FROM products WHERE id = 2`
+    await sql`UPDATE index_form SET number = 0`
+    await using again = await started(shop.url, 1)
+    for (const api of again.apis) expect(await foundBy(api, 'q=many')).toEqual([1, 3])
+    expect(Number((await stateOf(engine, shop.url))?.indexed)).toBe(2)
   })
 
   test('is completed by two processes after one was killed while it was being built', async () => {

@@ -115,8 +115,11 @@ export class RequestBody implements Disposable {
   }
 
   /** The runtime reads a declared length in less time than a stream, and has a least rate of its own. */
-  async bytes(): Promise<Uint8Array> {
-    if (this.#request.headers.has('Content-Length')) return this.#request.bytes()
+  bytes(): Promise<Uint8Array> {
+    return this.#request.headers.has('Content-Length') ? this.#request.bytes() : this.#joined()
+  }
+
+  async #joined(): Promise<Uint8Array> {
     const chunks: Uint8Array[] = []
     for await (const chunk of this.chunks()) chunks.push(chunk)
     return Buffer.concat(chunks)

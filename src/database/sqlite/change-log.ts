@@ -9,6 +9,8 @@ const KEPT_COMMITS = 1_024
 const REMOVAL_INTERVAL_COMMITS = 256
 /** Limit on the rows that one commit removes. */
 const REMOVED_AT_ONCE = 1_024
+/** How many of the last old rows may be without changes: those of two removals, because another program may have skipped one. */
+const PERHAPS_EMPTY = 2 * REMOVAL_INTERVAL_COMMITS
 
 const CREATE_TABLE = `
   CREATE TABLE IF NOT EXISTS change_log (
@@ -190,8 +192,7 @@ export class ChangeLog {
 
   /** Followers look after the rows that they need (`history.ts`). Returns the number of removed rows. */
   #removeOld(until: number): number {
-    const { changes } =
-      this.kept === 0 ? this.#remove.run(until) : this.#removeEmpty.run(until - REMOVED_AT_ONCE, until)
+    const { changes } = this.kept === 0 ? this.#remove.run(until) : this.#removeEmpty.run(until - PERHAPS_EMPTY, until)
     return changes
   }
 }

@@ -10,7 +10,7 @@ import type { Part } from './part.ts'
 import { readCommandLine, requiredParent } from './program/config.ts'
 import { commandHelp, programHelp } from './program/help.ts'
 import { OperatorError, SettingError } from './program/operator-error.ts'
-import { print, printError } from './program/output.ts'
+import { printError, printResult } from './program/output.ts'
 import { stopWithParent } from './program/parent.ts'
 import { version } from './program/version.ts'
 import { talk } from './talk/part.ts'
@@ -33,12 +33,12 @@ async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-      const write = name === undefined ? printError : print
+      const write = name === undefined ? printError : printResult
       write(programHelp(COMMANDS))
       return name === undefined ? 2 : 0
     }
     if (name === '--version') {
-      print(`stockroom ${version}\n`)
+      printResult(`stockroom ${version}\n`)
       return 0
     }
     const command = COMMANDS.find(candidate => candidate.name === name)
@@ -48,7 +48,7 @@ async function main(argv: readonly string[]): Promise<number> {
       throw new SettingError(`unknown command${shown}; stockroom --help lists the commands`)
     }
     if (rest.includes('--help') || rest.includes('-h')) {
-      print(commandHelp(command))
+      printResult(commandHelp(command))
       return 0
     }
     const parent = requiredParent()

@@ -2,7 +2,7 @@ import { openDatabase } from '../database/open.ts'
 import { database } from '../database/settings.ts'
 import type { CommandLine } from '../program/config.ts'
 import { OperatorError, SettingError } from '../program/operator-error.ts'
-import { print } from '../program/output.ts'
+import { print, printResult } from '../program/output.ts'
 import { digestOf, isKeyName, newSecret, type Scope } from './key.ts'
 import { accessMigrations } from './migrations/index.ts'
 import { keysOf } from './open.ts'
@@ -31,7 +31,16 @@ async function create(line: CommandLine, name: string, scope: Scope | null): Pro
   await store.ready
   const keys = keysOf(store)
   const secret = newSecret()
-  if (await keys.create({ name, scope, digest: digestOf(secret) })) return print(`${secret}\n`)
+  if (await keys.create({ name, scope, digest: digestOf(secret) })) {
+    try {
+      printResult(`${secret}\n`)
+    } catch (error) {
+      // Nobody has the secret.
+      await keys.revoke(name)
+      throw error
+    }
+    return
+  }
   const isTaken = (await keys.list()).some(key => key.name === name)
   throw new OperatorError(
     isTaken
@@ -57,5 +66,5 @@ async function list(line: CommandLine): Promise<void> {
     const created = new Date(createdAt).toISOString()
     return `${name.padEnd(width)}  ${scope.padEnd(5)}  ${created}\n`
   })
-  print(lines.join(''))
+  printResult(lines.join(''))
 }

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
@@ -37,6 +37,15 @@ test('a database path may hold blanks, colons, question marks, percent signs and
     expect(seeded, name).toMatchObject({ status: 0 })
     expect(statSync(file).size, name).toBeGreaterThan(0)
   }
+})
+
+test('a database path with white space at an end is refused, because SQLite would leave it out', async () => {
+  using folder = temporaryFolder()
+  for (const path of ['shop.db\r', 'shop.db ', ' shop.db']) {
+    const refused = await run(['seed'], { folder: folder.path, environment: { DATABASE_URL: `sqlite:${path}` } })
+    expectRefusal(refused, { status: 2, reason: /DATABASE_URL: the file path begins or ends with white space/ }, path)
+  }
+  expect(readdirSync(folder.path)).toEqual([])
 })
 
 test('the database is readable by its owner alone', async () => {

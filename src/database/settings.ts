@@ -75,5 +75,8 @@ function databaseAddress(text: string): DatabaseAddress {
   if (path === '' || path.startsWith(':')) {
     throw new SettingError('a file path is required after sqlite:, for example sqlite:data/stockroom.db')
   }
+  // SQLite's driver would leave it out, and other programs would not.
+  if (path.trim() !== path)
+    throw new SettingError('the file path begins or ends with white space, perhaps the end of a line')
   return { engine: 'sqlite', path: path.startsWith('//') ? path.slice(2) : path }
 }

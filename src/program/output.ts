@@ -1,4 +1,6 @@
 import { fstatSync, writeSync } from 'node:fs'
+import { errorMessage } from './error-message.ts'
+import { OperatorError } from './operator-error.ts'
 
 const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
@@ -6,12 +8,22 @@ const STANDARD_ERROR = 2
 /** The pause before retrying to write into a full pipe that does not block. */
 const RETRY_MS = 5
 
-/** Writes a short text to standard output. `process.stdout` would do, but loading it takes 5 ms of each start. */
+/**
+ * Says on standard output what was done, in a short text. If that cannot be written, standard error has it, because what was done
+ * stays done. `process.stdout` would do, but loading it takes 5 ms of each start.
+ */
 export function print(text: string): void {
-  writeFully(STANDARD_OUTPUT, text)
+  const error = writeFully(STANDARD_OUTPUT, text)
+  if (error) printError(`${text}stockroom: ${notWritten(error).message}\n`)
 }
 
-/** Writes a short text to standard error. */
+/** Writes a short text that was asked for to standard output. Throws an `OperatorError` if it cannot be written. */
+export function printResult(text: string): void {
+  const error = writeFully(STANDARD_OUTPUT, text)
+  if (error) throw notWritten(error)
+}
+
+/** Writes a short text to standard error. If that cannot be written, nobody can be told. */
 export function printError(text: string): void {
   writeFully(STANDARD_ERROR, text)
 }
@@ -22,25 +34,41 @@ export function isErrorAtTerminal(): boolean {
   return fstatSync(STANDARD_ERROR).isCharacterDevice() && process.stderr.isTTY
 }
 
-/** Standard output as a stream, for a command that writes much. The reader may close it early, as `head` does. */
-export function outputStream(): NodeJS.WriteStream {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
-  return process.stdout
+/** Writes texts to standard output until its reader closes it, as `head` does. Rejects with an `OperatorError` if they cannot be written. */
+export async function printAll(texts: AsyncIterable<string>): Promise<void> {
+  const { stdout } = process
+  // Each write reports the error as well.
+  stdout.on('error', () => {})
+  for await (const text of texts) {
+    const error = await new Promise<Error | null | undefined>(told => stdout.write(text, told))
+    if (error && isClosed(error)) return
+    if (error) throw notWritten(error)
+  }
 }
 
-function writeFully(descriptor: number, text: string): void {
+function writeFully(descriptor: number, text: string): unknown {
   let bytes = Buffer.from(text)
   while (bytes.length > 0) {
     try {
       bytes = bytes.subarray(writeSync(descriptor, bytes))
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : ''
-      // The reader has closed it, which does not end the command.
-      if (code === 'EPIPE') return
-      if (code !== 'EAGAIN') throw error
+      // The reader does not want the rest.
+      if (isClosed(error)) return null
+      if (codeOf(error) !== 'EAGAIN') return error
       Bun.sleepSync(RETRY_MS)
     }
   }
+  return null
+}
+
+function isClosed(error: unknown): boolean {
+  return codeOf(error) === 'EPIPE'
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+function notWritten(error: unknown): OperatorError {
+  return new OperatorError(`cannot write to standard output: ${errorMessage(error)}`)
 }

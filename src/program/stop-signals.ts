@@ -11,6 +11,22 @@ export function stopSignals(): readonly StopSignal[] {
   return heedsHangups() ? [...WORKER_STOP_SIGNALS, 'SIGHUP'] : WORKER_STOP_SIGNALS
 }
 
+/** Holds back the signals that would end this process until it is disposed of: then it ends by the one that came. */
+export function heldSignals(): Disposable {
+  let came: StopSignal | null = null
+  const hold = (signal: StopSignal) => {
+    came = signal
+  }
+  const signals = stopSignals()
+  for (const signal of signals) process.on(signal, hold)
+  return {
+    [Symbol.dispose]: () => {
+      for (const signal of signals) process.off(signal, hold)
+      if (came) process.kill(process.pid, came)
+    },
+  }
+}
+
 /** Only Linux tells whether a signal is ignored. Elsewhere, SIGHUP keeps its default effect. */
 function heedsHangups(): boolean {
   if (process.platform !== 'linux') return false

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { spawn } from 'bun'
 import { freePort } from '../harness/postgres/port.ts'
+import { expectRefusal } from '../harness/refusal.ts'
 import { commandLine, run, surroundingsOf } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 import { until } from '../harness/until.ts'
@@ -29,6 +30,21 @@ test('a server whose output nobody reads serves all the same', async () => {
   child.kill('SIGTERM')
   await child.exited
   expect(child.exitCode, await child.stderr.text()).toBe(0)
+})
+
+test('what is done stays done if nobody can be told, and what cannot be written is an error', async () => {
+  using folder = temporaryFolder()
+  const database = ['--database', `sqlite:${join(folder.path, 'catalog.db')}`]
+  const onFullDisk = (argv: readonly string[]) =>
+    run(argv, { folder: folder.path, through: ['bash', '-c', 'exec "$@" > /dev/full', 'bash'] })
+  await Bun.write(join(folder.path, 'categories.ndjson'), '{"name":"Garden","description":"All for the garden"}\n')
+  const imported = await onFullDisk(['import', ...database, 'categories.ndjson'])
+  expect(imported).toMatchObject({ status: 0, errors: expect.stringContaining('Imported 1 categories\n') })
+  const reason = /stockroom: cannot write to standard output: ENOSPC.*\n$/
+  const exported = await onFullDisk(['export', ...database, '--resource', 'categories'])
+  expect(exported).toMatchObject({ status: 1, errors: expect.stringMatching(reason) })
+  expectRefusal(await onFullDisk(['key', 'create', 'shop', '--scope', 'read', ...database]), { status: 1, reason })
+  expect(await run(['key', 'list', ...database])).toMatchObject({ status: 0, output: '' })
 })
 
 async function isReady(port: number): Promise<boolean> {

@@ -8,6 +8,20 @@ import type { BulkResource } from './resources.ts'
 /** Spreadsheets write either, depending on the user's language. */
 const DELIMITERS = [',', ';', '\t']
 
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
+/** The first is tried first. A file may have several, if somebody has added lines to it. */
+const LINE_ENDS = ['\r\n', '\n', '\r']
+
+/** Why a file cannot be read, by the parser's code. The parser's own words repeat what is in the file, perhaps a password. */
+const FAULTS: Readonly<Record<string, string>> = {
+  INVALID_OPENING_QUOTE: 'a field has a quote, but does not begin with one',
+  CSV_INVALID_CLOSING_QUOTE: 'a field goes on after its closing quote',
+  CSV_QUOTE_NOT_CLOSED: 'a field has no closing quote',
+  CSV_MAX_RECORD_SIZE: `the line is longer than ${LINE_MAX_BYTES} bytes`,
+}
+
 interface CsvOptions {
   readonly resource: BulkResource
   /** Called with the names of unknown columns. */
@@ -15,15 +29,15 @@ interface CsvOptions {
 }
 
 /**
- * Reads CSV as spreadsheets write it: the first line names the fields, an empty field means no value, and lines end with LF
- * or CRLF. Throws an `OperatorError` if the file cannot be read as a whole.
+ * Reads CSV as spreadsheets write it: the first line names the fields, and an empty field means no value. Throws an
+ * `OperatorError` if the file cannot be read as a whole.
  */
 export async function* csvLines(
   chunks: AsyncIterable<Uint8Array>,
   options: CsvOptions,
 ): AsyncGenerator<readonly Line[]> {
   let reader: CsvReader | null = null
-  for await (const bytes of checkedUtf8(chunks)) {
+  for await (const bytes of withFirstLine(checkedUtf8(chunks))) {
     reader ??= new CsvReader(bytes, options)
     yield await reader.read(bytes)
   }
@@ -43,11 +57,12 @@ class CsvReader {
   constructor(start: Uint8Array, { resource, ignored }: CsvOptions) {
     this.#resource = resource
     this.#ignored = ignored
-    const [header = ''] = new TextDecoder().decode(start).split('\n')
+    const [header = ''] = new TextDecoder().decode(start).split(/[\r\n]/)
     this.#delimiter = DELIMITERS.find(delimiter => header.includes(delimiter)) ?? ','
     const options: Options = {
       bom: true,
       delimiter: this.#delimiter,
+      record_delimiter: LINE_ENDS,
       relax_column_count: true,
       skip_empty_lines: true,
       max_record_size: LINE_MAX_BYTES,
@@ -73,10 +88,14 @@ class CsvReader {
 
   async #linesUntil(parse: (told: (error?: Error | null) => void) => void): Promise<readonly Line[]> {
     const error = await new Promise<Error | null | undefined>(parse)
-    if (error) throw error instanceof CsvError ? new OperatorError(error.message) : error
+    if (error) throw error instanceof CsvError ? this.#refusal(error) : error
     const lines = this.#lines
     this.#lines = []
     return lines
+  }
+
+  #refusal({ code, lines }: CsvError): OperatorError {
+    return new OperatorError(`line ${Number(lines) - this.#countedTwice}: ${FAULTS[code] ?? code}`)
   }
 
   #add(record: readonly string[], lastLine: number): void {
@@ -136,6 +155,19 @@ class CsvReader {
     const decimal = this.#delimiter === ';' ? text.replace(',', '.') : text
     return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(decimal) ? Number(decimal) : field
   }
+}
+
+/** Joins the first chunks so that the first one has the whole first line, unless that is too long for a line. */
+async function* withFirstLine(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let first: Uint8Array | null = new Uint8Array()
+  for await (const chunk of chunks) {
+    if (first) first = Buffer.concat([first, chunk])
+    if (first && first.length <= LINE_MAX_BYTES && !first.includes(LINE_FEED) && !first.includes(CARRIAGE_RETURN))
+      continue
+    yield first ?? chunk
+    first = null
+  }
+  if (first && first.length > 0) yield first
 }
 
 /** Spreadsheets may write other encodings, in which names would be garbled. */

@@ -172,6 +172,16 @@ test('an export ends when its reader has seen enough', async () => {
   expect(await child.exited).toBe(0)
 })
 
+test('an export names its folder with or without a slash at the end', async () => {
+  await using database = await sqlite.freshDatabase()
+  await run(['seed', '--database', database.url, '--products', '3', '--users', '1', '--reviews', '0'])
+  using folder = temporaryFolder()
+  const place = `${join(folder.path, 'shop')}/`
+  expect(await run(['export', '--database', database.url, place])).toMatchObject({ status: 0 })
+  expect(readdirSync(folder.path)).toEqual(['shop'])
+  expect(readdirSync(place)).toHaveLength(4)
+})
+
 test('an export overwrites nothing, and makes no database', async () => {
   using folder = temporaryFolder()
   await using shop = await migrated(sqlite)

@@ -5,7 +5,7 @@ import { openDatabase } from '../../database/open.ts'
 import { database } from '../../database/settings.ts'
 import type { Row, TableReader } from '../../database/table.ts'
 import type { CommandLine } from '../../program/config.ts'
-import { outputStream, print } from '../../program/output.ts'
+import { print, printAll } from '../../program/output.ts'
 import { type Progress, progress } from '../../program/progress.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import type { Value } from '../storage/resource.ts'
@@ -29,7 +29,7 @@ export async function exportTo(line: CommandLine): Promise<void> {
   await readTables(store, async reader => {
     const textsOf = (file: BulkFile) => exported(reader, file, showsHashes, shown)
     if (to === '-') {
-      for (const file of files) await stream(textsOf(file), outputStream())
+      for (const file of files) await printAll(textsOf(file))
       return
     }
     await writeNew(to, async partial => {
@@ -85,13 +85,5 @@ async function writeFile(path: string, texts: AsyncIterable<string>): Promise<vo
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
-  }
-}
-
-/** Writes until the reader closes the output, as `head` does. */
-async function stream(texts: AsyncIterable<string>, output: NodeJS.WriteStream): Promise<void> {
-  for await (const text of texts) {
-    const isTaken = await new Promise<boolean>(resolve => output.write(text, error => resolve(!error)))
-    if (!isTaken) return
   }
 }

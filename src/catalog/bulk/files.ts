@@ -30,13 +30,20 @@ export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkF
   return { path, resource: found, format: written }
 }
 
-/** The files of a folder that an export may have written, or the file itself. */
+/** The files of a folder that are named after what they contain, or the file itself. */
 export function pathsIn(path: string): string[] {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
-  const written = /^(categories|products|users|reviews)\b.*\.(ndjson|csv)(\.gz)?$/i
-  return readdirSync(path)
-    .filter(name => written.test(name))
+  if (!isFolder(path)) return [path]
+  const named = /^(categories|products|users|reviews)(?![a-z]).*\.(ndjson|csv)(\.gz)?$/i
+  const paths = readdirSync(path)
+    .filter(name => named.test(name))
     .map(name => join(path, name))
+    .filter(found => !isFolder(found))
+  if (paths.length === 0) throw new OperatorError(`${path} has no file that is named after what it contains`)
+  return paths
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /** A file to import. */
@@ -69,7 +76,7 @@ export class SourceFile {
   }
 
   #bytes(): AsyncIterable<Uint8Array> {
-    if (!this.file.path.endsWith('.gz')) return this.#read()
+    if (!this.file.path.toLowerCase().endsWith('.gz')) return this.#read()
     // An error in any of them is thrown where the last one is read.
     return pipeline(this.#read(), createGunzip(), () => {})
   }

@@ -5,6 +5,7 @@ import type { CommandLine } from '../../program/config.ts'
 import { OperatorError, SettingError } from '../../program/operator-error.ts'
 import { print, printError } from '../../program/output.ts'
 import { type Progress, progress } from '../../program/progress.ts'
+import { heldSignals } from '../../program/stop-signals.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
 import { catalogMigrations } from '../migrations/index.ts'
 import { buildSearchIndex } from '../search-index.ts'
@@ -31,14 +32,18 @@ export async function importFiles(line: CommandLine): Promise<void> {
   process.once('SIGINT', endAtOnce)
   await using database = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
   await database.ready
+  using committing = new DisposableStack()
   const wrong = await loaderOf(database, { isServing: false }).load(async load => {
     const count = await storeFiles(load, files, line.value(keepGood), shown)
     await load.complete((done, total) => shown.report('indexes', done, total))
+    // Nobody could tell whether an interrupted commit has stored the rows.
+    committing.use(heldSignals())
+    process.off('SIGINT', endAtOnce)
     return count
   })
   print(`Imported ${countsOf(files)}\n`)
+  committing.dispose()
   // If it is interrupted from here on, the next service completes the index.
-  process.off('SIGINT', endAtOnce)
   await buildSearchIndex(database, shown)
   if (wrong > 0) throw new OperatorError(`${wrong} wrong ${plural('line', wrong)} not imported`)
 }
@@ -59,7 +64,8 @@ async function storeFiles(
   let wrong = 0
   for (const source of files) {
     const { path, resource } = source.file
-    const ignored = (columns: readonly string[]) => shown.note(`${path}: ignored columns: ${columns.join(', ')}`)
+    const ignored = (columns: readonly string[]) =>
+      shown.note(`${path}: ignored columns: ${columns.map(name => JSON.stringify(name)).join(', ')}`)
     for await (const lines of source.lines(ignored)) {
       const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashPasswords))
       for (const { number, errors } of bad) {

@@ -1,4 +1,15 @@
-import { closeSync, fchmodSync, constants as flags, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  constants as flags,
+  fstatSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { SharedWords } from './shared-words.ts'
 
 /** A place in the write-ahead log: all frames of one generation of it, up to the last one of a commit. */
@@ -30,12 +41,14 @@ export class LogRecord implements Disposable {
   readonly #entry = new Int32Array(ENTRY_WORDS)
 
   constructor(database: string) {
-    this.#path = `${database}-synced`
-    const { mode } = statSync(database)
+    // All that have the database open need one file, by whatever links they have found it.
+    this.#path = `${realpathSync(database)}-synced`
+    const { mode, uid, gid } = statSync(database)
     this.#file = openSync(this.#path, flags.O_RDWR | flags.O_CREAT, mode & 0o777)
     const { size } = fstatSync(this.#file)
     // Everybody who may use the database may use this file, as with the files that SQLite makes.
     if (size === 0) fchmodSync(this.#file, mode & 0o777)
+    if (size === 0 && process.geteuid?.() === 0) fchownSync(this.#file, uid, gid)
     // If the file is mapped while its bytes are missing, a write to them on a full disk kills the process.
     if (size < BYTES) writeSync(this.#file, new Uint8Array(BYTES - size), 0, BYTES - size, size)
     this.#shared = new SharedWords(this.#file, BYTES, 'write')

@@ -24,7 +24,7 @@ export async function writeNew(path: string, write: (partial: string) => void | 
 
 /** Runs `work` with a name beside `path`. Afterwards nothing is there under that name, whatever happens. */
 export async function withPartial(path: string, work: (partial: string) => void | Promise<void>): Promise<void> {
-  const partial = `${path}.${crypto.randomUUID()}.partial`
+  const partial = `${path.replace(/\/+$/, '')}.${crypto.randomUUID()}.partial`
   const remove = () => rmSync(partial, { recursive: true, force: true })
   const stop = (signal: StopSignal) => {
     remove()

@@ -152,6 +152,17 @@ test('restore leaves the mode of the database as it was', async () => {
   expect((statSync(shop.file).mode & 0o777).toString(8)).toBe('640')
 })
 
+test('restore takes a backup that nobody may write to, and says in one line if there is no place for it', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  chmodSync(shop.backup, 0o400)
+  expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
+  expect(shop.files().filter(name => name.includes('partial'))).toEqual([])
+  const nowhere = `sqlite:${join(shop.backup, 'folder', 'shop.db')}`
+  const refused = await run(['restore', '--database', nowhere, shop.backup])
+  expectRefusal(refused, { status: 1, reason: /cannot open the database .*backup\.db\/folder\/shop\.db/ })
+})
+
 test('restore says what to use for PostgreSQL', async () => {
   const refused = await run(['restore', '--database', 'postgres://shop@127.0.0.1:1/shop', 'backup.db'])
   expectRefusal(refused, { status: 2, reason: /pg_restore/ })

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { database } from '../../../database/settings.ts'
 import { unusable } from '../../../database/sqlite/failure.ts'
@@ -17,15 +17,25 @@ export async function restore(line: CommandLine): Promise<void> {
   const address = line.value(database)
   if (address.engine !== 'sqlite') throw new SettingError('restore works on SQLite only; for PostgreSQL use pg_restore')
   mustBeClosed(backup)
-  mkdirSync(dirname(address.path), { recursive: true })
-  using old = new UnusedFile(address.path)
+  using old = placeFor(address.path)
   await withPartial(old.path, partial => {
     copyFileSync(backup, partial)
+    // The copy of a file that nobody may write to could not be checked.
+    chmodSync(partial, 0o600)
     mustBeUsable(partial, [catalogMigrations], backup)
     const kept = old.replaceWith(partial)
     print(`${address.path} is now the database of ${backup}\n`)
     if (kept !== null) print(`The database before is kept as ${kept}\n`)
   })
+}
+
+function placeFor(path: string): UnusedFile {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    return new UnusedFile(path)
+  } catch (error) {
+    throw unusable(error, path)
+  }
 }
 
 /** A copy of the file alone would lack what is in a log beside it. */

@@ -68,7 +68,7 @@ export function createCatalog(options: CatalogOptions): ServedApp {
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
   if (feed) addEvents(catalog, feed)
   addInterfaceDescriptions(catalog)
-  const identifyOnPages = addPages({ catalog, repositories, hashPassword, hasAdminPage, trustedProxies })
+  const identifyOnPages = addPages({ catalog, repositories, hashPassword, feed, hasAdminPage, trustedProxies })
   finishApp(app, repositories.probe)
   return {
     fetch: app.fetch,

@@ -125,6 +125,19 @@ test('a stop does not wait for a client that keeps its connection open and asks 
   expect(await shop.service.stop()).toBe(0)
 })
 
+test('a stop ends the streams of changes, that of the admin page too', async () => {
+  await using shop = await startShop()
+  const { host } = new URL(shop.service.address)
+  const open = ['/events', '/admin/activity/events'].map(path =>
+    rawConnection(shop.service.address, getRequest(path).replace('stockroom', host)),
+  )
+  await Promise.all(open.map(stream => until(() => stream.text().includes('text/event-stream'))))
+  await shop.api.create('/products/', sample.product)
+  await Promise.all(open.map(stream => until(() => stream.text().includes(sample.product.name))))
+  expect(await shop.service.stop()).toBe(0)
+  for (const stream of open) stream[Symbol.dispose]()
+})
+
 /** Each waits for the whole grace, with little to do, so they run at the same time. */
 describe('requests that do not end', () => {
   test.concurrent('a stop does not wait forever for a client that never sends the rest of its request', async () => {

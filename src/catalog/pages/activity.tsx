@@ -10,7 +10,7 @@ import { LISTS } from './managed.ts'
 import type { OwnOperations } from './own-operations.ts'
 import { price } from './tables.tsx'
 
-export const EVENTS_ROUTE = '/events'
+const EVENTS_ROUTE = '/events'
 
 /** Each read of the feed waits this long for the next event. Then the key is looked up again. */
 const WAIT_SECONDS = 10
@@ -22,10 +22,12 @@ const Event = z.object({ type: z.string(), time: z.string(), data: z.record(z.st
 
 const NEXT = /<([^>]*)>; rel="next"/
 
-/** Adds the page that shows changes as they happen. */
-export function addActivity(app: App, { own, framed }: PageParts, login: Login | null): void {
+/** Adds the page that shows changes as they happen, until the service stops. */
+export function addActivity(app: App, { own, framed }: PageParts, login: Login | null, stopping: AbortSignal): void {
   app.get('/admin/activity', context => framed(context, ACTIVITY))
-  app.get('/admin/activity/events', ({ env }) => eventStream(env, signal => changes(own, env, login, signal)))
+  app.get('/admin/activity/events', ({ env }) =>
+    eventStream(env, signal => changes(own, env, login, AbortSignal.any([signal, stopping]))),
+  )
 }
 
 /** The changes from now on, as elements of the page's list. */

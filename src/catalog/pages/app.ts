@@ -7,7 +7,7 @@ import { finishApp } from '../../server/app.ts'
 import { errorResponse } from '../../server/errors.ts'
 import type { App } from '../../server/requests.ts'
 import { routing } from '../../server/routing.ts'
-import { addActivity, EVENTS_ROUTE } from './activity.tsx'
+import { addActivity } from './activity.tsx'
 import { htmlAnswer, type PageContext, type PageParts } from './answer.ts'
 import { addDeletions } from './deletions.tsx'
 import { isAdminRoute, loginOf, PROTECTED_PAGES, refuseOtherMachines, refuseOtherSites } from './entry.tsx'
@@ -31,7 +31,7 @@ interface Pages {
 
 /** The start page and the admin page. */
 export function createPages(services: PageServices): Pages {
-  const { catalog, repositories } = services
+  const { catalog, repositories, feed } = services
   const app: App = new Hono(routing())
   const own = new OwnOperations(catalog.operations)
   const login = loginOf(services)
@@ -44,10 +44,9 @@ export function createPages(services: PageServices): Pages {
     await next()
   })
   if (login) addLogin(app, login, PROTECTED_PAGES)
-  const hasEvents = catalog.operations.has(EVENTS_ROUTE)
   const visitorOf = ({ env }: PageContext): Visitor => ({
     scope: login ? (env.key?.scope ?? 'write') : null,
-    hasEvents,
+    hasEvents: feed !== null,
   })
   app.use(async (context, next) => {
     // The lists of users are read without an operation, which would ask for this scope.
@@ -70,7 +69,7 @@ export function createPages(services: PageServices): Pages {
   addProductRow(app, parts)
   addDeletions(app, parts)
   addImport(app, parts, services)
-  if (hasEvents) addActivity(app, parts, login)
+  if (feed) addActivity(app, parts, login, feed.stopping)
   addStaticFiles(app, PAGE_FILES)
   finishApp(app)
   app.onError((error, context) => {

@@ -90,6 +90,9 @@ test.if(canUnshare)(
     const created = await fetch(`${service.address}/products/`, { method: 'POST', headers, body })
     expect(created.status).toBe(200)
     expect((await fetch(`${service.address}/docs`)).status).toBe(200)
+    const posted = { method: 'POST', headers: { 'Sec-Fetch-Site': 'same-origin' }, body: `${body}\n` }
+    const imported = await fetch(`${service.address}/admin/import?list=products&format=ndjson`, posted)
+    expect(await imported.text()).toContain('1 line imported')
     expect(await run(['backup', '/data/backup.db'], inImage(folder))).toMatchObject({ status: 0 })
     const unwritable = await run(['backup', '/backup.db'], inImage(folder))
     expect(unwritable.status).toBe(1)

@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getLogger } from '@logtape/logtape'
+import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { csvLines } from '../bulk/csv.ts'
 import type { Loader, NewRow } from '../bulk/load.ts'
@@ -10,6 +12,8 @@ import type { BulkResource } from '../bulk/resources.ts'
 import { BAD_LINES_MAX, type BadLine, type CheckedRows, rowsOf, storeAllRows, WrongLinesError } from '../bulk/rows.ts'
 import { RequestBodies } from '../http/request-bodies.ts'
 import type { PasswordHasher } from '../users/password.ts'
+
+const log = getLogger(['stockroom', 'server'])
 
 /** Limits on a file, and on all files that are being imported, which wait on the disk. */
 const FILE_MAX_BYTES = 268_435_456
@@ -48,23 +52,33 @@ interface Means {
  * it stores all of them in one transaction, or none.
  */
 export async function importFile(file: ImportedFile, means: Means, report: ReportStored): Promise<Outcome> {
-  const folder = await mkdtemp(join(tmpdir(), 'stockroom-import-'))
-  const path = join(folder, 'rows.ndjson')
   const chunks = continuable(file.chunks)
   const ignored: string[] = []
+  await using work = new AsyncDisposableStack()
   try {
-    const checked = await check({ ...file, chunks }, means, path, ignored)
+    const folder = await mkdtemp(join(tmpdir(), 'stockroom-import-'))
+    work.defer(() => rm(folder, { recursive: true }))
+    const checked = await check({ ...file, chunks }, means, join(folder, 'rows.ndjson'), ignored)
     await store(file, means, checked, report)
     return { imported: checked.lines, ignored }
   } catch (error) {
-    if (!(error instanceof WrongLinesError || error instanceof OperatorError)) throw error
+    const refusal = refusalOf(error)
+    if (!refusal) throw error
     // A browser reads the answer only after it has sent the whole file.
     for await (const _ of chunks);
-    if (error instanceof OperatorError) return { imported: 0, failure: error.message }
-    return { imported: 0, wrong: reasonsOf(error.lines) }
-  } finally {
-    await rm(folder, { recursive: true })
+    return refusal
   }
+}
+
+function refusalOf(error: unknown): Outcome | null {
+  if (error instanceof WrongLinesError) return { imported: 0, wrong: reasonsOf(error.lines) }
+  if (error instanceof OperatorError) return { imported: 0, failure: error.message }
+  // Of the file that keeps the rows.
+  if (!(error instanceof Error && 'syscall' in error)) return null
+  log.error('a file cannot be imported, because there is no place for its rows: {reason}', {
+    reason: errorMessage(error),
+  })
+  return { imported: 0, failure: 'The server has no place for the file on its disk' }
 }
 
 /** The same chunks, which can be read on after a loop over them has ended early. */
@@ -92,20 +106,17 @@ async function check(
     format === 'csv'
       ? csvLines(chunks, { resource, ignored: columns => ignored.push(...columns) })
       : ndjsonLines(chunks)
-  const writer = Bun.file(path).writer()
+  await using rows = await open(path, 'wx', 0o600)
   const bad: BadLine[] = []
   let lines = 0
-  try {
-    for await (const some of ofFile) {
-      const read = await rowsOf(resource, some, hashPasswords)
-      bad.push(...read.bad)
-      if (bad.length >= BAD_LINES_MAX) throw new WrongLinesError(bad)
-      for (const [place, row] of read.rows.entries()) writer.write(`${JSON.stringify([read.numbers[place], row])}\n`)
-      await writer.flush()
-      lines += some.length
-    }
-  } finally {
-    await writer.end()
+  for await (const some of ofFile) {
+    const read = await rowsOf(resource, some, hashPasswords)
+    bad.push(...read.bad)
+    if (bad.length >= BAD_LINES_MAX) throw new WrongLinesError(bad)
+    let text = ''
+    for (const [place, row] of read.rows.entries()) text += `${JSON.stringify([read.numbers[place], row])}\n`
+    await rows.appendFile(text)
+    lines += some.length
   }
   if (lines > 0 && bad.length === lines) throw new WrongLinesError(bad)
   return { path, lines, bad }

@@ -206,6 +206,18 @@ for (const engine of ENGINES) {
   })
 }
 
+test('an import without a place for its rows is refused, and the log says why', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { environment: { TMPDIR: '/nowhere' } })
+  const api = client(() => service.address)
+  const body = `${JSON.stringify(sample.product)}\n`
+  const refused = await api.send('/admin/import?list=products&format=ndjson', { method: 'POST', body })
+  expect(String(refused.body)).toContain('The server has no place for the file on its disk')
+  expect((await api.get('/products/')).body).toEqual([])
+  expect(await service.stop()).toBe(0)
+  expect(service.errors()).toContain('there is no place for its rows: ENOENT')
+})
+
 test('a text of many line breaks is imported, although it takes more bytes as JSON than a line of NDJSON may have', async () => {
   await using shop = await startShop()
   const description = '\n'.repeat(700_000)

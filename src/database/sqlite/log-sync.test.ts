@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { chownSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { listOf } from '../../../test/harness/catalog/resources.ts'
@@ -161,6 +161,20 @@ test.skipIf(!CAN_TRACE)(
     expect((await listOf(api, '/products/')).length).toBeGreaterThan(1)
   },
 )
+
+test('processes that find the file by different links share one record of its log, which belongs to the owner of the file', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  symlinkSync(file, join(folder.path, 'link.db'))
+  const NOBODY = 65_534
+  await (await startService(`sqlite:${file}`, { flags: FLAGS })).stop()
+  if (process.geteuid?.() === 0) chownSync(file, NOBODY, NOBODY)
+  await using _ = await startService(`sqlite:${file}`, { flags: FLAGS })
+  await using __ = await startService(`sqlite:${join(folder.path, 'link.db')}`, { flags: FLAGS })
+  const records = readdirSync(folder.path).filter(name => name.endsWith('-synced'))
+  expect(records).toEqual(['shop.db-synced'])
+  expect(statSync(join(folder.path, 'shop.db-synced')).uid).toBe(statSync(file).uid)
+})
 
 test.skipIf(!CAN_TRACE)(
   'a commit of another process is shown when it is on the disk, at no cost if that process has synced it',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
-import { run, startService } from '../../test/harness/service.ts'
+import { run, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
@@ -27,6 +27,14 @@ test('a second service on the port of the first is refused, and the first goes o
   const refused = await run(['serve', '--host', '127.0.0.1', '--port', port, '--database', database])
   expectRefusal(refused, { status: 1, reason: /in use/ })
   expect(await client(() => service.address).create('/products/', sample.product)).toBe(1)
+})
+
+test('an IPv6 address may have brackets, as in a URL', async () => {
+  using folder = temporaryFolder()
+  const place = ['--host', '[::1]', '--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
+  await using service = await startServer(['serve', ...place])
+  expect(service.address).toStartWith('http://[::1]:')
+  expect((await fetch(`${service.address}/healthz`)).status).toBe(200)
 })
 
 test("an address that is not this machine's is reported", async () => {

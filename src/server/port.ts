@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Server } from 'bun'
 import { errorMessage } from '../program/error-message.ts'
 import { OperatorError } from '../program/operator-error.ts'
@@ -15,6 +16,12 @@ export function bind(
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     const place = `${options.hostname}:${options.port}`
+    // The runtime says the same of a name that it cannot look up.
+    if (code === 'EADDRINUSE' && !isIP(options.hostname) && options.hostname !== 'localhost') {
+      throw new OperatorError(
+        `cannot listen on ${place}: the port is in use, or this machine has no address of that name`,
+      )
+    }
     if (code === 'EADDRINUSE') throw portInUse(place, portFlag)
     throw new OperatorError(`cannot listen on ${place}: ${errorMessage(error)}`)
   }

@@ -142,8 +142,10 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
 
 /** Reads an address to listen on. */
 function listeningAddress(text: string): string {
-  if (text.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
-  return text
+  // As in a URL.
+  const address = text.replace(/^\[(.*)\]$/, '$1')
+  if (address.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
+  return address
 }
 
 /** Reads a host name, in lower case. */

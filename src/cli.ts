@@ -1,4 +1,5 @@
 import { keyCommand, loadAccessStorage } from './access/command.ts'
+import { backupCommand, restoreCommand } from './backup/commands.ts'
 import { breeds } from './breeds/part.ts'
 import { catalog } from './catalog/part.ts'
 import { chat } from './chat/part.ts'
@@ -22,6 +23,8 @@ const STORAGES = [...PARTS.flatMap(({ storage }) => storage ?? []), loadAccessSt
 const COMMANDS = [
   ...PARTS.flatMap(({ commands }) => commands),
   keyCommand,
+  backupCommand,
+  restoreCommand(STORAGES),
   copyCommand(STORAGES),
   distributeCommand(STORAGES),
   health,

@@ -1,7 +1,7 @@
 import { auth } from '../access/settings.ts'
 import { showWorkers } from '../admin/open.ts'
 import { adminSettings } from '../admin/settings.ts'
-import { database, databaseSettings } from '../database/settings.ts'
+import { databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
 import type { Command } from '../program/command.ts'
 import { host, serverSettings, streamSettings, workers, workerTimeout } from '../server/settings.ts'
@@ -50,24 +50,7 @@ const seed: Command = {
   run: async line => (await import('./bulk/seed/seed.ts')).seed(line),
 }
 
-const backup: Command = {
-  name: 'backup',
-  operands: 'FILE',
-  summary: 'Copy the SQLite database into FILE, consistently, while servers keep reading and writing.',
-  settings: [database],
-  run: async line => (await import('./bulk/backup/backup.ts')).backup(line),
-}
-
-const restore: Command = {
-  name: 'restore',
-  operands: 'FILE',
-  summary:
-    'Put a copy of the backup FILE in place of the SQLite database, which nothing may have open, and keep the old one.',
-  settings: [database],
-  run: async line => (await import('./bulk/backup/restore.ts')).restore(line),
-}
-
 export const catalog: Part = {
-  commands: [serve, seed, importCommand, exportCommand, backup, restore],
+  commands: [serve, seed, importCommand, exportCommand],
   storage: async () => (await import('./tables.ts')).catalogStorage,
 }

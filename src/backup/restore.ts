@@ -1,17 +1,17 @@
 import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { database } from '../../../database/settings.ts'
-import { unusable } from '../../../database/sqlite/failure.ts'
-import { mustBeUsable } from '../../../database/sqlite/migrate.ts'
-import { UnusedFile } from '../../../database/sqlite/unused-file.ts'
-import type { CommandLine } from '../../../program/config.ts'
-import { OperatorError, SettingError } from '../../../program/operator-error.ts'
-import { print } from '../../../program/output.ts'
-import { catalogMigrations } from '../../migrations/index.ts'
-import { withPartial } from './new-file.ts'
+import { database } from '../database/settings.ts'
+import { unusable } from '../database/sqlite/failure.ts'
+import { mustBeUsable } from '../database/sqlite/migrate.ts'
+import { UnusedFile } from '../database/sqlite/unused-file.ts'
+import type { Storage } from '../part.ts'
+import type { CommandLine } from '../program/config.ts'
+import { withPartial } from '../program/new-file.ts'
+import { OperatorError, SettingError } from '../program/operator-error.ts'
+import { print } from '../program/output.ts'
 
 /** Puts a copy of a backup in place of the database, and keeps the old one under another name. */
-export async function restore(line: CommandLine): Promise<void> {
+export async function restore(line: CommandLine, storages: readonly Storage[]): Promise<void> {
   const [backup] = line.operands
   if (backup === undefined) throw new SettingError('restore takes one FILE, a backup')
   const address = line.value(database)
@@ -22,7 +22,11 @@ export async function restore(line: CommandLine): Promise<void> {
     copyFileSync(backup, partial)
     // The copy of a file that nobody may write to could not be checked.
     chmodSync(partial, 0o600)
-    mustBeUsable(partial, [catalogMigrations], backup)
+    mustBeUsable(
+      partial,
+      storages.map(({ migrations }) => migrations),
+      backup,
+    )
     const kept = old.replaceWith(partial)
     print(`${address.path} is now the database of ${backup}\n`)
     if (kept !== null) print(`The database before is kept as ${kept}\n`)

@@ -2,12 +2,12 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout } from 'bun:test'
 import { copyFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { campaign } from '../../../../test/harness/campaign.ts'
-import { type Client, client } from '../../../../test/harness/client.ts'
-import { sample } from '../../../../test/harness/samples.ts'
-import { run, type Service, startService } from '../../../../test/harness/service.ts'
-import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
-import { until } from '../../../../test/harness/until.ts'
+import { campaign } from '../../test/harness/campaign.ts'
+import { type Client, client } from '../../test/harness/client.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { run, type Service, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 

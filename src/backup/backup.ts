@@ -1,11 +1,10 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
-import { database } from '../../../database/settings.ts'
-import { openSqlite } from '../../../database/sqlite/open.ts'
-import type { CommandLine } from '../../../program/config.ts'
-import { SettingError } from '../../../program/operator-error.ts'
-import { print } from '../../../program/output.ts'
-import { catalogMigrations } from '../../migrations/index.ts'
-import { mustBeNew, writeNew } from './new-file.ts'
+import { database } from '../database/settings.ts'
+import { openSqlite } from '../database/sqlite/open.ts'
+import type { CommandLine } from '../program/config.ts'
+import { mustBeNew, writeNew } from '../program/new-file.ts'
+import { SettingError } from '../program/operator-error.ts'
+import { print } from '../program/output.ts'
 
 export async function backup(line: CommandLine): Promise<void> {
   const [file] = line.operands
@@ -14,7 +13,7 @@ export async function backup(line: CommandLine): Promise<void> {
   if (address.engine !== 'sqlite') throw new SettingError('backup works on SQLite only; for PostgreSQL use pg_dump')
   const { path } = address
   mustBeNew(file)
-  await using store = await openSqlite(path, [catalogMigrations], { mustExist: true })
+  await using store = await openSqlite(path, [], { mustExist: true })
   await writeNew(file, partial => {
     closeSync(openSync(partial, 'wx', 0o600))
     store.copyInto(partial)

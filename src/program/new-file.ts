@@ -1,8 +1,8 @@
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
-import { errorMessage } from '../../../program/error-message.ts'
-import { OperatorError } from '../../../program/operator-error.ts'
-import { type StopSignal, stopSignals } from '../../../program/stop-signals.ts'
+import { errorMessage } from './error-message.ts'
+import { OperatorError } from './operator-error.ts'
+import { type StopSignal, stopSignals } from './stop-signals.ts'
 
 /** Added to a signal's number, this is the exit status of a program that the signal ended. */
 const SIGNAL_STATUS = 128

@@ -11,12 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { type Client, client } from '../../../../test/harness/client.ts'
-import { damage } from '../../../../test/harness/damage.ts'
-import { expectRefusal } from '../../../../test/harness/refusal.ts'
-import { sample } from '../../../../test/harness/samples.ts'
-import { run, type Service, startServer, startService } from '../../../../test/harness/service.ts'
-import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
+import { type Client, client } from '../../test/harness/client.ts'
+import { damage } from '../../test/harness/damage.ts'
+import { expectRefusal } from '../../test/harness/refusal.ts'
+import { sample } from '../../test/harness/samples.ts'
+import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
 
@@ -116,6 +116,11 @@ test('restore refuses what is no sound backup, and changes nothing', async () =>
     newer.run("INSERT INTO migrations (name, applied_at) VALUES ('catalog_0999_orders', '2999-01-01T00:00:00.000Z')")
   }
   await refusals(/backup\.db was written by a newer version.*catalog_0999_orders/)
+  {
+    using newer = new Database(shop.backup)
+    newer.run("INSERT INTO migrations (name, applied_at) VALUES ('talk_0999_rooms', '2999-01-01T00:00:00.000Z')")
+  }
+  await refusals(/backup\.db was written by a newer version.*talk_0999_rooms/)
   {
     await using inUse = await startService(`sqlite:${shop.backup}`, { flags: FLAGS })
     await client(() => inUse.address).create('/products/', sample.product)

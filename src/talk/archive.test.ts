@@ -78,11 +78,12 @@ You are welcome: ask about Islands again.
     await storeTurns(place, 'writer', [
       ['# No heading', 'A **small** answer.'],
       ['Next', 'Cut in code:\n\n```js\nlet a'],
+      ['And in a list?', '1. ```js\n   let b\n   ```\n2. Done.'],
     ])
     const file = join(place.folder, 'room.md')
     const { status, output, errors } = await place.pipe(logIn('writer'), ['--export', file])
     expect({ status, output }).toEqual({ status: 0, output: '' })
-    expect(errors).toEndWith(`${file} has all 4 messages of writer.\n`)
+    expect(errors).toEndWith(`${file} has all 6 messages of writer.\n`)
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
     expect(readFileSync(file, 'utf8').replace(TIME, 'TIME')).toBe(`\
 # Conversation of writer
@@ -114,6 +115,21 @@ Cut in code:
 \`\`\`js
 let a
 \`\`\`
+
+---
+
+**writer**, TIME
+
+> And in a list?
+
+---
+
+**ai**, TIME
+
+1. \`\`\`js
+   let b
+   \`\`\`
+2. Done.
 `)
   })
 

@@ -1,6 +1,6 @@
 /** The opening line of a fenced code block (CommonMark 4.5). */
 export interface Fence {
-  /** Spaces before the marks. */
+  /** The width of the spaces and list markers before the marks. */
   readonly indentation: number
   /** The marks: at least three backticks or tildes. */
   readonly marks: string
@@ -8,11 +8,11 @@ export interface Fence {
   readonly label: string
 }
 
-const OPENING = /^( *)(`{3,}(?=[^`]*$)|~{3,})\s*(\S*)/
+const OPENING = /^( *(?:(?:[-*+]|\d{1,9}[.)]) +)*)(`{3,}(?=[^`]*$)|~{3,})\s*(\S*)/
 
 export function openingFence(line: string): Fence | null {
-  const [, spaces = '', marks, label = ''] = OPENING.exec(line) ?? []
-  return marks === undefined ? null : { indentation: spaces.length, marks, label }
+  const [, before = '', marks, label = ''] = OPENING.exec(line) ?? []
+  return marks === undefined ? null : { indentation: before.length, marks, label }
 }
 
 /** The fence that is open after a line, if this one was open before it. */

@@ -24,6 +24,40 @@ const a = 'x' // note
 | 日本 | 12 |
 `
 
+const CODE_IN_LISTS = `\
+Do:
+
+1. \`\`\`bash
+   npm i
+   \`\`\`
+2. Then **run** it.
+   - ~~~
+     stockroom serve
+     ~~~
+
+     It *starts*.
+
+Now **rest**.
+`
+
+const CODE_IN_LISTS_SHOWN = `\
+ada> Show me
+Do:
+
+1. \`\`\`bash
+   npm i
+   \`\`\`
+2. Then run it.
+   - ~~~
+     stockroom serve
+     ~~~
+
+     It starts.
+
+Now rest.
+
+ada>`
+
 const ANSWER_SHOWN = `\
 ada> Show me
 Title
@@ -82,6 +116,21 @@ test('markdown is laid out for the terminal, and its code highlighted, wherever 
   expect(session.received()).toContain('\x1b[35mconst\x1b[39m')
   expect(session.received()).toContain("\x1b[32m'x'\x1b[39m")
   expect(session.received()).toContain('\x1b[1mbold\x1b[22m')
+})
+
+test('code that begins on the line of a list marker ends where its fence ends, and is not wrapped', async () => {
+  await using place = await talkPlace()
+  const laidOut = await place.enter('ada', { columns: 40 })
+  laidOut.type('Show me\r')
+  await (await place.model.nextCall()).answer(...pieces(CODE_IN_LISTS, 3))
+  await laidOut.shows(/rest\.\n\nada>$/)
+  expect(lastTurn(laidOut.screen())).toBe(CODE_IN_LISTS_SHOWN)
+  const plain = await place.enter('bob', { columns: 40, environment: { NO_COLOR: '1' } })
+  plain.type('Show me\r')
+  const text = `1. \`\`\`bash\n   ${'code '.repeat(8)}\n   \`\`\`\n2. ${'word '.repeat(8)}\nEnd.`
+  await (await place.model.nextCall()).answer(text)
+  await plain.shows(/End\.\n\nbob>$/)
+  expect(plain.screen()).toContain(`${'code '.repeat(7)}co\nde\n   \`\`\`\n2. ${'word '.repeat(6)}word\n   word\n`)
 })
 
 test('with NO_COLOR, the answer is plain text, wrapped between words, without any color', async () => {

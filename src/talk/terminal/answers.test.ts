@@ -133,6 +133,29 @@ test('code that begins on the line of a list marker ends where its fence ends, a
   expect(plain.screen()).toContain(`${'code '.repeat(7)}co\nde\n   \`\`\`\n2. ${'word '.repeat(6)}word\n   word\n`)
 })
 
+test('links by reference are shown with the list of their addresses', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  const text = 'See [the docs][1],\n[rfc] and ![a map][1].\n\n**Sources**\n\n'
+  const addresses = '[1]: https://example.com/docs\n[rfc]: <https://example.org/rfc> "RFC"\n[^2]: A note'
+  session.type('Show me\r')
+  await (await place.model.nextCall()).answer(...pieces(`${text}${addresses}\n\nEnd.`, 5))
+  await session.shows(/End\.\n\nada>$/)
+  expect(lastTurn(session.screen())).toBe(`\
+ada> Show me
+See [the docs][1], [rfc] and ![a map][1].
+
+Sources
+
+[1]: https://example.com/docs
+[rfc]: https://example.org/rfc "RFC"
+[^2]: A note
+
+End.
+
+ada>`)
+})
+
 test('with NO_COLOR, the answer is plain text, wrapped between words, without any color', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 40, environment: { NO_COLOR: '1' } })

@@ -11,7 +11,13 @@ const WIDTH_MIN = 10
 const BULLET = '• '
 const QUOTE = '│ '
 
-const markdown = new MarkdownIt()
+/**
+ * Without links by reference: their definitions may come in another block, so both are shown as they are written. Otherwise
+ * the addresses would be lost.
+ */
+const markdown = new MarkdownIt().disable('reference')
+
+const DEFINITION = /^\[[^\]]+\]:/
 
 /** Lays out markdown in lines for a terminal of this width. Code is not wrapped, so that it can be copied. */
 export function markdownLines(text: string, width: number, highlighting: CodeHighlighting): string[] {
@@ -118,7 +124,7 @@ function inlineText(nodes: readonly Node[]): string {
 
 function styledText(nodes: readonly Node[]): string {
   return nodes
-    .map(({ token, inner }) => {
+    .map(({ token, inner }, index) => {
       switch (token.type) {
         case 'strong_open':
           return style.strong(styledText(inner))
@@ -133,7 +139,8 @@ function styledText(nodes: readonly Node[]): string {
         case 'code_inline':
           return style.code(safeText(token.content))
         case 'softbreak':
-          return ' '
+          // Each definition of a link stays on a line of its own.
+          return DEFINITION.test(nodes[index + 1]?.token.content ?? '') ? '\n' : ' '
         case 'hardbreak':
           return '\n'
         default:

@@ -57,7 +57,9 @@ export async function* safePieces(pieces: AsyncIterable<string>): AsyncGenerator
 
 /** Makes a complete text safe for a terminal. */
 export function safeText(text: string): string {
-  return text.replace(SEQUENCES, '').replace(/\r\n?/g, '\n').replace(CONTROLS, '').replace(INVISIBLE, '')
+  // Otherwise two half characters would make a tag once what stands between them is removed.
+  const wellFormed = text.toWellFormed()
+  return wellFormed.replace(SEQUENCES, '').replace(/\r\n?/g, '\n').replace(CONTROLS, '').replace(INVISIBLE, '')
 }
 
 /** The same in one line. */

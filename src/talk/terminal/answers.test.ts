@@ -295,6 +295,18 @@ test('what the model writes cannot reorder a displayed line', async () => {
   expect(output).toContain(hebrew)
 })
 
+test('half characters do not become a whole one when what stood between them is removed', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type('Attack\r')
+  const call = await place.model.nextCall()
+  await call.answer('a\udb40', '\x18', '\udc41b', 'c\udb40\x1b[31m\udc42d', 'e\udb40\u200e', '\udc43f.')
+  await session.shows(/f\.\n\nada>$/)
+  expect(lastTurn(session.screen())).toContain('a\ufffd\ufffdbc\ufffd\ufffdde\ufffd\ufffdf.')
+  expect(session.received()).not.toMatch(/[\u{e0000}-\u{e007f}]/u)
+  expect((await told(place)).at(-1)).toBe('a\ufffd\ufffdbc\ufffd\ufffdde\ufffd\ufffdf.')
+})
+
 test('Ctrl-C stops an answer and keeps its text so far, marked, and the session goes on', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')

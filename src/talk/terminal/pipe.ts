@@ -6,12 +6,14 @@ import type { InputQuestion, TerminalInput } from './input.ts'
 /** Limit on input read before it is asked for; then the writer has to wait. */
 const READ_AHEAD_MAX_CHARACTERS = 1_048_576
 
-/** Lines from a pipe or a file. A line longer than the limit above is cut. */
+/** Lines from a pipe or a file. A line longer than the limit above is cut, and its rest is dropped. */
 export class Pipe implements TerminalInput {
   readonly #input: Readable
   readonly #output: NodeJS.WritableStream
   readonly #listening: Disposable
   #ahead = ''
+  /** Whether the input continues with the rest of a line that was cut. */
+  #isCut = false
   #hasEnded = false
   #waiting: ((line: string | null) => void) | null = null
 
@@ -52,9 +54,15 @@ export class Pipe implements TerminalInput {
   }
 
   #receive(text: string): void {
-    this.#ahead += text
+    this.#ahead += this.#isCut ? this.#afterCutLine(text) : text
     this.#feed()
     if (this.#ahead.length >= READ_AHEAD_MAX_CHARACTERS) this.#input.pause()
+  }
+
+  #afterCutLine(text: string): string {
+    const end = text.indexOf('\n')
+    this.#isCut = end < 0
+    return this.#isCut ? '' : text.slice(end + 1)
   }
 
   #end(): void {
@@ -79,6 +87,7 @@ export class Pipe implements TerminalInput {
     const isWhole = end >= 0
     if (!isWhole && (this.#ahead === '' || (!this.#hasEnded && this.#ahead.length < READ_AHEAD_MAX_CHARACTERS)))
       return null
+    this.#isCut = !isWhole
     const line = isWhole ? this.#ahead.slice(0, end) : this.#ahead
     this.#ahead = isWhole ? this.#ahead.slice(end + 1) : ''
     return line.replace(/\r$/, '')

@@ -9,6 +9,8 @@ import { logIn, PASSWORD, register, startAtTerminal, talkPlace } from '../../../
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const ESCAPE = /\x1b/
 
+const LINE_MAX_CHARACTERS = 1_048_576
+
 test('piped, only answers go to standard output, and everything else to standard error', async () => {
   await using place = await talkPlace()
   const talking = place.pipe([...register('ada'), 'One?', 'Two?', 'quit'])
@@ -65,6 +67,31 @@ test('the end of the input ends the session, after its last line is answered', a
   await call.answer('Well.')
   expect(await talking).toMatchObject({ status: 0, output: 'Well.\n' })
   expect((await place.pipe([...logIn('ada'), 'quit'])).status).toBe(0)
+})
+
+test('the rest of a line that is too long is not another prompt', async () => {
+  await using place = await talkPlace()
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
+    ...surroundingsOf({ environment: place.model.environment }),
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  child.stdin.write([...register('ada'), 'x'.repeat(LINE_MAX_CHARACTERS)].join('\n'))
+  child.stdin.flush()
+  const errors = child.stderr.getReader()
+  let told = ''
+  while (!told.includes('shorten it')) told = told.slice(-100) + new TextDecoder().decode((await errors.read()).value)
+  for (const text of ['rest', ' of it\nNext', '\n']) {
+    child.stdin.write(text)
+    child.stdin.flush()
+  }
+  const call = await place.model.nextCall()
+  expect(call.prompt).toBe('Next')
+  await call.answer('Well.')
+  child.stdin.end()
+  expect(await child.exited).toBe(0)
+  expect(place.model.calls).toHaveLength(1)
 })
 
 test('no escape sequence goes into a pipe', async () => {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '../../test/harness/manual-clock.ts'
 import { ask, failureOf, openModel, question } from '../../test/harness/model-client.ts'
-import { startModelServer } from '../../test/harness/peers/model-server.ts'
+import { googleGenerate } from '../../test/harness/peers/google-generate.ts'
+import { expectFailureAmid } from '../../test/harness/peers/model-failures.ts'
+import { event, type ModelCall, startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
+import { openaiResponses } from '../../test/harness/peers/openai-responses.ts'
 
 describe('answers', () => {
   test('an answer that does not begin within 120 s fails, and its connection is closed', async () => {
@@ -93,6 +96,17 @@ describe('answers', () => {
     const call = await server.nextCall()
     await call.answer('x'.repeat(65_536))
     expect(await answer.end()).toEqual({ text: 'x'.repeat(65_536), failure: null })
+  })
+
+  test('an answer that the provider ends with an error does not count as whole, and its text is kept', async () => {
+    const malformed = event({ candidates: [{ index: 0, finishReason: 'MALFORMED_FUNCTION_CALL' }] })
+    const failed = event({ type: 'response.failed', sequence_number: 9, response: { error: null } })
+    const ending = (frame: string) => async (call: ModelCall) => {
+      await call.sendRaw(frame)
+      await call.breakOff()
+    }
+    await expectFailureAmid(googleGenerate, ending(malformed), 'provider failed')
+    await expectFailureAmid(openaiResponses, ending(failed), 'provider failed')
   })
 
   test('an answer is cut once more than 64 MiB have come over the wire', async () => {

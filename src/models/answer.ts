@@ -150,6 +150,9 @@ async function* call(
 
 function mustBeWhole(finishReason: string, { title }: Service): void {
   if (finishReason === INTERRUPTED) throw new Error('the stream ended before the answer was complete')
+  if (finishReason === 'error') {
+    throw new AnswerError('provider failed', `${title} ended the answer with an error: ask again.`)
+  }
   if (finishReason === 'length') {
     throw new AnswerError('too long', `${title} reached the model's length limit: ask for a shorter answer.`)
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { getLogger } from '@logtape/logtape'
 import { bearerToken } from '../access/bearer.ts'
@@ -89,7 +90,7 @@ export class Login {
   async admits(headers: Headers, key: Key | null, address: string): Promise<boolean> {
     if (key) return allows(key.scope, NEEDED_SCOPE)
     const token = bearerToken(headers)
-    if (token !== null) return this.#isPassword(token, address)
+    if (token !== null) return this.#isPassword(textOf(token), address)
     return (await this.#holderIn(headers)) === PASSWORD
   }
 
@@ -118,6 +119,12 @@ export class Login {
     else if (ofAddress.left === 0) log.warning('too many wrong passwords from {client}', { client: address })
     return false
   }
+}
+
+/** The runtime reads each byte of a header as a character of Latin-1, but most programs send UTF-8. */
+function textOf(token: string): string {
+  const bytes = Buffer.from(token, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : token
 }
 
 /** Takes the same time for every text of a length. Keyboards write accents in two ways, which NFC makes one. */

@@ -257,4 +257,21 @@ withEachEngine('a chat with a password', engine => {
     await using accents = await startChatApp(engine, { password: 'caf\u00e9 au lait' })
     expect((await logIn(accents.chat.address, 'cafe\u0301 au lait')).status).toBe(303)
   })
+
+  test('programs may send a password with letters beyond ASCII in UTF-8 or, if it has them, in Latin-1', async () => {
+    for (const [password, encodings] of [
+      ['naïve café', ['utf8', 'latin1']],
+      ['пароль 🌱', ['utf8']],
+    ] as const) {
+      await using app = await startChatApp(engine, { password })
+      const statusOf = async (sent: string) =>
+        (await app.chat.get('/', { headers: { Authorization: `Bearer ${sent}` } })).status
+      for (const encoding of encodings) {
+        // The client sends a character of a header as one byte.
+        const bytes = Buffer.from(password, encoding).toString('latin1')
+        expect(await statusOf(bytes), `${password} in ${encoding}`).toBe(200)
+        expect(await statusOf(bytes.slice(0, -1)), `less than ${password} in ${encoding}`).toBe(401)
+      }
+    }
+  })
 })

@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { BusyError } from '../limits/busy-error.ts'
+import { countCodePoints } from '../limits/code-points.ts'
 import { formLimit } from '../pages/form.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addressKey } from '../server/client-address.ts'
@@ -15,7 +16,7 @@ import type { PromptRefusal, Prompts } from './prompts/prompts.ts'
 import { type Account, accountOf, type ReachedBound, type Spending, secondsUntil } from './spending/spending.ts'
 import { answerEvents } from './stream.tsx'
 
-/** In UTF-16 code units. */
+/** In Unicode code points. */
 const REQ_ID_MAX_CHARACTERS = 128
 
 /** A page for a browser without scripts waits this long for the end of the answer, before it shows the text so far. */
@@ -169,7 +170,7 @@ async function* noEvents(): AsyncGenerator<ServerSentEvent> {}
 /** The turn's id. Empty, which no turn has, if it is too long or contains U+0000, which PostgreSQL cannot store. */
 function reqIdOf(context: Context): string {
   const reqId = context.req.param('req_id') ?? ''
-  return reqId.length > REQ_ID_MAX_CHARACTERS || reqId.includes('\0') ? '' : reqId
+  return countCodePoints(reqId) > REQ_ID_MAX_CHARACTERS || reqId.includes('\0') ? '' : reqId
 }
 
 function promptNotFound(): Response {

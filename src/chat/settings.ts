@@ -1,3 +1,4 @@
+import { countCodePoints } from '../limits/code-points.ts'
 import { type CommandLine, count, type Setting, secret, wholeNumber } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 import { port } from '../server/settings.ts'
@@ -50,7 +51,7 @@ export function readChatPassword(): string | null {
   return secret('CHAT_PASSWORD', password => {
     // Browsers remove line breaks from a typed password, and nobody can type control characters.
     if (/\p{Cc}/u.test(password)) throw new SettingError('a password must not contain control characters')
-    if (password.length < PASSWORD_MIN_CHARACTERS) {
+    if (countCodePoints(password) < PASSWORD_MIN_CHARACTERS) {
       throw new SettingError(
         `a password needs at least ${PASSWORD_MIN_CHARACTERS} characters, because it can be guessed`,
       )

@@ -70,7 +70,7 @@ test('the password may be in a file, and the ready line then prints no warning',
 })
 
 test('a password that is too short or cannot be typed is refused, and not repeated', async () => {
-  for (const password of ['secret7', 'line\nbreak in it', 'a\tab in this']) {
+  for (const password of ['secret7', '🌱🌱🌱🌱', 'line\nbreak in it', 'a\tab in this']) {
     const { status, output, errors } = await run(['chat', '--port', '0'], { environment: { CHAT_PASSWORD: password } })
     expectRefusal({ status, output, errors }, { status: 2, reason: /^stockroom: CHAT_PASSWORD: a password / })
     expect(errors).not.toContain(password)

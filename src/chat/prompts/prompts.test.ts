@@ -61,12 +61,14 @@ withEachEngine('prompts', engine => {
   })
 
   test('a prompt is accepted under any id of up to 128 characters', async () => {
-    for (const reqId of ['x', 'ä/ö?#&<b>"\'', 'y'.repeat(128)]) {
+    for (const reqId of ['x', 'ä/ö?#&<b>"\'', 'y'.repeat(128), '🌱'.repeat(128)]) {
       const { call, listener } = await begin('What is a fork?', reqId)
       await call.answer('A fork.')
       expect(await listener.end()).toEndWith(TERMINATE)
     }
-    expect((await chat.post('z'.repeat(129), 'What is a fork?')).status).toBe(422)
+    for (const reqId of ['z'.repeat(129), '🌱'.repeat(129)]) {
+      expect((await chat.post(reqId, 'What is a fork?')).status).toBe(422)
+    }
   })
 
   test('a prompt posted again before its answer begins replaces the first', async () => {

@@ -16,6 +16,9 @@ async function answered(place: TalkPlace, session: Session, answer: string): Pro
   return call.prompt
 }
 
+/** Esc counts as Alt for the next key within this time. */
+const ESCAPE_MAX_MS = 500
+
 /** A search for the last of them that starts over at each would be felt. */
 const PASTED_BREAKS = 10_000
 
@@ -41,6 +44,20 @@ test('Alt-Enter begins a new line of the prompt', async () => {
   session.type(`one${ALT_ENTER}quit${ALT_ENTER}three\r`)
   expect(await answered(place, session, 'Three.')).toBe('one\nquit\nthree')
   expect(session.screen()).toContain('ada> one\n| quit\n| three\nThree.')
+})
+
+test('Enter after Esc sends, and right after it begins a new line, as Alt-Enter in two pieces does', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.type('one\x1b')
+  await Bun.sleep(ESCAPE_MAX_MS + 100)
+  session.type('\r')
+  expect(await answered(place, session, 'One.')).toBe('one')
+  session.type('two\x1b')
+  await session.shows(/ada> two$/)
+  session.type('\r')
+  // On a slow machine, this is not right after it.
+  await session.shows(/ada> two\n[|⠋]$/)
 })
 
 test('a long prompt is accepted whole, pasted or typed, in one line or many', async () => {

@@ -132,6 +132,33 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
   expect(unexpected(tab)).toEqual([])
 })
 
+test('once a deletion was sent, nothing offers to undo it, whatever the list shows meanwhile', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.clock.install()
+  await page.goto(`${service.address}/admin/?q=spade&sort=price`)
+  const sent = await holdBack(page, '**/admin/deletions')
+  await row(page, 40)
+    .getByRole('button', { name: /^Delete/ })
+    .click()
+  await page.clock.runFor(10_500)
+  await sent.isAsked
+  expect(await row(page, 40).locator('.undo').innerText()).toBe('Deleting')
+  expect(await page.evaluate(`document.activeElement.closest('tr').id`)).toBe('products-40')
+  await page.keyboard.press('u')
+  for (const words of ['nothing', 'spade 4']) {
+    await page.getByLabel('Search products').fill(words)
+    await page.clock.runFor(500)
+    await until(async () => (await page.locator('.undo').allInnerTexts()).join() === 'Deleting')
+  }
+  expect(await violations(page)).toEqual([])
+  sent.letPass()
+  await until(async () => (await page.locator('.undo').count()) === 0)
+  expect(await row(page, 40).count()).toBe(0)
+  expect((await api.get('/products/40')).status).toBe(404)
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('more deletions than one request may have are sent in several, so none of them stays due', async () => {
   await using tab = await open('/admin/categories/')
   const { page } = tab
@@ -317,6 +344,19 @@ async function open(path: string, options?: BrowserContextOptions): Promise<Tab>
   const tab = await browser.openTab(options)
   await tab.page.goto(service.address + path)
   return tab
+}
+
+/** Holds back the answers to what is asked of an address, until they may pass. */
+async function holdBack(page: Page, address: string | RegExp) {
+  const asked = Promise.withResolvers<void>()
+  const passing = Promise.withResolvers<void>()
+  await page.route(address, async route => {
+    asked.resolve()
+    await passing.promise
+    // The page may have given it up.
+    await route.continue().catch(() => {})
+  })
+  return { isAsked: asked.promise, letPass: () => passing.resolve() }
 }
 
 function row(page: Page, product: number) {

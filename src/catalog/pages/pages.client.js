@@ -192,8 +192,15 @@ function mark(element, deletion) {
   showLeft(deletion)
 }
 
-function showLeft({ left, dueAt }) {
-  left.textContent = `${Math.max(0, Math.ceil((dueAt - Date.now()) / 1_000))} s`
+function showLeft({ element, left, button, dueAt }) {
+  if (dueAt < Number.POSITIVE_INFINITY) {
+    left.textContent = `${Math.max(0, Math.ceil((dueAt - Date.now()) / 1_000))} s`
+    return
+  }
+  // What was sent cannot be taken back.
+  left.textContent = 'Deleting'
+  if (button === document.activeElement) focusRow(element)
+  button.remove()
 }
 
 /** The item stays. */
@@ -227,7 +234,11 @@ function post(items, options) {
 }
 
 async function send(items) {
-  for (const item of items) pending.get(item).dueAt = Number.POSITIVE_INFINITY
+  for (const item of items) {
+    const deletion = pending.get(item)
+    deletion.dueAt = Number.POSITIVE_INFINITY
+    showLeft(deletion)
+  }
   const answer = await post(items)
   if (!answer?.ok) {
     if (answer === null) connectionLost()
@@ -315,9 +326,9 @@ document.addEventListener('keydown', event => {
       focusRow(row.nextElementSibling ?? row.previousElementSibling)
     },
     u: () => {
-      const last = [...pending.keys()].at(-1)
-      if (last === undefined) return
-      const { element } = pending.get(last)
+      const [last, deletion] = [...pending].findLast(([, { dueAt }]) => dueAt < Number.POSITIVE_INFINITY) ?? []
+      if (!deletion) return
+      const { element } = deletion
       restore(last, '')
       focusRow(element)
     },

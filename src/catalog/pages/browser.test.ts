@@ -159,6 +159,18 @@ test('once a deletion was sent, nothing offers to undo it, whatever the list sho
   expect(unexpected(tab)).toEqual([])
 })
 
+test('keys on the buttons of a row that is edited do nothing to the list', async () => {
+  await using tab = await open('/admin/?q=spade+4')
+  const { page } = tab
+  await page.getByRole('link', { name: 'Edit Spade 41' }).click()
+  await page.getByRole('button', { name: 'Save' }).press('d')
+  await page.getByRole('link', { name: 'Cancel' }).press('Delete')
+  await page.getByRole('button', { name: 'Delete Spade 42' }).click()
+  await page.getByRole('button', { name: /^Undo/ }).click()
+  expect(await page.locator('.leaving').count()).toBe(0)
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('more deletions than one request may have are sent in several, so none of them stays due', async () => {
   await using tab = await open('/admin/categories/')
   const { page } = tab

@@ -312,7 +312,7 @@ function focusRow(row) {
 document.addEventListener('keydown', event => {
   const { target, key, ctrlKey, metaKey, altKey } = event
   if (key === 'Escape') target.closest('.editing')?.querySelector('[data-cancel]')?.click()
-  const row = target.closest('#rows > tr')
+  const row = target.closest('#rows > tr[data-item]')
   if (!row || ctrlKey || metaKey || altKey || target.matches('input:not([type="checkbox"])')) return
   const act = {
     j: () => focusRow(row.nextElementSibling),

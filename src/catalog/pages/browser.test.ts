@@ -159,6 +159,20 @@ test('once a deletion was sent, nothing offers to undo it, whatever the list sho
   expect(unexpected(tab)).toEqual([])
 })
 
+test('a next page that comes after other words were typed is not added to what they found', async () => {
+  await using tab = await open('/admin/?q=spade')
+  const { page } = tab
+  const more = await holdBack(page, /cursor=/)
+  await page.getByRole('link', { name: 'Show more' }).click()
+  await more.isAsked
+  await page.getByLabel('Search products').fill('steel')
+  await until(async () => page.url().endsWith('?q=steel'))
+  more.letPass()
+  await page.getByRole('link', { name: 'Show more' }).click()
+  const total = await page.locator('[data-tell]').innerText()
+  await until(async () => `${await rows(page)} products` === total)
+})
+
 test('keys on the buttons of a row that is edited do nothing to the list', async () => {
   await using tab = await open('/admin/?q=spade+4')
   const { page } = tab

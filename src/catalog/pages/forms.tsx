@@ -90,6 +90,7 @@ export function formPage(page: FormPage): Framed {
             hx-target="#content"
             hx-select="#content"
             hx-swap="outerHTML show:window:top"
+            hx-sync="#content:queue"
           >
             <input type="hidden" name="tag" value={tag} />
             {kind.fields

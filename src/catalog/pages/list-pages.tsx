@@ -197,7 +197,7 @@ function Filters({ list, query, orders, children }: FiltersProperties) {
         hx-target="#results"
         hx-select="#results"
         hx-swap="outerHTML"
-        hx-sync="this:replace"
+        hx-sync="#content:replace"
         hx-trigger="input delay:150ms, submit"
         data-filters
       >

@@ -84,7 +84,7 @@ function totalText(total: number, list: ListName): string {
   return `${countText(total)}${total === COUNT_MAX ? '+' : ''} ${total === 1 ? LISTS[list].noun : list}`
 }
 
-/** `path` is the next page; `null` after the last. */
+/** `path` is the next page; `null` after the last. Its request ends with the list: other filters abort it. */
 function More({ path }: { readonly path: string | null }) {
   return (
     <p id="more">
@@ -97,6 +97,7 @@ function More({ path }: { readonly path: string | null }) {
           hx-select="#rows > tr"
           hx-select-oob="#more"
           hx-swap="beforeend"
+          hx-sync="#content:drop"
           data-more
         >
           Show more

@@ -185,6 +185,17 @@ test('keys on the buttons of a row that is edited do nothing to the list', async
   expect(unexpected(tab)).toEqual([])
 })
 
+test('the limit of a band of prices is a field, so it can be changed', async () => {
+  await using tab = await open('/admin/?q=spade+4')
+  const { page } = tab
+  await page.getByRole('link', { name: /^25 to 50/ }).click()
+  await page.waitForURL(/below_price=50/)
+  await page.getByLabel('below').fill('')
+  await until(async () => !page.url().includes('below_price'))
+  expect(new URL(page.url()).search).toBe('?q=spade+4&min_price=25')
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('more deletions than one request may have are sent in several, so none of them stays due', async () => {
   await using tab = await open('/admin/categories/')
   const { page } = tab

@@ -52,27 +52,22 @@ async function productsPage({ products, categories }: ManagedLists, query: URLSe
   const known = await categories.some([...rows.items.flatMap(({ value }) => value.category_id ?? []), ...chosen])
   const further = chosen.flatMap(id => (newest.some(one => one.id === id) ? [] : (known.get(id) ?? [])))
   const choices = [...further, ...newest].map(({ id, name }) => [String(id), name] as const)
-  const belowPrice = query.get('below_price')
+  const [belowPrice, maxPrice] = [query.get('below_price'), query.get('max_price')]
   return listPage(
     'products',
     query,
     <>
       <Filters list="products" query={query} orders={PRODUCT_ORDERS}>
-        {belowPrice && <input type="hidden" name="below_price" value={belowPrice} />}
         <Choice
           name="category_id"
           label="Category"
           options={[['', 'All'], ...choices, ['0', 'Without a category']]}
           chosen={chosen.length === 1 ? String(chosen[0]) : null}
         />
-        <label class="pair">
-          <span>Price from</span>
-          <input name="min_price" type="number" min="0" step="any" value={query.get('min_price') ?? ''} />
-        </label>
-        <label class="pair">
-          <span>to</span>
-          <input name="max_price" type="number" min="0" step="any" value={query.get('max_price') ?? ''} />
-        </label>
+        <PriceLimit name="min_price" label="Price from" value={query.get('min_price')} />
+        {/* A band of prices ends below the next one. */}
+        {belowPrice && <PriceLimit name="below_price" label="below" value={belowPrice} />}
+        {(maxPrice || !belowPrice) && <PriceLimit name="max_price" label="to" value={maxPrice} />}
         <Choice
           name="min_rating"
           label="Stars"
@@ -226,6 +221,21 @@ function Filters({ list, query, orders, children }: FiltersProperties) {
         </noscript>
       </form>
     </search>
+  )
+}
+
+interface PriceLimitProperties {
+  readonly name: string
+  readonly label: string
+  readonly value: string | null
+}
+
+function PriceLimit({ name, label, value }: PriceLimitProperties) {
+  return (
+    <label class="pair">
+      <span>{label}</span>
+      <input name={name} type="number" min="0" step="any" value={value ?? ''} />
+    </label>
   )
 }
 

@@ -101,7 +101,10 @@ async function* framesOf({ body }, signal) {
       if (value === undefined) return
       const frames = (text + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/)
       text = frames.pop() ?? ''
-      for (const frame of frames) yield frameIn(frame)
+      for (const frame of frames) {
+        if (signal?.aborted) return
+        yield frameIn(frame)
+      }
     }
   } finally {
     signal?.removeEventListener('abort', stop)

@@ -136,6 +136,17 @@ test('a signal ends the loop and the connection, also between two connections', 
   }
 })
 
+test('a signal also stops the events that have arrived already', async () => {
+  await using feed = await startFeed(streamed([READY, change(1), change(2)].join('')))
+  const leaving = new AbortController()
+  const seen: string[] = []
+  for await (const { type } of follow(feed, { signal: leaving.signal })) {
+    seen.push(type)
+    leaving.abort()
+  }
+  expect(seen).toEqual(['ready'])
+})
+
 test('leaving the loop closes the connection', async () => {
   await using feed = await startFeed(streamed(READY))
   await first(1, feed)

@@ -18,6 +18,8 @@ export const MAY_RESEND = 'document' in globalThis || 'WorkerGlobalScope' in glo
 
 const RETRIES = 4
 const TIMEOUT_MS = 10_000
+/** A timer that is set to more ends at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1
 const BACKOFF_MS = 100
 const BACKOFF_MAX_MS = 10_000
 /** What the server says is obeyed, but nobody should hang for an hour. */
@@ -72,7 +74,8 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       // Neither AbortSignal.any() nor its garbage collection can be relied on in Node 20.
       const controller = new AbortController()
       const stop = () => controller.abort(signal?.reason)
-      const timer = setTimeout(() => controller.abort(new Error(`no answer within ${withinMs} ms`)), withinMs)
+      const late = () => controller.abort(new Error(`no answer within ${withinMs} ms`))
+      const timer = setTimeout(late, Math.min(withinMs, TIMER_MAX_MS))
       signal?.addEventListener('abort', stop)
       try {
         const once = REPEATABLE.includes(method) ? {} : unrepeatable(body)

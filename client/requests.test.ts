@@ -88,6 +88,17 @@ test('an attempt that takes too long is given up, also if the answer has begun',
   expect(shop.server.asked).toHaveLength(2)
 })
 
+test('an attempt may take longer than a timer can run', async () => {
+  const late: Reply = async (response, asked) => {
+    await Bun.sleep(20)
+    await answer(stored)(response, asked)
+  }
+  for (const timeoutMs of [2 ** 31, Number.POSITIVE_INFINITY]) {
+    await using shop = await scripted({ retries: 0, timeoutMs }, late)
+    expect(await shop.client.products.get(7)).toEqual(stored)
+  }
+})
+
 test('a 500 is repeated once', async () => {
   const failed = failure(500, 'Internal Server Error')
   await using once = await scripted({}, failed, answer(stored))

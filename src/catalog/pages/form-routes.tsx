@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi'
 import type { Child } from 'hono/jsx'
 import { formLimit, readForm } from '../../pages/form.ts'
 import type { App } from '../../server/requests.ts'
+import { IDEMPOTENCY_KEY } from '../http/idempotency/header.ts'
 import { type PageContext, type PageParts, pathId, searchParamsOf, seeOther } from './answer.ts'
 import { bodyOf, type FormPage, formPage, RatingHistogram, type Texts, textsOf } from './forms.tsx'
 import { choicesOf } from './list-pages.tsx'
@@ -12,6 +13,9 @@ import { type OwnOperations, type Refusal, refusalOf } from './own-operations.ts
 import { reviewTable, StarChips } from './reviews.tsx'
 
 const TOLD: Readonly<Record<string, string>> = { saved: 'Saved.', created: 'Created.' }
+
+const SENT_BEFORE =
+  'An earlier version of this form was already sent and stored. Look for it in the list before you create another.'
 
 const TAG = /^"[\w.]+"$/
 const KEY = /^[\w-]+$/
@@ -52,12 +56,18 @@ function addForm(app: App, { lists, own, framed }: PageParts, kind: ManagedKind)
         : { route: `/${list}/` }),
       body: bodyOf(kind, texts, null),
       // So that a form that is sent twice, by a hand or by a network, creates once.
-      headers: { 'Idempotency-Key': KEY.test(tag) ? tag : crypto.randomUUID() },
+      headers: { [IDEMPOTENCY_KEY]: KEY.test(tag) ? tag : crypto.randomUUID() },
     })
     if (response.ok) return seeOther(`/admin/${list}/${Created.parse(await response.json()).id}?created`)
-    const refusal = await refusalOf(response)
-    const page = { kind, id: null, tag, name: '', texts, refusal, ...(await categories()), chosenCategory: category }
-    return framed(context, formPage(page), refusal.status)
+    const refused = await refusalOf(response)
+    // The answer to an earlier version of the form was lost.
+    const wasSent = IDEMPOTENCY_KEY in refused.fields
+    const page = {
+      ...{ kind, id: null, name: '', texts, ...(await categories()), chosenCategory: category },
+      tag: wasSent ? crypto.randomUUID() : tag,
+      refusal: wasSent ? { ...refused, reason: SENT_BEFORE } : refused,
+    }
+    return framed(context, formPage(page), refused.status)
   })
 
   app.get(`/admin/${list}/:id`, async context => {

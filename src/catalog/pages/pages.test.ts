@@ -257,6 +257,20 @@ test('new things are created once, even if their form is sent twice', async () =
   expect((await api.get('/users/1')).body).toMatchObject({ is_active: 0, is_banned: 1, is_admin: 0 })
 })
 
+test('a form that is corrected after its answer was lost says that the thing may exist, and creates it if it is sent again', async () => {
+  await using shop = await startShop()
+  const { api, page } = shop
+  const tag = fieldIn(await page.open('/admin/products/new'), 'tag')
+  const fields = { tag, name: 'Hoe', price: '9', description: '', category: '' }
+  await page.send('/admin/products/new', fields)
+  const corrected = await page.send('/admin/products/new', { ...fields, price: '8' })
+  expect(corrected.status).toBe(422)
+  expect(corrected.text).toContain('An earlier version of this form was already sent and stored.')
+  expect((await api.get('/products/')).body).toHaveLength(1)
+  const again = { ...fields, price: '8', tag: fieldIn(corrected, 'tag') }
+  expect((await page.send('/admin/products/new', again)).headers.get('Location')).toBe('/admin/products/2?created')
+})
+
 test('beside the list, the band of prices that was chosen is marked, and chosen again it is no longer', async () => {
   await using shop = await startShop()
   for (const price of [5, 15]) await shop.api.create('/products/', { ...sample.product, price })

@@ -26,9 +26,14 @@ export function bodyOf({ fields }: ManagedKind, texts: Texts, seen: Texts | null
   return body
 }
 
+/** Some write 1250 like this, others 1.25. */
+const AMBIGUOUS_NUMBER = /^[1-9]\d{0,2},\d{3}$/
+
 /** A number as people write it, with a comma or a point. Other text stays text, and the interface says what is wrong. */
 function numberIn(text: string): number | string {
-  const plain = text.trim().replace(',', '.')
+  const trimmed = text.trim()
+  if (AMBIGUOUS_NUMBER.test(trimmed)) return text
+  const plain = trimmed.replace(',', '.')
   return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : text
 }
 

@@ -271,6 +271,22 @@ test('a form that is corrected after its answer was lost says that the thing may
   expect((await page.send('/admin/products/new', again)).headers.get('Location')).toBe('/admin/products/2?created')
 })
 
+test('a price whose comma may stand for thousands is refused, and any other comma is a point', async () => {
+  await using shop = await startShop()
+  const { api, page } = shop
+  const send = (price: string) =>
+    page.send('/admin/products/new', { name: 'Hoe', description: '', category: '', price })
+  for (const price of ['1,250', ' 999,999 ', '1,250.50', '1,250,000']) {
+    const { status, text } = await send(price)
+    expect(status, price).toBe(422)
+    expect(text).toContain('Should be a valid number')
+  }
+  for (const price of ['12,5', '1250,50', '0,125', '1250.5']) expect((await send(price)).status, price).toBe(303)
+  expect((await api.get('/products/?fields=price')).body).toEqual(
+    [12.5, 1250.5, 0.125, 1250.5].map(price => ({ price })),
+  )
+})
+
 test('beside the list, the band of prices that was chosen is marked, and chosen again it is no longer', async () => {
   await using shop = await startShop()
   for (const price of [5, 15]) await shop.api.create('/products/', { ...sample.product, price })

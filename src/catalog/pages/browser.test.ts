@@ -95,6 +95,25 @@ test('typing searches at once and shows in the address, and a row is edited in p
   expect(unexpected(tab)).toEqual([])
 })
 
+test('a name of fifty characters that take two places each can be edited, in its row and on its page', async () => {
+  const id = await api.create('/products/', product('🪏'.repeat(50), 1))
+  await using tab = await open('/admin/')
+  const { page } = tab
+  await page.getByRole('link', { name: 'Edit 🪏' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).press('End')
+  await page.keyboard.press('Backspace')
+  await page.keyboard.type('🌱')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: /^🪏.*🌱$/ }).click()
+  await page.getByRole('textbox', { name: 'Name' }).press('Home')
+  await page.keyboard.press('Delete')
+  await page.keyboard.type('🌱')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: `🌱${'🪏'.repeat(48)}🌱` })
+  await api.delete(`/products/${id}`)
+})
+
 test('a deletion waits ten seconds with Undo, and a row that somebody has changed meanwhile stays', async () => {
   await using tab = await open('/admin/?q=spade&sort=price&max_price=8')
   const { page } = tab
@@ -146,10 +165,14 @@ test('once a deletion was sent, nothing offers to undo it, whatever the list sho
   expect(await row(page, 40).locator('.undo').innerText()).toBe('Deleting')
   expect(await page.evaluate(`document.activeElement.closest('tr').id`)).toBe('products-40')
   await page.keyboard.press('u')
-  for (const words of ['nothing', 'spade 4']) {
+  for (const [words, place] of [
+    ['nothing', '#pending'],
+    ['spade 4', '#products-40'],
+  ] as const) {
     await page.getByLabel('Search products').fill(words)
     await page.clock.runFor(500)
-    await until(async () => (await page.locator('.undo').allInnerTexts()).join() === 'Deleting')
+    await until(async () => (await page.locator(`${place} .undo`).count()) === 1)
+    expect(await page.locator('.undo').allInnerTexts()).toEqual(['Deleting'])
   }
   expect(await violations(page)).toEqual([])
   sent.letPass()

@@ -8,6 +8,9 @@ import { type CategoryItem, type Field, LISTS, type ManagedKind } from './manage
 import type { Refusal } from './own-operations.ts'
 import { countText, price, Stars } from './tables.tsx'
 
+/** A bounded field has at most 50 characters. Browsers count UTF-16 units, of which a character may have two. */
+export const BOUNDED_MAX_UNITS = 100
+
 /** The texts of a form's fields by their names. A flag is `on` or empty. */
 export type Texts = Readonly<Record<string, string>>
 
@@ -151,7 +154,7 @@ function FormField({ field, page }: { readonly field: Field; readonly page: Form
           {...(kind === 'password' && { autocomplete: 'new-password' })}
           {...(kind === 'price' && { inputmode: 'decimal' as const, required: true })}
           {...(kind === 'line' && { dir: 'auto' as const })}
-          {...(isBounded && { minlength: 3, maxlength: 50, required: true })}
+          {...(isBounded && { minlength: 3, maxlength: BOUNDED_MAX_UNITS, required: true })}
         />
       )}
       {problem && (

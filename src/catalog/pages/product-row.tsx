@@ -3,7 +3,7 @@ import { formLimit, readForm } from '../../pages/form.ts'
 import type { App } from '../../server/requests.ts'
 import { htmlAnswer, type PageParts, pathId, searchParamsOf, seeOther } from './answer.ts'
 import { update } from './form-routes.tsx'
-import { textsOf } from './forms.tsx'
+import { BOUNDED_MAX_UNITS, textsOf } from './forms.tsx'
 import type { ListedItem } from './lists.ts'
 import { KINDS, type ProductItem } from './managed.ts'
 import { price, productRow } from './tables.tsx'
@@ -62,7 +62,7 @@ function RowForm({ id, tag, name, price, problem }: RowFormProperties) {
           <input type="hidden" name="tag" value={tag} />
           <label>
             <span>Name</span>
-            <input name="name" value={name} dir="auto" required minlength={3} maxlength={50} autofocus />
+            <input name="name" value={name} dir="auto" required minlength={3} maxlength={BOUNDED_MAX_UNITS} autofocus />
           </label>
           <label class="short">
             <span>Price</span>

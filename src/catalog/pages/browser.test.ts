@@ -293,6 +293,22 @@ test('of two people who change a product, the second sees both versions side by 
   expect(unexpected(tab)).toEqual([])
 })
 
+test('a form that is refused says why, and a proxy’s page does not take its place', async () => {
+  const category = await api.create('/categories/', { name: 'Passing', description: 'Soon gone' })
+  await using tab = await open('/admin/products/new')
+  const { page } = tab
+  await page.getByRole('textbox', { name: 'Name' }).fill('Trowel')
+  await page.getByRole('textbox', { name: 'Price' }).fill('5')
+  await page.getByLabel('Category').selectOption('Passing')
+  await api.delete(`/categories/${category}`)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.locator('.notice').getByText('Category not found').waitFor()
+  await page.route('**/new', route => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }))
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('The server answered 502.').waitFor()
+  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Trowel')
+})
+
 test('changes appear while somebody watches, and the counts beside the list narrow it', async () => {
   await using tab = await open('/admin/activity')
   const { page } = tab

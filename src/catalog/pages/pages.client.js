@@ -98,8 +98,9 @@ function tidyAddress() {
 tidyAddress()
 
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
-  // Somebody was faster: the answer shows both versions.
-  if (detail.xhr.status === 412) Object.assign(detail, { shouldSwap: true, isError: false })
+  // The answer has the form again, with the reason. The error page of a proxy has not.
+  const hasForm = detail.xhr.responseText.includes('name="tag"')
+  if (detail.requestConfig?.verb === 'post' && hasForm) Object.assign(detail, { shouldSwap: true, isError: false })
 })
 
 document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestConfig } }) => {

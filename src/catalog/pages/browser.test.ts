@@ -244,6 +244,21 @@ test('more deletions than one request may have are sent in several, so none of t
   expect(await rows(page)).toBe(1)
 })
 
+test('the page after one that still had deletions to send does not keep what they deleted', async () => {
+  await using tab = await open('/admin/?q=spade')
+  const { page } = tab
+  const total = page.locator('[data-tell]')
+  const before = Number.parseInt(await total.innerText(), 10)
+  page.on('dialog', dialog => dialog.accept())
+  await row(page, 45)
+    .getByRole('button', { name: /^Delete/ })
+    .click()
+  await page.reload()
+  await page.locator('[data-tell]', { hasText: `${before - 1} products` }).waitFor()
+  expect(await row(page, 45).count()).toBe(0)
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('leaving the page before a deletion is due asks first, and then sends it', async () => {
   await using tab = await open('/admin/products/4')
   const { page } = tab

@@ -3,6 +3,10 @@
 const DELETION_WAIT_MS = 10_000
 const ASK_AGAIN_MS = 2_000
 
+/** How long the list of a new page may show what the page before has deleted. */
+const RELOAD_AFTER_MS = 1_000
+const SENT_LATE = 'stockroom deletions sent late'
+
 /** The server takes no more items in one request. */
 const ITEMS_MAX = 1_000
 
@@ -287,9 +291,21 @@ addEventListener('beforeunload', event => {
 // What a page from the browser's memory shows may have been deleted.
 addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 addEventListener('pagehide', () => {
-  if (pending.size > 0) post(pending.keys(), { keepalive: true })
+  if (pending.size === 0) return
+  post(pending.keys(), { keepalive: true })
   pending.clear()
+  sessionStorage.setItem(SENT_LATE, 'yes')
 })
+// The page before may have sent its deletions when the server had made this one already.
+setTimeout(() => {
+  if (sessionStorage.getItem(SENT_LATE) === null) return
+  sessionStorage.removeItem(SENT_LATE)
+  const filters = document.querySelector('[data-filters]')
+  if (filters) htmx.trigger(filters, 'submit')
+  else if (document.getElementById('results')) {
+    htmx.ajax('GET', location.href, { target: '#results', select: '#results', swap: 'outerHTML' })
+  }
+}, RELOAD_AFTER_MS)
 
 document.addEventListener('click', event => {
   const button = event.target.closest('[data-delete], [data-delete-selected]')

@@ -244,6 +244,18 @@ test('more deletions than one request may have are sent in several, so none of t
   expect(await rows(page)).toBe(1)
 })
 
+test('the row of a product that somebody else has deleted goes away with “Cancel”', async () => {
+  await using tab = await open('/admin/?q=spade&sort=id')
+  const { page } = tab
+  await page.getByRole('link', { name: 'Edit Spade 43' }).click()
+  await api.delete('/products/43')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('There is no such product, or no longer.').waitFor()
+  await page.getByRole('link', { name: 'Cancel' }).click()
+  await row(page, 43).waitFor({ state: 'detached' })
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Spade 44')
+})
+
 test('the page after one that still had deletions to send does not keep what they deleted', async () => {
   await using tab = await open('/admin/?q=spade')
   const { page } = tab

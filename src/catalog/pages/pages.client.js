@@ -82,7 +82,9 @@ document.addEventListener('htmx:sseError', async () => {
   else connectionLost()
 })
 document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig } }) => {
-  const { elt } = requestConfig
+  const { elt, verb } = requestConfig
+  // An edited row whose product was deleted has nothing to go back to.
+  if (xhr.status === 404 && verb === 'get') removeRow(elt.closest('#rows > tr'))
   const wait = xhr.status === 503 ? Number(xhr.getResponseHeader('Retry-After')) * 1_000 : 0
   if (wait > 0 && elt.id === 'facets') setTimeout(() => htmx.trigger(elt, 'again'), wait)
   else if (wait > 0 && elt.matches('[data-filters]')) {
@@ -324,6 +326,11 @@ document.addEventListener('click', event => {
 
 function focusRow(row) {
   row?.querySelector('.name')?.focus()
+}
+
+function removeRow(row) {
+  if (row?.contains(document.activeElement)) focusRow(row.nextElementSibling ?? row.previousElementSibling)
+  row?.remove()
 }
 
 document.addEventListener('keydown', event => {

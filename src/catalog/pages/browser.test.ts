@@ -216,6 +216,8 @@ test('the limit of a band of prices is a field, so it can be changed', async () 
   await page.getByLabel('below').fill('')
   await until(async () => !page.url().includes('below_price'))
   expect(new URL(page.url()).search).toBe('?q=spade+4&min_price=25')
+  await page.getByLabel('Price from').fill('-5')
+  await page.getByText('min price: Input should be greater than or equal to 0').waitFor()
   expect(unexpected(tab)).toEqual([])
 })
 
@@ -256,6 +258,28 @@ test('the row of a product that somebody else has deleted goes away with “Canc
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Spade 44')
 })
 
+test('what a list counts follows a deletion', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.clock.install()
+  const id = await api.create('/products/', product('Trowel', 5))
+  for (const rating of [2, 2, 4]) await api.create('/reviews/', { product_id: id, user_id: 1, rating, comment: 'Deep' })
+  await page.goto(`${service.address}/admin/products/${id}`)
+  const counted = async () => [
+    await page.locator('[data-tell]').innerText(),
+    (await page.locator('.chips .quiet').allInnerTexts()).join('').replaceAll(' ', ''),
+    (await page.locator('.histogram .number').allInnerTexts()).join(''),
+  ]
+  expect(await counted()).toEqual(['3 reviews', '02010', '01020'])
+  for (const place of [1, 2]) await page.locator('#rows input').nth(place).check()
+  await page.getByRole('button', { name: 'Delete selected' }).click()
+  await page.clock.runFor(11_000)
+  await page.getByText('1 review', { exact: true }).waitFor()
+  expect(await counted()).toEqual(['1 review', '00010', '01000'])
+  await api.delete(`/products/${id}`)
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('the page after one that still had deletions to send does not keep what they deleted', async () => {
   await using tab = await open('/admin/?q=spade')
   const { page } = tab
@@ -292,7 +316,8 @@ test('whoever reads reviews all day needs only the keyboard', async () => {
   await page.locator('#rows .name').first().focus()
   await page.keyboard.press('d')
   await page.keyboard.press('j')
-  await page.keyboard.press('d')
+  // As with Caps Lock.
+  await page.keyboard.press('D')
   expect(await page.locator('.leaving').count()).toBe(2)
   await page.keyboard.press('u')
   expect(await page.locator('.leaving').count()).toBe(1)

@@ -263,8 +263,8 @@ function Removal({ kind: { list }, id, tag, name, aside }: FormPage) {
 export function RatingHistogram({ rating }: { readonly rating: Pick<Rating, 'average' | 'count' | 'histogram'> }) {
   const most = Math.max(1, ...rating.histogram)
   return (
-    <section class="card histogram" aria-labelledby="histogram">
-      <h2 id="histogram">Stars</h2>
+    <section id="histogram" class="card histogram" aria-labelledby="stars">
+      <h2 id="stars">Stars</h2>
       <p class="mean">
         <Stars rating={rating} />
       </p>

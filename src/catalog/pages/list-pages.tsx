@@ -234,7 +234,7 @@ function PriceLimit({ name, label, value }: PriceLimitProperties) {
   return (
     <label class="pair">
       <span>{label}</span>
-      <input name={name} type="number" min="0" step="any" value={value ?? ''} />
+      <input name={name} type="number" step="any" value={value ?? ''} />
     </label>
   )
 }

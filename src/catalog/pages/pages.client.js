@@ -269,12 +269,18 @@ function removed(item) {
     return
   }
   tell(`${element.dataset.name} is deleted.`)
-  if (element.contains(document.activeElement)) focusRow(element.nextElementSibling ?? element.previousElementSibling)
-  element.remove()
-  const total = document.querySelector('[data-tell]')
-  const left = Number(total?.textContent.match(/^([\d,]+) /)?.[1].replaceAll(',', '') ?? Number.NaN) - 1
-  if (left >= 0) total.textContent = total.textContent.replace(/^[\d,]+/, left.toLocaleString('en'))
+  removeRow(element)
   if (!document.querySelector('#rows > tr') && pending.size === 0) location.reload()
+  else countAgain()
+}
+
+/** Shows what the server counts now: of the list, and of a product's stars. */
+function countAgain() {
+  const facets = document.getElementById('facets')
+  if (facets) htmx.trigger(facets, 'again')
+  if (!document.getElementById('total')) return
+  const { href } = location
+  htmx.ajax('GET', href, { target: '#total', select: '#total', swap: 'outerHTML', selectOOB: '#chips,#histogram' })
 }
 
 setInterval(() => {
@@ -358,9 +364,11 @@ document.addEventListener('keydown', event => {
     },
   }
   act.Delete = act.d
-  if (!(key in act)) return
+  // Caps Lock changes letters.
+  const run = act[key] ?? act[key.toLowerCase()]
+  if (!run) return
   event.preventDefault()
-  act[key]()
+  run()
 })
 
 // Import

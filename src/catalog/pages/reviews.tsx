@@ -165,7 +165,7 @@ export function StarChips({ path, query, histogram }: StarChipsProperties) {
     return others.length === 0 ? path : `${path}?rating=${others.join()}`
   }
   return (
-    <nav class="chips" aria-label="Stars">
+    <nav id="chips" class="chips" aria-label="Stars">
       <a href={path} {...(chosen.length === 0 && { 'aria-current': 'true' })}>
         All
       </a>

@@ -39,7 +39,7 @@ export function ItemTable<Value>({ list, rows, row, columns, empty, path }: Tabl
           {errors.map(({ loc, msg }) => `${String(loc[1]).replaceAll('_', ' ')}: ${msg}`).join('; ')}
         </Notice>
       ) : (
-        <p class="total" data-tell>
+        <p id="total" class="total" data-tell>
           {totalText(total, list)}
         </p>
       )}

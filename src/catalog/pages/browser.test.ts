@@ -69,6 +69,26 @@ test('axe finds nothing wrong with any page, on a phone and a desktop, light and
   expect(tab.complaints()).toEqual([])
 })
 
+test('on a phone, the flags of a user leave room for “Delete”', async () => {
+  const flags = {
+    is_admin: 1,
+    is_verified: 1,
+    is_suspended: 1,
+    is_blocked: 1,
+    is_banned: 1,
+    is_deleted: 1,
+    is_active: 0,
+  }
+  const user = { name: 'Every flag', email: 'every@mail.example', avatar: '', password: 'x' }
+  const id = await api.create('/users/', { ...user, ...flags })
+  await using tab = await open('/admin/users/', PHONE)
+  const all = tab.page.locator(`#users-${id}`)
+  const button = await all.getByRole('button', { name: 'Delete Every flag' }).boundingBox()
+  const boxes = await Promise.all((await all.locator('.flag').all()).map(flag => flag.boundingBox()))
+  expect(boxes).toHaveLength(7)
+  for (const box of boxes) expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(button?.y ?? 0)
+})
+
 test('typing searches at once and shows in the address, and a row is edited in place with the keyboard', async () => {
   await using tab = await open('/admin/')
   const { page } = tab

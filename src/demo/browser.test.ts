@@ -105,6 +105,56 @@ test('“Show more” adds the next page, and its address has all that is shown'
   await page.locator('#products li').nth(47).waitFor()
 })
 
+test('a double click on “Show more” adds one page, and “Send the review” sends one review', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  const clickTwice = async (address: RegExp, name: RegExp) => {
+    const clicked = Promise.withResolvers<void>()
+    await page.route(address, async route => {
+      await clicked.promise
+      await route.continue()
+    })
+    await page.getByText(name).dblclick()
+    clicked.resolve()
+  }
+  const asked = (address: RegExp) => tab.requests().filter(one => address.test(one)).length
+  await clickTwice(/\/products\/\?.*cursor=/, /Show more/)
+  await page.locator('#products li').nth(47).waitFor()
+  expect(asked(/cursor=/)).toBe(1)
+  await page.locator('#products a').first().click()
+  await page.locator('#reviews li').nth(9).waitFor()
+  await clickTwice(/\/reviews\/.*cursor=/, /Show more/)
+  await page.locator('#reviews li').nth(10).waitFor()
+  expect(asked(/reviews.*cursor=/)).toBe(1)
+  await page.getByRole('radio', { name: '4 stars' }).check()
+  await page.getByRole('textbox').fill('Once is enough')
+  await clickTwice(/\/reviews\/$/, /Send the review/)
+  await page.getByText('Thank you.').waitFor()
+  expect(asked(/\/reviews\/$/)).toBe(1)
+  expect(tab.complaints()).toEqual([])
+})
+
+test('what the shop refuses is said: the switch, more products, and reviews', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  await page.route(/cursor=|busy/, route => route.fulfill({ status: 404, json: { detail: 'Gone' } }))
+  const said = () => page.getByText('The shop does not answer').waitFor()
+  await page.getByRole('switch').press('Space')
+  await said()
+  expect(await page.getByRole('switch').getAttribute('aria-checked')).toBe('false')
+  await page.reload()
+  await page.getByRole('link', { name: 'Show more' }).click()
+  await said()
+  await page.locator('#products a').first().click()
+  await page.locator('#reviews li').first().waitFor()
+  await page.getByRole('link', { name: 'Show more' }).click()
+  await said()
+  await page.route('**/ratings/**', route => route.fulfill({ status: 404, json: { detail: 'Product not found' } }))
+  await page.reload()
+  await said()
+  expect(tab.complaints().filter(complaint => !complaint.includes('status of 404'))).toEqual([])
+})
+
 test('a search without results says so', async () => {
   await using tab = await openShop()
   await tab.page.getByRole('searchbox').fill('submarine')

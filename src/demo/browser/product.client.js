@@ -16,8 +16,10 @@ const visitor = Number(document.querySelector('[data-visitor]').dataset.visitor)
 const shop = createClient('/', { fetch: recorded })
 const quiet = createClient('/')
 
-/** The page of the list that was shown last. */
+/** The page of the list that was shown last, and the one whose next page is under way. */
 let last = null
+let continued = null
+let isSending = false
 let shownPrice = Number(price.textContent.replace(/[^\d.]/g, ''))
 
 // Back to the list as it was filtered.
@@ -35,13 +37,29 @@ histogram.addEventListener('click', event => {
 addEventListener('popstate', () => load(shop))
 more.addEventListener('click', async event => {
   event.preventDefault()
-  last = await last.next()
-  add(last.items)
-  history.replaceState(null, '', addressOf(chosenStars(), list.children.length))
-  showMore()
+  const page = last
+  // A double click asks once.
+  if (page === continued) return
+  continued = page
+  try {
+    const next = await page.next()
+    // Another choice may have been made meanwhile.
+    if (!next || last !== page) return
+    last = next
+    add(next.items)
+    history.replaceState(null, '', addressOf(chosenStars(), list.children.length))
+    showMore()
+    sent.textContent = ''
+  } catch (error) {
+    if (last === page) showFailure(error)
+  } finally {
+    if (continued === page) continued = null
+  }
 })
 write.addEventListener('submit', async event => {
   event.preventDefault()
+  if (isSending) return
+  isSending = true
   const fields = new FormData(write)
   const review = {
     product_id: product,
@@ -56,6 +74,8 @@ write.addEventListener('submit', async event => {
     await load(quiet)
   } catch (error) {
     sent.textContent = error instanceof Invalid ? error.errors.map(({ msg }) => msg).join('. ') : error.message
+  } finally {
+    isSending = false
   }
 })
 
@@ -76,10 +96,10 @@ await load(shop)
 async function load(client) {
   const limit = Number(new URLSearchParams(location.search).get('limit')) || PAGE
   const query = { rating: chosenStars(), sort: '-id', limit, count: 1_000, fields: FIELDS }
-  const [ratings, reviews] = await Promise.all([
-    client.products.rating(product),
-    client.reviews.of({ product }).list(query),
-  ])
+  const asked = [client.products.rating(product), client.reviews.of({ product }).list(query)]
+  const answers = await Promise.all(asked).catch(showFailure)
+  if (!answers) return
+  const [ratings, reviews] = answers
   last = reviews
   about.innerHTML = rating(ratings)
   showHistogram(ratings)
@@ -87,6 +107,10 @@ async function load(client) {
   add(reviews.items)
   if (reviews.total === 0) list.append(element(html`<li class="quiet">No reviews yet. Write the first one.</li>`))
   showMore()
+}
+
+function showFailure({ message }) {
+  sent.textContent = `The shop does not answer: ${message}`
 }
 
 function showHistogram({ histogram: counts, count }) {

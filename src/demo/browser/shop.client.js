@@ -18,8 +18,9 @@ const shop = createClient('/', { fetch: recorded })
 const quiet = createClient('/')
 
 let loading = new AbortController()
-/** The page of the list that was shown last. */
+/** The page of the list that was shown last, and the one whose next page is under way. */
 let last = null
+let continued = null
 
 // Not at the form: the filters belong to it, but are not inside it.
 document.addEventListener('input', ({ target }) => {
@@ -42,18 +43,37 @@ clear.addEventListener('click', event => {
 })
 more.addEventListener('click', async event => {
   event.preventDefault()
+  const page = last
+  // A double click asks once.
+  if (page === continued) return
+  continued = page
   const before = list.children.length
-  last = await last.next()
-  add(last.items)
-  history.replaceState(null, '', address(list.children.length))
-  showMore()
-  list.children[before]?.querySelector('a').focus()
+  try {
+    const next = await page.next()
+    // Another choice may have been made meanwhile.
+    if (!next || last !== page) return
+    last = next
+    add(next.items)
+    history.replaceState(null, '', address(list.children.length))
+    showTotal()
+    showMore()
+    list.children[before]?.querySelector('a').focus()
+  } catch (error) {
+    if (last === page) showFailure(error)
+  } finally {
+    if (continued === page) continued = null
+  }
 })
 busy.addEventListener('click', async () => {
   const body = String(busy.ariaChecked !== 'true')
   const headers = { 'Content-Type': 'application/json' }
-  const answer = await recorded('/busy', { method: 'PUT', headers, body })
-  busy.ariaChecked = await answer.text()
+  try {
+    const answer = await recorded('/busy', { method: 'PUT', headers, body })
+    if (!answer.ok) throw new Error(`it says ${answer.status}`)
+    busy.ariaChecked = await answer.text()
+  } catch (error) {
+    showFailure(error)
+  }
 })
 
 const wide = matchMedia('(min-width: 60rem)')
@@ -92,8 +112,12 @@ async function load(client) {
   try {
     await Promise.all([showCounts(client, signal), showProducts(client, signal)])
   } catch (error) {
-    if (!signal.aborted) total.textContent = `The shop does not answer: ${error.message}`
+    if (!signal.aborted) showFailure(error)
   }
+}
+
+function showFailure({ message }) {
+  total.textContent = `The shop does not answer: ${message}`
 }
 
 async function showProducts(client, signal) {
@@ -105,10 +129,7 @@ async function showProducts(client, signal) {
   list.replaceChildren()
   add(last.items)
   list.ariaBusy = 'false'
-  const isSome = last.total > 0
-  total.textContent = isSome
-    ? `${last.total}${last.total === COUNTED ? '+' : ''} ${last.total === 1 ? 'product' : 'products'}`
-    : 'Nothing found. Try another word, or fewer filters.'
+  showTotal()
   clear.hidden = address() === '/'
   showMore()
 }
@@ -169,6 +190,14 @@ function fill(query) {
 function add(products) {
   remember(products)
   list.insertAdjacentHTML('beforeend', html`${products.map(tile)}`)
+}
+
+function showTotal() {
+  const count = last.total
+  total.textContent =
+    count === 0
+      ? 'Nothing found. Try another word, or fewer filters.'
+      : `${count}${count === COUNTED ? '+' : ''} ${count === 1 ? 'product' : 'products'}`
 }
 
 function showMore() {

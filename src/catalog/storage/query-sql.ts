@@ -1,4 +1,4 @@
-import { type Cursor, type ListQuery, type Order, typeOf } from './query.ts'
+import { type Cursor, type ListQuery, looksAtValues, type Order, typeOf } from './query.ts'
 import type { ColumnType, StoredResource, Value, Values } from './resource.ts'
 import type { ColumnSql } from './shape.ts'
 import type { IdPage } from './store.ts'
@@ -68,21 +68,23 @@ export function placeColumns<Row extends Values>(
   return by.map(column => `, ${sql('owner', column, typeOf(resource, column))} AS "place.${column}"`).join('')
 }
 
-/** A row with its id and the columns of `placeColumns`. */
-export type PlacedRow = { readonly id: number } & Readonly<Record<string, Value>>
+/** A row with its id and the columns of `placeColumns`; of a list that looks at values, with its revision, too. */
+export type PlacedRow = { readonly id: number; readonly revision?: number | null } & Readonly<Record<string, Value>>
 
 /** The page of a list whose rows were read, and one more if there are more. */
 export function pageOfRows<Row extends Values>(
-  { order, limit }: ListQuery<Row>,
+  query: ListQuery<Row>,
   rows: readonly PlacedRow[],
   isCurrent: boolean,
 ): IdPage {
+  const { order, limit } = query
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   return {
     ids: shown.map(({ id }) => id),
     last: last ? [...order.by.map(column => last[`place.${column}`] ?? null), last.id] : null,
     more: rows.length > limit,
+    revisions: looksAtValues(query) ? shown.map(({ revision }) => revision ?? null) : null,
     isCurrent,
   }
 }

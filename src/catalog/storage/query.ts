@@ -77,6 +77,11 @@ export function wholeList<Row extends Values>(): ListQuery<Row> {
   }
 }
 
+/** Whether values decide which rows are in a list, or their order, so that an update can move a row into it or out of it. */
+export function looksAtValues<Row extends Values>({ where, order, source }: ListQuery<Row>): boolean {
+  return source === 'index' || order.by.length > 0 || where.some(({ column, is }) => is !== '=' && column !== 'id')
+}
+
 /** The type of a column of the rows, or of the index. */
 export function typeOf<Row extends Values>({ columns }: StoredResource<Row>, column: Column<Row>): ColumnType {
   const own: Readonly<Record<string, ColumnType>> = columns

@@ -1,8 +1,18 @@
-import { whenThere } from '../../awaitable.ts'
+import { type Awaitable, whenThere } from '../../awaitable.ts'
+import { areAsSelected, PAGE_READS } from './one-moment.ts'
 import { projected } from './projection.ts'
-import { wholeList } from './query.ts'
+import { type ListQuery, wholeList } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
-import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, ShownResources } from './store.ts'
+import type {
+  IdLists,
+  IdPage,
+  ListPage,
+  Reader,
+  ResourceStore,
+  ResourceTable,
+  RowReads,
+  ShownResources,
+} from './store.ts'
 
 /** For each kind of resource, whether a row exists. */
 export type Parents = Readonly<Partial<Record<ResourceName, (id: number) => Promise<boolean>>>>
@@ -81,18 +91,19 @@ export function directReader<Row extends Values>(
   lists: IdLists<Row>,
   rows: RowReads<Row>,
 ): Reader<Row> {
+  const readPage = (query: ListQuery<Row>, readsLeft: number, known?: IdPage): Awaitable<ListPage> =>
+    whenThere(known ?? lists.page(query), page => {
+      const { ids, last, more } = page
+      if (ids.length === 0) return { items: [], last, more, isWhole: true }
+      return whenThere(rows.read(ids), ({ found, count }) =>
+        areAsSelected(page, found) || readsLeft === 1
+          ? { items: found, last, more, isWhole: count === ids.length }
+          : readPage(query, readsLeft - 1),
+      )
+    })
   return {
     find: id => whenThere(rows.read([id]), ({ found }) => found[0] ?? null),
-    page: (query, known) =>
-      whenThere(known ?? lists.page(query), ({ ids, last, more }) => {
-        if (ids.length === 0) return { items: [], last, more, isWhole: true }
-        return whenThere(rows.read(ids), ({ found, count }) => ({
-          items: found,
-          last,
-          more,
-          isWhole: count === ids.length,
-        }))
-      }),
+    page: (query, known) => readPage(query, PAGE_READS, known),
     count: (query, most) => whenThere(lists.count(query, most), ({ count }) => count),
   }
 }

@@ -108,6 +108,11 @@ export interface Read extends Reading {
 /** The ids of a page, in the order of the list. */
 export interface IdPage extends ListEnd, Reading {
   readonly ids: readonly number[]
+  /**
+   * The revisions that the rows had when they were selected by their values, or `null` for a row that the index did not know as it
+   * was. `null` if they were not selected by values, or if it is not known.
+   */
+  readonly revisions: readonly (number | null)[] | null
 }
 
 /** A number of items. */

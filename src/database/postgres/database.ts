@@ -42,6 +42,10 @@ const WORKER_TRIES = 2
 /** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
 const STANDBY_PAUSE_MS = 100
 
+/** For all statements of a transaction. */
+const PLAN_FOR_PARAMETERS = 'SET LOCAL plan_cache_mode = force_custom_plan'
+const ON_ONE_SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ'
+
 /** A write that has not begun by then is refused: this process has told its client that it failed. */
 const WRITE_BEGINS_MS = STATEMENT_MS + ANSWER_GRACE_MS
 
@@ -157,8 +161,18 @@ export class PostgresDatabase implements AsyncDisposable {
     const query = this.#onPrimary(sql)
     return this.#retried(reading =>
       reading.transaction(async ask => {
-        await ask('SET LOCAL plan_cache_mode = force_custom_plan')
+        await ask(PLAN_FOR_PARAMETERS)
         return ask<Row>(query, ...parameters)
+      }),
+    )
+  }
+
+  /** Like `readPlanned`, for several statements on one snapshot. `work` may be called again. */
+  readPlannedTogether<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
+    return this.#retried(reading =>
+      reading.transaction(async ask => {
+        await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS)])
+        return work((sql, ...parameters) => ask(this.#onPrimary(sql), ...parameters))
       }),
     )
   }

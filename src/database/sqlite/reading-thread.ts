@@ -13,6 +13,9 @@ const THREADS_MAX = 4
 
 const READING = { mode: { readonly: true }, pragmas: READER_PRAGMAS } as const
 
+/** Runs a statement and resolves to its rows. */
+export type ReadAll = <Row>(sql: string, parameters: readonly Parameter[]) => Promise<Row[]>
+
 /**
  * Runs statements that would hold up the event loop, on a read-only connection in a thread of its own. The thread starts with
  * the first call.
@@ -38,13 +41,29 @@ export class ReadingThread implements AsyncDisposable {
    * one while no other waits. Rejects with a `BusyError` if too many calls wait, and with a `DatabaseUnavailableError` if the
    * thread ends or the statement takes too long.
    */
-  async all<Row>(sql: string, parameters: readonly Parameter[], { isPatient = false } = {}): Promise<Row[]> {
+  all<Row>(sql: string, parameters: readonly Parameter[], { isPatient = false } = {}): Promise<Row[]> {
+    return this.#inTurn(isPatient, thread => allIn(thread)<Row>(sql, parameters))
+  }
+
+  /** Like `all`, for several statements on one snapshot. */
+  together<Result>(work: (all: ReadAll) => Promise<Result>): Promise<Result> {
+    return this.#inTurn(false, async thread => {
+      await thread.all('BEGIN')
+      try {
+        return await work(allIn(thread))
+      } finally {
+        if (!thread.hasEnded) await thread.all('COMMIT')
+      }
+    })
+  }
+
+  async #inTurn<Result>(isPatient: boolean, read: (thread: Thread) => Promise<Result>): Promise<Result> {
     using _ = await this.#queue.take(isPatient)
     try {
       this.#condition.mustHaveBeenInPlace()
       const thread = this.#thread()
       try {
-        return (await thread.all(withPlus(sql), parameters)) as Row[]
+        return await read(thread)
       } finally {
         this.#mustBeSafeToShow(thread)
       }
@@ -82,4 +101,9 @@ export class ReadingThread implements AsyncDisposable {
       throw error
     }
   }
+}
+
+function allIn(thread: Thread): ReadAll {
+  return async <Row>(sql: string, parameters: readonly Parameter[]) =>
+    (await thread.all(withPlus(sql), parameters)) as Row[]
 }

@@ -1,6 +1,7 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
+import { areAsSelected, PAGE_READS } from '../one-moment.ts'
 import { keyOf } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
@@ -14,9 +15,9 @@ const REPRESENTATION_MAX_CHARACTERS = 65_536
 /** Approximate overhead of an entry. */
 const ENTRY_BYTES = 300
 
-/** Approximate overhead of a cached page of a list, and the size of each id in it. */
+/** Approximate overhead of a cached page of a list, and the size of each id in it with its revision. */
 const PAGE_BYTES = 400
-const PAGE_ID_BYTES = 24
+const PAGE_ID_BYTES = 32
 
 /** A long page is joined to one text, and its compressed forms are at most as long. */
 const DERIVED_FROM_PAGE = 2
@@ -199,22 +200,18 @@ export class RepresentationCache {
       return whole
     }
 
-    const complete = (partial: PartialPage): Awaitable<ListPage> => {
-      this.#hits += partial.page.ids.length - partial.missing.length
-      return partial.missing.length === 0
-        ? partial.completed()
-        : whenThere(read(partial.missingIds), missing => partial.completed(missing))
-    }
-
     return (query, ids) => {
-      if (ids) {
-        return whenThere(
-          this.#source.current(() => true),
-          isKnown => complete(new PartialPage(ids, isKnown ? get : () => undefined)),
-        )
+      let readsLeft = PAGE_READS
+      const complete = (partial: PartialPage): Awaitable<ListPage> => {
+        this.#hits += partial.page.ids.length - partial.missing.length
+        readsLeft -= 1
+        return whenThere(partial.missing.length === 0 ? NONE_READ : read(partial.missingIds), missing => {
+          const page = partial.completed(missing)
+          return readsLeft === 0 || areAsSelected(partial.page, page.items) ? page : readPage()
+        })
       }
       const key = keyOf(query)
-      const readPage = () => {
+      const readPage = (): Awaitable<ListPage> => {
         const version = this.#versions.latest
         // At the same time, so that cached resources of the page can be used.
         return whenBothThere(
@@ -226,6 +223,12 @@ export class RepresentationCache {
             pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(page) })
             return complete(new PartialPage(page, get))
           },
+        )
+      }
+      if (ids) {
+        return whenThere(
+          this.#source.current(() => true),
+          isKnown => complete(new PartialPage(ids, isKnown ? get : () => undefined)),
         )
       }
       const known = pages.get(key)
@@ -291,6 +294,12 @@ export class RepresentationCache {
   }
 }
 
+interface FoundPage extends ListPage {
+  readonly items: readonly Found[]
+}
+
+const NONE_READ: Omit<Read, 'isCurrent'> = { found: [], count: 0 }
+
 /** A page whose resources have been looked for in the cache. */
 class PartialPage {
   readonly page: IdPage
@@ -322,7 +331,7 @@ class PartialPage {
   }
 
   /** The page with the missing resources, which were read in the order of their places. */
-  completed(read: Omit<Read, 'isCurrent'> = { found: [], count: 0 }): ListPage {
+  completed(read = NONE_READ): FoundPage {
     const { ids, last, more } = this.page
     const all = [...this.#cached]
     let next = 0

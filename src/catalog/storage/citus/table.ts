@@ -3,7 +3,7 @@ import type { Parameter } from '../../../database/postgres/pool.ts'
 import type { KeepAnswers } from '../postgres/keys.ts'
 import { columnSql, PostgresRows } from '../postgres/rows.ts'
 import { POSTGRES_PARAMETERS, type ReadPage, scanning } from '../postgres/table.ts'
-import type { ListQuery } from '../query.ts'
+import { type ListQuery, looksAtValues } from '../query.ts'
 import { listSql, type ParameterSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import type { ResourceTable } from '../store.ts'
@@ -54,7 +54,8 @@ export function citusTable<Row extends Values>(
 
   const page: ReadPage<Row> = async query => {
     const { order, from, limit } = query
-    const columns = `owner.id::float8 AS id${placeColumns(resource, order, columnSql)}${placeColumn(places)}`
+    const revision = looksAtValues(query) ? ', owner.revision::float8 AS revision' : ''
+    const columns = `owner.id::float8 AS id${revision}${placeColumns(resource, order, columnSql)}${placeColumn(places)}`
     const found = await readList<PlacedRow>(
       query,
       ({ where, orderBy, next }) =>

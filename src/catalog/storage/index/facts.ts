@@ -27,6 +27,11 @@ export function notedColumns(
   return [`${sql('owner.id')} AS id`, `owner.${name}`, `owner.${text}`, ...columns].join(', ')
 }
 
+/** SQL for the parts of which notes tell. */
+export function notedParts({ table, values }: IndexDescription): string {
+  return values === null ? `'${table}'` : `'${table}', '${values}'`
+}
+
 /** The facts of a row, by column, and its words with their marks. */
 export function factsOf(description: IndexDescription, row: NotedRow) {
   const name = String(row[description.name])

@@ -11,19 +11,26 @@ export interface IndexReads<Row extends Values> {
   count(query: ListQuery<Row>, rank: Rank | null, most: number): Promise<Counted>
 }
 
+export interface IndexReader<Row extends Values> extends IndexReads<Row> {
+  /** Reads several times at one moment. `work` may be called again. */
+  together<Result>(work: (reads: IndexReads<Row>) => Promise<Result>): Promise<Result>
+}
+
 /**
  * The lists of one kind of resource: those that its rows tell, and those that only its index knows, if it has one. Each of the latter
  * first brings the index up to date.
  */
 export function listsOf<Row extends Values>(
   rows: IdLists<Row>,
-  reads: IndexReads<Row> | null,
+  reads: IndexReader<Row> | null,
   catchingUp: CatchingUp,
 ): IdLists<Row> {
   const indexed: IdLists<Row> | null = reads && {
     page: async query => {
       await catchingUp.upToDate()
-      return query.order.by[0] === 'rank' ? pageByRank(reads, query) : reads.page(query, null)
+      if (query.order.by[0] !== 'rank') return reads.page(query, null)
+      // Otherwise an item whose rank changes between two reads would be in both, or in neither.
+      return reads.together(together => pageByRank(together, query))
     },
     count: async (query, most) => {
       await catchingUp.upToDate()
@@ -41,6 +48,7 @@ export function listsOf<Row extends Values>(
 async function pageByRank<Row extends Values>(reads: IndexReads<Row>, query: ListQuery<Row>): Promise<IdPage> {
   const [rankOfPlace, idOfPlace] = query.from.after ?? [RANKS[0]]
   const ids: number[] = []
+  let revisions: IdPage['revisions'] = []
   let last: Cursor | null = null
   let { skip } = query.from
   let isCurrent = true
@@ -52,10 +60,11 @@ async function pageByRank<Row extends Values>(reads: IndexReads<Row>, query: Lis
     const page = await reads.page(some, rank)
     isCurrent &&= page.isCurrent
     ids.push(...page.ids)
+    revisions = revisions && page.revisions && [...revisions, ...page.revisions]
     if (page.last) last = [rank, ...page.last]
-    if (page.more) return { ids, last, more: true, isCurrent }
+    if (page.more) return { ids, last, more: true, revisions, isCurrent }
     // All of them were passed over.
     if (skip > 0) skip = ids.length > 0 ? 0 : skip - (await reads.count(some, rank, skip)).count
   }
-  return { ids, last, more: false, isCurrent }
+  return { ids, last, more: false, revisions, isCurrent }
 }

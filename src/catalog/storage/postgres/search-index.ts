@@ -2,8 +2,16 @@ import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
-import { factsOf, INDEX_FORM, type NotedRow, notedColumns, valueColumns, valueFacts } from '../index/facts.ts'
-import type { IndexReads } from '../index/lists.ts'
+import {
+  factsOf,
+  INDEX_FORM,
+  type NotedRow,
+  notedColumns,
+  notedParts,
+  valueColumns,
+  valueFacts,
+} from '../index/facts.ts'
+import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { Cursor, ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
@@ -166,13 +174,21 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   ]
 }
 
+/** A query, with a rank only for matches of this rank. */
+interface Ranked<Row extends Values> {
+  readonly query: ListQuery<Row>
+  readonly rank: Rank | null
+}
+
 /** Reads the index of a resource on the primary. */
 export function postgresIndexReads<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
   index: IndexDescription,
-): IndexReads<Row> {
+): IndexReader<Row> {
   const { facts } = index
+  const noted = `SELECT id FROM index_notes WHERE part IN (${notedParts(index)})`
+  const knownRevision = `(SELECT revision FROM ${resource.table} WHERE id = owner.id AND id NOT IN (${noted}))`
   type Selection = ReturnType<typeof indexSelection<Row>>
 
   /** The rows among which are the matches, and how many of them to look through. */
@@ -186,51 +202,60 @@ export function postgresIndexReads<Row extends Values>(
     const all = `SELECT ${columns} FROM ${facts} AS owner WHERE ${where} AND ${match}`
     return { before: `WITH owner AS MATERIALIZED (${all}) `, from: 'owner WHERE TRUE' }
   }
-  const page = async (query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
+  const page = async (ask: Query, { query, rank }: Ranked<Row>, most: number | null): Promise<IdPage> => {
     const selected = indexSelection(resource, index, query, rank)
     const { orderBy, columns, parameters, parameter } = selected
     const { before, from } = rowsOf(selected, most)
     const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
-    const [found] = await database.readPlanned<{ places: string | null; state: string | null }>(
-      `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places, ${database.changes.state} AS state
+    // Citus has the rows on other servers than the index.
+    const revision = database.isDistributed ? 'NULL' : knownRevision
+    const [found] = await ask<{ places: string | null; revisions: string | null; state: string | null }>(
+      `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places,
+        json_agg(${revision} ORDER BY ${orderBy})::text AS revisions, ${database.changes.state} AS state
       FROM (${rows}) AS owner`,
       ...parameters,
     )
     const places: Cursor[] = found?.places ? JSON.parse(found.places) : []
+    const revisions: (number | null)[] = found?.revisions ? JSON.parse(found.revisions) : []
     const shown = places.slice(0, query.limit)
     return {
       ids: shown.map(place => Number(place.at(-1))),
       last: shown.at(-1) ?? null,
       more: places.length > query.limit,
+      revisions: database.isDistributed ? null : revisions.slice(0, query.limit),
       isCurrent: database.changes.observe(found?.state ?? null),
     }
   }
-  const count = async (query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
+  const count = async (ask: Query, { query, rank }: Ranked<Row>, most: number, rows: number | null) => {
     const selected = indexSelection(resource, index, query, rank)
     const { parameters, parameter } = selected
     const { before, from } = rowsOf(selected, rows)
-    const [row] = await database.readPlanned<{ number: number; state: string | null }>(
+    const [row] = await ask<{ number: number; state: string | null }>(
       `${before}SELECT count(*)::float8 AS number, ${database.changes.state} AS state
       FROM (SELECT FROM ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
       ...parameters,
     )
     return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
   }
-  return {
+  const readsBy = (ask: Query): IndexReads<Row> => ({
     page: async (query, rank) => {
       if (query.search && query.from.skip <= FIRST_ROWS_MAX) {
-        const first = await page(query, rank, firstRows(query.from.skip))
+        const first = await page(ask, { query, rank }, firstRows(query.from.skip))
         if (first.more) return first
       }
-      return page(query, rank, null)
+      return page(ask, { query, rank }, null)
     },
     count: async (query, rank, most) => {
       if (query.search && most <= FIRST_ROWS_MAX) {
-        const first = await count(query, rank, most, firstRows(most))
+        const first = await count(ask, { query, rank }, most, firstRows(most))
         if (first.count === most) return first
       }
-      return count(query, rank, most, null)
+      return count(ask, { query, rank }, most, null)
     },
+  })
+  return {
+    ...readsBy((sql, ...parameters) => database.readPlanned(sql, ...parameters)),
+    together: work => database.readPlannedTogether(ask => work(readsBy(ask))),
   }
 }
 

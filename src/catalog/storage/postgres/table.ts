@@ -1,5 +1,5 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import type { Cursor, ListQuery } from '../query.ts'
+import { type Cursor, type ListQuery, looksAtValues } from '../query.ts'
 import { listSql, type ParameterSql } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
@@ -42,24 +42,27 @@ export function postgresTable<Row extends Values>(
     const { order, from, limit } = query
     const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
     const [limitAt, skipAt] = [parameters.length + 1, parameters.length + 2]
-    const columns = ['id', ...order.by]
+    const isByValues = looksAtValues(query)
+    const columns = ['id', ...order.by, ...(isByValues ? ['revision'] : [])]
     // A place in the order of ids is the id itself.
     const places = `json_agg(json_build_array(${[...order.by, 'id'].map(column => `owner.${column}`)}) ORDER BY ${orderBy})`
-    const [page] = await database.read<{ ids: string | null; places: string | null; state: string | null }>(
+    const [page] = await database.read<PageRow>(
       `SELECT string_agg(owner.id::text, ',' ORDER BY ${orderBy}) AS ids, ${database.changes.state} AS state,
-        ${order.by.length > 0 ? `${places}::text` : 'NULL'} AS places
+        ${order.by.length > 0 ? `${places}::text` : 'NULL'} AS places,
+        ${isByValues ? `string_agg(owner.revision::text, ',' ORDER BY ${orderBy})` : 'NULL'} AS revisions
       FROM (
         SELECT ${columns.map(column => `owner.${column}`)} FROM ${table} AS owner
         WHERE ${where} ORDER BY ${orderBy} LIMIT $${limitAt}::bigint OFFSET $${skipAt}::bigint
       ) AS owner`,
       ...[...parameters, limit + 1, from.skip],
     )
-    const all = page?.ids ? page.ids.split(',').map(Number) : []
+    const all = numbersIn(page?.ids)
     const ids = all.slice(0, limit)
+    const revisions = isByValues ? numbersIn(page?.revisions).slice(0, limit) : null
     const placed: Cursor[] | null = page?.places ? JSON.parse(page.places) : null
     const lastId = ids.at(-1)
     const last = lastId === undefined ? null : (placed?.[ids.length - 1] ?? [lastId])
-    return { ids, last, more: all.length > limit, isCurrent: database.changes.observe(page?.state ?? null) }
+    return { ids, last, more: all.length > limit, revisions, isCurrent: database.changes.observe(page?.state ?? null) }
   }
 
   return {
@@ -81,6 +84,20 @@ export function postgresTable<Row extends Values>(
     create,
     ...postgresWrites(database, resource, rows),
   }
+}
+
+/** A page in one row, as texts of numbers and JSON. */
+interface PageRow {
+  readonly ids: string | null
+  /** If an order is not that of ids. */
+  readonly places: string | null
+  /** If the list looks at values. */
+  readonly revisions: string | null
+  readonly state: string | null
+}
+
+function numbersIn(text: string | null | undefined): number[] {
+  return text ? text.split(',').map(Number) : []
 }
 
 /** Reads the ids of a page. */

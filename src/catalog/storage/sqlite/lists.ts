@@ -1,5 +1,6 @@
 import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
-import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
+import type { SqliteTransaction } from '../../../database/sqlite/database.ts'
+import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import type { ListQuery } from '../query.ts'
 import { type ListSql, listSql, type ParameterSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
@@ -50,30 +51,30 @@ interface RowsSql {
   readonly parameters: readonly Parameter[]
 }
 
-/** Reads a page of a list that may take long, in a thread of its own. */
+/** Reads a page of a list that looks at values, which may take long, by `all` of the thread for long reads. */
 export async function pageBeside<Row extends Values>(
-  database: SqliteDatabase,
+  all: ReadAll,
   resource: StoredResource<Row>,
   query: ListQuery<Row>,
-  { sql, orderBy, parameters }: RowsSql & { readonly orderBy: string },
+  { sql, orderBy, parameters, isKnown = '' }: RowsSql & { readonly orderBy: string; readonly isKnown?: string },
 ): Promise<IdPage> {
-  const rows = await database.beside.all<PlacedRow>(
-    `SELECT owner.id${placeColumns(resource, query.order, column)} ${sql} ORDER BY ${orderBy} LIMIT ? OFFSET ?`,
+  const rows = await all<PlacedRow>(
+    // Otherwise SQLite would read the revision of each row that it sorts.
+    `WITH page AS MATERIALIZED (
+      SELECT owner.id${placeColumns(resource, query.order, column)} ${sql} ORDER BY ${orderBy} LIMIT ? OFFSET ?
+    )
+    SELECT *, (SELECT revision FROM ${resource.table} WHERE id = page.id${isKnown}) AS revision FROM page`,
     [...parameters, query.limit + 1, query.from.skip],
   )
   return pageOfRows(query, rows, true)
 }
 
 /** Counts a list there, up to a limit. */
-export async function countBeside(
-  database: SqliteDatabase,
-  { sql, parameters }: RowsSql,
-  most: number,
-): Promise<Counted> {
-  const [row] = await database.beside.all<{ number: number }>(
-    `SELECT count(*) AS number FROM (SELECT 1 ${sql} LIMIT ?)`,
-    [...parameters, most],
-  )
+export async function countBeside(all: ReadAll, { sql, parameters }: RowsSql, most: number): Promise<Counted> {
+  const [row] = await all<{ number: number }>(`SELECT count(*) AS number FROM (SELECT 1 ${sql} LIMIT ?)`, [
+    ...parameters,
+    most,
+  ])
   return { count: row?.number ?? 0, isCurrent: true }
 }
 

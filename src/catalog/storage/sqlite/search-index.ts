@@ -1,5 +1,6 @@
 import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
+import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import type { IndexSlices } from '../index/catching-up.ts'
 import {
   type Facts,
@@ -7,10 +8,11 @@ import {
   INDEX_FORM,
   type NotedRow,
   notedColumns,
+  notedParts,
   valueColumns,
   valueFacts,
 } from '../index/facts.ts'
-import type { IndexReads } from '../index/lists.ts'
+import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
@@ -157,13 +159,20 @@ export function sqliteIndexReads<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
   index: IndexDescription,
-): IndexReads<Row> {
-  return {
-    page: (query, rank) => pageBeside(database, resource, query, indexSelection(resource, index, query, rank)),
+): IndexReader<Row> {
+  // The index has other rows as they were before.
+  const isKnown = ` AND id NOT IN (SELECT id FROM index_notes WHERE part IN (${notedParts(index)}))`
+  const readsBy = (all: ReadAll): IndexReads<Row> => ({
+    page: (query, rank) =>
+      pageBeside(all, resource, query, { ...indexSelection(resource, index, query, rank), isKnown }),
     count: (query, rank, most) => {
       const { sql, parameters, isOfWordsAlone } = indexSelection(resource, index, query, rank)
-      return countBeside(database, { sql: isOfWordsAlone ? `FROM ${index.words}(?)` : sql, parameters }, most)
+      return countBeside(all, { sql: isOfWordsAlone ? `FROM ${index.words}(?)` : sql, parameters }, most)
     },
+  })
+  return {
+    ...readsBy((sql, parameters) => database.beside.all(sql, parameters)),
+    together: work => database.beside.together(all => work(readsBy(all))),
   }
 }
 

@@ -2,8 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { GoneRows } from '../../../database/change.ts'
 import type { Parameter } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite/database.ts'
+import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import { changeOf, Gone } from '../change.ts'
-import type { ListQuery } from '../query.ts'
+import { type ListQuery, looksAtValues } from '../query.ts'
 import { listSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
@@ -34,6 +35,7 @@ export function sqliteTable<Row extends Values>(
       `SELECT owner.id${placeColumns(resource, order, column)} FROM ${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}
       WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
   )
+  const beside: ReadAll = (sql, parameters) => database.beside.all(sql, parameters)
   const rowsSql = (query: ListQuery<Row>) => {
     const { where, orderBy, parameters } = listSql(resource, query, SQLITE_PARAMETERS)
     return { sql: `FROM ${table} AS owner WHERE ${where}`, orderBy, parameters }
@@ -70,13 +72,14 @@ export function sqliteTable<Row extends Values>(
   return {
     reads: some => rowReads(database, some),
     page: query => {
-      if (!isShort(query)) return pageBeside(database, resource, query, rowsSql(query))
+      if (looksAtValues(query)) return pageBeside(beside, resource, query, rowsSql(query))
+      // An index leads to the rows in their order, so that this takes no longer than to read them.
       return database.snapshot(() => {
         const { statement, parameters } = pageOf(query)
         return pageOfRows(query, statement.all(...parameters, query.limit + 1, query.from.skip), true)
       })
     },
-    count: (query, most) => countBeside(database, rowsSql(query), most),
+    count: (query, most) => countBeside(beside, rowsSql(query), most),
     canScan: async () => {},
     // The representation is made of the written values, which takes half the time of reading them back.
     create: (row, claim) =>
@@ -127,11 +130,6 @@ export function sqliteTable<Row extends Values>(
       })
     },
   }
-}
-
-/** Whether an index leads to the rows of a list in their order, so that reading a page takes no longer than its rows. */
-function isShort<Row extends Values>({ where, order }: ListQuery<Row>): boolean {
-  return order.by.length === 0 && where.every(({ column, is }) => is === '=' || column === 'id')
 }
 
 /** Reads rows as resources with the members that `resource` shows. */

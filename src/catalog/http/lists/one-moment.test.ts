@@ -1,0 +1,85 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { z } from 'zod'
+import { ascending, createAll, idsOf } from '../../../../test/harness/catalog/list-pages.ts'
+import type { Answer, Client } from '../../../../test/harness/client.ts'
+import { onEachEngine } from '../../../../test/harness/contract.ts'
+import { sample } from '../../../../test/harness/samples.ts'
+
+setDefaultTimeout(120_000)
+
+const WRITES = 100
+const READERS = 3
+
+onEachEngine('a page beside writes', api => {
+  test('shows each match of a search once, even if its rank changes', async () => {
+    const ids = await createAll(api, '/products/', 4, () => ({ ...sample.product, name: 'Quagga', description: '' }))
+    const names = ['Other', 'Quagga', 'An old quagga']
+    let isWriting = true
+    // Each search brings the index up to date, also while another one reads.
+    const readers = Array.from({ length: READERS }, async () => {
+      while (isWriting) {
+        const page = await api.get('/products/?q=quagga&fields=id')
+        expect(ascending(idsOf(page))).toEqual(ids)
+      }
+    })
+    const writers = ids.slice(0, 2).map(async id => {
+      for (let place = 0; place < 2 * WRITES; place += 1) {
+        await api.put(`/products/${id}`, { ...sample.product, name: names[place % 3], description: 'Quagga' })
+      }
+    })
+    await Promise.all(writers).finally(() => {
+      isWriting = false
+    })
+    await Promise.all(readers)
+  })
+
+  test('shows no review that breaks its filter or its order', async () => {
+    const product = await api.create('/products/', sample.product)
+    const user = await api.create('/users/', sample.user)
+    const review = { ...sample.review(product, user), rating: 3 }
+    const ids = await createAll(api, '/reviews/', 4, () => review)
+    const change = (place: number) =>
+      api.patch(`/reviews/${ids[place % 2]}`, { ...review, rating: place % 4 < 2 ? 5 : 1 })
+    const list = `/reviews/products/${product}`
+    for (const page of await readBesideWrites(api, `${list}?rating=5,3`, change)) {
+      for (const { rating } of Rated.parse(page.body)) expect(rating).not.toBe(1)
+    }
+    for (const page of await readBesideWrites(api, `${list}?sort=-rating&fields=rating`, change)) {
+      const ratings = Rated.parse(page.body).map(({ rating }) => rating)
+      expect(ratings).toEqual(ratings.toSorted((one, other) => other - one))
+    }
+  })
+
+  test('shows no product that breaks its filter or its order', async () => {
+    const product = (price: number) => ({ ...sample.product, name: 'Zebra', price })
+    const ids = await createAll(api, '/products/', 4, place => product(2 + place))
+    const list = '/products/?q=zebra&max_price=8&sort=price&fields=price'
+    const pages = await readBesideWrites(api, list, place =>
+      api.put(`/products/${ids[place % 2]}`, product([9, 1, 7][place % 3] ?? 1)),
+    )
+    for (const page of pages) {
+      const prices = Priced.parse(page.body).map(({ price }) => price)
+      expect(prices).toEqual(prices.toSorted((one, other) => one - other))
+      expect(prices).not.toContain(9)
+    }
+  })
+})
+
+const Rated = z.array(z.object({ rating: z.int() }))
+const Priced = z.array(z.object({ price: z.number() }))
+
+/** Reads pages, each beside one write. */
+async function readBesideWrites(
+  api: Client,
+  path: string,
+  write: (place: number) => Promise<Answer>,
+): Promise<Answer[]> {
+  const pages: Answer[] = []
+  for (let place = 0; place < WRITES; place += 1) {
+    const reads = Array.from({ length: READERS }, () => api.get(path))
+    const [{ status }, ...read] = await Promise.all([write(place), ...reads])
+    expect(status).toBe(200)
+    pages.push(...read)
+  }
+  return pages
+}

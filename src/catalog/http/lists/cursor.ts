@@ -7,6 +7,9 @@ const FORMAT = 1
 
 const CURSOR_MAX_CHARACTERS = 700
 
+/** PostgreSQL stores a small integer in 16 bits, and fails at a larger one. */
+const SMALL_INTEGER_MAX = 32_767
+
 /** What a cursor belongs to. */
 type Listed<Row extends Values> = Pick<ListQuery<Row>, 'where' | 'search' | 'order'>
 
@@ -43,5 +46,6 @@ function isOf(type: ColumnType | undefined, value: unknown): boolean {
   if (type === 'text' || type === 'long text') {
     return typeof value === 'string' && value.isWellFormed() && !value.includes('\0')
   }
-  return type === 'number' ? Number.isFinite(value) : Number.isSafeInteger(value)
+  if (type === 'number') return Number.isFinite(value)
+  return Number.isSafeInteger(value) && (type !== 'small integer' || Math.abs(Number(value)) <= SMALL_INTEGER_MAX)
 }

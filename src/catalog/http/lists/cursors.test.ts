@@ -132,6 +132,17 @@ onEachEngine('cursors', api => {
     }
   })
 
+  test('a rating of a cursor that no column can have is refused', async () => {
+    for (const sort of ['rating', '-rating']) {
+      const list = `/reviews/products/6?sort=${sort}`
+      const [format, hash, , id] = partsOf(await cursorOf(api, `${list}&limit=1`))
+      const at = (rating: unknown) => `${list}&cursor=${encoded(JSON.stringify([format, hash, rating, id]))}`
+      for (const rating of [99_999, -99_999, 32_768, Number.MAX_SAFE_INTEGER, 1.5, '4'])
+        await isRefused(api, at(rating))
+      for (const rating of [-1, 0, 6, 32_767]) expect((await api.get(at(rating))).status, sort).toBe(200)
+    }
+  })
+
   test('any text for a cursor is answered with 422 or with a page, never with a failure', async () => {
     const good = await cursorOf(api, '/products/?sort=name&limit=2')
     const text = fc.oneof(

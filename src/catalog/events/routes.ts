@@ -51,7 +51,7 @@ const EventsQuery = z.object({
     .optional()
     .describe('Only events about these products and their reviews'),
   wait: z.int().min(0).max(WAIT_MAX_SECONDS).default(0).describe('How many seconds a poll waits for the first event'),
-  limit: z.int().min(1).max(EVENTS_MAX).default(EVENTS_DEFAULT),
+  limit: z.int().min(1).max(EVENTS_MAX).default(EVENTS_DEFAULT).describe('How many events a poll returns at most'),
 })
 
 const ABOUT =
@@ -75,6 +75,7 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
       absent: [],
       isFurther: true,
       streams: ABOUT,
+      restricted: 'Events about users need the scope `admin`.',
     },
     async ({ query }, scope) => {
       const includesUsers = access === null || (scope.key !== null && allows(scope.key.scope, 'admin'))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { z } from 'zod'
 import { METHODS } from '../../../test/harness/catalog/methods.ts'
 import { client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
@@ -55,6 +56,19 @@ describe('a service that pages of two origins may call', () => {
     const { headers } = await api.get('/products/', { Origin: 'https://shop.example' })
     const exposed = (headers.get('Access-Control-Expose-Headers') ?? '').toLowerCase().split(/\s*,\s*/)
     expect(exposed).toEqual(expect.arrayContaining(['link', 'x-request-id', 'retry-after']))
+  })
+
+  test('with CORS_ORIGINS, each Vary is one that the strict description has', async () => {
+    const { body } = await api.get('/openapi.strict.json')
+    const described = Described.parse(body).components.headers.Vary.schema.enum
+    for (const [path, expected] of [
+      ['/products/', 'Accept, Origin'],
+      ['/products/0', 'Origin'],
+    ] as const) {
+      const vary = (await api.get(path, { Origin: 'https://shop.example' })).headers.get('Vary')
+      expect(vary, path).toBe(expected)
+      expect(described, path).toContain(expected)
+    }
   })
 
   test('with CORS_ORIGINS, a page of another origin may not read an answer', async () => {
@@ -127,6 +141,12 @@ test('with CORS_ORIGINS=*, a page of any origin may read an answer', async () =>
   const preflight = await api.send('/products/1', { method: 'OPTIONS', headers: preflightHeaders('DELETE') })
   expect(preflight.status).toBe(204)
   expect(preflight.headers.get('Access-Control-Allow-Methods')).toContain('DELETE')
+})
+
+const Described = z.object({
+  components: z.object({
+    headers: z.object({ Vary: z.object({ schema: z.object({ enum: z.array(z.string()) }) }) }),
+  }),
 })
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }

@@ -86,6 +86,7 @@ export function securityOf({ url, method }: AnyContract, access: Access | null) 
     // Not the scope, because linters accept scopes of OAuth 2 only.
     security: [...(isPublic ? [{}] : []), { AccessKey: [] }],
     unauthorized: isPublic ? 'The access key is not valid' : `This requires an access key of the scope ${scope}`,
+    needed: isPublic ? null : `It requires an access key of the scope \`${scope}\`.`,
     // Every key is enough for a read.
     forbidden: scope === 'read' ? null : `This requires an access key of the scope ${scope}`,
   }

@@ -34,6 +34,9 @@ export const PARAMETERS = {
   ),
 }
 
+/** What an answer may depend on, besides the origin of the page that asks for it. */
+const VARYING = ['Accept', 'Accept-Encoding', 'Accept, Accept-Encoding']
+
 export const RESPONSE_HEADERS = {
   RequestId: {
     description: 'The id of the request in the log',
@@ -52,8 +55,9 @@ export const RESPONSE_HEADERS = {
   },
   IdempotencyReplayed: { description: 'Present if this answer was given before', schema: { const: 'true' } },
   Vary: {
-    description: 'Present if the answer depends on the form or the compression that the client accepts',
-    schema: { enum: ['Accept', 'Accept-Encoding', 'Accept, Accept-Encoding'] },
+    description:
+      'Present if the answer depends on the form or the compression that the client accepts, or if the server lets pages of some origins read it',
+    schema: { enum: [...VARYING, 'Origin', ...VARYING.map(others => `${others}, Origin`)] },
   },
   ContentEncoding: {
     description: 'Present if the answer is compressed',

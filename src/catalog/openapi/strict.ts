@@ -27,7 +27,7 @@ const ABOUT = [
 
 const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' }
 
-/** By the name of the parameter. */
+/** Of parameters that do not describe themselves, by name. */
 const PARAMETER_DESCRIPTIONS: Readonly<Record<string, string>> = {
   skip: 'How many items to pass over',
   limit: 'How many items to return at most',
@@ -37,6 +37,13 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, string>> = {
   product_id: 'The id of the product',
   review_id: 'The id of the review',
   user_id: 'The id of the user',
+}
+
+/** The same for lists that can be selected and sorted: with the rules about other parameters. */
+const SELECTION_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  limit: 'How many items to return at most. With a filter, `q`, `sort`, `cursor` or `count`, it is at most 1,000.',
+  after_id:
+    'Returns only items whose id is greater. It needs the order of ids: `sort=id`, or no `sort` and no word in `q`.',
 }
 
 const ACTIONS = {
@@ -91,11 +98,13 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
   const isList = contract.response instanceof z.ZodArray && isCached
   const hasBody = body instanceof z.ZodObject
   const missing = absent.map(resource => `${resource} not found`)
+  const needed = required ? [required.needed, contract.restricted] : []
+  const about = isList
+    ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
+    : (streams ?? action + (lines ? FROM_LINES : ''))
   return {
     ...identity(contract, required),
-    description: isList
-      ? `Lists them in the order of ${'sort' in query.shape ? '`sort`, or else of ' : ''}their ids.`
-      : (streams ?? action + (lines ? FROM_LINES : '')),
+    description: [about, ...needed.filter(text => text)].join(' '),
     parameters: [
       ...(streams ? [{ $ref: '#/components/parameters/LastEventId' }] : []),
       ...(isCached ? [{ $ref: '#/components/parameters/IfNoneMatch' }] : []),
@@ -139,7 +148,9 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
       ...(isCached && { 304: { $ref: '#/components/responses/NotModified' } }),
       400: { $ref: '#/components/responses/BadRequest' },
       ...(required && { 401: { $ref: '#/components/responses/Unauthorized' } }),
-      ...(required?.forbidden && { 403: { $ref: '#/components/responses/Forbidden' } }),
+      ...((required?.forbidden || (required && contract.restricted)) && {
+        403: { $ref: '#/components/responses/Forbidden' },
+      }),
       ...(missing.length > 0 && {
         404: {
           description: missing.join(', or '),
@@ -174,8 +185,10 @@ const OF_LINES =
 
 /** Parameters with their descriptions. */
 function explained(parameters: z.ZodObject): z.ZodObject {
+  const isSelection = 'sort' in parameters.shape
   const all = Object.entries<z.ZodType>(parameters.shape).map(([name, schema]) => {
-    const description = PARAMETER_DESCRIPTIONS[name] ?? schema.description
+    const ofSelection = isSelection ? SELECTION_DESCRIPTIONS[name] : undefined
+    const description = schema.description ?? ofSelection ?? PARAMETER_DESCRIPTIONS[name]
     if (description === undefined) throw new Error(`no description of the parameter ${name}`)
     return [name, schema.openapi({ param: { description } })]
   })

@@ -16,7 +16,9 @@ const CATEGORIES = 20
 
 const FacetParameters = z.object({
   facets: valueList(z.enum(FACET_NAMES), FACET_NAMES.length).optional().describe('What to count by; all by default'),
-  price_bands: valueList(z.number().gt(0), BANDS_MAX).optional().describe('The prices between bands, ascending'),
+  price_bands: valueList(z.number().gt(0), BANDS_MAX)
+    .optional()
+    .describe('The prices between bands, each higher than the one before'),
   category_limit: z
     .int()
     .min(1)

@@ -25,7 +25,12 @@ const SEARCHED = anyText(SEARCH_MAX_CHARACTERS).optional().describe('The words t
 
 /** Parameters of a selection, besides its filters and its order. */
 const SELECTED = {
-  cursor: z.string().optional().describe('Where the page begins, from a `Link` header'),
+  cursor: z
+    .string()
+    .optional()
+    .describe(
+      'Where the page begins: from the `Link` header of a page with the same filters, `q` and `sort`. Without `skip` and `after_id`.',
+    ),
   count: z
     .int()
     .min(1)

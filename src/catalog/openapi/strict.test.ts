@@ -1,0 +1,64 @@
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { z } from 'zod'
+import { startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
+import type { Client } from '../../../test/harness/client.ts'
+import { onOneEngine } from '../../../test/harness/contract.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
+
+setDefaultTimeout(120_000)
+
+const Operation = z.object({
+  description: z.string(),
+  parameters: z.array(z.object({ name: z.string().optional(), description: z.string().optional() })),
+  responses: z.record(z.string(), z.unknown()),
+})
+const Description = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) })
+
+onOneEngine('the strict description', api => {
+  test('/openapi.strict.json says of a list of ids that it is one, and of an id in a path whose it is', async () => {
+    const about = parametersIn(await operations(api))
+    expect(about('/products/', 'category_id')).toStartWith('Only products in one of these categories')
+    expect(about('/facets/products', 'category_id')).toStartWith('Only products in one of these categories')
+    expect(about('/reviews/', 'product_id')).toBe('Only reviews of one of these products')
+    expect(about('/reviews/', 'user_id')).toBe('Only reviews by one of these users')
+    expect(about('/events', 'product_id')).toBe('Only events about these products and their reviews')
+    expect(about('/reviews/products/{product_id}', 'product_id')).toBe('The id of the product')
+  })
+
+  test('/openapi.strict.json says in words which parameters exclude or bound each other', async () => {
+    const about = parametersIn(await operations(api))
+    for (const path of ['/products/', '/categories/', '/users/', '/reviews/', '/reviews/products/{product_id}']) {
+      expect(about(path, 'limit'), path).toContain('at most 1,000')
+      expect(about(path, 'after_id'), path).toContain('`sort=id`')
+      expect(about(path, 'cursor'), path).toContain('Without `skip` and `after_id`')
+    }
+    expect(about('/facets/products', 'price_bands')).toContain('each higher than the one before')
+    expect(about('/events', 'limit')).not.toContain('1,000')
+    expect(about('/products/{category_id}/products', 'after_id')).not.toContain('sort')
+  })
+})
+
+test('with access keys, /openapi.strict.json names the scope that each operation needs, and the 403 of events', async () => {
+  await using shop = await startKeyedShop(sqlite, ['--public-reads', 'on'])
+  const described = await operations(shop.api.read)
+  const scope = (path: string, method: string) =>
+    /scope `(\w+)`/.exec(described[path]?.[method]?.description ?? '')?.[1]
+  expect(scope('/products/', 'get')).toBeUndefined()
+  expect(scope('/products/', 'post')).toBe('write')
+  expect(scope('/reviews/{review_id}', 'delete')).toBe('write')
+  expect(scope('/users/{user_id}', 'get')).toBe('admin')
+  expect(scope('/events', 'get')).toBe('admin')
+  expect((await shop.api.read.get('/events?types=user')).status).toBe(403)
+  expect(Object.keys(described['/events']?.get?.responses ?? {})).toContain('403')
+  expect(Object.keys(described['/products/']?.get?.responses ?? {})).not.toContain('403')
+})
+
+async function operations(api: Client) {
+  return Description.parse((await api.get('/openapi.strict.json')).body).paths
+}
+
+/** Makes the function that finds the description of a parameter of a read. */
+function parametersIn(paths: Awaited<ReturnType<typeof operations>>) {
+  return (path: string, name: string): string =>
+    paths[path]?.get?.parameters.find(parameter => parameter.name === name)?.description ?? ''
+}

@@ -138,6 +138,21 @@ onOneEngine('request bodies', api => {
     }
   })
 
+  test('json_invalid points at a wrong escape where Python does', async () => {
+    const rows: [body: string, offset: number][] = [
+      [String.raw`{"name": "a\q"}`, 11],
+      [String.raw`{"name": "a\u12"}`, 12],
+      [String.raw`{"name": "a\u12`, 12],
+      [String.raw`{"name": "a\u1234`, 12],
+      [String.raw`{"name": "\ud83d\u1_23"}`, 17],
+      [String.raw`{"\u": 1}`, 3],
+      ['{"name": "a\\', 9],
+    ]
+    for (const [body, offset] of rows) {
+      await isRefused(api, 'POST', '/products/', body, [at(['body', offset], notJson)])
+    }
+  })
+
   test('the offset in json_invalid counts characters, not bytes or halves of a surrogate pair', async () => {
     await isRefused(api, 'POST', '/products/', '{"é": }', [at(['body', 6], notJson)])
     await isRefused(api, 'POST', '/products/', '{"😀": }', [at(['body', 6], notJson)])

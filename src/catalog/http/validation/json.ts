@@ -92,8 +92,12 @@ function stringEnd(text: string, start: number): { after: number } | { errorAt: 
     const character = text[index]
     if (character === '"') return { after: index + 1 }
     if (character === '\\') {
+      // Python's decoder takes a backslash at the very end for an open string, and blames the `u` of a wrong `\u`.
+      if (index === text.length - 1) return { errorAt: start }
       ESCAPE.lastIndex = index
-      if (!ESCAPE.test(text)) return { errorAt: index }
+      const isUnicode = text[index + 1] === 'u'
+      const isRight = ESCAPE.test(text) && !(isUnicode && ESCAPE.lastIndex === text.length)
+      if (!isRight) return { errorAt: isUnicode ? index + 1 : index }
       index = ESCAPE.lastIndex
     } else if (text.charCodeAt(index) < 0x20) {
       return { errorAt: index }

@@ -198,10 +198,12 @@ export function itemColumns(array: NestedArray): string {
   return selectedItemColumns(array, columnSql, ITEM_PREFIX)
 }
 
-/** SQL for the weight of a row without its array. */
+/** SQL for the weight of what a resource shows of its row and of the rows that it references. */
 function weightOf<Row extends Values>(resource: StoredResource<Row>): string {
+  const { columns, members } = resource
+  const own = members.flatMap(member => (typeof member === 'string' ? [[member, columns[member]] as const] : []))
   const nested = nestedObjects(resource).map(({ name, columns }) => bytesOf(columns, `"${name}"`))
-  return [bytesOf(resource.columns, 'owner'), ...nested].join(' + ')
+  return [bytesOf(Object.fromEntries(own), 'owner'), ...nested].join(' + ')
 }
 
 /** SQL for the weight of long texts. */

@@ -3,6 +3,8 @@ import { insertChanges } from '../../database/postgres/changes.ts'
 import { CitusTables } from '../../database/postgres/citus-bulk.ts'
 import { NO_MOVES_WHILE_LOADING, ONE_CONNECTION_PER_WORKER, turns } from '../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
+import { BusyError } from '../../limits/busy-error.ts'
+import { FairQueue } from '../../limits/fair-queue.ts'
 import { countReviews } from '../storage/citus/derived-rows.ts'
 import { addDerivedRowsOf } from '../storage/citus/loaded-rows.ts'
 import { showIds } from '../storage/citus/shown-ids.ts'
@@ -15,7 +17,10 @@ import { BULK_RESOURCES } from './resources.ts'
 /** Logs what was loaded. Other processes may have followers. */
 const LOG_LOADED = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
 
-/** Lock timeout in a server, equal to SQLite's. */
+/** Statement timeout in a server: enough to count the reviews of the largest file. */
+const SERVING_STATEMENT_MS = 60_000
+
+/** Lock timeout in a server, equal to SQLite's. A load waits as long for the one before it. */
 const SERVING_LOCK_MS = 10_000
 
 /**
@@ -42,16 +47,24 @@ const BEGIN_ON_CITUS = [
 
 export function postgresLoader(database: PostgresDatabase, isServing: boolean, space: AnswerSpace): Loader {
   const keep = postgresKeys(space)
+  // Each load has a connection of its own, and would only wait there for the one before it.
+  const queue = new FairQueue(1)
+  const turn = () =>
+    queue.take(AbortSignal.timeout(SERVING_LOCK_MS)).catch(() => {
+      throw new BusyError('Too many loads are waiting')
+    })
   return {
     load: async work => {
+      using _ = isServing ? await turn() : null
       // It is known when the database is ready.
       const { isDistributed } = database
+      const statementMs = isServing ? SERVING_STATEMENT_MS : undefined
       const Tables = isDistributed ? CitusTables : PostgresTables
       const { result, changes } = await database.bulk(async (query, connection) => {
-        await query(MAY_IDLE)
-        if (isServing) await query(`SET LOCAL lock_timeout = ${SERVING_LOCK_MS}`)
+        // In a server, the rows are at hand.
+        await query(isServing ? `SET LOCAL lock_timeout = ${SERVING_LOCK_MS}` : MAY_IDLE)
         for (const statement of isDistributed ? BEGIN_ON_CITUS : BEGIN) await query(statement)
-        const load = new Load(new Tables(query, connection), {
+        const load = new Load(new Tables(query, connection, isServing ? 'INSERT' : 'COPY'), {
           takesOnlyNewIds: isServing,
           // Servers go on, and dropping an index would lock them out.
           mayDropIndexes: false,
@@ -63,7 +76,7 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, s
         else if (reviews) await query(COUNT_REVIEWS, reviews.firstId, reviews.lastId)
         await query(LOG_LOADED, JSON.stringify(changes), changes.length)
         return { result, changes }
-      })
+      }, statementMs)
       // Lists may show the rows now.
       if (isDistributed) for (const { table, lastId } of changes) await showIds(database, table, lastId)
       return result

@@ -252,9 +252,12 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /** Like `transaction`, for work of any length, on a connection of its own and without retries. */
-  async bulk<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
+  async bulk<Result>(
+    work: (query: Query, connection: RawConnection) => Promise<Result>,
+    statementMs = BULK_MS,
+  ): Promise<Result> {
     const { primary, replicas } = this.#usable()
-    await using own = new Pool(this.#address, { connections: 1, statementMs: BULK_MS, lockMs: BULK_MS })
+    await using own = new Pool(this.#address, { connections: 1, statementMs, lockMs: statementMs, isLong: true })
     try {
       const result = await own.transaction(work)
       await replicas.showAll()

@@ -34,8 +34,10 @@ export type Parameter = string | number | null
 
 export interface PoolOptions {
   readonly connections: number
-  /** Statement timeout. */
+  /** Statement timeout. A transaction must end within it, too. */
   readonly statementMs: number
+  /** Whether a transaction may take this long for each of its statements. */
+  readonly isLong?: boolean
   /** Lock timeout. Statements queued behind a waiting one on its connection wait as well. */
   readonly lockMs: number
   /** Whether to prepare statements; by default, unless a pooler shares connections. */
@@ -65,6 +67,8 @@ export interface PoolFigures {
 
 interface Pending {
   readonly since: number
+  /** When the wait for an answer began that has a limit. */
+  limitedSince: number
   /** The connections that it uses; `null` while none is open. */
   generation: number | null
   readonly reject: (error: unknown) => void
@@ -134,15 +138,19 @@ export class Pool implements AsyncDisposable {
 
   /** Runs `work` on one connection, in one transaction. */
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
-    return this.#timed(connections =>
-      connections.begin(connection =>
-        work(async (sql, ...parameters) => connection.unsafe(sql, parameters), {
+    return this.#timed((connections, pending) =>
+      connections.begin(connection => {
+        const query: Query = async (sql, ...parameters) => {
+          if (this.#options.isLong) this.#renew(pending)
+          return connection.unsafe(sql, parameters)
+        }
+        return work(query, {
           // Without a list of parameters, Bun uses the simple protocol, which takes several statements.
           runScript: async sql => void (await connection.unsafe(sql)),
           copyOut: sql => connection.unsafe(sql).readable(),
           copyIn: sql => connection.unsafe(sql).writable(),
-        }),
-      ),
+        })
+      }),
     )
   }
 
@@ -191,9 +199,10 @@ export class Pool implements AsyncDisposable {
     return this.#connections
   })
 
-  #timed<Result>(work: (connections: SQL) => Promise<Result>): Promise<Result> {
+  #timed<Result>(work: (connections: SQL, pending: Pending) => Promise<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const pending: Pending = { since: performance.now(), generation: null, reject }
+      const since = performance.now()
+      const pending: Pending = { since, limitedSince: since, generation: null, reject }
       const timeline = currentTimeline()
       this.#pending.add(pending)
       const ended = () => {
@@ -205,7 +214,7 @@ export class Pool implements AsyncDisposable {
         // Its caller has been told that it failed.
         if (!this.#pending.has(pending)) throw new TimeLimitError('no connection in time')
         pending.generation = generation
-        return work(sql)
+        return work(sql, pending)
       }
       const working = this.#connections ? run(this.#connections) : this.#reached().then(run)
       working.then(
@@ -230,12 +239,19 @@ export class Pool implements AsyncDisposable {
     this.reconnect()
   }
 
+  /** Begins the limit anew, unless it is over. */
+  #renew(pending: Pending): void {
+    if (!this.#pending.delete(pending)) return
+    pending.limitedSince = performance.now()
+    this.#pending.add(pending)
+  }
+
   #rejectOverdue(): void {
     const limitMs = this.#options.statementMs + ANSWER_GRACE_MS
     const before = performance.now() - limitMs
     // The oldest first.
     for (const pending of this.#pending) {
-      if (pending.since > before) break
+      if (pending.limitedSince > before) break
       this.#pending.delete(pending)
       pending.reject(new TimeLimitError(`no answer within ${limitMs / 1_000} s`))
       if (pending.generation !== null) this.#replace(pending.generation, 0)

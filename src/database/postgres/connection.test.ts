@@ -47,6 +47,17 @@ test('a name in the address becomes the name of the connections', async () => {
   expect(names[0]).toEqual({ name: 'shop-7' })
 })
 
+test('pages of all lengths are read by the same prepared statement', async () => {
+  await using database = await createDatabase(server.url())
+  await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET log_statement = 'all'`))
+  await using service = await startService(database.url, { flags: [...FLAGS, '--cache-bytes', '0'] })
+  const api = client(() => service.address)
+  for (let count = 0; count < 5; count += 1) await api.create('/products/', sample.product)
+  for (const limit of [2, 3, 4, 5]) expect((await api.get(`/products/?limit=${limit}`)).body).toHaveLength(limit)
+  const executed = Array.from(server.log().matchAll(/ execute [^ ]+: (.*?)\n\d{4}-/gs), ([, sql = '']) => sql)
+  expect(new Set(executed.filter(sql => sql.includes('owners AS MATERIALIZED')))).toHaveProperty('size', 1)
+})
+
 test('a wrong password, user or database is reported in one line without the password', async () => {
   const wrong = { password: 'wrong-secret', username: 'nobody-there', pathname: '/nothing_here' } as const
   for (const [part, value] of Object.entries(wrong)) {

@@ -60,23 +60,23 @@ export function firstItems({ table, key, columns }: NestedArray, ownerId: string
 export const IDS = '(SELECT $1::bigint[])::bigint[]'
 
 /**
- * SQL for the resources with the ids $1 and the items of their arrays. The items of all are scanned at once, which takes the least
- * time, if few owners can have more than they show; `scannedMax` bounds that. If it is `null`, the first items of each owner are
- * read. Returns nothing if the resources are too heavy together, or have more items than `scannedMax`.
+ * SQL for the resources with the ids $1 and the items of their arrays. With `isScan`, the items of all are scanned at once, which
+ * takes the least time if few owners have more than they show; otherwise the first items of each owner are read. Returns nothing
+ * if the resources are too heavy together, or a scan has found $2 items.
  */
 export function groupedRows<Row extends Values>(
   resource: StoredResource<Row>,
   array: NestedArray,
-  { state, scannedMax }: { readonly state: string; readonly scannedMax: number | null },
+  { state, isScan }: { readonly state: string; readonly isScan: boolean },
 ): string {
   const { table } = resource
   const { table: rows, key } = array
-  const items =
-    scannedMax === null
-      ? `SELECT item.* FROM owners CROSS JOIN LATERAL (
-          SELECT * FROM ${rows} WHERE ${key} = owners.id::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}
-        ) AS item`
-      : `SELECT * FROM ${rows} WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT ${scannedMax}`
+  // As for `IDS`, the planner does not see the limit.
+  const items = isScan
+    ? `SELECT * FROM ${rows} WHERE ${key} = ANY (ARRAY(SELECT id::bigint FROM owners)) ORDER BY ${key}, id LIMIT (SELECT $2::bigint)`
+    : `SELECT item.* FROM owners CROSS JOIN LATERAL (
+        SELECT * FROM ${rows} WHERE ${key} = owners.id::bigint ORDER BY id LIMIT ${NESTED_MAX + 1}
+      ) AS item`
   return `
     WITH owners AS MATERIALIZED (
       SELECT ${selectedColumns(resource, columnSql)}, ${weightOf(resource)} AS weight
@@ -84,7 +84,7 @@ export function groupedRows<Row extends Values>(
     ), items AS MATERIALIZED (${items}), light AS MATERIALIZED (
       SELECT ${state} AS state
       FROM (SELECT count(*) AS number, coalesce(sum(${bytesOf(array.columns, 'items')}), 0) AS weight FROM items) AS all_items
-      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX}${scannedMax === null ? '' : ` AND number < ${scannedMax}`}
+      WHERE (SELECT sum(weight) FROM owners) + weight <= ${CHUNK_WEIGHT_MAX}${isScan ? ' AND number < $2::bigint' : ''}
     )
     SELECT owners.*, ${itemColumns(array)}, owners.id AS owner_id, light.state
     FROM light CROSS JOIN owners LEFT JOIN items AS item ON FALSE

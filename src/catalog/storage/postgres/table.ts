@@ -116,7 +116,8 @@ function rowReads<Row extends Values>(
     state,
     one: oneRow(resource, { state }),
     several: severalRows(resource, { state, ids: IDS }),
-    grouped: array && groupedRows(resource, array, { state, scannedMax: null }),
+    grouped: array && groupedRows(resource, array, { state, isScan: false }),
+    scanned: array && groupedRows(resource, array, { state, isScan: true }),
   })
   // How to read the state is known when the database is ready.
   let made = statementsWith(database.changes.state)
@@ -131,8 +132,8 @@ function rowReads<Row extends Values>(
     async ids =>
       inOrder(rows, ids, groupsIn(await database.read<ResourceRow>(statements().several, idArray(ids))), readOne),
   )
-  const readGrouped = async (ids: readonly number[], sql: string): Promise<Read | null> => {
-    const read = await database.read<ResourceRow>(sql, idArray(ids))
+  const readGrouped = async (ids: readonly number[], sql: string, ...scannedMax: number[]): Promise<Read | null> => {
+    const read = await database.read<ResourceRow>(sql, idArray(ids), ...scannedMax)
     return read.length === 0 ? null : inOrder(rows, ids, groupsIn(read), readOne)
   }
   const readSingle = singly(database, async ids => {
@@ -141,10 +142,8 @@ function rowReads<Row extends Values>(
   })
 
   const read = oneOrSeveral(readSingle, async ids => {
-    if (!array) return readSeveral(ids)
-    const scannedMax = (ids.length + 1) * NESTED_MAX
-    const scan = groupedRows(resource, array, { state: database.changes.state, scannedMax })
-    return (await readGrouped(ids, scan)) ?? readSeveral(ids)
+    const { scanned } = statements()
+    return (scanned && (await readGrouped(ids, scanned, (ids.length + 1) * NESTED_MAX))) || readSeveral(ids)
   })
   return { read, scan: scanning(page, read) }
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
+import { idsOf, nextOf } from '../../../test/harness/catalog/list-pages.ts'
 import { client } from '../../../test/harness/client.ts'
 import { type Certificate, makeCertificate, opensslPath } from '../../../test/harness/postgres/certificate.ts'
 import { createDatabase } from '../../../test/harness/postgres/database.ts'
@@ -45,6 +46,20 @@ test('a name in the address becomes the name of the connections', async () => {
   )
   expect(names).toHaveLength(1)
   expect(names[0]).toEqual({ name: 'shop-7' })
+})
+
+test('pages by price follow one another also in a database that is set to show numbers with fewer digits', async () => {
+  await using database = await createDatabase(server.url())
+  await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET extra_float_digits = 0`))
+  await using service = await startService(database.url, { flags: [...FLAGS, '--cache-bytes', '0'] })
+  const api = client(() => service.address)
+  const ids = [
+    await api.create('/products/', { ...sample.product, price: 0.1 + 0.2 }),
+    await api.create('/products/', { ...sample.product, price: 0.4 }),
+  ]
+  const first = await api.get('/products/?sort=price&limit=1')
+  const second = await api.get(nextOf(first) ?? '')
+  expect([...idsOf(first), ...idsOf(second)]).toEqual(ids)
 })
 
 test('pages of all lengths are read by the same prepared statement', async () => {

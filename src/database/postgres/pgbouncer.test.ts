@@ -50,7 +50,10 @@ test.skipIf(pgbouncerPath === null)(
     await using database = await createDatabase(server.url())
     for (const settings of [
       {},
-      { ignore_startup_parameters: 'statement_timeout,lock_timeout,idle_in_transaction_session_timeout' },
+      {
+        ignore_startup_parameters:
+          'extra_float_digits,statement_timeout,lock_timeout,idle_in_transaction_session_timeout',
+      },
     ]) {
       await using bouncer = await startPgBouncer(pgbouncerPath ?? '', server, settings)
       const refused = await run(['serve', '--port', '0', '--database', bouncer.url(database.name)])

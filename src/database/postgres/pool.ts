@@ -282,7 +282,9 @@ function connect(
   onConnect: () => void,
 ): SQL {
   const name = { application_name: address.applicationName ?? 'stockroom' }
-  const limits = {
+  const settings = {
+    // Numbers are read as text: with less than 1, their last digits are missing.
+    extra_float_digits: 1,
     statement_timeout: statementMs,
     lock_timeout: lockMs,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
@@ -301,7 +303,7 @@ function connect(
     connectionTimeout: CONNECT_SECONDS,
     idleTimeout: 0,
     onconnect: onConnect,
-    connection: address.isPooled ? name : { ...name, ...limits },
+    connection: address.isPooled ? name : { ...name, ...settings },
   })
 }
 

@@ -5,6 +5,7 @@ import postgres from './postgres/catalog_0001.sql' with { type: 'text' }
 import postgresRatings from './postgres/catalog_0002_ratings.sql' with { type: 'text' }
 import postgresSearch from './postgres/catalog_0003_search.sql' with { type: 'text' }
 import postgresEvents from './postgres/catalog_0004_events.sql' with { type: 'text' }
+import postgresOtherPrograms from './postgres/catalog_0005_other_programs.sql' with { type: 'text' }
 import sqlite from './sqlite/catalog_0001.sql' with { type: 'text' }
 import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text' }
 import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
@@ -22,6 +23,7 @@ export const catalogMigrations: Migrations = {
     { name: 'catalog_0003_search', sql: postgresSearch },
     // On SQLite, the log is part of every file: see `database/sqlite/change-log.ts`.
     { name: 'catalog_0004_events', sql: postgresEvents },
+    { name: 'catalog_0005_other_programs', sql: postgresOtherPrograms },
   ],
   citus: [{ name: 'catalog_citus_0001', sql: citus }],
 }

@@ -362,6 +362,47 @@ test('on PostgreSQL, TRUNCATE empties the index, too', async () => {
   expect(await foundBy(api, 'sort=name')).toEqual([])
 })
 
+test('on PostgreSQL, it follows programs with another search path', async () => {
+  await using database = await postgres.freshDatabase()
+  await using sql = connected(database.url)
+  const { pathname } = new URL(database.url)
+  await sql.unsafe(`CREATE SCHEMA "the shop"; ALTER DATABASE ${pathname.slice(1)} SET search_path = "the shop"`)
+  await using shop = await started(database.url, 1)
+  const [api] = shop.apis
+  if (!api) throw new Error('no node')
+  const user = await api.create('/users/', sample.user)
+  const [product, other] = [
+    await api.create('/products/', sample.product),
+    await api.create('/products/', sample.product),
+  ]
+  await sql`SET search_path = ''`
+  // The session's own tables come first, unless its path says otherwise.
+  await sql`CREATE TEMPORARY TABLE index_notes (part text, id bigint)`
+  await sql`INSERT INTO "the shop".reviews (product_id, user_id, rating, comment) VALUES (${product}, ${user}, 5, 'Good')`
+  expect(await foundBy(api, 'min_rating=5')).toEqual([product])
+  await sql`UPDATE "the shop".products SET name = 'Rake' WHERE id = ${product}`
+  await sql`DELETE FROM "the shop".products WHERE id = ${other}`
+  expect([await foundBy(api, 'q=rake'), await foundBy(api, 'q=spade')]).toEqual([[product], []])
+  await sql`TRUNCATE "the shop".reviews`
+  expect(await foundBy(api, 'min_rating=5')).toEqual([])
+})
+
+test('on PostgreSQL, a price that is no finite number is refused, and one that is there already does no harm', async () => {
+  await using shop = await startNodes(postgres, 1)
+  const [api] = shop.apis
+  if (!api) throw new Error('no node')
+  await using sql = connected(shop.url)
+  const store = async (price: string) =>
+    sql`INSERT INTO products (name, description, price) VALUES ('Spade', 'Steel', ${price}::text::float8)`
+  const good = await api.create('/products/', sample.product)
+  for (const price of ['NaN', 'Infinity']) await expect(store(price)).rejects.toThrow(/products_price_is_finite/)
+  await sql`ALTER TABLE products DROP CONSTRAINT products_price_is_finite`
+  for (const price of ['NaN', 'Infinity']) await store(price)
+  expect(await foundBy(api, 'q=spade&max_price=99')).toEqual([good])
+  for (const query of ['q=spade', 'sort=-price', 'min_price=1']) expect(await foundBy(api, query)).toHaveLength(3)
+  expect((await api.get('/facets/products?facets=price')).status).toBe(200)
+})
+
 interface Nodes extends AsyncDisposable {
   readonly url: string
   readonly apis: readonly Client[]

@@ -3,6 +3,7 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
 import {
+  type Facts,
   factsOf,
   INDEX_FORM,
   type NotedRow,
@@ -157,8 +158,7 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   const takeAll: Take = async (ask, ids) => {
     const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
     const made = rows.map(row => factsOf(index, row))
-    if (made.length > 0)
-      await ask(keep, JSON.stringify(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
+    if (made.length > 0) await ask(keep, jsonOf(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
     const found = new Set(rows.map(({ id }) => id))
     const gone = ids.filter(id => !found.has(id))
     if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, `{${gone.join(',')}}`)
@@ -166,7 +166,7 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
   if (values === null) return [[table, takeAll]]
   const takeValues: Take = async (ask, ids) => {
     const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
-    await ask(change, JSON.stringify(rows.map(row => valueFacts(index, row))))
+    await ask(change, jsonOf(rows.map(row => valueFacts(index, row))))
   }
   return [
     [table, takeAll],
@@ -178,6 +178,11 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
 interface Ranked<Row extends Values> {
   readonly query: ListQuery<Row>
   readonly rank: Rank | null
+}
+
+/** Another program may have stored a price that JSON has no number for. PostgreSQL reads it as text, too. */
+function jsonOf(rows: readonly Facts[]): string {
+  return JSON.stringify(rows, (_, value) => (Number.isFinite(value) || typeof value !== 'number' ? value : `${value}`))
 }
 
 /** Reads the index of a resource on the primary. */

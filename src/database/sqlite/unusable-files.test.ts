@@ -91,8 +91,13 @@ test("a database that a newer version migrated is reported with the migration's 
     newer.run('PRAGMA journal_mode = WAL')
   }
   const before = readFileSync(file)
-  await expectUnusable(file, /newer version.*catalog_0999_orders/)
+  const reason = /newer version.*catalog_0999_orders/
+  const database = ['--database', `sqlite:${file}`]
+  expectRefusal(await run(['serve', '--host', '127.0.0.1', '--port', '0', ...database]), { status: 1, reason }, 'serve')
+  expectRefusal(await run(['seed', ...database]), { status: 1, reason }, 'seed')
   expect(readFileSync(file).equals(before), 'the file has changed').toBe(true)
+  // Its content does not matter for a copy.
+  expect(await run(['backup', ...database, join(folder.path, 'copy.db')])).toMatchObject({ status: 0 })
 })
 
 test('tables of a part that this program does not have are left alone', async () => {

@@ -119,11 +119,13 @@ export class Load {
     const known = this.#targets.get(resource.table)
     if (known) return known
     const table = tableOf(resource)
+    const last = await this.#writer.lastId(table)
     const indexedMax = this.#options.mayDropIndexes
-      ? Math.max(REBUILD_ROWS, REBUILD_SHARE * (await this.#writer.lastId(table)))
+      ? Math.max(REBUILD_ROWS, REBUILD_SHARE * last)
       : Number.POSITIVE_INFINITY
     const loaded = { table: resource.table, count: 0, firstId: Number.POSITIVE_INFINITY, lastId: 0 }
-    const target = { table, indexedMax, highestGiven: 0, loaded }
+    // Another program may have chosen ids above those that were drawn.
+    const target = { table, indexedMax, highestGiven: last, loaded }
     this.#targets.set(resource.table, target)
     return target
   }

@@ -71,8 +71,15 @@ export function failureOf(error: unknown): Failure {
   return /CONNECTION|TIMEOUT|CLOSED/.test(error.code) ? 'lost' : 'fault'
 }
 
+const DUPLICATE_KEY = '23505'
+
+/** Whether the statement would have stored a key twice. */
+export function isDuplicate(error: unknown, constraint: string): boolean {
+  return stateOf(error) === DUPLICATE_KEY && error instanceof Bun.SQL.PostgresError && error.constraint === constraint
+}
+
 /** A duplicate key, table or type. Despite `IF NOT EXISTS`, two nodes that create a table at the same time may get one. */
-const CREATED_TWICE: ReadonlySet<string | null> = new Set(['23505', '42P07', '42710'])
+const CREATED_TWICE: ReadonlySet<string | null> = new Set([DUPLICATE_KEY, '42P07', '42710'])
 
 /** Whether another node has created the same table or row at the same moment. */
 export function isCreatedTwice(error: unknown): boolean {

@@ -85,6 +85,25 @@ test('of simultaneous creates, those with an unknown product, user or category a
   expect(details).toEqual(['Product', 'User', 'Product', 'Category'].map(name => ({ detail: `${name} not found` })))
 })
 
+test('ids continue above those that another program has chosen for its rows', async () => {
+  await using sql = connected(database.url)
+  const user = await api.create('/users/', sample.user)
+  const product = await api.create('/products/', sample.product)
+  const review = await api.create('/reviews/', sample.review(product, user))
+  await sql`INSERT INTO products (id, name, description, price)
+    SELECT id, 'Rake', 'Wood', 12 FROM generate_series(${product}::int + 1, ${product}::int + 3) AS id`
+  await sql`INSERT INTO reviews (id, product_id, user_id, rating, comment) VALUES (${review + 1}, ${product}, ${user}, 5, '')`
+  const bodies = Array.from({ length: 8 }, () => sample.product)
+  const ids = await Promise.all(bodies.map(body => api.create('/products/', body)))
+  expect(ids.toSorted((one, other) => one - other)).toEqual(bodies.map((_, place) => product + 4 + place))
+  expect(await api.create('/reviews/', sample.review(product, user))).toBe(review + 2)
+  const last = await api.create('/products/', sample.product)
+  await sql`INSERT INTO products (id, name, description, price) VALUES (${last + 1}, 'Rake', 'Wood', 12)`
+  const headers = { 'Content-Type': 'application/x-ndjson' }
+  const posted = await api.send('/products/', { method: 'POST', body: JSON.stringify(sample.product), headers })
+  expect(posted.body).toEqual({ created: 1, ids: [last + 2] })
+})
+
 test('a create that waits for a delete to finish holds up no other, and learns the outcome', async () => {
   const [kept, deleted, undone] = await Promise.all([1, 2, 3].map(() => api.create('/products/', sample.product)))
   const user = await api.create('/users/', sample.user)

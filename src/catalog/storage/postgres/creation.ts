@@ -1,4 +1,5 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import { isDuplicate } from '../../../database/postgres/failure.ts'
 import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
 import type { ColumnType, StoredResource, Values } from '../resource.ts'
 import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
@@ -79,8 +80,17 @@ export function creating<Row extends Values>(
       return written
     })
   }
+  const writeAgain = async (statement: string, inputs: readonly NewRow<Row>[]) => {
+    try {
+      return await write(statement, inputs)
+    } catch (error) {
+      if (!isDuplicate(error, `${resource.table}_pkey`)) throw error
+      await database.write(continuingIds(resource))
+      return write(statement, inputs)
+    }
+  }
   const writeAll = (statement: string, inputs: readonly NewRow<Row>[]) =>
-    exceptTaken(inputs, some => write(statement, some))
+    exceptTaken(inputs, some => writeAgain(statement, some))
 
   const batch = database.batch<NewRow<Row>, Written | KeyTakenError>(
     inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert() : insertWithoutReferences(), inputs),
@@ -115,6 +125,14 @@ export async function exceptTaken<Row, Outcome>(
     const others = inputs.length > 1 ? await exceptTaken(inputs.toSpliced(place, 1), create) : []
     return others.toSpliced(place, 0, error)
   }
+}
+
+/** SQL that makes further ids higher than those which another program has chosen for its rows. */
+function continuingIds<Row extends Values>({ table }: StoredResource<Row>): string {
+  const highest = `(SELECT max(id) FROM ${table})`
+  return `
+    WITH turn AS MATERIALIZED (SELECT collection FROM creation_locks WHERE collection = '${table}' FOR UPDATE)
+    SELECT setval('${table}_id_seq', ${highest}) FROM turn WHERE ${highest} >= (SELECT last_value FROM ${table}_id_seq)`
 }
 
 /** SQL that creates rows without references from a JSON array, and returns their ids in the same order. */

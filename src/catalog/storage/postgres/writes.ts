@@ -1,6 +1,8 @@
 import { eventCount, type GoneRows } from '../../../database/change.ts'
+import { DatabaseUnavailableError } from '../../../database/errors.ts'
 import { insertChanges } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import { BusyError } from '../../../limits/busy-error.ts'
 import { changeOf, GONE_IDS_MAX } from '../change.ts'
 import type { NestedArray, StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX } from '../resource.ts'
@@ -10,6 +12,9 @@ import type { ResourceTable } from '../store.ts'
 import { typed } from './creation.ts'
 import { logged } from './log.ts'
 import { columnSql, firstItems, type Group, isFirst, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
+
+/** Limit on a write's wait for those before it. */
+const TURN_MS = 5_000
 
 /** Updates and deletes one kind of resource. */
 export function postgresWrites<Row extends Values>(
@@ -27,10 +32,11 @@ export function postgresWrites<Row extends Values>(
     referred.length > 0 ? 'changed CROSS JOIN before' : 'changed',
     log => updating(resource, updated, referred, log),
   )
+  const oneAtATime = takingTurns()
   const one = `SELECT id FROM ${resource.table} WHERE id = $1::bigint`
 
   return {
-    update: async (id, row, expected) => {
+    update: oneAtATime(async (id, row, expected) => {
       const values = updated.map(column => row[column] ?? null)
       const changed = await database.writeInTime<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === 0)
@@ -39,9 +45,40 @@ export function postgresWrites<Row extends Values>(
       if (group) return { done: rows.found(group) }
       const isChanged = expected !== null && (await database.read(one, id)).length > 0
       return isChanged ? { changed: name } : { missing: name }
-    },
-    delete: deleting(database, resource, rows),
+    }),
+    delete: oneAtATime(deleting(database, resource, rows)),
   }
+}
+
+/**
+ * Lets one write of each resource run at a time. A second one would only wait for the row, and everything else behind it on its
+ * connection: if somebody else has locked the row, a few of them would hold up all connections.
+ */
+function takingTurns() {
+  /** By the id of a resource that is being written, the writes that wait for that. */
+  const waiting = new Map<number, PromiseWithResolvers<void>[]>()
+  return <Rest extends readonly unknown[], Result>(write: (id: number, ...rest: Rest) => Promise<Result>) =>
+    async (id: number, ...rest: Rest): Promise<Result> => {
+      const since = performance.now()
+      const others = waiting.get(id) ?? []
+      if (waiting.has(id)) {
+        const turn = Promise.withResolvers<void>()
+        others.push(turn)
+        await turn.promise
+      } else waiting.set(id, others)
+      try {
+        if (performance.now() - since > TURN_MS) throw new BusyError('Too many writes of this resource are waiting')
+        return await write(id, ...rest)
+      } catch (error) {
+        // The others would wait just as long and fail too.
+        if (error instanceof DatabaseUnavailableError) for (const { reject } of others.splice(0)) reject(error)
+        throw error
+      } finally {
+        const next = others.shift()
+        if (next) next.resolve()
+        else waiting.delete(id)
+      }
+    }
 }
 
 /**

@@ -213,7 +213,7 @@ export function postgresIndexReads<Row extends Values>(
     const { before, from } = rowsOf(selected, most)
     const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
     // Citus has the rows on other servers than the index.
-    const revision = database.isDistributed ? 'NULL' : knownRevision
+    const revision = database.isDistributed ? 'NULL::bigint' : knownRevision
     const [found] = await ask<{ places: string | null; revisions: string | null; state: string | null }>(
       `${before}SELECT json_agg(json_build_array(${columns}) ORDER BY ${orderBy})::text AS places,
         json_agg(${revision} ORDER BY ${orderBy})::text AS revisions, ${database.changes.state} AS state

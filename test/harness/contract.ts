@@ -34,7 +34,7 @@ export function countSkippedOnCitus(): void {
 }
 
 /** Runs tests against their own service on each engine, and on SQLite without a cache too. `api` is ready when a test runs. */
-export function onEachEngine(subject: string, tests: (api: Client) => void): void {
+export function onEachEngine(subject: string, tests: (api: Client, engine: Engine) => void): void {
   withEachEngine(subject, engine => onService(engine, [], tests))
   describe(`${subject}, on ${sqlite.name} without a cache`, () => onService(sqlite, WITHOUT_CACHE, tests))
 }
@@ -44,7 +44,7 @@ export function onOneEngine(subject: string, tests: (api: Client) => void): void
   describe(subject, () => onService(sqlite, [], tests))
 }
 
-function onService(engine: Engine, flags: readonly string[], tests: (api: Client) => void): void {
+function onService(engine: Engine, flags: readonly string[], tests: (api: Client, engine: Engine) => void): void {
   const open = new AsyncDisposableStack()
   let address = ''
   beforeAll(async () => {
@@ -55,5 +55,8 @@ function onService(engine: Engine, flags: readonly string[], tests: (api: Client
     address = service.address
   })
   afterAll(() => open.disposeAsync())
-  tests(client(() => address))
+  tests(
+    client(() => address),
+    engine,
+  )
 }

@@ -8,7 +8,7 @@ import { sample } from '../../../../test/harness/samples.ts'
 
 setDefaultTimeout(120_000)
 
-const WRITES = 100
+const WRITES = 60
 const READERS = 3
 
 onEachEngine('a page beside writes', (api, engine) => {

@@ -32,7 +32,9 @@ test('a follower that stops reading is cut off after a while, and resumes; other
   await reading.count(EVENTS)
   await until(async () => (await streams()) === 1)
 
-  const text = await rest(silent)
+  const sent = await rest(silent)
+  // The connection is cut wherever the kernel had no more room, perhaps within an event.
+  const text = sent.slice(0, sent.lastIndexOf('\n\n') + 1)
   const ids = [...text.matchAll(/^id: (\S+)$/gm)].map(([, id]) => id ?? '')
   expect(ids.length).toBeLessThan(EVENTS)
   expect(ids).toEqual(reading.frames.slice(0, ids.length).map(({ id }) => id ?? ''))

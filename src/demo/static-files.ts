@@ -1,5 +1,6 @@
 import html from './browser/html.client.js' with { type: 'text' }
 import live from './browser/live.client.js' with { type: 'text' }
+import more from './browser/more.client.js' with { type: 'text' }
 import product from './browser/product.client.js' with { type: 'text' }
 import requests from './browser/requests.client.js' with { type: 'text' }
 import shop from './browser/shop.client.js' with { type: 'text' }
@@ -12,6 +13,7 @@ export const FILES = {
   'shop.css': styles,
   'shop/html.js': html,
   'shop/live.js': live,
+  'shop/more.js': more,
   'shop/product.js': product,
   'shop/requests.js': requests,
   'shop/shop.js': shop,

@@ -1,3 +1,4 @@
+import { BusyError } from './busy-error.ts'
 import { Tally } from './tally.ts'
 
 interface Waiting {
@@ -45,6 +46,13 @@ export class FairQueue {
     this.#waiting.push(waiting)
     this.#admit()
     return place.promise.finally(() => signal.removeEventListener('abort', leave))
+  }
+
+  /** Like `take`, but rejects with a `BusyError` of this message after so long. */
+  takeWithin(milliseconds: number, tooMany: string): Promise<Disposable> {
+    return this.take(AbortSignal.timeout(milliseconds)).catch(() => {
+      throw new BusyError(tooMany)
+    })
   }
 
   #hold(owner: string): Disposable {

@@ -1,5 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs'
-import { errorMessage } from './error-message.ts'
+import { errorCode, errorMessage } from './error-message.ts'
 import { OperatorError } from './operator-error.ts'
 
 const STANDARD_OUTPUT = 1
@@ -54,7 +54,7 @@ function writeFully(descriptor: number, text: string): unknown {
     } catch (error) {
       // The reader does not want the rest.
       if (isClosed(error)) return null
-      if (codeOf(error) !== 'EAGAIN') return error
+      if (errorCode(error) !== 'EAGAIN') return error
       Bun.sleepSync(RETRY_MS)
     }
   }
@@ -62,11 +62,7 @@ function writeFully(descriptor: number, text: string): unknown {
 }
 
 function isClosed(error: unknown): boolean {
-  return codeOf(error) === 'EPIPE'
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
+  return errorCode(error) === 'EPIPE'
 }
 
 function notWritten(error: unknown): OperatorError {

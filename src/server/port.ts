@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import type { Server } from 'bun'
-import { errorMessage } from '../program/error-message.ts'
+import { errorCode, errorMessage } from '../program/error-message.ts'
 import { OperatorError } from '../program/operator-error.ts'
 
 /** The flag of the operators' port. */
@@ -14,7 +14,7 @@ export function bind(
   try {
     return Bun.serve<undefined>(options)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = errorCode(error)
     const place = `${options.hostname}:${options.port}`
     // The runtime says the same of a name that it cannot look up.
     if (code === 'EADDRINUSE' && !isIP(options.hostname) && options.hostname !== 'localhost') {
@@ -44,7 +44,7 @@ export function claimPort(host: string, port: number): Disposable {
     claim.unref()
     return { [Symbol.dispose]: () => claim.stop(true) }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') throw portInUse(place, 'port')
+    if (errorCode(error) === 'EADDRINUSE') throw portInUse(place, 'port')
     // Without such sockets, only services that start at different times are told apart.
     return { [Symbol.dispose]: () => {} }
   }

@@ -2,16 +2,15 @@ import { CsvError, type Options, type Parser, parse } from 'csv-parse'
 import { OperatorError } from '../../program/operator-error.ts'
 import { fault } from '../http/validation/errors.ts'
 import type { Value } from '../storage/resource.ts'
-import { LINE_MAX_BYTES, type Line } from './ndjson.ts'
+import { LINE_FEED, LINE_MAX_BYTES, type Line } from './ndjson.ts'
 import type { BulkResource } from './resources.ts'
 
 /** Spreadsheets write either, depending on the user's language. */
 const DELIMITERS = [',', ';', '\t']
 
-const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
-/** The first is tried first. A file may have several, if somebody has added lines to it. */
+/** In the order in which they are tried. A file may have several, if somebody has added lines to it. */
 const LINE_ENDS = ['\r\n', '\n', '\r']
 
 /** Why a file cannot be read, by the parser's code. The parser's own words repeat what is in the file, perhaps a password. */
@@ -161,10 +160,14 @@ class CsvReader {
 async function* withFirstLine(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let first: Uint8Array | null = new Uint8Array()
   for await (const chunk of chunks) {
-    if (first) first = Buffer.concat([first, chunk])
-    if (first && first.length <= LINE_MAX_BYTES && !first.includes(LINE_FEED) && !first.includes(CARRIAGE_RETURN))
+    if (first === null) {
+      yield chunk
       continue
-    yield first ?? chunk
+    }
+    first = Buffer.concat([first, chunk])
+    const isWhole = first.includes(LINE_FEED) || first.includes(CARRIAGE_RETURN) || first.length > LINE_MAX_BYTES
+    if (!isWhole) continue
+    yield first
     first = null
   }
   if (first && first.length > 0) yield first

@@ -3,7 +3,6 @@ import { insertChanges } from '../../database/postgres/changes.ts'
 import { CitusTables } from '../../database/postgres/citus-bulk.ts'
 import { NO_MOVES_WHILE_LOADING, ONE_CONNECTION_PER_WORKER, turns } from '../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
-import { BusyError } from '../../limits/busy-error.ts'
 import { FairQueue } from '../../limits/fair-queue.ts'
 import { countReviews } from '../storage/citus/derived-rows.ts'
 import { addDerivedRowsOf } from '../storage/citus/loaded-rows.ts'
@@ -49,19 +48,15 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, s
   const keep = postgresKeys(space)
   // Each load has a connection of its own, and would only wait there for the one before it.
   const queue = new FairQueue(1)
-  const turn = () =>
-    queue.take(AbortSignal.timeout(SERVING_LOCK_MS)).catch(() => {
-      throw new BusyError('Too many loads are waiting')
-    })
   return {
     load: async work => {
-      using _ = isServing ? await turn() : null
+      using _ = isServing ? await queue.takeWithin(SERVING_LOCK_MS, 'Too many loads are waiting') : null
       // It is known when the database is ready.
       const { isDistributed } = database
       const statementMs = isServing ? SERVING_STATEMENT_MS : undefined
       const Tables = isDistributed ? CitusTables : PostgresTables
       const { result, changes } = await database.bulk(async (query, connection) => {
-        // In a server, the rows are at hand.
+        // A server has the rows already.
         await query(isServing ? `SET LOCAL lock_timeout = ${SERVING_LOCK_MS}` : MAY_IDLE)
         for (const statement of isDistributed ? BEGIN_ON_CITUS : BEGIN) await query(statement)
         const load = new Load(new Tables(query, connection, isServing ? 'INSERT' : 'COPY'), {

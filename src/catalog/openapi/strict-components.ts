@@ -34,7 +34,7 @@ export const PARAMETERS = {
   ),
 }
 
-/** What an answer may depend on, besides the origin of the page that asks for it. */
+/** The values of `Vary`, apart from `Origin`. */
 const VARYING = ['Accept', 'Accept-Encoding', 'Accept, Accept-Encoding']
 
 export const RESPONSE_HEADERS = {

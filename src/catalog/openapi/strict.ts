@@ -27,7 +27,7 @@ const ABOUT = [
 
 const LICENSE = { name: 'MIT', url: 'https://opensource.org/license/mit' }
 
-/** Of parameters that do not describe themselves, by name. */
+/** For parameters whose schemas have no description, by name. */
 const PARAMETER_DESCRIPTIONS: Readonly<Record<string, string>> = {
   skip: 'How many items to pass over',
   limit: 'How many items to return at most',

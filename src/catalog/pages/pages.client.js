@@ -204,7 +204,7 @@ function showLeft({ element, left, button, dueAt }) {
     left.textContent = `${Math.max(0, Math.ceil((dueAt - Date.now()) / 1_000))} s`
     return
   }
-  // What was sent cannot be taken back.
+  // The server may have deleted it already.
   left.textContent = 'Deleting'
   if (button === document.activeElement) focusRow(element)
   button.remove()

@@ -67,7 +67,7 @@ export interface PoolFigures {
 
 interface Pending {
   readonly since: number
-  /** When the wait for an answer began that has a limit. */
+  /** When its time limit last began. */
   limitedSince: number
   /** The connections that it uses; `null` while none is open. */
   generation: number | null
@@ -239,7 +239,7 @@ export class Pool implements AsyncDisposable {
     this.reconnect()
   }
 
-  /** Begins the limit anew, unless it is over. */
+  /** Starts the time limit again, unless it has passed. */
   #renew(pending: Pending): void {
     if (!this.#pending.delete(pending)) return
     pending.limitedSince = performance.now()

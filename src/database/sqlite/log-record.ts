@@ -41,7 +41,7 @@ export class LogRecord implements Disposable {
   readonly #entry = new Int32Array(ENTRY_WORDS)
 
   constructor(database: string) {
-    // All that have the database open need one file, by whatever links they have found it.
+    // Processes that open the database by different links need the same file.
     this.#path = `${realpathSync(database)}-synced`
     const { mode, uid, gid } = statSync(database)
     this.#file = openSync(this.#path, flags.O_RDWR | flags.O_CREAT, mode & 0o777)

@@ -3,6 +3,7 @@
 import { createClient, Invalid } from '../client/index.js'
 import { element, elements, html } from './html.js'
 import { follow } from './live.js'
+import { continueAt } from './more.js'
 import { recorded } from './requests.js'
 import { glow, rating, showPrice, stars } from './tiles.js'
 
@@ -16,9 +17,8 @@ const visitor = Number(document.querySelector('[data-visitor]').dataset.visitor)
 const shop = createClient('/', { fetch: recorded })
 const quiet = createClient('/')
 
-/** The page of the list that was shown last, and the one whose next page is under way. */
+/** The page of the list that was shown last. */
 let last = null
-let continued = null
 let isSending = false
 let shownPrice = Number(price.textContent.replace(/[^\d.]/g, ''))
 
@@ -35,26 +35,16 @@ histogram.addEventListener('click', event => {
   load(shop)
 })
 addEventListener('popstate', () => load(shop))
-more.addEventListener('click', async event => {
-  event.preventDefault()
-  const page = last
-  // A double click asks once.
-  if (page === continued) return
-  continued = page
-  try {
-    const next = await page.next()
-    // Another choice may have been made meanwhile.
-    if (!next || last !== page) return
+continueAt(more, {
+  last: () => last,
+  took: next => {
     last = next
     add(next.items)
     history.replaceState(null, '', addressOf(chosenStars(), list.children.length))
     showMore()
     sent.textContent = ''
-  } catch (error) {
-    if (last === page) showFailure(error)
-  } finally {
-    if (continued === page) continued = null
-  }
+  },
+  failed: showFailure,
 })
 write.addEventListener('submit', async event => {
   event.preventDefault()

@@ -3,6 +3,7 @@
 import { createClient, NotFound } from '../client/index.js'
 import { elements, html } from './html.js'
 import { follow, remember } from './live.js'
+import { continueAt } from './more.js'
 import { recorded } from './requests.js'
 import { glow, rating, showPrice, tile } from './tiles.js'
 
@@ -18,9 +19,8 @@ const shop = createClient('/', { fetch: recorded })
 const quiet = createClient('/')
 
 let loading = new AbortController()
-/** The page of the list that was shown last, and the one whose next page is under way. */
+/** The page of the list that was shown last. */
 let last = null
-let continued = null
 
 // Not at the form: the filters belong to it, but are not inside it.
 document.addEventListener('input', ({ target }) => {
@@ -41,28 +41,18 @@ clear.addEventListener('click', event => {
   load(shop)
   form.elements.q.focus()
 })
-more.addEventListener('click', async event => {
-  event.preventDefault()
-  const page = last
-  // A double click asks once.
-  if (page === continued) return
-  continued = page
-  const before = list.children.length
-  try {
-    const next = await page.next()
-    // Another choice may have been made meanwhile.
-    if (!next || last !== page) return
+continueAt(more, {
+  last: () => last,
+  took: next => {
+    const before = list.children.length
     last = next
     add(next.items)
     history.replaceState(null, '', address(list.children.length))
     showTotal()
     showMore()
     list.children[before]?.querySelector('a').focus()
-  } catch (error) {
-    if (last === page) showFailure(error)
-  } finally {
-    if (continued === page) continued = null
-  }
+  },
+  failed: showFailure,
 })
 busy.addEventListener('click', async () => {
   const body = String(busy.ariaChecked !== 'true')

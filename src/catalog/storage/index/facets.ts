@@ -8,6 +8,8 @@ import type { CatchingUp } from './catching-up.ts'
 const WAITING_MAX = 64
 const WAIT_MAX_MS = 5_000
 
+const TOO_MANY = 'Too many facets are waiting to be counted'
+
 /** The least averages of the facet of ratings. */
 const LEAST_STARS = [4, 3, 2, 1] as const
 
@@ -118,10 +120,8 @@ export function countsIn(row: CountedRow | undefined, priceBands: readonly numbe
 export function facetCounter<Row extends Values>(read: FacetReads<Row>, index: CatchingUp) {
   const queue = new FairQueue(1)
   return async ({ list, names, priceBands, categoryLimit }: FacetsQuery<Row>) => {
-    if (queue.length >= WAITING_MAX) throw tooMany()
-    using _ = await queue.take(AbortSignal.timeout(WAIT_MAX_MS)).catch(() => {
-      throw tooMany()
-    })
+    if (queue.length >= WAITING_MAX) throw new BusyError(TOO_MANY)
+    using _ = await queue.takeWithin(WAIT_MAX_MS, TOO_MANY)
     await index.upToDate()
     const named = list.where.flatMap(({ column, value }) =>
       column === OWN_COLUMNS.category_id && Array.isArray(value) ? value.map(id => id ?? 0) : [],
@@ -157,8 +157,4 @@ function priceFacet({ count, min, max, below }: FacetCounts, bounds: readonly nu
 
 function ratingFacet({ rated }: FacetCounts): NonNullable<Facets['rating']> {
   return LEAST_STARS.map((min, at) => ({ min, count: rated[at] ?? 0 }))
-}
-
-function tooMany(): BusyError {
-  return new BusyError('Too many facets are waiting to be counted')
 }

@@ -55,7 +55,7 @@ export function postgresWrites<Row extends Values>(
  * connection: if somebody else has locked the row, a few of them would hold up all connections.
  */
 function takingTurns() {
-  /** By the id of a resource that is being written, the writes that wait for that. */
+  /** For each resource that is being written, by its id: the writes that wait for it. */
   const waiting = new Map<number, PromiseWithResolvers<void>[]>()
   return <Rest extends readonly unknown[], Result>(write: (id: number, ...rest: Rest) => Promise<Result>) =>
     async (id: number, ...rest: Rest): Promise<Result> => {

@@ -160,7 +160,7 @@ export function sqliteIndexReads<Row extends Values>(
   resource: StoredResource<Row>,
   index: IndexDescription,
 ): IndexReader<Row> {
-  // The index has other rows as they were before.
+  // A row with a note is in the index as it was before.
   const isKnown = ` AND id NOT IN (SELECT id FROM index_notes WHERE part IN (${notedParts(index)}))`
   const readsBy = (all: ReadAll): IndexReads<Row> => ({
     page: (query, rank) =>

@@ -1,0 +1,25 @@
+// A link that shows the next page of a list below those before.
+
+/**
+ * `list` has three functions: `last()` returns the page that was shown last, `took(next)` shows the next one, and `failed(error)`
+ * says why there is none.
+ */
+export function continueAt(link, { last, took, failed }) {
+  /** The page whose next one is under way: a double click asks once. */
+  let continued = null
+  link.addEventListener('click', async event => {
+    event.preventDefault()
+    const page = last()
+    if (page === continued) return
+    continued = page
+    try {
+      const next = await page.next()
+      // Another choice may have been made meanwhile.
+      if (next && last() === page) took(next)
+    } catch (error) {
+      if (last() === page) failed(error)
+    } finally {
+      if (continued === page) continued = null
+    }
+  })
+}

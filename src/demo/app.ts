@@ -54,7 +54,7 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
     const id = Number.parseInt(context.req.param('id'), 10)
     return new Response(picture(id, context.req.query('name') ?? ''), { headers: PICTURE_HEADERS })
   })
-  // JSON, so that no form of another origin can send it.
+  // PUT, which no form of another origin can send.
   app.put('/busy', async context => {
     const body: unknown = await context.req.json().catch(() => null)
     if (typeof body !== 'boolean') throw new HttpError(422, 'The body must be true or false')

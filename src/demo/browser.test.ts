@@ -260,6 +260,22 @@ test('a hidden tab closes its stream, and goes on where it was when it is shown 
   await page.locator(`#products [data-id="${id}"]`, { hasText: '$1,234.50' }).waitFor()
 })
 
+test('a tab that is opened in the background holds no stream, and shows the changes since when it is looked at', async () => {
+  await using tab = await browser.openTab({})
+  const { page } = tab
+  await page.addInitScript(`Object.defineProperty(document, 'hidden', { value: true, configurable: true })`)
+  await page.goto(demo.address)
+  const item = page.locator('#products li').nth(22)
+  const id = Number(await item.getAttribute('data-id'))
+  await page.getByText('paused').waitFor()
+  await createClient(demo.address).products.edit(id, product => ({ ...product, price: 2_345.5 }))
+  await page.evaluate(`
+    Object.defineProperty(document, 'hidden', { value: false, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  `)
+  await page.locator(`#products [data-id="${id}"]`, { hasText: '$2,345.50' }).waitFor()
+})
+
 test('“Make it busy” fills the list of events with prices and reviews', async () => {
   await using tab = await openShop()
   const { page } = tab

@@ -25,6 +25,8 @@ export function follow(shop, page) {
   const first = Promise.withResolvers()
   let following = new AbortController()
   let since
+  // A tab that is opened in the background reads its lists first, and follows them when it is shown.
+  let isLate = document.hidden
   const start = async () => {
     following = new AbortController()
     const { signal } = following
@@ -34,6 +36,8 @@ export function follow(shop, page) {
         say('on', 'live')
         first.resolve()
         take(event, shop, page)
+        if (isLate) page.reload()
+        isLate = false
         since = events.position
       }
     } catch (error) {
@@ -50,7 +54,10 @@ export function follow(shop, page) {
       say('paused', 'paused')
     }
   })
-  start()
+  if (document.hidden) {
+    say('paused', 'paused')
+    first.resolve()
+  } else start()
   return first.promise
 }
 

@@ -5,7 +5,7 @@ import { PRODUCTS } from '../products/stored.ts'
 import type { Repositories } from '../repositories.ts'
 import { REVIEWS } from '../reviews/stored.ts'
 import { USERS } from '../users/stored.ts'
-import { PageList } from './lists.ts'
+import { pageList } from './lists.ts'
 
 /** A row shows this much of a comment. */
 export const COMMENT_SHOWN_CHARACTERS = 500
@@ -38,9 +38,9 @@ const FullReview = z.object({
   rating: z.int(),
   comment: z.string(),
 })
-/** One character more than a row shows tells that there is more. */
+/** One character more than a row shows tells that there is more. A slice alone would keep the whole text in memory; a copy does not. */
 const ReviewItem = FullReview.extend({
-  comment: z.string().transform(text => text.slice(0, COMMENT_SHOWN_CHARACTERS + 1)),
+  comment: z.string().transform(text => Buffer.from(text.slice(0, COMMENT_SHOWN_CHARACTERS + 1)).toString()),
 })
 
 export type ProductItem = z.output<typeof ProductItem>
@@ -52,18 +52,18 @@ export type ManagedLists = ReturnType<typeof listsOf>
 
 /** The lists of the pages, and their resources one by one. */
 export function listsOf({ products, categories, users, reviews }: Repositories) {
-  const namedCategories = new PageList(CATEGORIES, categories, CategoryItem)
+  const namedCategories = pageList(CATEGORIES, categories, CategoryItem)
   return {
-    products: new PageList(PRODUCTS, products, ProductItem),
+    products: pageList(PRODUCTS, products, ProductItem),
     categories: namedCategories,
-    users: new PageList(USERS, users, UserItem),
-    reviews: new PageList(REVIEWS, reviews, ReviewItem),
+    users: pageList(USERS, users, UserItem),
+    reviews: pageList(REVIEWS, reviews, ReviewItem),
     /** With the texts that may be long, which only the page of one resource shows. */
     whole: {
-      products: new PageList(PRODUCTS, products, ProductItem.extend({ description: z.string() })),
+      products: pageList(PRODUCTS, products, ProductItem.extend({ description: z.string() })),
       categories: namedCategories,
-      users: new PageList(USERS, users, UserItem.extend({ avatar: z.string() })),
-      reviews: new PageList(REVIEWS, reviews, FullReview),
+      users: pageList(USERS, users, UserItem.extend({ avatar: z.string() })),
+      reviews: pageList(REVIEWS, reviews, FullReview),
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../awaitable.ts'
 import { type Clock, pause, systemClock } from '../clock.ts'
 import { following } from '../shared.ts'
-import { DIGEST_BYTES, digestInto, isSecret, type Key } from './key.ts'
+import { digestOf, isSecret, type Key } from './key.ts'
 import type { KeyRepository } from './repository.ts'
 
 /** Keys that were read longer ago are read again before they are used, so a revoked key is refused after this time. */
@@ -13,11 +13,6 @@ const FRESH_MS = 500
 /** The shortest time between two reads, however many unknown keys clients send. */
 const PAUSE_MS = 100
 
-interface KnownKey {
-  readonly digest: Buffer
-  readonly key: Key
-}
-
 /**
  * The keys of the database, in memory. Other processes create and revoke keys in the meantime: a new one is found at once, a
  * revoked one is refused within a second. If the database cannot be read for that long, every key is refused with a
@@ -26,10 +21,8 @@ interface KnownKey {
 export class KeyRing {
   readonly #repository: Pick<KeyRepository, 'list'>
   readonly #clock: Clock
-  /** Holds the digest of the sought secret. It is reused, because a new buffer for each would take half of the time. */
-  readonly #sought = Buffer.alloc(DIGEST_BYTES)
-  /** By the first bytes of their digests. */
-  #keys: ReadonlyMap<number, readonly KnownKey[]> = new Map()
+  /** By their digests. How long a look-up takes tells at most about the digest of a guess, which helps nobody to guess a secret. */
+  #keys: ReadonlyMap<string, Key> = new Map()
   /** The start of the read that found these keys. */
   #keysFrom = Number.NEGATIVE_INFINITY
   #lastBegan = Number.NEGATIVE_INFINITY
@@ -41,14 +34,13 @@ export class KeyRing {
 
   /** `null` if there is no key with this secret. */
   find(secret: string): Awaitable<Key | null> {
-    if (!isSecret(secret)) return null
-    return (this.#isUsable() && this.#known(secret)) || this.#readAgain().then(() => this.#known(secret))
+    return isSecret(secret) ? this.findDigest(digestOf(secret)) : null
   }
 
   /** Like `find`, by the hexadecimal digest of the secret, for a client that has shown the secret before. */
-  findDigest(hex: string): Awaitable<Key | null> {
-    const digest = Buffer.from(hex, 'hex')
-    return (this.#isUsable() && this.#matching(digest)) || this.#readAgain().then(() => this.#matching(digest))
+  findDigest(digest: string): Awaitable<Key | null> {
+    const known = () => this.#keys.get(digest) ?? null
+    return (this.#isUsable() && known()) || this.#readAgain().then(known)
   }
 
   async isEmpty(): Promise<boolean> {
@@ -61,17 +53,6 @@ export class KeyRing {
     const age = this.#clock.now() - this.#keysFrom
     if (age > FRESH_MS && age <= USED_MS) void this.#readAgain().catch(() => {})
     return age <= USED_MS
-  }
-
-  #known(secret: string): Key | null {
-    digestInto(this.#sought, secret)
-    return this.#matching(this.#sought)
-  }
-
-  #matching(sought: Buffer): Key | null {
-    // A match here tells only that a guess has four bytes of a digest right. They are no part of the secret.
-    const candidates = this.#keys.get(sought.readUInt32BE())
-    return candidates?.find(({ digest }) => crypto.timingSafeEqual(digest, sought))?.key ?? null
   }
 
   /** Resolves after a read that has begun after this call. */
@@ -87,8 +68,7 @@ export class KeyRing {
     const began = this.#clock.now()
     this.#lastBegan = began
     const stored = await this.#repository.list()
-    const keys = stored.map(({ name, scope, digest }) => ({ digest: Buffer.from(digest, 'hex'), key: { name, scope } }))
-    this.#keys = Map.groupBy(keys, ({ digest }) => digest.readUInt32BE())
+    this.#keys = new Map(stored.map(({ digest, name, scope }) => [digest, { name, scope }]))
     this.#keysFrom = began
   }
 }

@@ -19,9 +19,6 @@ const SECRET = /^stockroom_[A-Za-z0-9_-]{43}$/
 
 const SECRET_BYTES = 32
 
-/** The length of a SHA-256 digest. */
-export const DIGEST_BYTES = 32
-
 export function isKeyName(text: string): boolean {
   return NAME.test(text)
 }
@@ -42,9 +39,4 @@ export function isSecret(text: string): boolean {
 /** The hexadecimal SHA-256 digest that is stored for a secret. */
 export function digestOf(secret: string): string {
   return Bun.SHA256.hash(secret, 'hex')
-}
-
-/** The same digest as bytes. */
-export function digestInto(bytes: Buffer, secret: string): void {
-  Bun.SHA256.hash(secret, bytes)
 }

@@ -57,7 +57,7 @@ export class Login {
     this.cookie = { name: cookieName, seconds: sessionSeconds, trustedProxies }
     this.#password = password
     this.#keys = keys
-    this.#sessions = new Sessions(secrets, sessionSeconds)
+    this.#sessions = new Sessions(secrets, password?.normalize('NFC') ?? '', sessionSeconds)
   }
 
   /** The kind of credential that users log in with. */
@@ -72,9 +72,8 @@ export class Login {
    */
   async begin(text: string, address: string): Promise<string | null> {
     const key = await this.#keys?.find(text)
-    if (!key) return this.#isPassword(text, address) ? this.#sessions.begin(PASSWORD, text.normalize('NFC')) : null
-    const digest = digestOf(text)
-    return allows(key.scope, NEEDED_SCOPE) ? this.#sessions.begin(KEY_PREFIX + digest, digest) : null
+    if (!key) return this.#isPassword(text, address) ? this.#sessions.begin(PASSWORD) : null
+    return allows(key.scope, NEEDED_SCOPE) ? this.#sessions.begin(KEY_PREFIX + digestOf(text)) : null
   }
 
   /** The key that a request was sent with, or that its session began with; `null` without a valid one. */
@@ -95,12 +94,8 @@ export class Login {
   }
 
   async #holderIn(headers: Headers): Promise<string | null> {
-    const credentialOf = (holder: string) => {
-      if (holder === PASSWORD) return this.#password?.normalize('NFC') ?? null
-      return holder.startsWith(KEY_PREFIX) ? holder.slice(KEY_PREFIX.length) : null
-    }
     for (const session of sessionsIn(headers, this.cookie)) {
-      const holder = await this.#sessions.holder(session, credentialOf)
+      const holder = await this.#sessions.holder(session)
       if (holder !== null) return holder
     }
     return null

@@ -21,32 +21,29 @@ const SESSION = /^(?<claim>(?<holder>[a-z0-9-]+)\.(?<end>\d{1,12}))\.(?<signatur
  */
 export class Sessions {
   readonly #seconds: number
-  readonly #secret: () => Promise<Buffer>
+  /** Made of both, so the database is not enough to forge the session of a user with the password. Another password ends sessions. */
+  readonly #key: () => Promise<Buffer>
 
-  constructor(secrets: SecretRepository, seconds: number) {
-    this.#secret = once(() => secrets.secret())
+  constructor(secrets: SecretRepository, password: string, seconds: number) {
+    this.#key = once(async () => hmac(await secrets.secret(), password))
     this.#seconds = seconds
   }
 
-  /** Makes a session for a user who has shown the credential. It ends early if `credential` changes. */
-  async begin(holder: string, credential: string): Promise<string> {
+  /** Makes a session for a user who has shown a credential. */
+  async begin(holder: string): Promise<string> {
     const claim = `${holder}.${Math.floor(Date.now() / 1_000) + this.#seconds}`
-    return `${claim}.${signature(await this.#secret(), credential, claim).toString('base64url')}`
+    return `${claim}.${hmac(await this.#key(), claim).toString('base64url')}`
   }
 
-  /** Resolves to the holder; `null` if the session has ended or is forged. `credentialOf` is `null` for an unknown holder. */
-  async holder(session: string, credentialOf: (holder: string) => string | null): Promise<string | null> {
-    const { claim = '', holder = '', end = '', signature: given = '' } = SESSION.exec(session)?.groups ?? {}
-    const credential = credentialOf(holder)
-    if (credential === null || Number(end) * 1_000 <= Date.now()) return null
-    const expected = signature(await this.#secret(), credential, claim)
-    const isOurs = timingSafeEqual(expected, Buffer.from(given, 'base64url'))
+  /** Resolves to the holder; `null` if the session has ended or is forged. */
+  async holder(session: string): Promise<string | null> {
+    const { claim = '', holder = '', end = '', signature = '' } = SESSION.exec(session)?.groups ?? {}
+    if (Number(end) * 1_000 <= Date.now()) return null
+    const isOurs = timingSafeEqual(hmac(await this.#key(), claim), Buffer.from(signature, 'base64url'))
     return isOurs ? holder : null
   }
 }
 
-/** The key is made of both, so the database is not enough to forge the session of a user with the password. */
-function signature(secret: Buffer, credential: string, claim: string): Buffer {
-  const key = createHmac('sha256', secret).update(credential).digest()
-  return createHmac('sha256', key).update(claim).digest()
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
 }

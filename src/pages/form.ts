@@ -10,15 +10,20 @@ export const formLimit = bodyLimit({
   onError: () => detailResponse(413, 'The form is too large'),
 })
 
-/** Reads the fields of a submitted form. A field that is missing, or a form that is none, is an empty text. */
-export async function readForm(request: Request): Promise<{ readonly text: (name: string) => string }> {
+/** The fields of a submitted form. A field that is missing, or a form that is none, is an empty text. */
+export interface Form {
+  readonly text: (name: string) => string
+  /** Of a field that may be there several times. */
+  readonly texts: (name: string) => string[]
+}
+
+export async function readForm(request: Request): Promise<Form> {
   refuseEncodedBody(request.headers)
   const fields = await request.formData().catch(() => null)
-  return {
-    text: name => {
-      const field = fields?.get(name)
-      // Browsers send the line breaks of a text area as CRLF.
-      return typeof field === 'string' ? field.replaceAll('\r\n', '\n') : ''
-    },
+  const texts = (name: string) => {
+    const sent = fields?.getAll(name).filter(field => typeof field === 'string') ?? []
+    // Browsers send the line breaks of a text area as CRLF.
+    return sent.map(field => field.replaceAll('\r\n', '\n'))
   }
+  return { texts, text: name => texts(name)[0] ?? '' }
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { getEventListeners } from 'node:events'
 import { manualClock } from '../../../test/harness/manual-clock.ts'
 import { counter, type Family, histogram } from '../../metrics/family.ts'
 import { Histogram, SECONDS } from '../../metrics/histogram.ts'
@@ -43,20 +42,6 @@ test('a read that fails leaves a gap and no more', async () => {
     await clock.waitedFor(1_000)
   }
   expect(history.since(0)).toHaveLength(2)
-})
-
-test('waiting for news leaves no listener on the signal, however long a page stays open', async () => {
-  const clock = manualClock()
-  using history = new History(async () => [requestsOf(1)], clock)
-  const { signal } = new AbortController()
-  for (let second = 0; second < 3; second += 1) {
-    await clock.waitedFor(1_000)
-    const news = history.news(signal)
-    expect(getEventListeners(signal, 'abort')).toHaveLength(1)
-    clock.advance(1_000)
-    await news
-  }
-  expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 test('quantiles are interpolated, a value in the first bucket counts as its bound, and nothing is null', () => {

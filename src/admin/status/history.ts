@@ -6,7 +6,8 @@ import { Window } from './window.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
-const INTERVAL_MS = 1_000
+/** There is another point after this time. */
+export const INTERVAL_MS = 1_000
 
 /** Rates and times span this many intervals, because a single second of a quiet server says little. */
 const WINDOW_INTERVALS = 5
@@ -33,7 +34,6 @@ export class History implements Disposable {
   readonly #reads: { readonly families: readonly Family[]; readonly at: number }[] = []
   readonly #over = new AbortController()
   #window = new Window([], [], 1)
-  #news = Promise.withResolvers<void>()
 
   constructor(read: () => Promise<readonly Family[]>, clock: Clock = systemClock) {
     this.#read = read
@@ -49,15 +49,6 @@ export class History implements Disposable {
   /** The points after this one, the oldest first. */
   since(number: number): readonly Point[] {
     return this.#points.filter(point => point.number > number)
-  }
-
-  /** Resolves when there is another point, or when the signal is aborted. */
-  async news(signal: AbortSignal): Promise<void> {
-    const left = Promise.withResolvers<void>()
-    const leave = () => left.resolve()
-    signal.addEventListener('abort', leave)
-    if (!signal.aborted) await Promise.race([this.#news.promise, left.promise])
-    signal.removeEventListener('abort', leave)
   }
 
   [Symbol.dispose](): void {
@@ -86,7 +77,5 @@ export class History implements Disposable {
     const number = (this.#points.at(-1)?.number ?? 0) + 1
     this.#points.push({ number, at: Date.now() / 1_000, values: valuesIn(this.#window) })
     if (this.#points.length > KEPT_POINTS) this.#points.shift()
-    this.#news.resolve()
-    this.#news = Promise.withResolvers()
   }
 }

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { pause, systemClock } from '../../clock.ts'
 import { PAGE_HEADERS } from '../../pages/layout.tsx'
 import { addStaticFiles } from '../../pages/static.ts'
 import { errorMessage } from '../../program/error-message.ts'
@@ -6,7 +7,7 @@ import type { Probe } from '../../server/app.ts'
 import { eventStream, type ServerSentEvent } from '../../server/event-stream.ts'
 import { refuseOtherOrigins } from '../../server/own-pages.ts'
 import type { App } from '../../server/requests.ts'
-import type { History, Point } from './history.ts'
+import { type History, INTERVAL_MS, type Point } from './history.ts'
 import { FILES, figures, idsOf, type Status, statusPage, TOPIC } from './page.tsx'
 
 /** While somebody watches, readiness is checked this often. */
@@ -53,7 +54,7 @@ export function addStatus(app: App, { history, probe, port }: StatusOptions): vo
         yield { name: TOPIC.figures, chunk: figures(status(trouble)) }
         sent = points.at(-1)?.number ?? sent
       }
-      await history.news(signal)
+      await pause(systemClock, INTERVAL_MS, signal)
       if (performance.now() - probedAt < PROBE_INTERVAL_MS) continue
       trouble = await troubleOf()
       probedAt = performance.now()

@@ -1,11 +1,10 @@
 /** @jsxImportSource hono/jsx */
-import { formLimit } from '../../pages/form.ts'
-import { refuseEncodedBody } from '../../server/encoded-body.ts'
+import { type Form, formLimit, readForm } from '../../pages/form.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { type PageParts, seeOther } from './answer.ts'
 import { type Framed, usersNeedAdmin } from './frame.tsx'
 import { itemRoute, LISTS, type ListName, type ManagedLists } from './managed.ts'
-import type { OwnOperations } from './own-operations.ts'
+import type { OwnOperations, Refusal } from './own-operations.ts'
 
 /** Limit on the items of one request. */
 const ITEMS_MAX = 1_000
@@ -20,38 +19,33 @@ interface DoomedItem {
   readonly tag: string
 }
 
-/** What became of an item: it is gone, or why it is not. */
+/** What became of an item: why it is still there, or `null` if it is gone. */
 interface Outcome {
   readonly item: string
-  readonly isGone: boolean
-  readonly reason: string
+  readonly reason: string | null
 }
 
 /** Adds the deletion of what the lists show. */
 export function addDeletions(app: App, { lists, own, visitorOf, framed }: PageParts): void {
   app.post('/admin/deletions', formLimit, async context => {
-    const form = await formOf(context.req.raw)
+    const form = await readForm(context.req.raw)
     const items = itemsIn(form)
     const list = items[0]?.path ?? 'products'
     if (items.length === 0) return seeOther(LISTS[list].path)
     if (visitorOf(context).scope === 'write' && items.some(({ path }) => path === 'users')) throw usersNeedAdmin()
-    if (!form.has('confirmed')) return framed(context, askingPage(list, items, await namesOf(lists, list, items)))
+    if (form.text('confirmed') === '')
+      return framed(context, askingPage(list, items, await namesOf(lists, list, items)))
     const outcomes = await deleteItems(own, context.env, items)
     if (!context.req.header('Accept')?.includes('text/html')) return context.json(outcomes)
-    const gone = outcomes.filter(({ isGone }) => isGone).length
+    const gone = outcomes.filter(({ reason }) => reason === null).length
     return seeOther(`${LISTS[list].path}?deleted=${gone}&kept=${outcomes.length - gone}`)
   })
 }
 
-async function formOf(request: Request): Promise<URLSearchParams> {
-  refuseEncodedBody(request.headers)
-  return new URLSearchParams(await request.text())
-}
-
 /** The item whose button was pressed, or else all that were selected. */
-function itemsIn(form: URLSearchParams): DoomedItem[] {
-  const only = form.get('only')
-  const texts = only === null ? form.getAll('item') : [only]
+function itemsIn(form: Form): DoomedItem[] {
+  const only = form.texts('only')
+  const texts = only.length > 0 ? only : form.texts('item')
   return texts.slice(0, ITEMS_MAX).flatMap(text => {
     const { path = '', id = '', tag = '' } = ITEM.exec(text)?.groups ?? {}
     return isListName(path) ? [{ text, path, id, tag }] : []
@@ -76,20 +70,16 @@ async function namesOf(lists: ManagedLists, list: ListName, items: readonly Doom
 async function deleteItems(own: OwnOperations, visit: RequestScope, items: readonly DoomedItem[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   for (const { text, path, id, tag } of items) {
-    const refusal = await own.change(visit, {
-      method: 'DELETE',
-      route: itemRoute(path),
-      id,
-      headers: { 'If-Match': tag },
-    })
-    outcomes.push({ item: text, isGone: refusal === null || refusal.status === 404, reason: reasonOf(refusal?.status) })
+    const headers = { 'If-Match': tag }
+    const refusal = await own.change(visit, { method: 'DELETE', route: itemRoute(path), id, headers })
+    outcomes.push({ item: text, reason: refusal && reasonOf(refusal) })
   }
   return outcomes
 }
 
-function reasonOf(status: number | undefined): string {
-  if (status === undefined) return 'Deleted'
-  if (status === 404) return 'Somebody else has deleted it already'
+function reasonOf({ status }: Refusal): string | null {
+  // Somebody else has deleted it already.
+  if (status === 404) return null
   return status === 412 ? 'Somebody has changed it since; look at it again' : 'It could not be deleted'
 }
 

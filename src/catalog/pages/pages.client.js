@@ -254,8 +254,8 @@ async function send(items) {
     for (const item of items) restore(item, 'Not deleted. Try again.')
     return
   }
-  for (const { item, isGone, reason } of await answer.json()) {
-    if (isGone) removed(item)
+  for (const { item, reason } of await answer.json()) {
+    if (reason === null) removed(item)
     else restore(item, `${reason}.`)
   }
 }

@@ -1,5 +1,4 @@
-import type { Key } from '../../access/key.ts'
-import type { Awaitable } from '../../awaitable.ts'
+import type { ServedApp } from '../../server/requests.ts'
 import { once } from '../../shared.ts'
 import type { PageServices } from './services.ts'
 
@@ -32,14 +31,11 @@ const ADMIN = [
   '/admin/activity/events',
 ]
 
-/** Finds the key of a request for a route; `null` if the route needs none. */
-type Identify = (route: string) => ((headers: Headers) => Awaitable<Key | null>) | null
-
 /**
  * Adds the start page and, unless it is off, the admin page. The first request for one of them loads them all, so a service
  * whose pages nobody opens neither parses them nor keeps them in memory.
  */
-export function addPages(services: PageServices): Identify {
+export function addPages(services: PageServices): NonNullable<ServedApp['identify']> {
   const pages = once(async () => (await import('./app.ts')).createPages(services))
   const { app } = services.catalog
   const admin = services.hasAdminPage ? ADMIN : []
@@ -51,6 +47,5 @@ export function addPages(services: PageServices): Identify {
   for (const path of [...FILES, ...admin]) {
     app.all(path, async context => (await pages()).fetch(context.req.raw, context.env))
   }
-  if (services.catalog.access === null) return () => null
   return route => (admin.includes(route) ? async headers => (await pages()).keyOf(headers) : null)
 }

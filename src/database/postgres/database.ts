@@ -79,7 +79,7 @@ export interface PostgresFigures {
   readonly shardReads: readonly Readonly<ShardReads>[]
 }
 
-/** A database on PostgreSQL, or on an engine that speaks its protocol. Any number of processes may share it. */
+/** A database on PostgreSQL. Any number of processes may share it. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly engine = 'postgres'
   /** Resolves when the database is reachable and migrated; rejects with an `OperatorError`. */
@@ -149,8 +149,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Like `read`, without replicas. Never shows what a standby has. */
   readPrimary<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    const query = this.#onPrimary(sql)
-    return this.#retried(reading => reading.query<Row>(query, ...parameters))
+    return this.#retried(reading => reading.query<Row>(onPrimary(sql), ...parameters))
   }
 
   /**
@@ -158,11 +157,10 @@ export class PostgresDatabase implements AsyncDisposable {
    * planned once for all.
    */
   readPlanned<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    const query = this.#onPrimary(sql)
     return this.#retried(reading =>
       reading.transaction(async ask => {
         await ask(PLAN_FOR_PARAMETERS)
-        return ask<Row>(query, ...parameters)
+        return ask<Row>(onPrimary(sql), ...parameters)
       }),
     )
   }
@@ -172,7 +170,7 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#retried(reading =>
       reading.transaction(async ask => {
         await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS)])
-        return work((sql, ...parameters) => ask(this.#onPrimary(sql), ...parameters))
+        return work((sql, ...parameters) => ask(onPrimary(sql), ...parameters))
       }),
     )
   }
@@ -199,10 +197,6 @@ export class PostgresDatabase implements AsyncDisposable {
     const known = this.#shardReads.find(read => read.table === table && read.shards === shards)
     if (known) known.number += 1
     else this.#shardReads.push({ table, shards, number: 1 })
-  }
-
-  #onPrimary(sql: string): string {
-    return this.#usable().knowsRole ? onPrimary(sql) : sql
   }
 
   async #retried<Result>(read: (reading: Pool) => Promise<Result>): Promise<Result> {
@@ -276,16 +270,6 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Replaces all connections to the primary, because they may lead to different servers. */
   reconnect(): void {
     this.#usable().primary.reconnect()
-  }
-
-  /** Whether writes log their changes. A node without cache and feed does so, too, for the caches and followers of others. */
-  get logsChanges(): boolean {
-    return this.#servers?.knowsRole ?? false
-  }
-
-  /** SQL for the server that a statement runs on: it differs after a restart, too. */
-  get server(): string {
-    return this.#usable().knowsRole ? 'pg_postmaster_start_time()::text' : "''"
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

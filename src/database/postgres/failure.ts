@@ -91,14 +91,6 @@ export function isUnsupportedParameter(error: unknown): boolean {
   return stateOf(error) === '08P01'
 }
 
-/** Whether a server that accepts writes does not know what a statement uses. A missing permission is another matter. */
-export function isUnsupported(error: unknown): boolean {
-  const state = stateOf(error)
-  return (
-    state === '0A000' || (error instanceof Bun.SQL.PostgresError && failureOf(error) === 'fault' && state !== '42501')
-  )
-}
-
 export function isDiskFull(error: unknown): boolean {
   return stateOf(error) === '53100'
 }

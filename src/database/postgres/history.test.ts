@@ -67,7 +67,6 @@ async function openLog() {
   const sql = opening.use(connected(url))
   let hold: { text: string; arrive: () => void; passed: Promise<void> } | null = null
   const history = new PostgresHistory({
-    logsChanges: true,
     isDistributed: false,
     write: (...statement) => database.write(...statement),
     readPrimary: async <Row>(...[statement, ...parameters]: Parameters<typeof database.readPrimary>) => {

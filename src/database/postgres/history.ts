@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Change, ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { newTag } from '../change.ts'
-import { DatabaseUnavailableError } from '../errors.ts'
 import { CURRENT_TRANSACTION, LOG_NO_CHANGES } from './changes.ts'
 import type { Query } from './pool.ts'
 import { RUNNING_TRANSACTIONS } from './running.ts'
@@ -51,8 +50,6 @@ interface PieceRow extends Row {
 interface Source {
   readonly readPrimary: Query
   readonly write: Query
-  /** Whether writes are in the log. */
-  readonly logsChanges: boolean
   readonly isDistributed: boolean
 }
 
@@ -94,7 +91,6 @@ export class PostgresHistory implements ChangeHistory {
   }
 
   async begin(): Promise<void> {
-    if (!this.#database.logsChanges) throw new DatabaseUnavailableError('only PostgreSQL itself has a change feed')
     const [unfollowed] = await this.#database.readPrimary<{ position: number | null }>(`
       SELECT max(position)::float8 AS position
       FROM (SELECT position, tag FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent WHERE tag = 0`)

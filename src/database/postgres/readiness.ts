@@ -2,11 +2,12 @@ import { DatabaseUnavailableError } from '../errors.ts'
 import { writeTrial } from '../write-trial.ts'
 import type { Query } from './pool.ts'
 
+/** SQL for the server that a statement runs on: it differs after a restart, too. */
+const SERVER = 'pg_postmaster_start_time()::text'
+
 interface Primary {
   readonly readPrimary: Query
   readonly write: Query
-  /** SQL for the server that a statement runs on. */
-  readonly server: string
   /** Replaces the connections of reads and writes. */
   readonly reconnect: () => void
 }
@@ -24,11 +25,10 @@ export function readinessOf(primary: Primary) {
 
   /** Rejects while reads or writes fail. It tries a write only after a write has failed on a full disk. */
   const probe = async () => {
-    const { server } = primary
-    const [read] = await primary.readPrimary<{ server: string }>(`SELECT ${server} AS server FROM migrations LIMIT 1`)
+    const [read] = await primary.readPrimary<{ server: string }>(`SELECT ${SERVER} AS server FROM migrations LIMIT 1`)
     // It matches no row to lock, but a read-only server refuses it anyway.
     const [written] = await primary.write<{ server: string }>(`
-      SELECT ${server} AS server
+      SELECT ${SERVER} AS server
       FROM (SELECT) AS always LEFT JOIN (SELECT FROM migrations WHERE name = '' FOR UPDATE) AS none ON TRUE`)
     if (read?.server !== written?.server) {
       primary.reconnect()

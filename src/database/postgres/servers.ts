@@ -6,7 +6,6 @@ import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'
 import { warnOfCitusSettings } from './citus-settings.ts'
 import { failureOf, isUnsupportedParameter } from './failure.ts'
-import { mustHaveFeatures } from './features.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { Pool } from './pool.ts'
 import { Replicas } from './replicas.ts'
@@ -21,6 +20,9 @@ const LOCK_MS = 1_000
 
 /** Timeout of migrations and bulk work, enough for tables of any size. */
 export const BULK_MS = 86_400_000
+
+/** How PostgreSQL tells its version. Engines that resemble it give more numbers than it has, or words of their own. */
+const POSTGRES_VERSION = /^PostgreSQL (\d+)(\.\d+|[a-z]+\d*)? (?!.*-YB-)/
 
 export interface ServersSettings {
   readonly address: PostgresAddress
@@ -41,8 +43,6 @@ export interface Servers extends AsyncDisposable {
    */
   readonly reading: Pool
   readonly replicas: Replicas
-  /** Whether a server can tell whether it is a standby. Engines other than PostgreSQL cannot. */
-  readonly knowsRole: boolean
   /** SQL for the version of the database that a statement reads; `null` if the server cannot tell. */
   readonly state: string | null
   /** Whether Citus distributes the tables over several servers. */
@@ -58,6 +58,7 @@ export async function connectServers({
   mustExist = false,
 }: ServersSettings): Promise<Servers> {
   let isDistributed: boolean
+  let version: number
   {
     await using migrating = new Pool(address, {
       connections: 1,
@@ -65,15 +66,13 @@ export async function connectServers({
       lockMs: BULK_MS,
       isPrepared: false,
     })
-    await mustSuit(migrating, address)
-    if (!(await isMigrated(migrating))) {
-      if (mustExist) throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
-      await mustHaveFeatures(migrating, address.place)
+    version = await versionOf(migrating, address)
+    if (mustExist && !(await isMigrated(migrating))) {
+      throw new OperatorError(`the database ${address.place} has no tables of stockroom`)
     }
     isDistributed = await migrate(migrating, migrations, address)
   }
   const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })
-  const version = await versionOf(primary)
   const followers = new Replicas(primary, replicas, connections)
   // In the background, because a worker may hang.
   if (isDistributed) void warnOfCitusSettings(reading, connections)
@@ -81,9 +80,8 @@ export async function connectServers({
     primary,
     reading,
     replicas: followers,
-    knowsRole: version !== null,
     // If rows are on several servers, no single snapshot tells of all changes.
-    state: replicas.length === 0 && version !== null && !isDistributed ? await stateOf(primary, version) : null,
+    state: replicas.length === 0 && !isDistributed ? await stateOf(primary, version) : null,
     isDistributed,
     [Symbol.asyncDispose]: async () => {
       await followers[Symbol.asyncDispose]()
@@ -91,13 +89,6 @@ export async function connectServers({
       await reading[Symbol.asyncDispose]()
     },
   }
-}
-
-/** The major version; `null` on engines other than PostgreSQL. */
-async function versionOf(primary: Pool): Promise<number | null> {
-  const [engine] = await primary.query<{ version: string }>('SELECT version() AS version')
-  const version = /^PostgreSQL (\d+)(\.\d+)? (?!.*-YB-)/.exec(engine?.version ?? '')
-  return version && Number(version[1])
 }
 
 async function stateOf(primary: Pool, version: number): Promise<string | null> {
@@ -114,19 +105,26 @@ async function stateOf(primary: Pool, version: number): Promise<string | null> {
 }
 
 /**
- * Rejects with an `OperatorError` if the database is not encoded in UTF-8, or if an undeclared pooler, such as PgBouncer,
- * shares connections between transactions: it refuses the settings of a new connection, or drops them. Behind one, statements
- * must not be prepared, because a prepared statement's name may mean another statement on the next connection.
+ * The major version. Rejects with an `OperatorError` if the database is not PostgreSQL, or not encoded in UTF-8, or if an
+ * undeclared pooler, such as PgBouncer, shares connections between transactions: it refuses the settings of a new connection, or
+ * drops them. Behind one, statements must not be prepared, because a prepared statement's name may mean another statement on the
+ * next connection.
  */
-async function mustSuit(migrating: Pool, { isPooled, place }: PostgresAddress): Promise<void> {
+async function versionOf(migrating: Pool, { isPooled, place }: PostgresAddress): Promise<number> {
   const pooled = `a pooler in front of ${place} does not keep the settings of connections; set DATABASE_POOLER=transaction`
   const settings =
     "SELECT setting AS limit, current_setting('server_encoding') AS encoding FROM pg_settings WHERE name = 'statement_timeout'"
   try {
+    // Alone, because another engine may not know what the next query asks for.
+    const [server] = await migrating.query<{ version: string }>('SELECT version() AS version')
+    const version = POSTGRES_VERSION.exec(server?.version ?? '')
+    if (!version)
+      throw new OperatorError(`the database ${place} is not PostgreSQL but ${server?.version}; use PostgreSQL or Citus`)
     const [found] = await migrating.query<{ limit: string; encoding: string }>(settings)
     if (found?.encoding !== 'UTF8')
       throw new OperatorError(`the database ${place} is not encoded in UTF-8; create it with ENCODING 'UTF8'`)
     if (!isPooled && found.limit !== String(BULK_MS)) throw new OperatorError(pooled)
+    return Number(version[1])
   } catch (error) {
     throw isUnsupportedParameter(error) ? new OperatorError(pooled, { cause: error }) : error
   }

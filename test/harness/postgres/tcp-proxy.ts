@@ -20,8 +20,6 @@ export interface TcpProxy extends AsyncDisposable {
   readonly thaw: () => void
   /** Takes what clients send and passes it on only when the result is called, even if the client is gone by then. */
   readonly holdBack: () => () => void
-  /** Spoils a word wherever clients send it from now on, so that the server does not know it. */
-  readonly spoil: (word: string) => void
   /** The same for each connection from the moment on when a client sends this text over it. */
   readonly holdBackFrom: (text: string) => Held
   /** Passes on new connections only; older ones stay silent, as when a machine is lost and replaced. */
@@ -43,7 +41,6 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let frozen = false
   let released = Promise.resolve()
-  let spoiled: string | null = null
   let heldBack: { text: string; begin: () => void; released: Promise<void> } | null = null
   let opened = 0
   const keep = (socket: Socket, partner?: Socket) => {
@@ -66,7 +63,6 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       }
       await releasedHere
       await released
-      if (spoiled !== null) spoil(bytes, spoiled)
       server.write(bytes)
     })
     client.on('close', async () => {
@@ -121,9 +117,6 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       released = promise
       return resolve
     },
-    spoil: word => {
-      spoiled = word
-    },
     holdBackFrom: text => {
       const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -146,10 +139,4 @@ export async function openTcpProxy(target: number): Promise<TcpProxy> {
       listener.close()
     },
   }
-}
-
-/** Keeps the length of the bytes, which messages state. */
-function spoil(bytes: Buffer, word: string): void {
-  for (let at = bytes.indexOf(word); at !== -1; at = bytes.indexOf(word, at + word.length))
-    bytes.fill('X', at, at + word.length)
 }

@@ -9,8 +9,8 @@ const REMOVAL_INTERVAL = 512
 type Event = 'create' | { readonly update: string }
 
 /**
- * Makes a statement that also logs its changes, unless the server has no log. `statement` takes a further common table
- * expression, which reads the changed rows from the one named `changed`.
+ * Makes a statement that also logs its changes. `statement` takes a further common table expression, which reads the changed
+ * rows from the one named `changed`.
  */
 export function logged<Row extends Values>(
   database: PostgresDatabase,
@@ -24,14 +24,9 @@ export function logged<Row extends Values>(
   const { isFollowed } = database.history
   const insert = insertChanges({ changes: changesSql(resource, event, isFollowed), events: 'count(*)', isFollowed })
   const log = `, logged AS (${insert} FROM ${changed} ${condition})`
-  const [plain, logging, removing] = [
-    statement(''),
-    statement(log),
-    statement(`${log}, removed AS (${REMOVE_OLD_CHANGES})`),
-  ]
+  const [logging, removing] = [statement(log), statement(`${log}, removed AS (${REMOVE_OLD_CHANGES})`)]
   let writes = 0
   return () => {
-    if (!database.logsChanges) return plain
     if (isFollowed) return logging
     writes += 1
     return writes % REMOVAL_INTERVAL === 0 ? removing : logging

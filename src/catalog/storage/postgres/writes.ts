@@ -108,11 +108,9 @@ function deleting<Row extends Values>(
       if (!isExpected(expected, before.revision)) return { changed: name }
       const [items] = lockItems ? await ask<Partial<GoneRows>>(lockItems, id) : []
       const rows = await ask<RawRow>(deleteOne, id)
-      if (database.logsChanges) {
-        const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }
-        const changes = [changeOf(resource, { id, before, after: null, gone }, isFollowed)]
-        await ask(log, JSON.stringify(changes), eventCount(changes))
-      }
+      const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }
+      const changes = [changeOf(resource, { id, before, after: null, gone }, isFollowed)]
+      await ask(log, JSON.stringify(changes), eventCount(changes))
       return { rows }
     })
     if (!('rows' in deleted)) return deleted

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
+import { PostgresServer } from '../../../test/harness/postgres/server.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { type Run, run } from '../../../test/harness/service.ts'
+import { errorMessage } from '../../program/error-message.ts'
+import { postgresAddress } from './address.ts'
+import { PostgresDatabase } from './database.ts'
+
+setDefaultTimeout(120_000)
+
+const open = new AsyncDisposableStack()
+let server: PostgresServer
+
+beforeAll(async () => {
+  server = open.use(await PostgresServer.start())
+})
+afterAll(() => open.disposeAsync())
+
+test('an engine that only resembles PostgreSQL is refused in one line, and stays as it was', async () => {
+  await using database = await createDatabase(server.url())
+  const tell = await telling(database)
+  for (const version of [
+    'PostgreSQL 11.2-YB-2.20.1.3-b0 on x86_64-pc-linux-gnu, compiled by clang version 16.0.6, 64-bit',
+    'PostgreSQL 15.2 on x86_64-pc-linux-gnu-YB-2.25.0.0-b0, compiled by clang version 17.0.6, 64-bit',
+    'PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc (GCC) 3.4.2, Redshift 1.0.117891',
+    'PostgreSQL 13.14.0-RisingWave-2.3.0 (6b9e0e5)',
+    'PostgreSQL 12.3, compiled by Visual C++ build 1914, 64-bit, QuestDB',
+    'CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/06/11 19:36:13, go1.23.7)',
+  ]) {
+    await tell(version)
+    const refusal = await connectTo(database).catch(errorMessage)
+    expect(refusal).toEndWith(`is not PostgreSQL but ${version}; use PostgreSQL or Citus`)
+  }
+  const refused = await start(database.url)
+  expectRefusal(refused, { status: 1, reason: / is not PostgreSQL but CockroachDB .+; use PostgreSQL or Citus$/m })
+  expect(refused.errors).toStartWith(`stockroom: the database 127.0.0.1:${server.port}/${database.name} is not`)
+  expect(await tablesOf(database)).toEqual([])
+})
+
+test('PostgreSQL is known by its version, whoever has built it, and before its release, too', async () => {
+  await using database = await createDatabase(server.url())
+  const tell = await telling(database)
+  for (const version of ['18.1', '18.1 (Debian 18.1-1.pgdg13+2)', '19beta2', '19rc1', '20devel']) {
+    await tell(`PostgreSQL ${version} on x86_64-pc-linux-gnu, compiled by gcc (Debian 14.2.0-19) 14.2.0, 64-bit`)
+    await connectTo(database)
+  }
+})
+
+test('a user who owns nothing but a schema can start; without a permission, the start names what is not permitted', async () => {
+  await using database = await createDatabase(server.url())
+  await change(
+    database,
+    `CREATE ROLE clerk LOGIN PASSWORD 'clerk';
+    REVOKE ALL ON DATABASE ${database.name} FROM PUBLIC;
+    GRANT CONNECT ON DATABASE ${database.name} TO clerk;
+    REVOKE ALL ON SCHEMA public FROM PUBLIC;
+    CREATE SCHEMA clerk AUTHORIZATION clerk`,
+  )
+  const url = new URL(database.url)
+  url.username = 'clerk'
+  url.password = 'clerk'
+  for (const [taken, given, denied] of [
+    ['CREATE ON SCHEMA clerk', 'clerk', 'schema clerk'],
+    ['USAGE ON LANGUAGE plpgsql', 'PUBLIC', 'language plpgsql'],
+  ] as const) {
+    await change(database, `REVOKE ${taken} FROM ${given}`)
+    const reason = new RegExp(`cannot be used: permission denied for ${denied}$`, 'm')
+    expectRefusal(await start(url.href), { status: 1, reason })
+    await change(database, `GRANT ${taken} TO ${given}`)
+  }
+  expect(await start(url.href)).toMatchObject({ status: 0 })
+  expect(await tablesOf(database)).toContain('clerk.products')
+})
+
+/** Runs a command that creates the tables of the catalog. */
+function start(url: string): Promise<Run> {
+  return run(['seed', '--database', url, '--products', '1'])
+}
+
+async function connectTo({ url }: TestDatabase): Promise<void> {
+  const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute: false })
+  await using database = await PostgresDatabase.open({
+    address,
+    replicas: [],
+    connections: 1,
+    migrations: [],
+    waitMs: 0,
+  })
+  await database.ready
+}
+
+/** Lets a database tell another version of its engine. */
+async function telling(database: TestDatabase) {
+  await change(
+    database,
+    `CREATE SCHEMA fakes; ALTER DATABASE ${database.name} SET search_path = fakes, pg_catalog, public`,
+  )
+  // The first schema of the path would be the one of new tables.
+  await change(database, 'REVOKE CREATE ON SCHEMA fakes FROM PUBLIC')
+  return (version: string) =>
+    change(
+      database,
+      `CREATE OR REPLACE FUNCTION fakes.version() RETURNS text LANGUAGE sql AS $$ SELECT '${version}'::text $$`,
+    )
+}
+
+async function change(database: TestDatabase, sql: string): Promise<void> {
+  await using own = connected(database.url)
+  await own.unsafe(sql)
+}
+
+async function tablesOf(database: TestDatabase): Promise<string[]> {
+  await using own = connected(database.url)
+  const tables: { name: string }[] = await own`SELECT schemaname || '.' || tablename AS name FROM pg_catalog.pg_tables
+    WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`
+  return tables.map(({ name }) => name)
+}

@@ -52,12 +52,15 @@ export interface Repositories {
   readonly cacheFigures: () => CacheFigures | null
 }
 
+/** Events that the change log keeps without `/events`. Other processes read it for their caches. */
+const EVENTS_KEPT_FOR_CACHES = 8_192
+
 interface RepositoryLimits {
   /** For the cache; 0 switches it off. */
   readonly cacheBytes: number
   /** For the answers to requests with an `Idempotency-Key`. */
   readonly idempotencyBytes: number
-  /** For the change log. Followers need it, caches do not. */
+  /** For `/events`; 0 without it. */
   readonly eventsKept: number
 }
 
@@ -66,7 +69,7 @@ export function repositoriesOf(
   { cacheBytes, idempotencyBytes, eventsKept }: RepositoryLimits,
 ): Repositories {
   const changes = database.engine === 'sqlite' ? database : database.changes
-  database.history.keep(eventsKept)
+  database.history.keep(eventsKept || EVENTS_KEPT_FOR_CACHES)
   const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null

@@ -61,21 +61,21 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   const repositories = repositoriesOf(database, settings.limits)
   const budgets = new Budgets()
   const hashing = new PasswordHashing()
-  const feed = settings.limits.eventsKept > 0 ? new Feed(database.history) : null
+  const feed = new Feed(database.history)
   const access = settings.access && { ...settings.access, keys: new KeyRing(keysOf(database)) }
   const catalog = createCatalog({
     repositories,
     budgets,
     hashPassword: hashing.hash,
     corsOrigins: settings.corsOrigins,
-    feed,
+    feed: settings.limits.eventsKept > 0 ? feed : null,
     access,
     hasAdminPage: settings.hasAdminPage,
     trustedProxies: settings.server.trustedProxies,
   })
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)
-  await using ___ = feed?.removeOld()
+  await using ___ = feed.removeOld()
   await using ____ = repositories.searchIndex.inBackground()
   await using _____ = database.engine === 'postgres' ? showUnfinished(database) : null
   const admin = await openAdmin(settings.admin, serving)
@@ -109,7 +109,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
   ready(hints.length > 0 ? hints.join('\n') : null)
   await stopped
   // Otherwise the server would wait for them.
-  await feed?.stop()
+  await feed.stop()
 }
 
 function whoMay(access: Access | null): string {

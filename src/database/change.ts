@@ -12,9 +12,9 @@ interface ChangedRow {
   readonly id: number
   readonly before: References | null
   readonly after: References | null
-  /** Some of its values after the change, or before it was deleted. Only logged for followers. */
+  /** Some of its values after the change, or before it was deleted. */
   readonly values?: Readonly<Record<string, string | number | null>>
-  /** The rows that were deleted with it, if they have an event. Only logged for followers. */
+  /** The rows that were deleted with it, if they have an event. */
   readonly gone?: GoneRows
 }
 
@@ -72,14 +72,9 @@ export interface LoggedPiece {
 
 /** The change log as followers read it: an order of transactions that never changes. */
 export interface ChangeHistory {
-  /** Whether changes are logged with all that followers need. */
-  readonly isFollowed: boolean
-  /**
-   * How many events the log keeps from now on, before and after a restart: `begin` and `removeOld` do the work. With 0, it is for
-   * caches alone.
-   */
+  /** How many events the log keeps from now on, before and after a restart: `removeOld` does the work. */
   keep(events: number): void
-  /** Removes what was logged for caches alone, and makes sure that the log is not empty. */
+  /** Makes sure that the log is not empty. */
   begin(): Promise<void>
   /** The oldest transaction, which only marks the beginning: the events that are kept follow it. */
   first(): Promise<LoggedTransaction>
@@ -91,7 +86,7 @@ export interface ChangeHistory {
   removeOld(): Promise<void>
 }
 
-/** Random, for the `tag`; never 0, which stands for a transaction that was logged for caches alone. */
+/** Random, for the `tag`. */
 export function newTag(): number {
   return 1 + Math.floor(Math.random() * 2 ** 32)
 }

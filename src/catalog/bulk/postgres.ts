@@ -1,5 +1,5 @@
 import { MAY_IDLE, PostgresTables } from '../../database/postgres/bulk.ts'
-import { insertChanges } from '../../database/postgres/changes.ts'
+import { LOG_CHANGES } from '../../database/postgres/changes.ts'
 import { CitusTables } from '../../database/postgres/citus-bulk.ts'
 import { NO_MOVES_WHILE_LOADING, ONE_CONNECTION_PER_WORKER, turns } from '../../database/postgres/citus-locks.ts'
 import type { PostgresDatabase } from '../../database/postgres/database.ts'
@@ -12,9 +12,6 @@ import { LOCK_ALL } from '../storage/postgres/creation.ts'
 import { postgresKeys } from '../storage/postgres/keys.ts'
 import { Load, type Loader } from './load.ts'
 import { BULK_RESOURCES } from './resources.ts'
-
-/** Logs what was loaded. Other processes may have followers. */
-const LOG_LOADED = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
 
 /** Statement timeout in a server: enough to count the reviews of the largest file. */
 const SERVING_STATEMENT_MS = 60_000
@@ -69,7 +66,7 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, s
         const reviews = changes.find(({ table }) => table === 'reviews')
         if (isDistributed) await addDerivedRowsOf(query, changes)
         else if (reviews) await query(COUNT_REVIEWS, reviews.firstId, reviews.lastId)
-        await query(LOG_LOADED, JSON.stringify(changes), changes.length)
+        await query(LOG_CHANGES, JSON.stringify(changes), changes.length)
         return { result, changes }
       }, statementMs)
       // Lists may show the rows now.

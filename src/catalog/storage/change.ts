@@ -16,17 +16,16 @@ interface Made {
 }
 
 /**
- * The entry of the change log for a change to a row. Followers need more of it than caches. It uses
- * loops because every write makes one, and `map` and `Object.fromEntries` took several times as long.
+ * The entry of the change log for a change to a row. It uses loops because every write makes one, and `map` and
+ * `Object.fromEntries` took several times as long.
  */
 export function changeOf<Row extends Values>(
   { table, references, followed }: StoredResource<Row>,
   { id, before, after, gone = null }: Made,
-  isFollowed: boolean,
 ): Change {
   const change = { table, id, before: before && idsIn(before, references), after: after && idsIn(after, references) }
   const values = after ?? before
-  if (!isFollowed || !values) return change
+  if (!values) return change
   const told = followed.length > 0 ? { ...change, values: valuesIn(values, followed) } : change
   return gone && gone.count > 0 ? { ...told, gone } : told
 }

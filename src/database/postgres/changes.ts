@@ -23,12 +23,6 @@ const RECOVERY_BEFORE_15 = '(SELECT checkpoint_lsn FROM pg_control_checkpoint())
 /** The most rows of the log that are read at once. After more transactions, everything counts as changed. */
 const LOGGED_MAX = 1_024
 
-/** Transactions whose rows stay in the log. */
-const KEPT_TRANSACTIONS = 8_192
-
-/** Rows that one write removes. */
-const REMOVED_AT_ONCE = 8_192
-
 export const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
 
 /** `xmin` has the lower 32 bits of a transaction's id. */
@@ -48,32 +42,19 @@ interface LoggedSql {
   readonly changes: string
   /** The number of their events. */
   readonly events: string
-  /** Whether the changes have all that followers need. */
-  readonly isFollowed: boolean
 }
 
 /** SQL that logs changes of its transaction, which must hold all its locks by then. */
-export function insertChanges({ changes, events, isFollowed }: LoggedSql): string {
-  const tag = isFollowed ? 'floor(1 + random() * 4294967296)' : '0'
+export function insertChanges({ changes, events }: LoggedSql): string {
   return `INSERT INTO change_log (transaction_id, changes, events, tag)
-    SELECT ${CURRENT_TRANSACTION}, ${changes}, ${events}, ${tag}`
+    SELECT ${CURRENT_TRANSACTION}, ${changes}, ${events}, floor(1 + random() * 4294967296)`
 }
 
 /** SQL that accounts for a transaction which changes no resource. */
-export const LOG_NO_CHANGES = insertChanges({ changes: "'[]'", events: '0', isFollowed: true })
+export const LOG_NO_CHANGES = insertChanges({ changes: "'[]'", events: '0' })
 
-/** SQL that accounts for changes which are not logged: followers who come later must not go on from before it. */
-export const LOG_UNTOLD_CHANGES = `${insertChanges({ changes: "'[]'", events: '0', isFollowed: false })}
-  WHERE (SELECT tag FROM change_log ORDER BY position DESC LIMIT 1) IS DISTINCT FROM 0`
-
-/** SQL that removes old rows of a log that nobody follows. Those of a restored dump may name transactions of the future. */
-export const REMOVE_OLD_CHANGES = `
-  DELETE FROM change_log WHERE position IN (
-    SELECT position FROM change_log
-    WHERE transaction_id < ${CURRENT_TRANSACTION} - ${KEPT_TRANSACTIONS}
-      OR position < (SELECT last_value FROM change_log_positions) - ${KEPT_TRANSACTIONS}
-    ORDER BY position LIMIT ${REMOVED_AT_ONCE}
-  )`
+/** SQL that logs changes which are parameters: their JSON and the number of their events. */
+export const LOG_CHANGES = insertChanges({ changes: '$1::text::json', events: '$2::integer' })
 
 /** A row of the log with the state. If nothing is logged, the state alone. */
 interface LogRow {

@@ -82,19 +82,11 @@ export class PostgresHistory implements ChangeHistory {
     this.#database = database
   }
 
-  get isFollowed(): boolean {
-    return this.#kept > 0
-  }
-
   keep(events: number): void {
     this.#kept = events
   }
 
   async begin(): Promise<void> {
-    const [unfollowed] = await this.#database.readPrimary<{ position: number | null }>(`
-      SELECT max(position)::float8 AS position
-      FROM (SELECT position, tag FROM change_log ORDER BY position DESC LIMIT ${RECENT_ROWS}) AS recent WHERE tag = 0`)
-    if (unfollowed?.position) await this.#remove('position <= $1::bigint', unfollowed.position)
     await this.#database.write(
       `INSERT INTO change_log (transaction_id, changes, events, tag)
       SELECT ${CURRENT_TRANSACTION}, '[]', 1, $1::bigint WHERE NOT EXISTS (SELECT 1 FROM change_log WHERE events > 0)`,

@@ -134,7 +134,7 @@ test('a write that a replica does not show within the bound is read from the pri
   }
 })
 
-test('a follower who returns is told that a node with replicas and without a feed has written meanwhile', async () => {
+test('a follower who returns gets what a node with replicas and without a feed has written meanwhile', async () => {
   const id = await (async () => {
     await using service = await start()
     await using follower = await EventFollower.at(service.address)
@@ -148,7 +148,9 @@ test('a follower who returns is told that a node with replicas and without a fee
   }
   await using service = await start()
   await using follower = await EventFollower.at(service.address, `/events?since=${id}`)
-  expect(follower.frames[0]).toMatchObject({ event: 'reset', data: { data: { reason: 'expired' } } })
+  await follower.count(1)
+  expect(follower.frames[0]).toMatchObject({ event: 'ready', data: { data: { resumed: true } } })
+  expect(follower.types).toEqual(['product.created'])
 })
 
 async function start(flags: readonly string[] = []): Promise<Service> {

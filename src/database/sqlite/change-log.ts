@@ -3,12 +3,10 @@ import { type Change, eventCount, newTag } from '../change.ts'
 import type { Commits } from './commits.ts'
 import { type Prepared, prepared } from './connection.ts'
 
-/** Number of commits that caches need. A process that has missed more must clear its cache. */
-const KEPT_COMMITS = 1_024
+/** The most commits that are read at once. A process that has missed more must clear its cache. */
+const READ_COMMITS_MAX = 1_024
 /** Number of commits between two removals of old rows. */
 const REMOVAL_INTERVAL_COMMITS = 256
-/** Limit on the rows that one commit removes. */
-const REMOVED_AT_ONCE = 1_024
 /** How many of the last old rows may be without changes: those of two removals, because another program may have skipped one. */
 const PERHAPS_EMPTY = 2 * REMOVAL_INTERVAL_COMMITS
 
@@ -19,10 +17,7 @@ const CREATE_TABLE = `
     changes       TEXT NOT NULL
   ) STRICT`
 
-/**
- * What followers need: when it was written; a random tag, 0 for a row that is for caches alone; and the number of all events up
- * to this row.
- */
+/** What followers need: when it was written, a random tag, and the number of all events up to this row. */
 const FOLLOWED_COLUMNS = ['logged_at', 'tag', 'events']
 
 const SELECT_LAST = 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1'
@@ -78,13 +73,10 @@ export function hasChangeLog(connection: Database): boolean {
  * The numbers start again when the last process closes the file; the row ids do not.
  */
 export class ChangeLog {
-  /** The number of events to keep for followers; `null` if this process does not know, so it removes none. */
-  kept: number | null = null
   readonly #commits: Commits
   readonly #select: Prepared<[place: number], LoggedCommit>
   readonly #selectLast: Prepared<[], LoggedRow>
   readonly #insert: Prepared<LoggedValues>
-  readonly #remove: Prepared<[place: number]>
   readonly #removeEmpty: Prepared<[from: number, until: number]>
   readonly #totalChanges: Statement<{ total: number }, []>
   /** The last commit whose changes are known, and its row in the log; at first none. */
@@ -101,16 +93,14 @@ export class ChangeLog {
     this.#select = prepared(
       connection,
       `SELECT place, commit_number AS number, changes, events FROM change_log
-      WHERE place > ? ORDER BY place LIMIT ${KEPT_COMMITS}`,
+      WHERE place > ? ORDER BY place LIMIT ${READ_COMMITS_MAX}`,
     )
     this.#selectLast = prepared(connection, SELECT_LAST)
     this.#insert = prepared(connection, INSERT)
-    const removal = (condition: string) =>
-      `DELETE FROM change_log WHERE place IN (
-        SELECT place FROM change_log WHERE ${condition} ORDER BY place LIMIT ${REMOVED_AT_ONCE}
-      )`
-    this.#remove = prepared(connection, removal('place <= ?'))
-    this.#removeEmpty = prepared(connection, removal(`place > ? AND place <= ? AND changes = '${NO_CHANGES}'`))
+    this.#removeEmpty = prepared(
+      connection,
+      `DELETE FROM change_log WHERE place > ? AND place <= ? AND changes = '${NO_CHANGES}'`,
+    )
     this.#totalChanges = connection.prepare('SELECT total_changes() AS total')
   }
 
@@ -158,7 +148,7 @@ export class ChangeLog {
     if (rowsChanged === this.#rowsChanged && changes.length === 0) return
     this.#appended = this.#insertRow(this.#insert, this.#number + 1, changes, this.#row.events)
     const { place } = this.#appended
-    const removed = place % REMOVAL_INTERVAL_COMMITS === 0 ? this.#removeOld(place - KEPT_COMMITS) : 0
+    const removed = place % REMOVAL_INTERVAL_COMMITS === 0 ? this.#removeOldEmpty(place - READ_COMMITS_MAX) : 0
     this.#rowsChanged = rowsChanged + 1 + removed
   }
 
@@ -184,15 +174,12 @@ export class ChangeLog {
     eventsBefore: number,
   ): LoggedRow {
     const events = eventsBefore + eventCount(changes)
-    // A row without changes is no gap in the history, whoever writes it.
-    const tag = this.kept === 0 && changes.length > 0 ? 0 : newTag()
-    const { lastInsertRowid } = insert.run(commitNumber, JSON.stringify(changes), Date.now(), tag, events)
+    const { lastInsertRowid } = insert.run(commitNumber, JSON.stringify(changes), Date.now(), newTag(), events)
     return { place: Number(lastInsertRowid), events }
   }
 
-  /** Followers look after the rows that they need (`history.ts`). Returns the number of removed rows. */
-  #removeOld(until: number): number {
-    const { changes } = this.kept === 0 ? this.#remove.run(until) : this.#removeEmpty.run(until - PERHAPS_EMPTY, until)
-    return changes
+  /** `history.ts` removes those with changes. Returns the number of removed rows. */
+  #removeOldEmpty(until: number): number {
+    return this.#removeEmpty.run(until - PERHAPS_EMPTY, until).changes
   }
 }

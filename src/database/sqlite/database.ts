@@ -91,7 +91,7 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
-    this.history = new SqliteHistory(this, this.#log)
+    this.history = new SqliteHistory(this)
     this.#record = new LogRecord(path)
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
     this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))

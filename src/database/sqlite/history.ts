@@ -1,6 +1,6 @@
 import type { ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
 import { newTag } from '../change.ts'
-import { BEGINNING, type ChangeLog, NO_CHANGES } from './change-log.ts'
+import { BEGINNING, NO_CHANGES } from './change-log.ts'
 import type { Parameter, Prepared } from './connection.ts'
 
 /** The size of a piece: limits on its rows and on their JSON, so that no read takes long. */
@@ -15,9 +15,6 @@ const REMOVED_AT_ONCE = 500
 
 /** Old rows are removed when the log has this share of events too many. */
 const TOLERATED_SHARE = 0.02
-
-/** Rows for caches alone are among the last ones, because a log of these is short. */
-const CACHE_ROWS_MAX = 4_096
 
 const COLUMNS = 'place, logged_at AS time, tag, events, changes'
 
@@ -41,42 +38,30 @@ interface Source {
 /** The change log of a file, for followers. One row is one group of writes. */
 export class SqliteHistory implements ChangeHistory {
   readonly #database: Source
-  readonly #log: ChangeLog
   readonly #select: Prepared<[from: number], Row>
   readonly #selectLast: Prepared<[], Row>
+  #kept = 0
   #triesWithoutSync = 0
 
-  constructor(database: Source, log: ChangeLog) {
+  constructor(database: Source) {
     this.#database = database
-    this.#log = log
     this.#select = database.prepare(`SELECT ${COLUMNS} FROM change_log WHERE place >= ? ORDER BY place`)
     this.#selectLast = database.prepare(
       `SELECT ${COLUMNS} FROM change_log WHERE changes <> '${NO_CHANGES}' ORDER BY place DESC LIMIT 1`,
     )
   }
 
-  get isFollowed(): boolean {
-    return (this.#log.kept ?? 0) > 0
-  }
-
   keep(events: number): void {
-    this.#log.kept = events
+    this.#kept = events
   }
 
   async begin(): Promise<void> {
-    const selectUnfollowed = this.#database.prepare<[], { place: number }>(`
-      SELECT place FROM (SELECT place, tag FROM change_log ORDER BY place DESC LIMIT ${CACHE_ROWS_MAX})
-      WHERE tag = 0 ORDER BY place DESC LIMIT 1`)
-    const unfollowed = this.#look(() => selectUnfollowed.get())?.place ?? 0
-    const last = this.#look(() => this.#selectLast.get())
-    if (!last || last.place <= unfollowed) {
-      const insert = this.#database.prepare<[time: number, tag: number]>(`
-        INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
-        SELECT coalesce(max(place), 0) + 1, -1, '${BEGINNING}', ?, ?, coalesce(max(events), 0) + 1 FROM change_log`)
-      // Another process may have begun the log meanwhile; the later beginning then counts.
-      await this.#database.write(() => insert.run(Date.now(), newTag()))
-    }
-    if (unfollowed > 0) await this.#removeUntil(unfollowed)
+    if (this.#look(() => this.#selectLast.get())) return
+    const insert = this.#database.prepare<[time: number, tag: number]>(`
+      INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
+      SELECT coalesce(max(place), 0) + 1, -1, '${BEGINNING}', ?, ?, coalesce(max(events), 0) + 1 FROM change_log`)
+    // Another process may have begun the log meanwhile; the later beginning then counts.
+    await this.#database.write(() => insert.run(Date.now(), newTag()))
   }
 
   async first(): Promise<LoggedTransaction> {
@@ -95,17 +80,16 @@ export class SqliteHistory implements ChangeHistory {
   }
 
   async removeOld(): Promise<void> {
-    const kept = this.#log.kept ?? 0
     const [first, last] = [this.#look(() => this.#select.get(0)), this.#look(() => this.#selectLast.get())]
     if (!first || !last) return
     const newest = last.events
-    if (newest - first.events <= kept * (1 + TOLERATED_SHARE)) return
+    if (newest - first.events <= this.#kept * (1 + TOLERATED_SHARE)) return
     // The last row up to which no event is to be kept becomes the first.
     let [oldest, end] = [first.place, last.place]
     while (oldest + 1 < end) {
       const middle = Math.floor((oldest + end) / 2)
       const row = this.#look(() => this.#select.get(middle))
-      if (row && row.events <= newest - kept) oldest = row.place
+      if (row && row.events <= newest - this.#kept) oldest = row.place
       else end = middle
     }
     await this.#removeUntil(oldest - 1)

@@ -75,14 +75,13 @@ export function citusCreating<Row extends Values>(
     const answers = created.flatMap(({ input: { claim }, found }) =>
       claim ? [{ ...claim, answer: found.json, revision: found.revision }] : [],
     )
-    const { isFollowed } = database.history
     await Promise.all([
       ask(insert, JSON.stringify(rows)),
       keep(ask, answers),
-      addDerivedRows(ask, database, {
+      addDerivedRows(ask, {
         reviews: table === 'reviews' ? rows.map(row => countedReview(row, 1)) : [],
         notes: index ? rows.map(({ id }) => ({ part: index.table, id })) : [],
-        changes: rows.map(row => changeOf(resource, { id: row.id, before: null, after: row }, isFollowed)),
+        changes: rows.map(row => changeOf(resource, { id: row.id, before: null, after: row })),
       }),
     ])
     return new Map(created.map(({ input, found }) => [input, found]))

@@ -1,6 +1,5 @@
 import { type Change, eventCount } from '../../../database/change.ts'
-import { insertChanges, LOG_UNTOLD_CHANGES } from '../../../database/postgres/changes.ts'
-import type { PostgresDatabase } from '../../../database/postgres/database.ts'
+import { LOG_CHANGES } from '../../../database/postgres/changes.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { inputOf } from '../postgres/creation.ts'
 import { COUNT_COLUMNS } from '../rating.ts'
@@ -58,23 +57,15 @@ export interface Consequences {
 
 /**
  * Writes what triggers write on plain PostgreSQL, where tables have them: counts of reviews and notes for the index. Then it logs
- * the changes, if they are followed. Call it last, when the transaction has all its other locks. Notes and changes are on the
- * coordinator, so they must be committed together with the rows on the workers.
+ * the changes. Call it last, when the transaction has all its other locks. Notes and changes are on the coordinator, so they
+ * must be committed together with the rows on the workers.
  */
-export async function addDerivedRows(
-  ask: Query,
-  database: PostgresDatabase,
-  { reviews = [], notes = [], changes }: Consequences,
-): Promise<void> {
+export async function addDerivedRows(ask: Query, { reviews = [], notes = [], changes }: Consequences): Promise<void> {
   const counts = countsOf(reviews)
   const noted = [...notes, ...counts.map(({ product_id }) => ({ part: 'product_values', id: product_id }))]
   const statements = [ask(COUNT, JSON.stringify(counts))]
   if (noted.length > 0) statements.push(ask(NOTE, JSON.stringify(noted)))
-  if (!database.history.isFollowed) statements.push(ask(LOG_UNTOLD_CHANGES))
-  else if (changes.length > 0) {
-    const log = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed: true })
-    statements.push(ask(log, JSON.stringify(changes), eventCount(changes)))
-  }
+  if (changes.length > 0) statements.push(ask(LOG_CHANGES, JSON.stringify(changes), eventCount(changes)))
   await Promise.all(statements)
 }
 

@@ -56,7 +56,7 @@ export function citusWrites<Row extends Values>(
   const remove = `DELETE FROM ${table} WHERE ${at}`
   const names = Object.keys(columns)
   const values = names.map((column, place) => typed(`$${3 + place}`, columns[column] ?? 'text'))
-  const removeWithItems = removal(database, resource, remove)
+  const removeWithItems = removal(resource, remove)
   const insert = `INSERT INTO ${table} (id, revision, ${names.join(', ')}) VALUES ($1::bigint, $2::bigint, ${values.join(', ')})`
 
   const begin = async (
@@ -126,10 +126,10 @@ export function citusWrites<Row extends Values>(
           const [, [after]] = await Promise.all([change, ask<FlatRow>(readRow, id, target)])
           if (!after) throw new Error(`${table} ${id} is not where it was stored`)
           const items = array ? await firstItems(ask, array, id, await lastShown(ask, array)) : []
-          await addDerivedRows(ask, database, {
+          await addDerivedRows(ask, {
             reviews: table === 'reviews' ? [countedReview(before, -1), countedReview(after, 1)] : [],
             notes: updateNotes(index, before, after),
-            changes: [changeOf(resource, { id, before, after }, database.history.isFollowed)],
+            changes: [changeOf(resource, { id, before, after })],
           })
           places.note(after)
           return { done: rows.found(rows.group(after, items)) }
@@ -142,10 +142,10 @@ export function citusWrites<Row extends Values>(
           if (!before) return null
           if (!isExpected(expected, before.revision)) return { changed: name }
           const { items, gone } = await removeWithItems(ask, id, place)
-          await addDerivedRows(ask, database, {
+          await addDerivedRows(ask, {
             reviews: table === 'reviews' ? [countedReview(before, -1)] : [],
             notes: index ? [{ part: index.table, id }] : [],
-            changes: [changeOf(resource, { id, before, after: null, gone }, database.history.isFollowed)],
+            changes: [changeOf(resource, { id, before, after: null, gone })],
           })
           return { done: rows.found(rows.group(before, items)) }
         }),
@@ -157,13 +157,12 @@ export function citusWrites<Row extends Values>(
 interface RemovedItems {
   /** Those that the array shows. */
   readonly items: RawRow[]
-  /** Their number and owners, for the change log; `null` if they are not logged. */
+  /** Their number and owners, for the change log; `null` if they have no event. */
   readonly gone: GoneRows | null
 }
 
 /** Makes the function that deletes a row and, if it has an array, changes the items as a foreign key would. */
 function removal<Row extends Values>(
-  database: PostgresDatabase,
   { table, array }: StoredResource<Row>,
   remove: string,
 ): (ask: Query, id: number, place: number) => Promise<RemovedItems> {
@@ -192,7 +191,7 @@ function removal<Row extends Values>(
   return async (ask, id, place) => {
     await ask(remove, id, place)
     const items = await firstItems(ask, array, id, Number.MAX_SAFE_INTEGER)
-    const [gone] = sumUp && database.history.isFollowed ? await ask<GoneRows>(sumUp, id) : []
+    const [gone] = sumUp ? await ask<GoneRows>(sumUp, id) : []
     await Promise.all([
       ask(noteItems, id),
       ...(rows === 'reviews' ? [ask(uncount, id)] : []),

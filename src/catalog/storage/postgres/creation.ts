@@ -54,8 +54,7 @@ export function creating<Row extends Values>(
   resource: StoredResource<Row>,
   { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
 ): (row: Row, claim?: Claim) => Promise<Done | Missing> {
-  const creation = (statement: (log: string) => string) =>
-    logged(database, resource, 'create', 'numbered AS changed', statement)
+  const creation = (statement: (log: string) => string) => logged(resource, 'create', 'numbered AS changed', statement)
   const insert = creation(log => insertion(resource, log, 'SKIP LOCKED'))
   const insertWaiting = creation(log => insertion(resource, log))
   // Takes two thirds of the CPU time.
@@ -93,7 +92,7 @@ export function creating<Row extends Values>(
     exceptTaken(inputs, some => writeAgain(statement, some))
 
   const batch = database.batch<NewRow<Row>, Written | KeyTakenError>(
-    inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert() : insertWithoutReferences(), inputs),
+    inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert : insertWithoutReferences, inputs),
     IN_FLIGHT,
   )
   return async (row, claim) => {
@@ -101,7 +100,7 @@ export function creating<Row extends Values>(
     const tried = await batch.add(input)
     if (tried instanceof KeyTakenError) throw tried
     const isHeldByOthers = tried.id === null && tried.absent_reference === null
-    const [written] = isHeldByOthers ? await writeAll(insertWaiting(), [input]) : [tried]
+    const [written] = isHeldByOthers ? await writeAll(insertWaiting, [input]) : [tried]
     if (!written) throw new Error('a statement that creates a row returned nothing')
     if (written instanceof KeyTakenError) throw written
     const absent = resource.references.find(({ column }) => column === written.absent_reference)

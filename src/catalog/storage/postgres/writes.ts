@@ -1,6 +1,6 @@
 import { eventCount, type GoneRows } from '../../../database/change.ts'
 import { DatabaseUnavailableError } from '../../../database/errors.ts'
-import { insertChanges } from '../../../database/postgres/changes.ts'
+import { LOG_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { changeOf, GONE_IDS_MAX } from '../change.ts'
@@ -26,7 +26,6 @@ export function postgresWrites<Row extends Values>(
   const updated = Object.keys(columns).filter(column => !keptOnUpdate.includes(column))
   const referred = references.filter(({ column }) => updated.includes(column))
   const update = logged(
-    database,
     resource,
     { update: referred.length > 0 ? 'before' : 'changed' },
     referred.length > 0 ? 'changed CROSS JOIN before' : 'changed',
@@ -38,7 +37,7 @@ export function postgresWrites<Row extends Values>(
   return {
     update: oneAtATime(async (id, row, expected) => {
       const values = updated.map(column => row[column] ?? null)
-      const changed = await database.writeInTime<RawRow>(update(), id, ...values, expected && `{${expected.join(',')}}`)
+      const changed = await database.writeInTime<RawRow>(update, id, ...values, expected && `{${expected.join(',')}}`)
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === 0)
       if (absent) return { missing: absent.resource }
       const group = groupOf(changed, rows)
@@ -93,13 +92,11 @@ function deleting<Row extends Values>(
   rows: PostgresRows<Row>,
 ): ResourceTable<Row>['delete'] {
   const { name, table, columns, array, references, followed } = resource
-  const { isFollowed } = database.history
   const deleteOne = changing(resource, `DELETE FROM ${table} WHERE id = $1::bigint RETURNING *`, '')
-  const log = insertChanges({ changes: '$1::text::json', events: '$2::integer', isFollowed })
   const told = [...new Set([...references.map(({ column }) => column), ...followed])]
   const known = ['id', 'revision', ...told].map(column => columnSql(table, column, columns[column] ?? 'integer'))
   const lockOne = `SELECT ${known.join(', ')} FROM ${table} WHERE id = $1::bigint FOR UPDATE`
-  const lockItems = array && itemLocks(array, isFollowed)
+  const lockItems = array && itemLocks(array)
 
   return async (id, expected) => {
     const deleted = await database.transaction(async ask => {
@@ -109,8 +106,8 @@ function deleting<Row extends Values>(
       const [items] = lockItems ? await ask<Partial<GoneRows>>(lockItems, id) : []
       const rows = await ask<RawRow>(deleteOne, id)
       const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }
-      const changes = [changeOf(resource, { id, before, after: null, gone }, isFollowed)]
-      await ask(log, JSON.stringify(changes), eventCount(changes))
+      const changes = [changeOf(resource, { id, before, after: null, gone })]
+      await ask(LOG_CHANGES, JSON.stringify(changes), eventCount(changes))
       return { rows }
     })
     if (!('rows' in deleted)) return deleted
@@ -120,9 +117,9 @@ function deleting<Row extends Values>(
 }
 
 /** SQL that locks the items of the owner $1 which are shown; if followers are told of them, all, and sums them up. */
-function itemLocks({ table, key, followedOnDelete }: NestedArray, isFollowed: boolean): string {
+function itemLocks({ table, key, followedOnDelete }: NestedArray): string {
   const items = (column: string) => `SELECT ${column} FROM ${table} WHERE ${key} = $1::bigint ORDER BY id`
-  if (!isFollowed || followedOnDelete === null) return `${items('id')} LIMIT ${NESTED_MAX + 1} FOR UPDATE`
+  if (followedOnDelete === null) return `${items('id')} LIMIT ${NESTED_MAX + 1} FOR UPDATE`
   return `WITH locked AS MATERIALIZED (${items(followedOnDelete)} FOR UPDATE) ${sumUpGone(followedOnDelete)} FROM locked`
 }
 

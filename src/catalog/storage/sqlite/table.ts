@@ -89,7 +89,7 @@ export function sqliteTable<Row extends Values>(
         if ('missing' in owners) return owners
         const revision = newRevision()
         const id = Number(insert.run(...columns.map(column => row[column] ?? null), revision).lastInsertRowid)
-        changes.push(changeOf(resource, { id, before: null, after: row }, database.history.isFollowed))
+        changes.push(changeOf(resource, { id, before: null, after: row }))
         const created = representNew({ ...owners.shown, ...row, id, revision })
         if (claim) keys.keep(claim, created.json, revision)
         return { done: created }
@@ -110,7 +110,7 @@ export function sqliteTable<Row extends Values>(
           revision,
         }
         for (const column of changed) after[column] = row[column] ?? after[column] ?? null
-        changes.push(changeOf(resource, { id, before, after }, database.history.isFollowed))
+        changes.push(changeOf(resource, { id, before, after }))
         return { done: represent(after) }
       }),
     delete: (id, expected) => {
@@ -122,9 +122,7 @@ export function sqliteTable<Row extends Values>(
         if (!before) return { missing: name }
         if (!isExpected(expected, before.revision)) return { changed: name }
         const found = represent(before)
-        const { isFollowed } = database.history
-        const gone = isFollowed ? goneWith(id) : null
-        changes.push(changeOf(resource, { id, before, after: null, gone }, isFollowed))
+        changes.push(changeOf(resource, { id, before, after: null, gone: goneWith(id) }))
         remove.run(id)
         return { done: found }
       })
@@ -193,7 +191,6 @@ function deleteLong<Row extends Values>(
   const { name, table, array } = resource
   if (!array) throw new Error(`${table} have no array that could be long`)
   const { table: rows, index, key, onDelete, followedOnDelete } = array
-  const { isFollowed } = database.history
   const some = `WHERE id IN (SELECT id FROM ${rows} INDEXED BY ${index} WHERE ${key} = ? LIMIT ${REMOVED_AT_ONCE})`
   const detachment = onDelete === 'cascade' ? `DELETE FROM ${rows} ${some}` : `UPDATE ${rows} SET ${key} = NULL ${some}`
   return database.bulk('writing', async transaction => {
@@ -202,7 +199,7 @@ function deleteLong<Row extends Values>(
     if (!before) return { missing: name }
     if (!isExpected(expected, before.revision)) return { changed: name }
     const found = reader.represent(before)
-    const gone = isFollowed && followedOnDelete ? new Gone() : null
+    const gone = followedOnDelete ? new Gone() : null
     const told = gone ? ` RETURNING ${followedOnDelete} AS id` : ' RETURNING id'
     const detach = transaction.prepare<[id: number], { id: number }>(detachment + told)
     for (let rows = detach.all(id); rows.length > 0; rows = detach.all(id)) {
@@ -210,7 +207,7 @@ function deleteLong<Row extends Values>(
       await turn()
     }
     transaction.prepare<[id: number]>(`DELETE FROM ${table} WHERE id = ?`).run(id)
-    transaction.log([changeOf(resource, { id, before, after: null, gone: gone?.rows ?? null }, isFollowed)])
+    transaction.log([changeOf(resource, { id, before, after: null, gone: gone?.rows ?? null })])
     return { done: found }
   })
 }

@@ -271,6 +271,32 @@ for (const engine of ENGINES) {
       ])
     })
 
+    test('a log with rows of a version that did not log for followers begins anew', async () => {
+      await using database = await engine.freshDatabase()
+      const id = await (async () => {
+        await using service = await startService(database.url, { flags: QUIET })
+        await using follower = await EventFollower.at(service.address)
+        for (const _ of ['told', 'not told'])
+          await client(() => service.address).create('/categories/', sample.category)
+        await follower.count(2)
+        return follower.events[0]?.id
+      })()
+      const column = engine === sqlite ? 'place' : 'position'
+      await engine.write(
+        database.url,
+        `UPDATE change_log SET tag = 0 WHERE ${column} = (SELECT max(${column}) FROM change_log WHERE events > 0);
+        DELETE FROM migrations WHERE name IN ('database_0001', 'catalog_0006_one_log')`,
+      )
+      await using service = await startService(database.url, { flags: QUIET })
+      await using follower = await EventFollower.at(service.address, `/events?since=${id}`)
+      expect(follower.frames[0]).toMatchObject({ event: 'reset', data: { data: { reason: 'expired' } } })
+      await client(() => service.address).create('/categories/', sample.category)
+      await follower.count(1)
+      await using late = await EventFollower.at(service.address, '/events?since=start')
+      await late.count(1)
+      expect(late.events.map(({ id }) => id)).toEqual([follower.lastId])
+    })
+
     test('followers of any worker get all events in the same order', async () => {
       await using database = await engine.freshDatabase()
       await using service = await startService(database.url, { flags: [...QUIET, '--workers', '2'] })

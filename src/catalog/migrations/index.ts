@@ -6,6 +6,7 @@ import postgresRatings from './postgres/catalog_0002_ratings.sql' with { type: '
 import postgresSearch from './postgres/catalog_0003_search.sql' with { type: 'text' }
 import postgresEvents from './postgres/catalog_0004_events.sql' with { type: 'text' }
 import postgresOtherPrograms from './postgres/catalog_0005_other_programs.sql' with { type: 'text' }
+import postgresOneLog from './postgres/catalog_0006_one_log.sql' with { type: 'text' }
 import sqlite from './sqlite/catalog_0001.sql' with { type: 'text' }
 import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text' }
 import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
@@ -21,9 +22,10 @@ export const catalogMigrations: Migrations = {
     { name: 'catalog_0001', sql: postgres },
     { name: 'catalog_0002_ratings', sql: postgresRatings },
     { name: 'catalog_0003_search', sql: postgresSearch },
-    // On SQLite, the log is part of every file: see `database/sqlite/change-log.ts`.
+    // On SQLite, the log is part of every file: see `database/sqlite/migrations`.
     { name: 'catalog_0004_events', sql: postgresEvents },
     { name: 'catalog_0005_other_programs', sql: postgresOtherPrograms },
+    { name: 'catalog_0006_one_log', sql: postgresOneLog },
   ],
   citus: [{ name: 'catalog_citus_0001', sql: citus }],
 }

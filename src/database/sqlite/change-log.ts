@@ -10,16 +10,6 @@ const REMOVAL_INTERVAL_COMMITS = 256
 /** How many of the last old rows may be without changes: those of two removals, because another program may have skipped one. */
 const PERHAPS_EMPTY = 2 * REMOVAL_INTERVAL_COMMITS
 
-const CREATE_TABLE = `
-  CREATE TABLE IF NOT EXISTS change_log (
-    place         INTEGER PRIMARY KEY,
-    commit_number INTEGER NOT NULL,
-    changes       TEXT NOT NULL
-  ) STRICT`
-
-/** What followers need: when it was written, a random tag, and the number of all events up to this row. */
-const FOLLOWED_COLUMNS = ['logged_at', 'tag', 'events']
-
 const SELECT_LAST = 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1'
 const INSERT = 'INSERT INTO change_log (commit_number, changes, logged_at, tag, events) VALUES (?, ?, ?, ?, ?)'
 
@@ -41,29 +31,6 @@ interface LoggedCommit extends LoggedRow {
 }
 
 const NO_ROW: LoggedRow = { place: 0, events: 0 }
-
-/** Creates the log's table in the migrating transaction. */
-export function createChangeLog(connection: Database): void {
-  connection.run(CREATE_TABLE)
-  if (!hasChangeLog(connection)) {
-    for (const column of FOLLOWED_COLUMNS) {
-      connection.run(`ALTER TABLE change_log ADD COLUMN ${column} INTEGER NOT NULL DEFAULT 0`)
-    }
-  }
-  // So that no start of a service has to write.
-  connection
-    .query<null, [number, number]>(
-      `INSERT INTO change_log (place, commit_number, changes, logged_at, tag, events)
-      SELECT 1, -1, '${BEGINNING}', ?, ?, 1 WHERE NOT EXISTS (SELECT 1 FROM change_log)`,
-    )
-    .run(Date.now(), newTag())
-}
-
-/** Whether the table is there, with all columns. */
-export function hasChangeLog(connection: Database): boolean {
-  const columns = connection.query<{ name: string }, []>("SELECT name FROM pragma_table_info('change_log')").all()
-  return FOLLOWED_COLUMNS.every(column => columns.some(({ name }) => name === column))
-}
 
 /**
  * Tells other processes on the file the changes of each commit. A writer adds one row to its transaction, with the number

@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite'
 import { OperatorError } from '../../program/operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
-import { createChangeLog, hasChangeLog } from './change-log.ts'
 import { APPLICATION_ID, applicationId, atStart, failOnTakenLocks } from './connection.ts'
 import { unusable } from './failure.ts'
+import { fileMigrations } from './migrations/index.ts'
 import { whenUnlocked } from './unlocked.ts'
 
 /**
@@ -17,7 +17,6 @@ export async function migrate(connection: Database, parts: readonly Migrations[]
   // A start that changes nothing commits nothing, which would clear the caches of other processes.
   if (applicationId(connection) !== APPLICATION_ID) connection.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   connection.run('CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL) STRICT')
-  createChangeLog(connection)
   for (const { name, sql } of missingMigrations(connection, parts, path)) {
     connection.run(sql)
     connection
@@ -44,7 +43,6 @@ function isUpToDate(connection: Database, parts: readonly Migrations[], path: st
   const migrations = connection.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE name = 'migrations'")
   return (
     migrations.get() !== null &&
-    hasChangeLog(connection) &&
     applicationId(connection) === APPLICATION_ID &&
     missingMigrations(connection, parts, path).length === 0
   )
@@ -53,7 +51,8 @@ function isUpToDate(connection: Database, parts: readonly Migrations[], path: st
 function missingMigrations(connection: Database, parts: readonly Migrations[], path: string): Migration[] {
   const rows = connection.query<{ name: string }, []>('SELECT name FROM migrations').all()
   const applied = new Set(rows.map(({ name }) => name))
-  const migrations = parts.flatMap(({ sqlite }) => sqlite)
-  refuseUnknown(applied, parts, migrations, path)
+  const all = [fileMigrations, ...parts]
+  const migrations = all.flatMap(({ sqlite }) => sqlite)
+  refuseUnknown(applied, all, migrations, path)
   return migrations.filter(({ name }) => !applied.has(name))
 }

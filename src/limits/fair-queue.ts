@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts'
 import { BusyError } from './busy-error.ts'
 import { Tally } from './tally.ts'
 
@@ -7,8 +8,8 @@ interface Waiting {
 }
 
 /**
- * The shape of limits on how many at once: a number of places, and the queue for them. A free place goes to the owner that holds the fewest; its own turns,
- * and owners that hold equally many, are first come, first served.
+ * The shape of limits on how many at once: a number of places, and the queue for them. A free place goes to the owner that holds
+ * the fewest; its own turns, and owners that hold equally many, are first come, first served.
  */
 export class FairQueue {
   readonly #places: number
@@ -50,9 +51,9 @@ export class FairQueue {
 
   /** Like `take`, but rejects with a `BusyError` of this message after so long. */
   takeWithin(milliseconds: number, tooMany: string): Promise<Disposable> {
-    return this.take(AbortSignal.timeout(milliseconds)).catch(() => {
-      throw new BusyError(tooMany)
-    })
+    const late = new AbortController()
+    const cancel = systemClock.after(milliseconds, () => late.abort(new BusyError(tooMany)))
+    return this.take(late.signal).finally(cancel)
   }
 
   #hold(owner: string): Disposable {

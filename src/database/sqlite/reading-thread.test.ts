@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { spawn } from 'bun'
 import { damage } from '../../../test/harness/damage.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
-import { countTurns } from '../../../test/harness/turns.ts'
+import { allPromises, countTurns } from '../../../test/harness/turns.ts'
 import { until } from '../../../test/harness/until.ts'
 import { BusyError } from '../../limits/busy-error.ts'
 import { errorResponse } from '../../server/errors.ts'
@@ -65,26 +65,18 @@ test('the event loop turns while a slow statement runs', async () => {
   expect(turns.count()).toBeGreaterThan(100)
 })
 
-test('64 calls may wait; one more is refused with 503, unless a patient one can give way', async () => {
+test('64 calls may wait, and run one after the other; one more is refused with 503', async () => {
   await using shop = await openShop()
   const { beside } = shop.database
-  const ended: string[] = []
-  const call = (name: string, isPatient: boolean) =>
-    beside.all(name === 'first' ? COUNT : ONE, name === 'first' ? [SLOW] : [], { isPatient }).then(
-      () => ended.push(name),
-      error => error,
-    )
-  const first = call('first', false)
-  const [patient, wayGiven] = [call('patient', true), call('gives way', true)]
-  const waiting = Array.from({ length: WAITING_MAX - 1 }, (_, place) => call(String(place), false))
-  expectBusy(await wayGiven)
-  expectBusy(await call('patient', true))
+  const ended: number[] = []
+  const first = beside.all(COUNT, [SLOW]).then(() => ended.push(0))
+  const waiting = Array.from({ length: WAITING_MAX }, (_, place) =>
+    beside.all(ONE, []).then(() => ended.push(place + 1)),
+  )
+  expectBusy(await beside.all(ONE, []).catch(error => error))
   expect(ended).toEqual([])
-  await Promise.all([first, patient, ...waiting])
-  expect(ended).toEqual(['first', ...waiting.map((_, place) => String(place)), 'patient'])
-  const again = [call('first', false), ...Array.from({ length: WAITING_MAX }, () => call('next', false))]
-  expectBusy(await call('refused', false))
-  await Promise.all(again)
+  await Promise.all([first, ...waiting])
+  expect(ended).toEqual(Array.from({ length: WAITING_MAX + 1 }, (_, place) => place))
 })
 
 test('a call that has waited for 5 s is refused, and those after it are served', async () => {
@@ -100,7 +92,7 @@ test('a call that has waited for 5 s is refused, and those after it are served',
   expect(await next).toEqual([{ one: 1 }])
 })
 
-test('a statement that runs for 30 s is rejected, and the next one runs in another thread', async () => {
+test('a statement that runs for 20 s is rejected, and the next one runs in another thread', async () => {
   await using shop = await openShop()
   using threads = watchThreads()
   const { beside } = shop.database
@@ -172,6 +164,7 @@ test('a stop waits for a statement that soon ends, refuses those that wait, and 
   await shop.database.beside.all(ONE, [])
   const running = shop.database.beside.all(COUNT, [SOON_ENDED])
   const waiting = shop.database.beside.all(ONE, []).catch(error => error)
+  await allPromises()
   await shop.database[Symbol.asyncDispose]()
   expect(await running).toEqual([{ n: SOON_ENDED }])
   expectUnavailable(await waiting, 'the database is closed')
@@ -183,6 +176,7 @@ test('a stop does not wait for a statement that takes long', async () => {
   await using shop = await openShop()
   await shop.insert('item')
   const running = shop.database.beside.all(COUNT, [VERY_SLOW]).catch(error => error)
+  await allPromises()
   await shop.database[Symbol.asyncDispose]()
   expectUnavailable(await running, 'the database is closed')
   await using again = await openSqlite(shop.file, [ITEMS])

@@ -1,9 +1,14 @@
 import { systemClock, within } from '../../clock.ts'
+import { BusyError } from '../../limits/busy-error.ts'
+import { FairQueue } from '../../limits/fair-queue.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
 import { type Parameter, READER_PRAGMAS, withPlus } from './connection.ts'
-import { ReadingQueue } from './reading-queue.ts'
 import { Thread } from './thread.ts'
+
+const WAITING_MAX = 64
+const WAIT_MAX_MS = 5_000
+const TOO_MANY = 'Too many long reads are waiting'
 
 /** A stop waits for a statement no longer than this. */
 const CLOSE_MAX_MS = 800
@@ -24,7 +29,8 @@ export class ReadingThread implements AsyncDisposable {
   readonly #path: string
   readonly #condition: FileCondition
   readonly #syncCommits: () => void
-  readonly #queue = new ReadingQueue()
+  readonly #queue = new FairQueue(1)
+  readonly #closing = new AbortController()
   /** With those that were replaced and have not ended yet. */
   readonly #threads = new Set<Thread>()
   #current: Thread | null = null
@@ -37,17 +43,16 @@ export class ReadingThread implements AsyncDisposable {
   }
 
   /**
-   * Runs the statement on a snapshot of all commits so far, and resolves to its rows. Calls run one after the other, and a patient
-   * one while no other waits. Rejects with a `BusyError` if too many calls wait, and with a `DatabaseUnavailableError` if the
-   * thread ends or the statement takes too long.
+   * Runs the statement on a snapshot of all commits so far, and resolves to its rows. Calls run one after the other. Rejects with
+   * a `BusyError` if too many calls wait, and with a `DatabaseUnavailableError` if the thread ends or the statement takes too long.
    */
-  all<Row>(sql: string, parameters: readonly Parameter[], { isPatient = false } = {}): Promise<Row[]> {
-    return this.#inTurn(isPatient, thread => allIn(thread)<Row>(sql, parameters))
+  all<Row>(sql: string, parameters: readonly Parameter[]): Promise<Row[]> {
+    return this.#inTurn(thread => allIn(thread)<Row>(sql, parameters))
   }
 
   /** Like `all`, for several statements on one snapshot. */
   together<Result>(work: (all: ReadAll) => Promise<Result>): Promise<Result> {
-    return this.#inTurn(false, async thread => {
+    return this.#inTurn(async thread => {
       await thread.all('BEGIN')
       try {
         return await work(allIn(thread))
@@ -57,8 +62,10 @@ export class ReadingThread implements AsyncDisposable {
     })
   }
 
-  async #inTurn<Result>(isPatient: boolean, read: (thread: Thread) => Promise<Result>): Promise<Result> {
-    using _ = await this.#queue.take(isPatient)
+  async #inTurn<Result>(read: (thread: Thread) => Promise<Result>): Promise<Result> {
+    if (this.#queue.length >= WAITING_MAX) throw new BusyError(TOO_MANY)
+    using _ = await this.#queue.takeWithin(WAIT_MAX_MS, TOO_MANY)
+    this.#closing.signal.throwIfAborted()
     try {
       this.#condition.mustHaveBeenInPlace()
       const thread = this.#thread()
@@ -75,7 +82,7 @@ export class ReadingThread implements AsyncDisposable {
   /** Ends the thread, after its statement or after a second. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new DatabaseUnavailableError('the database is closed')
-    this.#queue.close(closed)
+    this.#closing.abort(closed)
     this.#current?.close()
     await within(systemClock, CLOSE_MAX_MS, Promise.all([...this.#threads].map(({ ended }) => ended)))
     this.#current?.end(closed)

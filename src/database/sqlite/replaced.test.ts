@@ -7,6 +7,7 @@ import { type Client, client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startServer, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { allPromises } from '../../../test/harness/turns.ts'
 import { openSqlite } from './open.ts'
 
 setDefaultTimeout(120_000)
@@ -135,6 +136,7 @@ test('reads go on while a database that is closed waits for a statement, and the
   const count =
     'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT count(*) FROM n'
   database.beside.all(count, []).catch(() => {})
+  await allPromises()
   const { scans } = database
   const closed = database[Symbol.asyncDispose]().then(() => 'closed')
   const read = () => [database.snapshot(() => 'read'), scans.snapshot(() => 'read')]

@@ -3,7 +3,7 @@ import { type CountedRow, countedColumns, countsIn, type FacetReads } from '../i
 import type { IndexDescription, StoredResource, Values } from '../resource.ts'
 import { indexSelection } from './search-index.ts'
 
-/** Counts in the thread for long reads, after all other reads. One pass makes groups by category; all else is their sums. */
+/** Counts in the thread for long reads. One pass makes groups by category; all else is their sums. */
 export function sqliteFacetReads<Row extends Values>(
   database: SqliteDatabase,
   resource: StoredResource<Row>,
@@ -28,7 +28,6 @@ export function sqliteFacetReads<Row extends Values>(
       )
       SELECT ${ofAll}, ${listed('named')} AS categories, ${listed('others')} AS others FROM groups`,
       [...priceBands, ...parameters, categoryLimit, JSON.stringify(named)],
-      { isPatient: true },
     )
     return { ...countsIn(row, priceBands), isCurrent: true }
   }

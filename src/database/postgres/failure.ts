@@ -78,14 +78,6 @@ export function isDuplicate(error: unknown, constraint: string): boolean {
   return stateOf(error) === DUPLICATE_KEY && error instanceof Bun.SQL.PostgresError && error.constraint === constraint
 }
 
-/** A duplicate key, table or type. Despite `IF NOT EXISTS`, two nodes that create a table at the same time may get one. */
-const CREATED_TWICE: ReadonlySet<string | null> = new Set([DUPLICATE_KEY, '42P07', '42710'])
-
-/** Whether another node has created the same table or row at the same moment. */
-export function isCreatedTwice(error: unknown): boolean {
-  return CREATED_TWICE.has(stateOf(error)) || failureOf(error) === 'conflict'
-}
-
 /** Whether a pooler has refused a connection because of a setting that it does not pass on. */
 export function isUnsupportedParameter(error: unknown): boolean {
   return stateOf(error) === '08P01'

@@ -1,14 +1,16 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
+import { until } from '../../../test/harness/until.ts'
+import { errorMessage } from '../../program/error-message.ts'
 import { postgresAddress } from './address.ts'
 import { PostgresDatabase } from './database.ts'
 
 setDefaultTimeout(120_000)
 
 /** Opens a database with one migration, and closes it again. */
-async function migrated(url: string, sql: string): Promise<void> {
-  const migrations = [{ part: 'shelves', sqlite: [], postgres: [{ name: 'shelves_0001', sql }], citus: [] }]
+async function migrated(url: string, sql: string, part = 'shelves'): Promise<void> {
+  const migrations = [{ part, sqlite: [], postgres: [{ name: `${part}_0001`, sql }], citus: [] }]
   const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute: false })
   await using database = await PostgresDatabase.open({ address, replicas: [], connections: 1, migrations, waitMs: 0 })
   await database.ready
@@ -37,4 +39,52 @@ test('a migration that fails leaves nothing behind, and is applied once it has b
   await using sql = connected(database.url)
   expect(await sql`SELECT name FROM migrations`).toHaveLength(1)
   expect(await sql`SELECT name FROM shelves`).toHaveLength(1)
+})
+
+test('a migration that cannot succeed is tried once, also if it creates something twice', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using sql = connected(database.url)
+  await sql`CREATE SEQUENCE tries`
+  const failures = [
+    ['CREATE TABLE boxes (); CREATE TABLE boxes ()', /already exists/],
+    ['CREATE TABLE boxes (id int PRIMARY KEY); INSERT INTO boxes VALUES (1), (1)', /duplicate key/],
+    [
+      'CREATE TABLE boxes (id int PRIMARY KEY, inner_id int REFERENCES boxes); INSERT INTO boxes VALUES (1, 2)',
+      /foreign key/,
+    ],
+  ] as const
+  for (const [place, [failing, reason]] of failures.entries()) {
+    expect(await migrated(database.url, `SELECT nextval('tries'); ${failing}`).catch(errorMessage)).toMatch(reason)
+    expect(await sql`SELECT last_value::int AS tries FROM tries`).toEqual([{ tries: place + 1 }])
+  }
+})
+
+test('nodes migrate at once, each migration once, also if transactions are serializable by default', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using sql = connected(database.url)
+  await sql.unsafe(`ALTER DATABASE ${database.name} SET default_transaction_isolation = 'serializable'`)
+  await Promise.all(
+    Array.from({ length: 8 }, () => migrated(database.url, 'CREATE TABLE shelves (); SELECT pg_sleep(0.1)')),
+  )
+  expect(await sql`SELECT name FROM migrations`).toHaveLength(1)
+})
+
+test('a node that has nothing to migrate starts while another one migrates', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await migrated(database.url, 'CREATE TABLE shelves ()')
+  await using sql = connected(database.url)
+  await sql`CREATE TABLE boxes ()`
+  await using other = connected(database.url)
+  await other`BEGIN`
+  await other`LOCK TABLE boxes`
+  const migrating = migrated(database.url, 'ALTER TABLE boxes ADD name text', 'boxes')
+  const isWaiting = async () => {
+    const waiting = await sql`SELECT FROM pg_locks WHERE relation = 'boxes'::regclass AND NOT granted`
+    return waiting.length > 0
+  }
+  await until(isWaiting)
+  await migrated(database.url, 'CREATE TABLE shelves ()')
+  expect(await isWaiting()).toBe(true)
+  await other`COMMIT`
+  await migrating
 })

@@ -1,11 +1,16 @@
 import { OperatorError } from '../../program/operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { clusterOf } from './citus-cluster.ts'
-import { isCreatedTwice } from './failure.ts'
 import type { Pool, Query, RawConnection } from './pool.ts'
 
-/** When many nodes start at once, a node may lose against each of the others. */
-const TRIES = 100
+const CREATE_TABLE = 'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL)'
+
+/** For one node at a time. The number is arbitrary. */
+const LOCK = 'SELECT pg_advisory_xact_lock(4718392)'
+/** So that a node sees what others have committed while it waited for the lock. */
+const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
+
+type Work = (query: Query, connection: RawConnection) => Promise<unknown>
 
 /**
  * Recorded before the tables of a new database that shall be distributed are created: so a node that finds them knows that they
@@ -20,19 +25,18 @@ export async function isMigrated(pool: Pool): Promise<boolean> {
 }
 
 /**
- * Applies the missing migrations, each in its own transaction, which first inserts the migration's name. If several nodes
- * insert the same name at once, one goes ahead; the others wait for its commit and then skip the migration. This needs no
- * other lock. Those for Citus are applied to a new database that shall be distributed, and to one that is distributed already.
- * Resolves to whether it is.
+ * Applies the missing migrations, each in a transaction of its own under a lock, so that of several nodes that start at once one
+ * applies it and the others find it recorded. Those for Citus are applied to a new database that shall be distributed, and to one
+ * that is distributed already. Resolves to whether it is.
  */
 export async function migrate(
   pool: Pool,
   parts: readonly Migrations[],
   { place, shallDistribute }: { readonly place: string; readonly shallDistribute: boolean },
 ): Promise<boolean> {
-  await retryConflicts(() =>
-    pool.query('CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL)'),
-  )
+  // Without the lock if the table is there, because another node may migrate for long. Fails if the server takes no writes.
+  if (await isMigrated(pool)) await pool.query(CREATE_TABLE)
+  else await alone(pool, query => query(CREATE_TABLE))
   const applied = new Set((await pool.query<{ name: string }>('SELECT name FROM migrations')).map(row => row.name))
   const migrations = parts.flatMap(({ postgres }) => postgres)
   const distributing = parts.flatMap(({ citus }) => citus)
@@ -45,9 +49,10 @@ export async function migrate(
     throw new OperatorError(`${place} has data that is not distributed yet; run stockroom distribute`)
   }
   if (isNew && isDistributed) {
-    const query: Query = (sql, ...of) => pool.query(sql, ...of)
-    await clusterOf(query, place)
-    await retryConflicts(() => record(query, DISTRIBUTE))
+    await alone(pool, async query => {
+      await clusterOf(query, place)
+      await record(query, DISTRIBUTE)
+    })
   }
   const missing = (of: readonly Migration[]) => of.filter(({ name }) => !applied.has(name))
   for (const migration of missing(migrations)) {
@@ -68,16 +73,18 @@ export function commandsOf({ sql }: Migration): string[] {
   return paragraphs.filter(command => command !== '')
 }
 
-async function apply(
-  pool: Pool,
-  migration: Migration,
-  work: (query: Query, connection: RawConnection) => Promise<void>,
-): Promise<void> {
-  await retryConflicts(() =>
-    pool.transaction(async (query, connection) => {
-      if (await record(query, migration)) await work(query, connection)
-    }),
-  )
+async function apply(pool: Pool, migration: Migration, work: Work): Promise<void> {
+  await alone(pool, async (query, connection) => {
+    if (await record(query, migration)) await work(query, connection)
+  })
+}
+
+async function alone(pool: Pool, work: Work): Promise<void> {
+  await pool.transaction(async (query, connection) => {
+    await query(READ_COMMITTED)
+    await query(LOCK)
+    await work(query, connection)
+  })
 }
 
 /** Records a migration before it is applied, in the same transaction. Resolves to whether it is new. */
@@ -87,15 +94,4 @@ export async function record(query: Query, { name }: Pick<Migration, 'name'>): P
     name,
   )
   return inserted.length > 0
-}
-
-async function retryConflicts(work: () => Promise<unknown>): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await work()
-      return
-    } catch (error) {
-      if (!isCreatedTwice(error) || tries === TRIES) throw error
-    }
-  }
 }

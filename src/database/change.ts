@@ -80,8 +80,8 @@ export interface ChangeHistory {
   first(): Promise<LoggedTransaction>
   /** The last transaction before which none will appear any more. */
   last(): Promise<LoggedTransaction>
-  /** Reads on from a position, its own transaction included. `null` if the disk must be waited for. */
-  read(from: number): Promise<LoggedPiece | null>
+  /** Reads on from a position, its own transaction included. */
+  read(from: number): Promise<LoggedPiece>
   /** Removes the oldest transactions, unless their events are to be kept. */
   removeOld(): Promise<void>
 }

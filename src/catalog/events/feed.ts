@@ -13,9 +13,6 @@ const log = getLogger(['stockroom', 'events'])
 /** The interval between looks at the log while anyone follows it. */
 const LOOK_INTERVAL_MS = 40
 
-/** The pause before a page is read again that may not be on the disk yet. */
-export const DISK_PAUSE_MS = 5
-
 /** The log is looked at for this long after the last follower has left, because polls come again. */
 const LINGER_MS = 10_000
 
@@ -160,9 +157,7 @@ export class Feed {
   }
 
   async #page(place: EventPlace): Promise<Page | ResetReason> {
-    let piece = await this.#history.read(place.position)
-    for (; !piece; piece = await this.#history.read(place.position)) await pause(systemClock, DISK_PAUSE_MS)
-    const { transactions, isEnd } = piece
+    const { transactions, isEnd } = await this.#history.read(place.position)
     const [own, ...further] = transactions
     const ownEvents = own ? eventsOf(own) : []
     if (!own || !isSame(own, place) || place.index > Math.max(ownEvents.length - 1, 0)) return this.#reasonFor(place)
@@ -215,7 +210,6 @@ export class Feed {
     const before = this.next
     for (let isEnd = false; !isEnd; ) {
       const piece = await this.#history.read(this.#read.position)
-      if (!piece) break
       const [own, ...further] = piece.transactions
       if (!own || !isSame(own, this.#read)) {
         const reason = await this.#reasonFor(this.#read)

@@ -5,7 +5,7 @@ import { pause, systemClock } from '../../clock.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
-import { DISK_PAUSE_MS, type Feed, type ResetReason } from './feed.ts'
+import type { Feed, ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
 import { beginning, COMMENT, framesOf, placeFrame, resetFrame, type SharedFrames, type Start } from './frames.ts'
 import { type EventPlace, isAfter } from './place.ts'
@@ -181,11 +181,8 @@ export class Follower {
         this.#reset = page
         return null
       }
-      // The feed must have read as far, or it would send these events again. It may have to wait for the disk.
-      while (feed.isBefore(page.place) && this.#reset === null && !this.#open.disposed) {
-        await pause(systemClock, DISK_PAUSE_MS, feed.stopping)
-        await feed.current()
-      }
+      // The feed must have read as far, or it would send these events again.
+      while (feed.isBefore(page.place) && this.#reset === null && !this.#open.disposed) await feed.current()
       this.#place = page.place
       this.#next = feed.numberAfter(page.place)
       return framesOf(page.events, this.#filter)

@@ -153,13 +153,15 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** Like a `look`, but returns `null` if it would show what may not be on the disk yet. */
-  durableSnapshot<Result>(read: () => Result): Result | null {
-    return this.snapshot(() => {
+  /** Like a `look`, but resolves when all that it shows is on the disk. It waits for the disk on another thread. */
+  async durable<Result>(read: () => Result): Promise<Result> {
+    const { result, isOnDisk } = this.snapshot(() => {
       const { position } = this.#commits
-      const isOnDisk = this.#isOnDisk || (this.#commits.isAsSeen() && position !== null && this.#sync.covers(position))
-      return isOnDisk ? read() : null
+      const isCovered = position !== null && this.#commits.isAsSeen() && this.#sync.covers(position)
+      return { result: read(), isOnDisk: this.#isOnDisk || isCovered }
     }, 'look')
+    if (!isOnDisk) await this.#sync.untilNow()
+    return result
   }
 
   /** For long lists. Opened when it is first needed. */

@@ -7,9 +7,6 @@ import type { Parameter, Prepared } from './connection.ts'
 const PIECE_ROWS = 500
 const PIECE_CHARACTERS = 262_144
 
-/** Reads that find the disk behind, before one waits for it. The process that must sync may have crashed. */
-const TRIES_BEFORE_SYNC = 8
-
 /** Rows that one transaction removes. */
 const REMOVED_AT_ONCE = 500
 
@@ -30,8 +27,7 @@ interface Row {
 interface Source {
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row>
   snapshot<Result>(read: () => Result, purpose?: 'look'): Result
-  /** `null` if it would show what may not be on the disk yet. */
-  durableSnapshot<Result>(read: () => Result): Result | null
+  durable<Result>(read: () => Result): Promise<Result>
   write<Result>(work: () => Result): Promise<Result>
 }
 
@@ -41,7 +37,6 @@ export class SqliteHistory implements ChangeHistory {
   readonly #select: Prepared<[from: number], Row>
   readonly #selectLast: Prepared<[], Row>
   #kept = 0
-  #triesWithoutSync = 0
 
   constructor(database: Source) {
     this.#database = database
@@ -72,11 +67,8 @@ export class SqliteHistory implements ChangeHistory {
     return logged(this.#database.snapshot(() => this.#selectLast.get()))
   }
 
-  async read(from: number): Promise<LoggedPiece | null> {
-    const read = () => this.#piece(from)
-    const piece = this.#database.durableSnapshot(read)
-    this.#triesWithoutSync = piece ? 0 : this.#triesWithoutSync + 1
-    return piece || this.#triesWithoutSync <= TRIES_BEFORE_SYNC ? piece : this.#database.snapshot(read)
+  read(from: number): Promise<LoggedPiece> {
+    return this.#database.durable(() => this.#piece(from))
   }
 
   async removeOld(): Promise<void> {

@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { chownSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { listOf } from '../../../test/harness/catalog/resources.ts'
 import { client } from '../../../test/harness/client.ts'
@@ -8,6 +9,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
+import { NDJSON_TYPE } from '../../catalog/http/validation/ndjson-type.ts'
 
 setDefaultTimeout(120_000)
 
@@ -112,6 +114,9 @@ test.skipIf(!CAN_TRACE)(
       expect((await api.get('/readyz')).status).toBe(503)
       expect((await api.get('/products/1')).status).toBe(200)
       expect((await listOf(api, '/products/')).length).toBeGreaterThanOrEqual(1)
+      const polled = (since: string) => api.get(`/events?since=${since}&limit=1`, { Accept: NDJSON_TYPE })
+      const first = JSON.parse(String((await polled('start')).body))
+      expect(await polled(first.id)).toMatchObject({ status: 200, body: expect.stringContaining('product.created') })
       // The pipe of the log may lag behind the answers.
       await until(() => service.errors().includes('could not store'))
       const told = service
@@ -217,6 +222,34 @@ test.skipIf(!CAN_TRACE)(
     expect(syncsBetween(changed, last)).toBe(0)
   },
 )
+
+test.skipIf(!CAN_TRACE)('a follower gets an event of another process when it is on the disk', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'calls')
+  const database = `sqlite:${join(folder.path, 'shop.db')}`
+  await using slow = await startService(database, {
+    flags: FLAGS,
+    through: strace('/dev/null', 'delay_enter=700000'),
+  })
+  await using reading = await startService(database, { flags: FLAGS, through: strace(file, null) })
+  await using follower = await EventFollower.at(reading.address)
+  let isAcknowledged = false
+  const stored = client(() => slow.address)
+    .create('/categories/', sample.category)
+    .then(() => {
+      isAcknowledged = true
+    })
+  await follower.count(1)
+  // The reader has synced it.
+  expect(isAcknowledged).toBe(false)
+  await stored
+  await reading.stop()
+  const calls = readFileSync(file, 'utf8').split('\n')
+  const [ready, shown] = ['event: ready', 'event: category.created'].map(text =>
+    calls.findIndex(call => call.includes(text)),
+  )
+  expect(calls.slice(ready, shown).filter(call => /fdatasync.*= 0/.test(call))).toHaveLength(1)
+})
 
 /** Finds the responses with this text, and those of them that were sent before all commits were in a sync that has ended. */
 function shown(trace: string, text: RegExp) {

@@ -100,6 +100,12 @@ export class LogSync {
     this.#now()
   }
 
+  /** Like `upTo`, for the whole log, but waits on another thread. Rejects if it fails. */
+  async untilNow(): Promise<void> {
+    // Reads go on.
+    if (!this.#failure) await this.ahead()
+  }
+
   /** Whether the log up to this position is known to be on the disk. */
   covers(position: LogPosition): boolean {
     return position.frames === 0 || isWithin(position, this.#durable) || this.#record.covers(position)

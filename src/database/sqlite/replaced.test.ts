@@ -124,9 +124,10 @@ test('a database that was closed refuses further work, and is not taken for a re
     await expect(database.bulk(access, async () => {})).rejects.toThrow('the database is closed')
   }
   expect(() => database.scans.snapshot(() => {})).toThrow('the database is closed')
-  for (const read of [database.snapshot, database.durableSnapshot, database.current]) {
+  for (const read of [database.snapshot, database.current]) {
     expect(() => read.call(database, () => {})).toThrow('the database is closed')
   }
+  await expect(database.durable(() => {})).rejects.toThrow('the database is closed')
   await expect(database.probe()).rejects.toThrow('the database is closed')
 })
 

@@ -23,7 +23,7 @@ import { postgresIndexReads } from './storage/postgres/search-index.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
 import type { IndexDescription, StoredResource, Values } from './storage/resource.ts'
-import { directReader, type Parents, resourceStore } from './storage/resource-store.ts'
+import { type Parents, resourceStore } from './storage/resource-store.ts'
 import { sqliteFacetReads } from './storage/sqlite/facets.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
 import { sqliteIndexReads } from './storage/sqlite/search-index.ts'
@@ -72,7 +72,7 @@ export function repositoriesOf(
   database.history.keep(eventsKept || EVENTS_KEPT_FOR_CACHES)
   const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
-  const cache = cacheBytes > 0 ? new RepresentationCache(changes, resources, cacheLimits) : null
+  const cache = new RepresentationCache(changes, resources, cacheLimits)
   const space = new AnswerSpace(idempotencyBytes)
   const { keys, tableOf, indexOf, facetReads } =
     database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
@@ -81,7 +81,7 @@ export function repositoriesOf(
     const { index } = resource
     const table = tableOf(resource)
     const lists = listsOf(table, index && indexOf(resource, index), searchIndex)
-    return resourceStore(resource, table, lists, cache ? (...of) => cache.reader(...of) : directReader, parents)
+    return resourceStore(resource, table, lists, cache, parents)
   }
   const categories = storeOf(CATEGORIES)
   const products = storeOf(PRODUCTS, { Category: categories.exists })
@@ -102,7 +102,7 @@ export function repositoriesOf(
     countFacets: facetCounting(facetCounter(facetReads, searchIndex), cache),
     searchIndex,
     probe: () => database.probe(),
-    cacheFigures: () => cache?.figures ?? null,
+    cacheFigures: () => cache.figures,
   }
 }
 

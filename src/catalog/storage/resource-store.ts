@@ -1,28 +1,11 @@
-import { type Awaitable, whenThere } from '../../awaitable.ts'
-import { areAsSelected, PAGE_READS } from './one-moment.ts'
+import type { RepresentationCache } from './cache/cached.ts'
 import { projected } from './projection.ts'
-import { type ListQuery, wholeList } from './query.ts'
+import { wholeList } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
-import type {
-  IdLists,
-  IdPage,
-  ListPage,
-  Reader,
-  ResourceStore,
-  ResourceTable,
-  RowReads,
-  ShownResources,
-} from './store.ts'
+import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, ShownResources } from './store.ts'
 
 /** For each kind of resource, whether a row exists. */
 export type Parents = Readonly<Partial<Record<ResourceName, (id: number) => Promise<boolean>>>>
-
-/** Reads resources with all their members, or with some, in lists that an engine finds. */
-export type ReaderOf<Row extends Values> = (
-  resource: StoredResource<Row>,
-  lists: IdLists<Row>,
-  rows: RowReads<Row>,
-) => Reader<Row>
 
 /** Limit on the choices of members whose statements stay prepared. */
 const PROJECTIONS_MAX = 32
@@ -34,7 +17,7 @@ export function resourceStore<Row extends Values>(
   resource: StoredResource<Row>,
   table: ResourceTable<Row>,
   lists: IdLists<Row>,
-  readerOf: ReaderOf<Row>,
+  cache: RepresentationCache,
   parents: Parents = {},
 ): ResourceStore<Row> {
   const shown = (rows: RowReads<Row>, reader: Reader<Row>): ShownResources<Row> => ({
@@ -62,7 +45,7 @@ export function resourceStore<Row extends Values>(
   })
   const showing = (some: StoredResource<Row>) => {
     const rows = table.reads(some)
-    return shown(rows, readerOf(some, lists, rows))
+    return shown(rows, cache.reader(some, lists, rows))
   }
   const projections = new Map<string, ShownResources<Row>>()
   return {
@@ -82,28 +65,5 @@ export function resourceStore<Row extends Values>(
       projections.set(key, made)
       return made
     },
-  }
-}
-
-/** Reads everything from the database. */
-export function directReader<Row extends Values>(
-  _: StoredResource<Row>,
-  lists: IdLists<Row>,
-  rows: RowReads<Row>,
-): Reader<Row> {
-  const readPage = (query: ListQuery<Row>, readsLeft: number, known?: IdPage): Awaitable<ListPage> =>
-    whenThere(known ?? lists.page(query), page => {
-      const { ids, last, more } = page
-      if (ids.length === 0) return { items: [], last, more, isWhole: true }
-      return whenThere(rows.read(ids), ({ found, count }) =>
-        areAsSelected(page, found) || readsLeft === 1
-          ? { items: found, last, more, isWhole: count === ids.length }
-          : readPage(query, readsLeft - 1),
-      )
-    })
-  return {
-    find: id => whenThere(rows.read([id]), ({ found }) => found[0] ?? null),
-    page: (query, known) => readPage(query, PAGE_READS, known),
-    count: (query, most) => whenThere(lists.count(query, most), ({ count }) => count),
   }
 }

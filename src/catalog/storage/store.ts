@@ -144,5 +144,5 @@ export interface ResourceTable<Row extends Values> extends Writes<Row>, IdLists<
   canScan(): Promise<void>
 }
 
-/** Reads resources and pages, with or without a cache. */
+/** Reads resources and pages, by way of the cache. */
 export interface Reader<Row extends Values> extends Pick<ShownResources<Row>, 'find' | 'page' | 'count'> {}

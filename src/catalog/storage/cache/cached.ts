@@ -1,7 +1,6 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
-import { areAsSelected, PAGE_READS } from '../one-moment.ts'
 import { keyOf } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
@@ -21,6 +20,9 @@ const PAGE_ID_BYTES = 32
 
 /** A long page is joined to one text, and its compressed forms are at most as long. */
 const DERIVED_FROM_PAGE = 2
+
+/** How often a page is read if rows that it selects by their values change meanwhile. */
+const PAGE_READS = 4
 
 /** The runtime stores a text with one byte for each character unless it has one of these. */
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
@@ -79,10 +81,14 @@ type Get = (id: number) => Entry | undefined
 type ReadAll = (ids: readonly number[]) => Awaitable<Read>
 
 interface CacheLimits {
+  /** 0 switches the cache off. */
   readonly maxBytes: number
   /** The length of what others derive from a text of this length and keep as long, such as its compressed forms. */
   readonly derivedCharacters: (characters: number) => number
 }
+
+/** For a cache that is switched off: nothing is known to be current, so everything is read from the database. */
+const NOTHING_KNOWN: ChangeSource = { onChange: () => {}, current: () => null }
 
 /**
  * Caches representations and the ids of pages, at most `maxBytes` for all resources together.
@@ -102,7 +108,7 @@ export class RepresentationCache {
   #clears = 0
 
   constructor(source: ChangeSource, resources: readonly ShownRows[], { maxBytes, derivedCharacters }: CacheLimits) {
-    this.#source = source
+    this.#source = maxBytes > 0 ? source : NOTHING_KNOWN
     this.#derivedCharacters = derivedCharacters
     this.#cache = new BoundedCache(maxBytes)
     const byTable = new Map(resources.map(resource => [resource.table, resource]))
@@ -111,7 +117,7 @@ export class RepresentationCache {
       // Nothing is cached of a table that only a newer version of the program knows.
       return resource ? changedParts(resource, change) : []
     }
-    source.onChange(changes => {
+    this.#source.onChange(changes => {
       if (changes !== 'unknown' && this.#versions.note(changes.flatMap(partsOf))) return
       this.#versions.clear()
       this.#cache.clear()
@@ -119,7 +125,9 @@ export class RepresentationCache {
     })
   }
 
-  get figures(): CacheFigures {
+  /** `null` if the cache is switched off. */
+  get figures(): CacheFigures | null {
+    if (this.#source === NOTHING_KNOWN) return null
     return { hits: this.#hits, misses: this.#misses, clears: this.#clears, ...this.#cache.figures }
   }
 
@@ -173,7 +181,7 @@ export class RepresentationCache {
 
   #keep(entries: CachePartition<number, Entry>, found: Found, version: number): void {
     const { json } = found
-    if (json.length > REPRESENTATION_MAX_CHARACTERS) return
+    if (json.length > REPRESENTATION_MAX_CHARACTERS || this.#source === NOTHING_KNOWN) return
     const characterBytes = TWO_BYTE_CHARACTERS.test(json) ? 2 : 1
     const bytes = ENTRY_BYTES + characterBytes * (json.length + this.#derivedCharacters(json.length))
     entries.set(found.id, { found, version, bytes })
@@ -346,6 +354,16 @@ class PartialPage {
     const items = all.slice(0, end).filter(found => found !== undefined)
     return { items, last, more, isWhole: end === ids.length }
   }
+}
+
+/** Whether rows that were read after their page was selected are as they were then, in its order. Some may be gone. */
+function areAsSelected({ ids, revisions }: IdPage, found: readonly Found[]): boolean {
+  if (revisions === null) return true
+  let place = 0
+  return found.every(({ id, revision }) => {
+    while (place < ids.length && ids[place] !== id) place += 1
+    return revisions[place] === revision
+  })
 }
 
 function pageBytes({ ids }: IdPage): number {

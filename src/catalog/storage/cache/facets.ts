@@ -15,17 +15,16 @@ const DEPENDENCIES: readonly ChangedPart[] = [
 /** Approximate overhead of the facets of one query, besides their text. */
 const FACETS_BYTES = 400
 
-/** Counts facets, by way of the cache if there is one. */
+/** Counts facets, by way of the cache. */
 export function facetCounting<Row extends Values>(
   facets: ReturnType<typeof facetCounter<Row>>,
-  cache: RepresentationCache | null,
+  cache: RepresentationCache,
 ): CountFacets<Row> {
   const count = async (query: FacetsQuery<Row>) => {
     const { facets: counted, isCurrent } = await facets(query)
     const json = JSON.stringify(counted)
     return { value: { json }, isCurrent, bytes: FACETS_BYTES + 2 * json.length }
   }
-  if (!cache) return async query => (await count(query)).value
   const kept = cache.values<{ readonly json: string }>()
   return query => kept({ key: JSON.stringify(query), dependencies: DEPENDENCIES }, () => count(query))
 }

@@ -101,6 +101,24 @@ test('a row that somebody locks can still be read, and everything else can be re
   expect((await api.put(`/products/${held}`, sample.product)).status).toBe(200)
 })
 
+test('writes of a row that somebody locks are refused together, not one after the other', async () => {
+  await using database = await createDatabase(server.url())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const held = await api.create('/products/', sample.product)
+  await using holder = connected(database.url)
+  await holder`BEGIN`
+  await holder`UPDATE products SET name = 'Held' WHERE id = ${held}`
+  const began = performance.now()
+  const writes = Array.from({ length: 8 }, (_, place) =>
+    place % 2 === 0 ? api.put(`/products/${held}`, sample.product) : api.delete(`/products/${held}`),
+  )
+  for (const { status } of await Promise.all(writes)) expect(status).toBe(503)
+  // Each would wait for a second.
+  expect(performance.now() - began).toBeLessThan(4_000)
+  await holder`ROLLBACK`
+})
+
 test('connections that an administrator cuts are reopened, and nothing is lost', async () => {
   await underLoad(async load => {
     for (let time = 0; time < 3; time += 1) {

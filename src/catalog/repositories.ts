@@ -18,7 +18,7 @@ import type { CatchingUp } from './storage/index/catching-up.ts'
 import { type CountFacets, facetCounter } from './storage/index/facets.ts'
 import { listsOf } from './storage/index/lists.ts'
 import { postgresFacetReads } from './storage/postgres/facets.ts'
-import { postgresKeyStore, postgresKeys } from './storage/postgres/keys.ts'
+import { postgresKeyStore } from './storage/postgres/keys.ts'
 import { postgresIndexReads } from './storage/postgres/search-index.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
@@ -73,9 +73,8 @@ export function repositoriesOf(
   const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = new RepresentationCache(changes, resources, cacheLimits)
-  const space = new AnswerSpace(idempotencyBytes)
   const { keys, tableOf, indexOf, facetReads } =
-    database.engine === 'sqlite' ? sqliteStorage(database, space) : postgresStorage(database, space)
+    database.engine === 'sqlite' ? sqliteStorage(database) : postgresStorage(database)
   const searchIndex = searchIndexOf(database)
   const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
     const { index } = resource
@@ -92,8 +91,8 @@ export function repositoriesOf(
     products,
     reviews,
     users,
-    loader: loaderOf(database, { isServing: true, space }),
-    idempotency: new Idempotency(keys, space),
+    loader: loaderOf(database, { isServing: true }),
+    idempotency: new Idempotency(keys, new AnswerSpace(idempotencyBytes)),
     keys,
     isEmpty: async () => {
       const hasRows = async <Row extends Values>({ end }: Lists<Row>) => (await end(wholeList())).last !== null
@@ -106,8 +105,8 @@ export function repositoriesOf(
   }
 }
 
-function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
-  const keys = sqliteKeys(database, space)
+function sqliteStorage(database: SqliteDatabase) {
+  const keys = sqliteKeys(database)
   return {
     keys: sqliteKeyStore(database, keys),
     tableOf: <Row extends Values>(resource: StoredResource<Row>) => sqliteTable(database, resource, keys),
@@ -117,12 +116,11 @@ function sqliteStorage(database: SqliteDatabase, space: AnswerSpace) {
   }
 }
 
-function postgresStorage(database: PostgresDatabase, space: AnswerSpace) {
-  const keep = postgresKeys(space)
+function postgresStorage(database: PostgresDatabase) {
   return {
     keys: postgresKeyStore(database),
     tableOf: <Row extends Values>(resource: StoredResource<Row>) =>
-      byDistribution(database, postgresTable(database, resource, keep), citusTable(database, resource, keep)),
+      byDistribution(database, postgresTable(database, resource), citusTable(database, resource)),
     indexOf: <Row extends Values>(resource: StoredResource<Row>, index: IndexDescription) =>
       postgresIndexReads(database, resource, index),
     facetReads: postgresFacetReads(database, PRODUCTS, PRODUCT_INDEX),

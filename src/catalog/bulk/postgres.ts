@@ -7,9 +7,8 @@ import { FairQueue } from '../../limits/fair-queue.ts'
 import { countReviews } from '../storage/citus/derived-rows.ts'
 import { addDerivedRowsOf } from '../storage/citus/loaded-rows.ts'
 import { showIds } from '../storage/citus/shown-ids.ts'
-import type { AnswerSpace } from '../storage/idempotency/space.ts'
 import { LOCK_ALL } from '../storage/postgres/creation.ts'
-import { postgresKeys } from '../storage/postgres/keys.ts'
+import { keepAnswers } from '../storage/postgres/keys.ts'
 import { Load, type Loader } from './load.ts'
 import { BULK_RESOURCES } from './resources.ts'
 
@@ -41,8 +40,7 @@ const BEGIN_ON_CITUS = [
     ${NO_MOVES_WHILE_LOADING}`,
 ]
 
-export function postgresLoader(database: PostgresDatabase, isServing: boolean, space: AnswerSpace): Loader {
-  const keep = postgresKeys(space)
+export function postgresLoader(database: PostgresDatabase, isServing: boolean): Loader {
   // Each load has a connection of its own, and would only wait there for the one before it.
   const queue = new FairQueue(1)
   return {
@@ -61,7 +59,7 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean, s
           // Servers go on, and dropping an index would lock them out.
           mayDropIndexes: false,
         })
-        const result = await work(load, (claim, answer) => keep(query, [{ ...claim, answer, revision: null }]))
+        const result = await work(load, (claim, answer) => keepAnswers(query, [{ ...claim, answer, revision: null }]))
         const { changes } = load
         const reviews = changes.find(({ table }) => table === 'reviews')
         if (isDistributed) await addDerivedRowsOf(query, changes)

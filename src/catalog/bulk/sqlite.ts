@@ -1,10 +1,9 @@
 import { SqliteTables } from '../../database/sqlite/bulk.ts'
 import type { SqliteDatabase } from '../../database/sqlite/database.ts'
-import type { AnswerSpace } from '../storage/idempotency/space.ts'
 import { sqliteKeys } from '../storage/sqlite/keys.ts'
 import { Load, type Loader } from './load.ts'
 
-export function sqliteLoader(database: SqliteDatabase, isServing: boolean, space: AnswerSpace): Loader {
+export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Loader {
   return {
     load: work =>
       database.bulk('loading', async transaction => {
@@ -13,7 +12,7 @@ export function sqliteLoader(database: SqliteDatabase, isServing: boolean, space
           mayDropIndexes: !isServing,
         })
         const result = await work(load, async (claim, answer) => {
-          const keys = sqliteKeys(transaction, space)
+          const keys = sqliteKeys(transaction)
           keys.mustBeFree(claim)
           keys.keep(claim, answer, null)
         })

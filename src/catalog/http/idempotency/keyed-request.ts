@@ -89,7 +89,8 @@ export class KeyedRequest {
 
   /** The claim that the handler stores with the answer. Needs the body. */
   get claim(): Claim {
-    this.#claim ??= { key: this.#key, fingerprint: this.#fingerprint.digest('base64url') }
+    const { space } = this.#keys
+    this.#claim ??= { key: this.#key, fingerprint: this.#fingerprint.digest('base64url'), stored: space.add }
     return this.#claim
   }
 

@@ -5,7 +5,7 @@ import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
 import type { Claim, KeyTakenError } from '../idempotency/keys.ts'
 import { exceptTaken, IN_FLIGHT, inputOf, type NewRow } from '../postgres/creation.ts'
-import type { KeepAnswers } from '../postgres/keys.ts'
+import { keepAnswers } from '../postgres/keys.ts'
 import { columnSql } from '../postgres/rows.ts'
 import { idArray } from '../postgres/table.ts'
 import type { Reference, ResourceName, StoredResource, Value, Values } from '../resource.ts'
@@ -39,7 +39,7 @@ const DRAWS_MAX = 100
 export function citusCreating<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
+  represent: (row: FlatRow) => Found,
 ): (row: Row, claim?: Claim) => Promise<Done | Missing> {
   const { table, index } = resource
   const shard = shardColumn(table)
@@ -77,7 +77,7 @@ export function citusCreating<Row extends Values>(
     )
     await Promise.all([
       ask(insert, JSON.stringify(rows)),
-      keep(ask, answers),
+      keepAnswers(ask, answers),
       addDerivedRows(ask, {
         reviews: table === 'reviews' ? rows.map(row => countedReview(row, 1)) : [],
         notes: index ? rows.map(({ id }) => ({ part: index.table, id })) : [],

@@ -1,6 +1,5 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter } from '../../../database/postgres/pool.ts'
-import type { KeepAnswers } from '../postgres/keys.ts'
 import { columnSql, PostgresRows } from '../postgres/rows.ts'
 import { POSTGRES_PARAMETERS, type ReadPage, scanning } from '../postgres/table.ts'
 import { type ListQuery, looksAtValues } from '../query.ts'
@@ -26,7 +25,6 @@ const FETCHED_COUNT_MAX = 10_000
 export function citusTable<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  keep: KeepAnswers,
 ): ResourceTable<Row> {
   const { table } = resource
   const rows = new PostgresRows(resource)
@@ -91,7 +89,7 @@ export function citusTable<Row extends Values>(
       return { count: Math.min(row?.number ?? 0, most), isCurrent: false }
     },
     canScan: async () => {},
-    ...citusWrites(database, resource, { rows, places, keep }),
+    ...citusWrites(database, resource, { rows, places }),
   }
 }
 

@@ -4,7 +4,6 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
 import { typed } from '../postgres/creation.ts'
-import type { KeepAnswers } from '../postgres/keys.ts'
 import {
   cappedBytesOf,
   columnSql,
@@ -37,7 +36,7 @@ const COLUMNS_AFTER = 3
 export function citusWrites<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  { rows, places, keep }: { readonly rows: PostgresRows<Row>; readonly places: Places; readonly keep: KeepAnswers },
+  { rows, places }: { readonly rows: PostgresRows<Row>; readonly places: Places },
 ): Writes<Row> {
   const { name, table, columns, references, keptOnUpdate, array, index } = resource
   const shard = shardColumn(table) ?? 'id'
@@ -98,12 +97,9 @@ export function citusWrites<Row extends Values>(
   }
 
   return {
-    create: citusCreating(database, resource, {
-      represent: row => {
-        places.note(row)
-        return rows.found({ row, items: [] })
-      },
-      keep,
+    create: citusCreating(database, resource, row => {
+      places.note(row)
+      return rows.found({ row, items: [] })
     }),
     update: (id, row, expected) =>
       placed(id, place =>

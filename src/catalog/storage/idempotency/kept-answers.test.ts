@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
-import { postKeyed } from '../../../../test/harness/catalog/keyed.ts'
+import { lines, NDJSON, postKeyed } from '../../../../test/harness/catalog/keyed.ts'
 import { bearer, createKey, revokeKey, startKeyedShop } from '../../../../test/harness/catalog/keyed-shop.ts'
 import { listOf } from '../../../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../../../test/harness/client.ts'
@@ -19,6 +19,7 @@ setDefaultTimeout(120_000)
 const DAY_MS = 86_400_000
 const KEY = '8e03978e-40d5-43e8-bc93-6894a57f9324'
 const PRODUCT = { key: KEY, path: '/products/', body: sample.product }
+const LINE = { ...PRODUCT, body: lines(sample.product), type: NDJSON }
 
 const FLAGS = ['--access-log', 'off']
 const SURROUNDINGS = { flags: FLAGS, environment: QUICK_HASHES }
@@ -30,6 +31,9 @@ const EXPIRED_KEYS = 300
 
 /** Room for some ten answers. */
 const FEW_BYTES = 4_000
+
+/** Each takes more. */
+const ANSWER_MIN_BYTES = 256
 
 withEachEngine('kept answers', engine => {
   describe('through two processes', () => {
@@ -108,10 +112,7 @@ withEachEngine('kept answers', engine => {
       database.url,
       async api => {
         const first = await postKeyed(api, PRODUCT)
-        let refused = first
-        let created = 1
-        for (; refused.status === 200; created += 1)
-          refused = await postKeyed(api, { ...PRODUCT, key: `key-${created}` })
+        const { created, refused } = await postUntilRefused(api, PRODUCT)
         expect(created).toBeGreaterThan(5)
         expect({ status: refused.status, retryAfter: refused.headers.get('Retry-After') }).toEqual({
           status: 503,
@@ -120,13 +121,26 @@ withEachEngine('kept answers', engine => {
         expect(JSON.parse(refused.text)).toEqual({ detail: expect.stringContaining('idempotency keys') })
         expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
         expect((await api.post('/products/', sample.product)).status).toBe(200)
-        expect(await listOf(api, '/products/?limit=1000')).toHaveLength(created)
+        expect(await listOf(api, '/products/?limit=1000')).toHaveLength(created + 2)
       },
       ['--idempotency-bytes', String(FEW_BYTES)],
     )
     await served(database.url, async api => {
       expect((await postKeyed(api, { ...PRODUCT, key: 'another' })).status).toBe(200)
     })
+  })
+
+  test('the answers to posted lines count towards the limit, too', async () => {
+    await using database = await engine.freshDatabase()
+    await served(
+      database.url,
+      async api => {
+        const { created, refused } = await postUntilRefused(api, LINE)
+        expect(refused.status).toBe(503)
+        expect(await listOf(api, '/products/?limit=1000')).toHaveLength(created)
+      },
+      ['--idempotency-bytes', String(FEW_BYTES)],
+    )
   })
 
   describe('after a copy', () => {
@@ -189,6 +203,14 @@ describe('kept answers on SQLite', () => {
 async function served<Result>(url: string, work: (api: Client) => Promise<Result>, flags: readonly string[] = []) {
   await using service = await startService(url, { flags: [...FLAGS, ...flags] })
   return await work(client(() => service.address))
+}
+
+/** Posts with one key after the other until the limit must be reached. */
+async function postUntilRefused(api: Client, request: typeof PRODUCT | typeof LINE) {
+  for (let created = 0; ; created += 1) {
+    const refused = await postKeyed(api, { ...request, key: `key-${created}` })
+    if (refused.status !== 200 || created * ANSWER_MIN_BYTES > FEW_BYTES) return { created, refused }
+  }
 }
 
 function keptIn(engine: Engine, url: string): Promise<{ key: string; fingerprint: string }[]> {

@@ -24,6 +24,13 @@ export interface Claim {
   readonly key: string
   /** Tells whether another request with the same key is the same request. */
   readonly fingerprint: string
+  /** Called with the size of the entry when it is stored. */
+  readonly stored: (bytes: number) => void
+}
+
+/** The size of the entry of an answer. */
+export function entryBytes(answer: string): number {
+  return ENTRY_BYTES + Buffer.byteLength(answer)
 }
 
 /** The answer to the first request with a key. */

@@ -18,7 +18,7 @@ export class AnswerSpace {
     this.#maxBytes = maxBytes
   }
 
-  add(bytes: number): void {
+  readonly add = (bytes: number): void => {
     this.#addedBytes += bytes
   }
 

@@ -4,7 +4,7 @@ import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
 import type { ColumnType, StoredResource, Values } from '../resource.ts'
 import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
 import type { Done, Found, Missing } from '../store.ts'
-import type { KeepAnswers } from './keys.ts'
+import { keepAnswers } from './keys.ts'
 import { logged } from './log.ts'
 import { columnSql } from './rows.ts'
 
@@ -52,7 +52,7 @@ export function typed(parameter: string, type: ColumnType): string {
 export function creating<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  { represent, keep }: { readonly represent: (row: FlatRow) => Found; readonly keep: KeepAnswers },
+  represent: (row: FlatRow) => Found,
 ): (row: Row, claim?: Claim) => Promise<Done | Missing> {
   const creation = (statement: (log: string) => string) => logged(resource, 'create', 'numbered AS changed', statement)
   const insert = creation(log => insertion(resource, log, 'SKIP LOCKED'))
@@ -75,7 +75,7 @@ export function creating<Row extends Values>(
         const found = row && claim && created(one, row)
         return found ? [{ ...claim, answer: found.json, revision: found.revision }] : []
       })
-      await keep(ask, answers)
+      await keepAnswers(ask, answers)
       return written
     })
   }

@@ -5,6 +5,7 @@ import {
   type Claim,
   DELETED_AT_ONCE,
   ENTRY_BYTES,
+  entryBytes,
   KEPT_MS,
   type KeptAnswer,
   type KeyStore,
@@ -12,7 +13,6 @@ import {
   newFingerprintSecret,
   SECRET_NAME,
 } from '../idempotency/keys.ts'
-import type { AnswerSpace } from '../idempotency/space.ts'
 
 /** An answer may have some MiB. */
 const LOOKED_UP_AT_ONCE = { statementsMax: 2, inputsMax: 32 }
@@ -38,7 +38,7 @@ const KEEP = `
   SET fingerprint = excluded.fingerprint, created_at = excluded.created_at, bytes = excluded.bytes,
     answer = excluded.answer, revision = excluded.revision
   WHERE kept.created_at <= ${NOW} - ${KEPT_MS}
-  RETURNING key, bytes::float8 AS bytes`
+  RETURNING key`
 
 const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys WHERE key IN (
@@ -46,27 +46,27 @@ const DELETE_EXPIRED = `
     ORDER BY created_at LIMIT ${DELETED_AT_ONCE} FOR UPDATE SKIP LOCKED
   ) RETURNING key`
 
-/** An answer with its key. */
-type KeyedAnswer = Claim & KeptAnswer
+/** A claim with its answer. */
+type ClaimedAnswer = Claim & Omit<KeptAnswer, 'fingerprint'>
 
 /** Stores answers in the transaction of a write. Rejects with a `KeyTakenError` for the first key that is taken. */
-export type KeepAnswers = (ask: Query, answers: readonly KeyedAnswer[]) => Promise<void>
-
-export function postgresKeys(space: AnswerSpace): KeepAnswers {
-  return async (ask, answers) => {
-    if (answers.length === 0) return
-    const kept = await ask<{ key: string; bytes: number }>(KEEP, JSON.stringify(answers))
-    for (const { bytes } of kept) space.add(bytes)
-    if (kept.length === answers.length) return
-    const others = answers.map(({ key }) => key).filter(key => !kept.some(one => one.key === key))
-    const [taken] = await ask<KeyedAnswer>(FIND, JSON.stringify(others))
-    throw taken ? new KeyTakenError(taken.key, taken) : new Error('an answer was not stored, for no reason')
-  }
+export async function keepAnswers(ask: Query, answers: readonly ClaimedAnswer[]): Promise<void> {
+  if (answers.length === 0) return
+  const kept = await ask<{ key: string }>(KEEP, JSON.stringify(answers))
+  const isKept = new Set(kept.map(({ key }) => key))
+  for (const { key, answer, stored } of answers) if (isKept.has(key)) stored(entryBytes(answer))
+  if (isKept.size === answers.length) return
+  const others = answers.map(({ key }) => key).filter(key => !isKept.has(key))
+  const [taken] = await ask<KeptAnswer & { readonly key: string }>(FIND, JSON.stringify(others))
+  throw taken ? new KeyTakenError(taken.key, taken) : new Error('an answer was not stored, for no reason')
 }
 
 export function postgresKeyStore(database: PostgresDatabase): KeyStore {
   const batch = database.batch<string, KeptAnswer | null>(async keys => {
-    const found = await database.read<KeyedAnswer>(`${FIND} AND ${IS_KEPT}`, JSON.stringify(keys))
+    const found = await database.read<KeptAnswer & { readonly key: string }>(
+      `${FIND} AND ${IS_KEPT}`,
+      JSON.stringify(keys),
+    )
     const byKey = new Map(found.map(kept => [kept.key, kept]))
     return keys.map(key => byKey.get(key) ?? null)
   }, LOOKED_UP_AT_ONCE)

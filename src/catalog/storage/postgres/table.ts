@@ -6,7 +6,6 @@ import { NESTED_MAX } from '../resource.ts'
 import type { Found, IdPage, Read, ResourceTable, RowReads } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import { creating, typed } from './creation.ts'
-import type { KeepAnswers } from './keys.ts'
 import {
   groupedRows,
   IDS,
@@ -33,11 +32,10 @@ const SCAN_ITEMS = 200
 export function postgresTable<Row extends Values>(
   database: PostgresDatabase,
   resource: StoredResource<Row>,
-  keep: KeepAnswers,
 ): ResourceTable<Row> {
   const { table } = resource
   const rows = new PostgresRows(resource)
-  const create = creating(database, resource, { represent: row => rows.found({ row, items: [] }), keep })
+  const create = creating(database, resource, row => rows.found({ row, items: [] }))
   const page: ReadPage<Row> = async query => {
     const { order, from, limit } = query
     const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)

@@ -3,7 +3,7 @@ import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite
 import {
   type Claim,
   DELETED_AT_ONCE,
-  ENTRY_BYTES,
+  entryBytes,
   KEPT_MS,
   type KeptAnswer,
   type KeyStore,
@@ -11,7 +11,6 @@ import {
   newFingerprintSecret,
   SECRET_NAME,
 } from '../idempotency/keys.ts'
-import type { AnswerSpace } from '../idempotency/space.ts'
 
 /** Entries of this time are counted in one turn of the event loop. */
 const COUNTED_AT_ONCE_MS = 600_000
@@ -24,7 +23,7 @@ export interface SqliteKeys {
   keep(claim: Claim, answer: string, revision: number | null): void
 }
 
-export function sqliteKeys(source: SqliteTransaction, space: AnswerSpace): SqliteKeys & Pick<KeyStore, 'find'> {
+export function sqliteKeys(source: SqliteTransaction): SqliteKeys & Pick<KeyStore, 'find'> {
   const select = source.prepare<[key: string, after: number], KeptAnswer>(
     'SELECT fingerprint, answer, revision FROM idempotency_keys WHERE key = ? AND created_at > ?',
   )
@@ -41,10 +40,10 @@ export function sqliteKeys(source: SqliteTransaction, space: AnswerSpace): Sqlit
       const kept = find(key)
       if (kept) throw new KeyTakenError(key, kept)
     },
-    keep: ({ key, fingerprint }, answer, revision) => {
-      const bytes = ENTRY_BYTES + Buffer.byteLength(answer)
+    keep: ({ key, fingerprint, stored }, answer, revision) => {
+      const bytes = entryBytes(answer)
       insert.run(key, fingerprint, Date.now(), bytes, answer, revision)
-      space.add(bytes)
+      stored(bytes)
     },
   }
 }

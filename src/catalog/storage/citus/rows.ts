@@ -158,8 +158,11 @@ function ownersReader<Row extends Values>(
   return oneOrSeveral(singly(database, read), read)
 }
 
-/** Reads items on all shards. No running sum of their weights, because Citus would bring all texts to one server for that. */
-function arrayReads(array: NestedArray) {
+/**
+ * Reads the items of owners, on all shards unless the owner tells theirs. No running sum of their weights, because Citus would
+ * bring all texts to one server for that.
+ */
+export function arrayReads(array: NestedArray) {
   const { table, key, columns } = array
   const placed = shardColumn(table) ?? 'id'
   const weight = cappedBytesOf(columns, 'item')
@@ -196,7 +199,10 @@ function arrayReads(array: NestedArray) {
     const byId = new Map(read.map(item => [item[`${ITEM_PREFIX}id`], item]))
     return items.flatMap(item => (item.is_whole === 1 ? item : (byId.get(item[`${ITEM_PREFIX}id`]) ?? [])))
   }
-  return { firstItems, wholeItems }
+  /** The items that the array of one owner may show, with ids up to `lastId`, and one more if there are more. */
+  const itemsOf = async (ask: Query, id: number, lastId: number): Promise<RawRow[]> =>
+    wholeItems(ask, (await firstItems(ask, [id], lastId)).get(id) ?? [])
+  return { firstItems, wholeItems, itemsOf }
 }
 
 /** The first items of one owner that are not certainly cut. */

@@ -4,14 +4,7 @@ import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
 import { typed } from '../postgres/creation.ts'
-import {
-  cappedBytesOf,
-  columnSql,
-  itemColumns,
-  NESTED_MAX_BYTES,
-  type PostgresRows,
-  type RawRow,
-} from '../postgres/rows.ts'
+import { columnSql, type PostgresRows, type RawRow } from '../postgres/rows.ts'
 import { sumUpGone } from '../postgres/writes.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type TableName, type Values } from '../resource.ts'
 import { isExpected, newRevision } from '../revision.ts'
@@ -20,6 +13,7 @@ import type { Missing, Update, Writes } from '../store.ts'
 import { citusCreating } from './creation.ts'
 import { addDerivedRows, countedReview, countReviews, updateNotes } from './derived-rows.ts'
 import type { Places } from './places.ts'
+import { arrayReads } from './rows.ts'
 import { readAcross, shardColumn } from './shards.ts'
 
 /** Limit on looking for a row that other clients move at the same time. */
@@ -55,6 +49,7 @@ export function citusWrites<Row extends Values>(
   const remove = `DELETE FROM ${table} WHERE ${at}`
   const names = Object.keys(columns)
   const values = names.map((column, place) => typed(`$${3 + place}`, columns[column] ?? 'text'))
+  const itemsOf = array && arrayReads(array).itemsOf
   const removeWithItems = removal(resource, remove)
   const insert = `INSERT INTO ${table} (id, revision, ${names.join(', ')}) VALUES ($1::bigint, $2::bigint, ${values.join(', ')})`
 
@@ -121,7 +116,7 @@ export function citusWrites<Row extends Values>(
                 ])
           const [, [after]] = await Promise.all([change, ask<FlatRow>(readRow, id, target)])
           if (!after) throw new Error(`${table} ${id} is not where it was stored`)
-          const items = array ? await firstItems(ask, array, id, await lastShown(ask, array)) : []
+          const items = array && itemsOf ? await itemsOf(ask, id, await lastShown(ask, array)) : []
           await addDerivedRows(ask, {
             reviews: table === 'reviews' ? [countedReview(before, -1), countedReview(after, 1)] : [],
             notes: updateNotes(index, before, after),
@@ -169,10 +164,13 @@ function removal<Row extends Values>(
     }
   }
   const { table: rows, key, onDelete, followedOnDelete } = array
+  const { itemsOf } = arrayReads(array)
   if (!isSpread(table)) {
     // The items are locked before they are read, and go with their owner.
+    const lockItems = `SELECT id FROM ${rows} WHERE ${key} = $1::bigint ORDER BY id LIMIT ${NESTED_MAX + 1} FOR UPDATE`
     return async (ask, id, place) => {
-      const items = await firstItems(ask, array, id, Number.MAX_SAFE_INTEGER, 'FOR UPDATE')
+      await ask(lockItems, id)
+      const items = await itemsOf(ask, id, Number.MAX_SAFE_INTEGER)
       await ask(remove, id, place)
       return { items, gone: null }
     }
@@ -186,7 +184,7 @@ function removal<Row extends Values>(
   const sumUp = followedOnDelete && `${sumUpGone(followedOnDelete)} FROM ${rows} WHERE ${key} = $1::bigint`
   return async (ask, id, place) => {
     await ask(remove, id, place)
-    const items = await firstItems(ask, array, id, Number.MAX_SAFE_INTEGER)
+    const items = await itemsOf(ask, id, Number.MAX_SAFE_INTEGER)
     const [gone] = sumUp ? await ask<GoneRows>(sumUp, id) : []
     await Promise.all([
       ask(noteItems, id),
@@ -200,34 +198,6 @@ function removal<Row extends Values>(
 /** Whether the items of a row are on several shards. */
 function isSpread(table: TableName): boolean {
   return shardColumn(table) === null
-}
-
-/**
- * Reads the items that the array of an owner may show, with ids up to `lastId`, and one more if there are more. Each shard would
- * send all of them, so their weights are read first.
- */
-async function firstItems(
-  ask: Query,
-  array: NestedArray,
-  ownerId: number,
-  lastId: number,
-  lock: 'FOR UPDATE' | '' = '',
-): Promise<RawRow[]> {
-  const { table, key, columns } = array
-  const from = `FROM ${table} AS item WHERE item.${key} = $1::bigint AND item.id <= $2::bigint ORDER BY item.id`
-  const weighed = await ask<{ id: number; weight: number }>(
-    `SELECT item.id::float8 AS id, (${cappedBytesOf(columns, 'item')})::float8 AS weight ${from} LIMIT ${NESTED_MAX + 1} ${lock}`,
-    ownerId,
-    lastId,
-  )
-  let lastRead = 0
-  let bytes = 0
-  for (const { id, weight } of weighed) {
-    if (bytes > NESTED_MAX_BYTES) break
-    lastRead = id
-    bytes += weight
-  }
-  return lastRead === 0 ? [] : ask<RawRow>(`SELECT ${itemColumns(array)} ${from}`, ownerId, lastRead)
 }
 
 /** The last id of a table whose row a statement that asks several shards may show; any, if it asks one. */

@@ -194,7 +194,7 @@ export function textsIf(condition: string): typeof columnSql {
   }
 }
 
-export function itemColumns(array: NestedArray): string {
+function itemColumns(array: NestedArray): string {
   return selectedItemColumns(array, columnSql, ITEM_PREFIX)
 }
 

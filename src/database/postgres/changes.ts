@@ -95,11 +95,6 @@ export class Changes implements ChangeSource {
     return this.#stateSql ?? 'NULL::text'
   }
 
-  /** Whether the server can log changes. */
-  get areLogged(): boolean {
-    return this.#stateSql !== null
-  }
-
   /** Sets the SQL. Until then, everything counts as changed. */
   enable(state: string): void {
     this.#stateSql = state

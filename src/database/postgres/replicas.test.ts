@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
+import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
-import { createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
+import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { caughtUp, pauseReplay, resumeReplay, startStandby } from '../../../test/harness/postgres/standby.ts'
@@ -151,6 +153,30 @@ test('a follower who returns gets what a node with replicas and without a feed h
   await follower.count(1)
   expect(follower.frames[0]).toMatchObject({ event: 'ready', data: { data: { resumed: true } } })
   expect(follower.types).toEqual(['product.created'])
+})
+
+test('a node with replicas clears no cache of one without them when it takes rows into the index or deletes old keys', async () => {
+  const api = client(() => service.address)
+  await using cached = await startService(database.url, { flags: ['--access-log', 'off'] })
+  const products = await Promise.all(Array.from({ length: ROUNDS }, () => api.create('/products/', sample.product)))
+  const paths = products.map(id => `/products/${id}`)
+  await readOften(reader(cached), paths)
+  await postKeyed(api, { key: 'old', path: '/categories/', body: sample.category })
+  await using sql = connected(database.url)
+  await sql`UPDATE idempotency_keys SET created_at = 0`
+  await readOften(reader(cached), paths)
+
+  await api.put(`/products/${products[0]}`, { ...sample.product, name: 'Okapi' })
+  expect((await api.get('/products/?q=okapi')).body).toHaveLength(1)
+  await readOften(reader(cached), paths)
+  // It deletes expired keys at its start.
+  await using _ = await start()
+  await until(async () => (await sql`SELECT FROM idempotency_keys`).length === 0)
+  await readOften(reader(cached), paths)
+
+  await cached.stop()
+  // At its first read, and after the update that was no node's.
+  expect(cacheFigures(cached).clears).toBe(2)
 })
 
 async function start(flags: readonly string[] = []): Promise<Service> {

@@ -13,6 +13,7 @@ import {
   newFingerprintSecret,
   SECRET_NAME,
 } from '../idempotency/keys.ts'
+import { logsEveryTransaction } from './log.ts'
 
 /** An answer may have some MiB. */
 const LOOKED_UP_AT_ONCE = { statementsMax: 2, inputsMax: 32 }
@@ -70,9 +71,9 @@ export function postgresKeyStore(database: PostgresDatabase): KeyStore {
     const byKey = new Map(found.map(kept => [kept.key, kept]))
     return keys.map(key => byKey.get(key) ?? null)
   }, LOOKED_UP_AT_ONCE)
-  /** Runs a statement that changes no cached row. Transactions that are not in the change log clear every cache. */
+  /** Runs a statement that changes no resource. */
   const write = <Row>(statement: string, condition: string, ...parameters: string[]) => {
-    const log = database.changes.areLogged ? `, logged AS (${LOG_NO_CHANGES} ${condition})` : ''
+    const log = logsEveryTransaction(database) ? `, logged AS (${LOG_NO_CHANGES} ${condition})` : ''
     return database.write<Row>(`WITH done AS (${statement})${log} SELECT * FROM done`, ...parameters)
   }
   return {

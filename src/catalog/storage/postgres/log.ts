@@ -1,4 +1,5 @@
 import { insertChanges } from '../../../database/postgres/changes.ts'
+import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { StoredResource, Values } from '../resource.ts'
 
 /** The change to the logged rows; `update` has an alias for the references that the rows had before. */
@@ -18,6 +19,14 @@ export function logged<Row extends Values>(
   const condition = event === 'create' ? '' : 'HAVING count(*) > 0'
   const insert = insertChanges({ changes: changesSql(resource, event), events: 'count(*)' })
   return statement(`, logged AS (${insert} FROM ${changed} ${condition})`)
+}
+
+/**
+ * Whether a transaction that changes no resource must be logged, too: one that is missing in the log clears the caches of all nodes
+ * that have one, whether this node has a cache or not. On Citus nothing is cached.
+ */
+export function logsEveryTransaction({ isDistributed }: PostgresDatabase): boolean {
+  return !isDistributed
 }
 
 /** SQL for the changes of all rows, as JSON. Concatenated, since `json_build_object` takes longer than the rest of the log. */

@@ -19,6 +19,7 @@ import { listSql } from '../query-sql.ts'
 import type { IndexDescription, StoredResource, Values } from '../resource.ts'
 import type { IdPage } from '../store.ts'
 import { inputOf } from './creation.ts'
+import { logsEveryTransaction } from './log.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
 /** Limits on the notes of a slice. */
@@ -69,7 +70,7 @@ export function postgresIndexSlices(
 ): IndexSlices {
   const takers = new Map(indexes.flatMap(takersOf))
   const logNothing = async (ask: Query) => {
-    if (database.changes.areLogged) await ask(LOG_NO_CHANGES)
+    if (logsEveryTransaction(database)) await ask(LOG_NO_CHANGES)
   }
   return {
     noted: async () => {

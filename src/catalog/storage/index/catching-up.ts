@@ -105,11 +105,14 @@ export class CatchingUp {
   inBackground(): AsyncDisposable {
     let reported = performance.now()
     let lastSeen = 0
+    /** The index is complete when it has all notes up to this one. Others may be added faster than they are taken. */
+    let lastMissing: number | null = null
     /** Returns whether to go on at once. */
     const takeSome = async () => {
       this.#isBuilt ||= await this.#slices.isBuilt()
       const noted = await this.#noted()
-      if (!noted) await this.#mustBeBuilt()
+      lastMissing ??= noted?.last ?? 0
+      if (!noted || noted.first > lastMissing) await this.#mustBeBuilt()
       const isCalm = noted?.last === lastSeen
       lastSeen = noted?.last ?? 0
       if (!noted || !this.#isWorthTaking(noted)) return false
@@ -118,8 +121,8 @@ export class CatchingUp {
         reported = performance.now()
         log.info('the search index is being built: {rows} rows are left', { rows: this.#rowsLeft })
       }
-      // While rows are being changed, one slice a second, so that their writers lose little.
-      return isCalm
+      // While rows are being changed, one slice a second, so that their writers lose little. But without an index, searches are 503.
+      return isCalm || !this.#isBuilt
     }
     const work = async (signal: AbortSignal) => {
       try {

@@ -249,6 +249,24 @@ withEachEngine('the index', engine => {
     }
   })
 
+  test('is completed in the background beside steady writes, though nobody searches', async () => {
+    await using shop = await outdated(engine, MANY)
+    await using service = await startService(shop.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    let isBuilt = false
+    const writing = (async () => {
+      for (let price = 1; !isBuilt; price += 1) {
+        expect((await api.put('/products/1', { ...sample.product, price })).status).toBe(200)
+      }
+    })()
+    await until(async () => {
+      const { is_built, indexed } = (await stateOf(engine, shop.url)) ?? {}
+      isBuilt = Number(is_built) === 1 && Number(indexed) === MANY
+      return isBuilt
+    })
+    await writing
+  })
+
   test('asks to come back while it is being built or catches up; lists by id, single reads and ratings do not wait', async () => {
     await using shop = await outdated(engine, 3)
     const lock = await lockedOut(engine, shop.url)

@@ -4,14 +4,12 @@ import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addStaticFiles } from '../pages/static.ts'
 import { finishApp } from '../server/app.ts'
 import { eventStream } from '../server/event-stream.ts'
-import type { App, RequestScope } from '../server/requests.ts'
+import type { App } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
-import { ListService } from './list-service.ts'
+import { listService } from './list-service.ts'
 import ownList from './own-list.json'
 import { breedsPage, FILES } from './page.tsx'
 import { breedEvents } from './stream.tsx'
-
-export const OWN_LIST_PATH = '/breeds/list'
 
 export interface BreedsOptions {
   /** Address of the list service; `null` for the app's own list. */
@@ -22,20 +20,19 @@ export interface BreedsOptions {
 /** The breed stream app. It opens no port: call `fetch` with a request. */
 export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): App {
   const breeds: App = new Hono(routing())
-  const listService = new ListService(clock)
+  const list = listUrl === null ? async () => Object.keys(ownList.message) : listService(listUrl, clock)
   const page = breedsPage()
   breeds.get('/', context => context.html(page, 200, PAGE_HEADERS))
   breeds.get('/dogstream', ({ req, env }) => {
     const options = {
-      listService,
-      listUrl: listUrl ?? ownListUrl(env),
+      list,
       shown: shownNames(req.query('after'), req.header('Last-Event-ID')),
       clock,
       requestId: env.requestId,
     }
     return eventStream(env, signal => breedEvents({ ...options, signal }), clock)
   })
-  breeds.get(OWN_LIST_PATH, context => context.json(ownList))
+  breeds.get('/breeds/list', context => context.json(ownList))
   addStaticFiles(breeds, FILES)
   finishApp(breeds)
   return breeds
@@ -45,11 +42,4 @@ export function createBreeds({ listUrl, clock = systemClock }: BreedsOptions): A
 function shownNames(...counts: readonly (string | undefined)[]): number | null {
   const known = counts.filter(count => count !== undefined && /^\d{1,9}$/.test(count)).map(Number)
   return known.length === 0 ? null : Math.max(...known)
-}
-
-/** The app reads its own list over HTTP like any other list, at the address it listens on. */
-function ownListUrl({ server }: RequestScope): string {
-  const anywhere: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
-  const host = anywhere[server.hostname ?? '0.0.0.0'] ?? server.hostname ?? '127.0.0.1'
-  return `http://${host.includes(':') ? `[${host}]` : host}:${server.port}${OWN_LIST_PATH}`
 }

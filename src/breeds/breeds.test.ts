@@ -133,7 +133,7 @@ test('the stream sends names as text, whatever they hold', async () => {
   expect(stream).toContain(name('two&#10;lines&#10;here'))
 })
 
-test('without a list service, the app reads a list of its own over HTTP in the same shape', async () => {
+test('without a list service, the app lists names of its own, which it also serves in the shape of such a service', async () => {
   await using server = startBreeds(null)
   const stream = await (await fetch(`${server.address}/dogstream`)).text()
   const list = ListAnswer.parse(await (await fetch(`${server.address}/breeds/list`)).json())
@@ -242,6 +242,17 @@ test('a failure of the list service is logged with its cause, and without the ad
     }),
   ])
   expect(server.output() + server.errors()).not.toContain('secret')
+})
+
+test('the own list needs no proxy, even if one is set for the list services of others', async () => {
+  const environment = { HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9' }
+  await using server = await startServer(['breeds', '--host', '127.0.0.1', '--port', '0'], { environment })
+  let stream = ''
+  for await (const chunk of chunksOf(fetch(`${server.address}/dogstream`))) {
+    stream += chunk
+    if (stream.length >= MORE.length) break
+  }
+  expect(stream).toStartWith(MORE)
 })
 
 test('the program serves the page, and ends with status 0 while a stream runs', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { isJsonObject } from '../json-object.ts'
+import { shared } from '../shared.ts'
 
 /** Time limit for the whole response, from the first byte sent to the last byte received. */
 const RESPONSE_MAX_MS = 10_000
@@ -20,78 +21,39 @@ export class ListServiceError extends Error {
   override name = 'ListServiceError'
 }
 
-/** A request to the list service, shared by all visitors who wait for it. */
-interface SharedRequest {
-  readonly names: Promise<readonly string[]>
-  readonly abandoned: AbortController
-  visitors: number
-}
+/** The names of a list, in its order. Rejects with a `ListServiceError`. */
+export type List = () => Promise<readonly string[]>
 
-/** Client of the list service. Visitors who come while a request is under way share it, and its list. */
-export class ListService {
-  readonly #clock: Clock
-  #request: SharedRequest | null = null
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /**
-   * The names of the list at `url`, which is always the same: the keys of its `message` object, in the order of the JSON
-   * text. Throws a `ListServiceError` if the service does not send a complete list with status 200 in time, or if the signal
-   * is aborted.
-   */
-  async names(url: string, signal: AbortSignal): Promise<readonly string[]> {
-    const request = this.#request ?? this.#send(url)
-    this.#request = request
-    request.visitors += 1
+/**
+ * The list of the service at `url`: the keys of its `message` object, in the order of the JSON text. Visitors who come while a
+ * request is under way share it, and its list. Rejects if the service does not send a complete list with status 200 in time.
+ */
+export function listService(url: string, clock: Clock): List {
+  return shared(async () => {
+    const timeout = new AbortController()
+    const cancelTimeout = clock.after(RESPONSE_MAX_MS, () => timeout.abort())
     try {
-      return await Promise.race([request.names, rejectedOnAbort(signal)])
-    } finally {
-      request.visitors -= 1
-      if (request.visitors === 0) {
-        this.#request = null
-        request.abandoned.abort()
+      const response = await fetch(url, {
+        headers: { Accept: 'application/json' },
+        // A redirect would lead to an address that the operator did not choose.
+        redirect: 'manual',
+        signal: timeout.signal,
+      })
+      if (response.status !== 200) {
+        await response.body?.cancel()
+        throw new ListServiceError(`answered with status ${response.status}`)
       }
+      return namesIn(await boundedText(response))
+    } catch (error) {
+      if (error instanceof ListServiceError) throw error
+      if (timeout.signal.aborted) {
+        throw new ListServiceError(`gave no full answer within ${RESPONSE_MAX_MS / 1000} seconds`)
+      }
+      throw new ListServiceError('cannot be reached', { cause: error })
+    } finally {
+      cancelTimeout()
     }
-  }
-
-  #send(url: string): SharedRequest {
-    const abandoned = new AbortController()
-    return { names: fetchNames(url, this.#clock, abandoned.signal), abandoned, visitors: 0 }
-  }
-}
-
-function rejectedOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new ListServiceError('was not waited for')), { once: true })
   })
-}
-
-async function fetchNames(url: string, clock: Clock, abandoned: AbortSignal): Promise<readonly string[]> {
-  const timeout = new AbortController()
-  const cancelTimeout = clock.after(RESPONSE_MAX_MS, () => timeout.abort())
-  try {
-    const response = await fetch(url, {
-      headers: { Accept: 'application/json' },
-      // A redirect would lead to an address that the operator did not choose.
-      redirect: 'manual',
-      signal: AbortSignal.any([timeout.signal, abandoned]),
-    })
-    if (response.status !== 200) {
-      await response.body?.cancel()
-      throw new ListServiceError(`answered with status ${response.status}`)
-    }
-    return namesIn(await boundedText(response))
-  } catch (error) {
-    if (error instanceof ListServiceError) throw error
-    if (timeout.signal.aborted) {
-      throw new ListServiceError(`gave no full answer within ${RESPONSE_MAX_MS / 1000} seconds`)
-    }
-    throw new ListServiceError('cannot be reached', { cause: error })
-  } finally {
-    cancelTimeout()
-  }
 }
 
 async function boundedText(response: Response): Promise<string> {

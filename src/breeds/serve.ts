@@ -11,7 +11,7 @@ import { tracedRequests } from '../server/traced-requests.ts'
 import { ALONE } from '../server/worker.ts'
 import { openTracing } from '../tracing/open.ts'
 import { readTracingSettings } from '../tracing/settings.ts'
-import { createBreeds, OWN_LIST_PATH } from './app.ts'
+import { createBreeds } from './app.ts'
 import { breedsPort, breedsUrl } from './settings.ts'
 
 export async function serveBreeds(line: CommandLine): Promise<void> {
@@ -28,11 +28,9 @@ export async function serveBreeds(line: CommandLine): Promise<void> {
   const stopped = stopSignal()
   await using tracing = await openTracing(settings.tracing)
   const app = createBreeds({ listUrl: settings.listUrl })
-  // The app asks itself for its list, as one client for all who listen.
-  const served = { fetch: app.fetch, routes: app.routes, unlimitedRoutes: [OWN_LIST_PATH] }
   const admin = await openAdmin(settings.admin, ALONE)
   await using server = listen({
-    app: served,
+    app,
     ...settings.server,
     observers: [...loggedRequests(log, settings.accessLog), ...admin.observers, ...tracedRequests(tracing)],
   })

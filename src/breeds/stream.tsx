@@ -2,7 +2,7 @@ import { getLogger } from '@logtape/logtape'
 /** @jsxImportSource hono/jsx */
 import { type Clock, pause } from '../clock.ts'
 import type { ServerSentEvent } from '../server/event-stream.ts'
-import { type ListService, ListServiceError } from './list-service.ts'
+import { type List, ListServiceError } from './list-service.ts'
 import { MORE_TO_COME, NO_MORE, Replaced, type ReplacingTopic, TOPIC } from './page.tsx'
 
 const log = getLogger(['stockroom', 'breeds'])
@@ -11,8 +11,7 @@ const log = getLogger(['stockroom', 'breeds'])
 const STEP_MS = 200
 
 interface StreamOptions {
-  readonly listService: ListService
-  readonly listUrl: string
+  readonly list: List
   /** The number of names that the page already shows; `null` for a client that does not count, which gets events only. */
   readonly shown: number | null
   readonly clock: Clock
@@ -25,10 +24,10 @@ interface StreamOptions {
  * the status that more are coming. If the page counts, each name carries its number.
  */
 export async function* breedEvents(options: StreamOptions): AsyncGenerator<ServerSentEvent> {
-  const { listService, listUrl, shown, clock, signal, requestId } = options
+  const { list, shown, clock, signal, requestId } = options
   let names: readonly string[]
   try {
-    names = await listService.names(listUrl, signal)
+    names = await list()
   } catch (error) {
     if (!(error instanceof ListServiceError)) throw error
     if (!signal.aborted) log.warning('the list service {reason}', { request_id: requestId, ...logFields(error) })

@@ -60,8 +60,6 @@ export interface ServedApp {
   readonly identify?: (route: string) => ((headers: Headers) => Awaitable<Key | null>) | null
   /** Removes secrets from a path before it is logged. By default, paths are logged unchanged. */
   readonly loggedPath?: (path: string) => string
-  /** Routes that clients may request at any rate, besides those about the server's health. */
-  readonly unlimitedRoutes?: readonly string[]
 }
 
 export interface RequestSettings extends Pick<ServerSettings, 'trustedProxies' | 'rateLimit'> {
@@ -171,13 +169,13 @@ class RouteHandler {
   constructor(sent: SentTarget, shared: Shared) {
     const { app, observers, rateLimiter } = shared
     const { route } = sent
-    const { loggedPath = path => path, unlimitedRoutes = [] } = app
+    const { loggedPath = path => path } = app
     this.#target = { ...sent, loggedPath: request => loggedPath(sent.loggedPath(request)) }
     this.#shared = shared
     this.#begins = observers.flatMap(({ begin }) => begin ?? [])
     this.#ends = observers.map(({ end }) => end)
     this.#keyOf = app.identify?.(route) ?? null
-    this.#limiter = isUnlimited(route) || unlimitedRoutes.includes(route) ? null : rateLimiter
+    this.#limiter = isUnlimited(route) ? null : rateLimiter
     this.#direct = app.direct?.get(route)
     this.#cacheControl = app.cacheControl?.(route) ?? null
   }

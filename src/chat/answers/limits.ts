@@ -21,8 +21,8 @@ export const ANSWER_LIMITS: AnswerLimits = {
 /** The share of the process's time for rendering all its answers. */
 export const RENDERING_SHARE = 0.5
 
-/** Rendering time that an answer may save up: enough for hundreds of ordinary pieces that arrive at once. */
-export const RENDERING_BURST_MS = 20
+/** Rendering time that a process may save up: enough for thousands of ordinary pieces that arrive at once. */
+export const RENDERING_BURST_MS = 200
 
 /** Longest delay before a piece is rendered, at any cost. */
 export const BEHIND_MAX_MS = 100

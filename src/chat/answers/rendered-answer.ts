@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { MarkdownStream } from '../../markdown/stream.ts'
 import { RENDERING_STEP_CHARACTERS } from './limits.ts'
-import { AnswerPace, type Pace } from './pace.ts'
+import type { Pace } from './pace.ts'
 import type { Ending } from './repository.ts'
 
 /** A rendering that takes longer than this gets a turn of the event loop of its own. */
@@ -26,7 +26,6 @@ export interface Rendering {
 export class RenderedAnswer {
   readonly #wakeUps = new Set<() => void>()
   readonly #pace: Pace
-  #answerPace: AnswerPace | null = null
   /** `null` once the answer has ended, to free its memory. */
   #stream: Stream | null
   #text = ''
@@ -64,14 +63,13 @@ export class RenderedAnswer {
     if (this.#failure) throw this.#failure
     if (piece === '') return
     this.#text += piece
-    this.#answerPace ??= new AnswerPace(this.#pace)
     for (;;) {
       this.#feed(RENDERING_STEP_CHARACTERS)
       if (this.#streamed === this.#text.length) break
       this.#htmlSoFar()
       await turn()
     }
-    if (!this.#isOver) await this.#renderInTime(this.#answerPace.waitMs)
+    if (!this.#isOver) await this.#renderInTime(this.#pace.waitMs)
   }
 
   /** Ends the answer. The last rendering has the whole text. */
@@ -151,7 +149,7 @@ export class RenderedAnswer {
     this.#cancelLater?.()
     this.#cancelLater = null
     const html = this.#htmlSoFar()
-    this.#answerPace?.spend(html.length * this.listeners * EVENT_MS_PER_CHARACTER)
+    this.#pace.spend(html.length * this.listeners * EVENT_MS_PER_CHARACTER)
     this.#newest = { html, ending: null }
     this.#rendered = this.#streamed
     this.#version += 1
@@ -163,13 +161,12 @@ export class RenderedAnswer {
     const begun = clock.now()
     const html = this.#stream?.html() ?? this.#newest.html
     this.#costMs = clock.now() - begun
-    this.#answerPace?.spend(this.#costMs)
+    this.#pace.spend(this.#costMs)
     return html
   }
 
   #leave(): void {
     this.#cancelLater?.()
-    if (!this.#isOver) this.#answerPace?.[Symbol.dispose]()
     this.#isOver = true
   }
 

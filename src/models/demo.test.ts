@@ -27,14 +27,9 @@ describe('the demo model', () => {
     expect((await answer.end()).failure).toBeNull()
   })
 
-  test('the demo model gives the same answer to the same prompt, and begins with what is asked for', async () => {
-    const plain = (await demoAnswer('Hello')).text
-    const table = (await demoAnswer('A conversation about code.\n\nShow me a TABLE of fruits')).text
-    const code = (await demoAnswer('Which code does that?')).text
-    expect((await demoAnswer('Good day')).text).toBe(plain)
-    expect(new Set([plain, table, code]).size).toBe(3)
-    expect(table.indexOf('| --- |')).toBeLessThan(table.indexOf('```'))
-    expect(code.indexOf('```')).toBeLessThan(code.indexOf('| --- |'))
+  test('the demo model gives the same answer to every prompt', async () => {
+    const { text } = await demoAnswer('Hello')
+    expect((await demoAnswer('Show me a table')).text).toBe(text)
   })
 
   test('the demo model repeats nothing of the prompt', async () => {

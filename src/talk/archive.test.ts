@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { sqlite } from '../../test/harness/engines.ts'
@@ -85,6 +85,7 @@ You are welcome: ask about Islands again.
     expect({ status, output }).toEqual({ status: 0, output: '' })
     expect(errors).toEndWith(`${file} has all 6 messages of writer.\n`)
     expect((statSync(file).mode & 0o777).toString(8)).toBe('600')
+    expect(readdirSync(place.folder).filter(name => name.startsWith('room.md'))).toEqual(['room.md'])
     expect(readFileSync(file, 'utf8').replace(TIME, 'TIME')).toBe(`\
 # Conversation of writer
 
@@ -195,7 +196,7 @@ You are welcome: ask about Islands again.`)
     writeFileSync(file, 'mine')
     const there = await place.pipe(logIn('ada'), ['--export', file])
     expect(there.status).toBe(1)
-    expect(there.errors).toEndWith(`stockroom: ${file} already exists; an export overwrites nothing\n`)
+    expect(there.errors).toEndWith(`stockroom: ${file} already exists; nothing is overwritten\n`)
     expect(readFileSync(file, 'utf8')).toBe('mine')
     const nowhere = await place.pipe(logIn('ada'), ['--export', join(place.folder, 'no/such/folder.md')])
     expect(nowhere.status).toBe(1)

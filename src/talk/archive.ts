@@ -1,5 +1,5 @@
-import { open, unlink } from 'node:fs/promises'
-import { OperatorError } from '../program/operator-error.ts'
+import { open } from 'node:fs/promises'
+import { mustBeNew, writeNew } from '../program/new-file.ts'
 import { type Message, MODEL_SENDER, type RoomRepository } from './rooms/repository.ts'
 import { safeLine, safeText } from './safe-text.ts'
 import type { Terminal } from './terminal/terminal.ts'
@@ -56,28 +56,20 @@ async function* selected(
   yield* found
 }
 
-/**
- * Writes the room to a new markdown file that only its owner can read. If that fails, throws an `OperatorError` and leaves
- * no partial file.
- */
+/** Writes the room to a new markdown file that only its owner can read. If that fails, there is no file. */
 export async function exportRoom(terminal: Terminal, rooms: RoomRepository, room: string, path: string): Promise<void> {
-  let isNew = false
-  try {
-    await using file = await open(path, 'wx', OWNER_ONLY)
-    isNew = true
-    let messages = 0
+  mustBeNew(path)
+  let messages = 0
+  await writeNew(path, async partial => {
+    await using file = await open(partial, 'wx', OWNER_ONLY)
     await file.writeFile(`# Conversation of ${safeLine(room)}\n`)
     for await (const message of allMessages(rooms, room)) {
       await file.writeFile(`\n---\n\n${markdownOf(message)}`)
       messages += 1
     }
-    terminal.say(`${safeLine(path)} has all ${messages} messages of ${room}.`)
-  } catch (error) {
-    if (isNew) await unlink(path)
-    if (!(error instanceof Error && 'code' in error && 'syscall' in error)) throw error
-    if (error.code === 'EEXIST') throw new OperatorError(`${path} already exists; an export overwrites nothing`)
-    throw new OperatorError(`cannot write ${path}: ${error.message}`)
-  }
+    await file.sync()
+  })
+  terminal.say(`${safeLine(path)} has all ${messages} messages of ${room}.`)
 }
 
 /** Deletes the room's messages if the user confirms. */

@@ -109,6 +109,11 @@ describe('answers', () => {
     await expectFailureAmid(openaiResponses, ending(failed), 'provider failed')
   })
 
+  test('an error amid the answer counts by the status that it names', async () => {
+    const limited = event({ error: { message: 'Slow down', code: 429 } })
+    await expectFailureAmid(openaiChat, call => call.sendRaw(limited), 'rate limited')
+  })
+
   test('an answer is cut once more than 64 MiB have come over the wire', async () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment))

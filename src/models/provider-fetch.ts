@@ -26,7 +26,7 @@ export function providerFetch(service: Service): typeof fetch {
       )
     }
     if (response.body === null) return response
-    return new Response(limitedBody(response.body, init?.signal ?? undefined, service), response)
+    return new Response(partsOf(response.body, init?.signal, service), response)
   }
   return Object.assign(boundedFetch, { preconnect: fetch.preconnect })
 }
@@ -35,33 +35,25 @@ export function providerFetch(service: Service): typeof fetch {
  * A response body in small parts, up to the limit. A broken connection looks like a normal end, because an error would
  * discard the parts before it; the AI SDK sees from the protocol that the answer is incomplete.
  */
-function limitedBody(
+async function* partsOf(
   body: ReadableStream<Uint8Array>,
-  signal: AbortSignal | undefined,
-  service: Service,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader()
+  signal: AbortSignal | null | undefined,
+  { title }: Service,
+): AsyncGenerator<Uint8Array> {
   let received = 0
-  let rest: Uint8Array = new Uint8Array()
-  return new ReadableStream<Uint8Array>({
-    pull: async controller => {
-      if (rest.length === 0) {
-        const { done, value } = await reader.read().catch(() => {
-          signal?.throwIfAborted()
-          return { done: true, value: undefined } as const
-        })
-        if (done) return controller.close()
-        received += value.length
-        if (received > RESPONSE_MAX_BYTES) {
-          await reader.cancel()
-          throw new AnswerError('too long', `${service.title} sent more than 64 MiB for one answer, so it was cut off.`)
-        }
-        rest = value
+  try {
+    for await (const bytes of body) {
+      received += bytes.length
+      if (received > RESPONSE_MAX_BYTES) {
+        throw new AnswerError('too long', `${title} sent more than 64 MiB for one answer, so it was cut off.`)
       }
-      await turn()
-      controller.enqueue(rest.subarray(0, PART_MAX_BYTES))
-      rest = rest.subarray(PART_MAX_BYTES)
-    },
-    cancel: reason => reader.cancel(reason),
-  })
+      for (let start = 0; start < bytes.length; start += PART_MAX_BYTES) {
+        await turn()
+        yield bytes.subarray(start, start + PART_MAX_BYTES)
+      }
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (error instanceof AnswerError) throw error
+  }
 }

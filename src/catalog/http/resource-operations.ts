@@ -10,7 +10,7 @@ import { fieldsParameter, withChosen } from './lists/chosen.ts'
 import { type ListKind, ListParameters } from './lists/page.ts'
 import { listResponse } from './lists/response.ts'
 import { type Catalog, type LinesContract, operation } from './operation.ts'
-import { foundResponse, writtenResponse } from './responses.ts'
+import { notFound, representationResponse, writtenResponse } from './responses.ts'
 
 /** Time limit, because a resource may be deleted with millions of items. An idle connection is closed sooner. */
 const DELETE_TIMEOUT_SECONDS = 120
@@ -114,7 +114,9 @@ export function resourceOperations<Row extends Values>(
         },
         ({ path, query }, scope) => {
           const id = idOf(path)
-          return foundResponse(scope, resource.name, withChosen(store, query).shown.find(id), restAfter(id))
+          return whenThere(withChosen(store, query).shown.find(id), found =>
+            found ? representationResponse(scope, found, restAfter(id)) : notFound(resource.name),
+          )
         },
       )
     },

@@ -67,16 +67,6 @@ export function jsonResponse(
 /** Makes the path to the items that were cut from a resource's array, for the `Link` header (RFC 8288). */
 type RestOf = (cut: Cut) => string
 
-/** The resource that was read, or a 404 with its name. */
-export function foundResponse(
-  scope: RequestScope,
-  name: ResourceName,
-  found: Awaitable<Representation | null>,
-  restOf?: RestOf,
-): Awaitable<Response> {
-  return whenThere(found, found => (found ? representationResponse(scope, found, restOf) : notFound(name)))
-}
-
 /** The resource that was written; or a 404 or 412 with the name of the one that is missing or has changed. */
 export function writtenResponse(
   scope: RequestScope,

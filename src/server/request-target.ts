@@ -43,8 +43,7 @@ export function routeTable<Handler>(paths: readonly string[], handle: (target: S
   let anyPath = ''
   for (let count = 1; count <= LOGGED_SEGMENTS_MAX; count += 1) {
     anyPath += `/:segment${count}`
-    routes[anyPath] = unrouted(request => sentPath(request, ''))
-    routes[`${anyPath}/`] = unrouted(request => sentPath(request, '/'))
+    for (const path of [anyPath, `${anyPath}/`]) routes[path] = unrouted(targetOf(path).loggedPath)
   }
   // A path with a star belongs to middleware.
   for (const path of paths) if (!path.includes('*')) routes[path] = handle(targetOf(path))
@@ -112,13 +111,6 @@ function encoded(parameters: PathParameters): PathParameters {
 
 function occurrences(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0
-}
-
-/** The path of a target without a route. The values are decoded, so they stand in only if parsing has changed the path. */
-function sentPath({ params = {}, url }: RoutedRequest, last: '' | '/'): string {
-  const values = Object.values(params)
-  if (!isChangedByParsing(values, url)) return printablePath(url)
-  return values.map(value => `/${escaped(value)}`).join('') + last
 }
 
 /** An unparsed URL may have characters that control a terminal. */

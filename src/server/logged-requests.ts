@@ -4,58 +4,36 @@ import type { Exchange, Observer } from './requests.ts'
 
 const logger = getLogger(['stockroom', 'request'])
 
-/** Text that is the same within a JSON string. */
-const JSON_PLAIN = /^[\w/.~%?&=-]*$/
-
 /** Logs one line for each request, unless it is off. */
 export function loggedRequests({ worker, addInfo }: Log, isOn: boolean): readonly Observer[] {
   if (!isOn) return []
+  const logRequest = (exchange: Exchange) => logger.info('{method} {path} {status}', described(exchange))
   const end = addInfo === null ? logRequest : requestLines(worker, addInfo)
   // Read the address now: it is unknown once the client has disconnected.
   return [{ begin: scope => scope.clientAddress, end }]
 }
 
-/**
- * Puts the same text together as LogTape would, in a fifth of the time. The ids, the address and the name of a key have no
- * characters that JSON escapes.
- */
+/** Makes the same line as LogTape would, in a small part of the time. */
 function requestLines(worker: number | null, addInfo: LineWriter): (exchange: Exchange) => void {
-  const which = worker === null ? '' : `"worker":${worker},`
-  let now = 0
-  let beginning = ''
-  return ({ request, scope, target, response, durationMs }) =>
+  const beginning = { level: 'info', ...(worker !== null && { worker }), logger: 'request' }
+  return exchange =>
     addInfo(() => {
-      const time = Date.now()
-      if (time !== now) {
-        now = time
-        beginning = `{"time":"${new Date(time).toISOString()}","level":"info",${which}"logger":"request","message":"`
-      }
-      const { requestId, trace, clientAddress, key } = scope
-      const sent = target.loggedPath(request)
-      const path = JSON_PLAIN.test(sent) ? sent : JSON.stringify(sent).slice(1, -1)
-      const ofTrace = trace === null ? '' : `"trace_id":"${trace.traceId}",`
-      const ofKey = key === null ? '' : `,"key":"${key.name}"`
-      const ids = `"request_id":"${requestId}",${ofTrace}"client":"${clientAddress}"${ofKey}`
-      const { method } = request
-      const { status } = response
-      const rest = `"method":"${method}","path":"${path}","status":${status},"duration_ms":${rounded(durationMs)}`
-      return `${beginning}${method} ${path} ${status}",${ids},${rest}}\n`
+      const properties = described(exchange)
+      const message = `${properties.method} ${properties.path} ${properties.status}`
+      return `${JSON.stringify({ time: new Date().toISOString(), ...beginning, message, ...properties })}\n`
     })
 }
 
-function logRequest({ request, scope, target, response, durationMs }: Exchange): void {
-  logger.info('{method} {path} {status}', {
+/** Members without a value are left out of the line. */
+function described({ request, scope, target, response, durationMs }: Exchange) {
+  return {
     request_id: scope.requestId,
-    ...(scope.trace !== null && { trace_id: scope.trace.traceId }),
+    trace_id: scope.trace?.traceId,
     client: scope.clientAddress,
-    ...(scope.key !== null && { key: scope.key.name }),
+    key: scope.key?.name,
     method: request.method,
     path: target.loggedPath(request),
     status: response.status,
-    duration_ms: rounded(durationMs),
-  })
-}
-
-function rounded(milliseconds: number): number {
-  return Math.round(milliseconds * 1000) / 1000
+    duration_ms: Math.round(durationMs * 1000) / 1000,
+  }
 }

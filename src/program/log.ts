@@ -1,5 +1,11 @@
 import { write } from 'node:fs'
-import { configureSync, getAnsiColorFormatter, type LogLevel, type TextFormatter } from '@logtape/logtape'
+import {
+  configureSync,
+  getAnsiColorFormatter,
+  type LogLevel,
+  type LogRecord,
+  type TextFormatter,
+} from '@logtape/logtape'
 import { isErrorAtTerminal } from './output.ts'
 
 const STANDARD_ERROR = 2
@@ -32,7 +38,7 @@ export interface Log {
 export function startLog(level: LogLevel, worker: number | null = null): Log {
   const isAtTerminal = isErrorAtTerminal()
   const format = isAtTerminal ? terminalLines(worker) : jsonLines(worker)
-  const write = lineWriter(worker === null ? Number.POSITIVE_INFINITY : SHARED_WRITE_MAX_BYTES)
+  const write = lineWriter(format, worker === null ? Number.POSITIVE_INFINITY : SHARED_WRITE_MAX_BYTES)
   configureSync({
     reset: true,
     sinks: { standardError: record => write(() => format(record)) },
@@ -64,7 +70,7 @@ function terminalLines(worker: number | null): TextFormatter {
 }
 
 /** Writes the lines of one event-loop turn together, and lines that arrive during a write in the next write. */
-function lineWriter(writeMaxBytes: number): LineWriter {
+function lineWriter(format: TextFormatter, writeMaxBytes: number): LineWriter {
   let queued = ''
   let dropped = 0
   let writing = false
@@ -86,13 +92,26 @@ function lineWriter(writeMaxBytes: number): LineWriter {
       return
     }
     if (dropped > 0) {
-      queued += `${JSON.stringify({ level: 'warning', message: 'log lines were dropped', dropped })}\n`
+      queued += format(recordOf(dropped))
       dropped = 0
     }
     queued += line()
     if (writing) return
     writing = true
     setImmediate(drain)
+  }
+}
+
+/** Not by a logger of LogTape: the line must come before those that follow. */
+function recordOf(dropped: number): LogRecord {
+  const message = `${dropped} log lines were dropped`
+  return {
+    category: ['stockroom', 'log'],
+    level: 'warning',
+    timestamp: Date.now(),
+    message: [message],
+    rawMessage: message,
+    properties: { dropped },
   }
 }
 

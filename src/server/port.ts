@@ -1,7 +1,7 @@
-import { isIP } from 'node:net'
 import type { Server } from 'bun'
 import { errorCode, errorMessage } from '../program/error-message.ts'
 import { OperatorError } from '../program/operator-error.ts'
+import { isIP } from './ip-address.ts'
 
 /** The flag of the operators' port. */
 export const OPERATOR_PORT_FLAG = 'admin-port'

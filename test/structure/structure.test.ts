@@ -96,31 +96,50 @@ test('a command starts without the packages that only some of its work needs', (
   expect(packagesLoadedBy('talk/talk.ts')).toEqual(['@logtape/logtape', 'markdown-it'])
 })
 
+test('a server starts without the modules of the runtime that take long to load', () => {
+  const SLOW = /^node:(net|tls|https?|zlib|child_process|worker_threads|readline)$/
+  for (const server of ['catalog/serve.ts', 'demo/serve.ts', 'breeds/serve.ts', 'chat/serve.ts']) {
+    const { modules } = loadedBy(server)
+    expect(modules.size, server).toBeGreaterThan(3)
+    expect(
+      [...modules].filter(module => SLOW.test(module)),
+      server,
+    ).toEqual([])
+  }
+})
+
 test('a service whose pages nobody opens has loaded nothing of them but their routes', () => {
-  const loaded = [...filesLoadedBy('catalog/serve.ts').files].filter(file =>
-    /^(catalog\/pages|pages|login)\//.test(file),
-  )
+  const loaded = [...loadedBy('catalog/serve.ts').files].filter(file => /^(catalog\/pages|pages|login)\//.test(file))
   expect(loaded.toSorted()).toEqual(['catalog/pages/routes.ts', 'catalog/pages/settings.ts'])
 })
 
-/** The packages that a file imports, itself or by way of others, except by `import()`. */
 function packagesLoadedBy(start: string): string[] {
-  return [...filesLoadedBy(start).packages].toSorted()
+  return [...loadedBy(start).packages].toSorted()
 }
 
-function filesLoadedBy(start: string): { readonly files: ReadonlySet<string>; readonly packages: ReadonlySet<string> } {
+/** What a file loads, itself or by way of others, except by `import()`. */
+interface Loaded {
+  readonly files: ReadonlySet<string>
+  readonly packages: ReadonlySet<string>
+  /** Of the runtime. */
+  readonly modules: ReadonlySet<string>
+}
+
+function loadedBy(start: string): Loaded {
   const files = new Set([start])
   const packages = new Set<string>()
+  const modules = new Set<string>()
   for (const file of files) {
     if (!/\.tsx?$/.test(file)) continue
     const transpiler = new Transpiler({ loader: file.endsWith('x') ? 'tsx' : 'ts' })
     for (const { path, kind } of transpiler.scanImports(readFileSync(join(SOURCE, file)))) {
-      if (kind !== 'import-statement' || /^(node|bun):|^bun$/.test(path)) continue
+      if (kind !== 'import-statement') continue
       if (path.startsWith('.')) files.add(join(dirname(file), path))
+      else if (/^(node|bun):|^bun$/.test(path)) modules.add(path)
       else packages.add(/^(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
     }
   }
-  return { files, packages }
+  return { files, packages, modules }
 }
 
 /** The folders that contain folders or files, '' for `src` itself. */

@@ -52,6 +52,7 @@ const KINDS = {
   401: Unauthorized,
   403: Unauthorized,
   404: NotFound,
+  408: Unavailable,
   409: Unavailable,
   412: Conflict,
   422: Invalid,

@@ -429,7 +429,7 @@ export class Unauthorized extends StockroomError {}
 /** 429, after all retries, or if `retryAfter` is more than a minute. */
 export class RateLimited extends StockroomError {}
 
-/** No answer, 409, or any other status from 500 on, after all retries. */
+/** No answer, 408, 409, or any status from 500 on, after all retries. */
 export class Unavailable extends StockroomError {}
 
 export interface ValidationError {

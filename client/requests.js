@@ -36,14 +36,16 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
   const base = String(address).replace(/\/+$/, '')
   const always = key ? { Authorization: `Bearer ${key}` } : {}
   // Throws now if the address or the key can never be sent.
-  new Request(`${base}/`, { headers: always })
+  const { origin } = new URL(new Request(`${base}/`, { headers: always }).url)
+  // Another origin would be asked for its permission before each new URL, because of this header.
+  const isStrict = origin === (globalThis.location?.origin ?? origin)
 
   return async (method, path, { query = {}, headers, body, isStream = false, firstLine = 0, ...limits } = {}) => {
     const { signal } = limits
     const url = base + path + searchOf(query)
     const init = {
       method,
-      headers: { ...always, ...(method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
+      headers: { ...always, ...(isStrict && method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
       ...(body !== undefined && { body }),
     }
     const name = `${method} ${path.replace(/\?.*/, '')}`
@@ -55,8 +57,9 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       const { status } = answer
       mayBeDone ||= hadNoAnswer(answer) || status === 503
       answer.mayBeDone = mayBeDone
-      const isFinal = !mayPass(answer) || (status === 500 && hasFailed)
-      hasFailed ||= status === 500
+      const isFailure = status === 408 || status === 500
+      const isFinal = !mayPass(answer) || (isFailure && hasFailed)
+      hasFailed ||= isFailure
       if (isFinal || tried >= (limits.retries ?? retries)) throw answer
       const { retryAfter } = answer
       await pause(retryAfter === undefined ? backoffMs(tried) : retryAfter * 1_000 + backoffMs(0), signal)
@@ -116,7 +119,7 @@ function unrepeatable(body = '') {
 function mayPass(error) {
   const { status = 0, retryAfter } = error
   if (retryAfter !== undefined && retryAfter > RETRY_AFTER_MAX_SECONDS) return false
-  return hadNoAnswer(error) || [409, 429, 500].includes(status) || (status === 503 && retryAfter !== undefined)
+  return hadNoAnswer(error) || [408, 409, 429, 500].includes(status) || (status === 503 && retryAfter !== undefined)
 }
 
 /**

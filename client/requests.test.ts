@@ -99,13 +99,15 @@ test('an attempt may take longer than a timer can run', async () => {
   }
 })
 
-test('a 500 is repeated once', async () => {
-  const failed = failure(500, 'Internal Server Error')
-  await using once = await scripted({}, failed, answer(stored))
-  expect(await once.client.products.get(7)).toEqual(stored)
-  await using always = await scripted({}, failed)
-  expect(await failureOf(always.client.products.get(7))).toMatchObject({ name: 'Unavailable', status: 500 })
-  expect(always.server.asked).toHaveLength(2)
+test('a 408 and a 500 are repeated once, because nothing was done', async () => {
+  for (const failed of [failure(408, 'The body arrived too slowly'), failure(500, 'Internal Server Error')]) {
+    await using once = await scripted({}, failed, answer(stored))
+    expect(await once.client.products.create(spade)).toEqual(stored)
+    await using always = await scripted({}, failed)
+    const error = await failureOf(always.client.products.create(spade))
+    expect(error).toMatchObject({ name: 'Unavailable', mayBeDone: false })
+    expect(always.server.asked).toHaveLength(2)
+  }
 })
 
 test('a 503 without Retry-After is not repeated, because the database is damaged', async () => {
@@ -121,7 +123,6 @@ test('no other refusal is repeated, and each is an error of its kind', async () 
     [403, Unauthorized],
     [404, NotFound],
     [405, StockroomError],
-    [408, StockroomError],
     [412, Conflict],
     [413, StockroomError],
     [415, StockroomError],
@@ -230,6 +231,22 @@ test('reads ask for strict handling, and every request has the key', async () =>
   expect(read).toMatchObject({ prefer: 'handling=strict', authorization: 'Bearer sk_secret' })
   expect(write).toMatchObject({ authorization: 'Bearer sk_secret' })
   expect(write).not.toHaveProperty('prefer')
+})
+
+test('a page asks only its own origin for strict handling, because others would be asked before each new URL', async () => {
+  const asked: unknown[] = []
+  const fetch = async (_: string, { headers }: RequestInit) => {
+    asked.push(headers)
+    return new Response('[]')
+  }
+  Reflect.set(globalThis, 'location', new URL('https://shop.example/spades?q=steel'))
+  try {
+    await createClient('https://shop.example/api', { fetch }).products.list()
+    await createClient('https://api.shop.example', { fetch }).products.list()
+  } finally {
+    Reflect.deleteProperty(globalThis, 'location')
+  }
+  expect(asked).toEqual([{ Prefer: 'handling=strict' }, {}])
 })
 
 test('an address or a key that cannot be sent is refused when the client is made', () => {

@@ -28,7 +28,7 @@ export interface CreateOptions extends CallOptions {
 }
 
 export interface GetOptions<Field> extends CallOptions {
-  /** The members to get; `*` stands for all that are there without `fields`. */
+  /** The members to get; `*` stands for all that are there without `fields`, or with none. */
   readonly fields?: readonly Field[] | undefined
 }
 
@@ -68,12 +68,12 @@ export interface Resource<Item, Members, Create, Update, Line, Query> extends Li
 }
 
 export interface List<Item, Members, Query> {
-  /** One page. */
+  /** One page. An empty array is as good as none, but `id: []` gives an empty page. */
   list<const Field extends keyof Members | '*' = '*'>(
     query?: Query & Fields<Field>,
     options?: CallOptions,
   ): Promise<Page<Chosen<Item, Members, Field>>>
-  /** All items. Asks for the next page when you have taken all of the one before. */
+  /** All items. Asks for the next page when you have taken all of the one before; `limit` is the size of a page. */
   all<const Field extends keyof Members | '*' = '*'>(
     query?: Query & Fields<Field>,
     options?: CallOptions,
@@ -85,7 +85,7 @@ export interface Products
   create(product: ProductCreate, options?: CreateOptions & { readonly category?: number | undefined }): Promise<Product>
   /** The products of one category. */
   of(parent: { readonly category: number }): List<Product, ProductMembers, AfterQuery>
-  /** How many products match, by category, price and rating. */
+  /** How many products match, by category, price and rating. `id: []` is refused here. */
   facets<const Name extends keyof Facets = keyof Facets>(
     query?: FacetQuery & { readonly facets?: readonly Name[] | undefined },
     options?: CallOptions,
@@ -104,8 +104,15 @@ export interface Page<Item> {
   items: Item[]
   /** How many items there are in all, up to the `count` that was asked for; undefined without `count`. */
   total: number | undefined
-  /** Gets the next page, or null after the last. */
-  next(): Promise<Page<Item> | null>
+  /** Whether `next` gives a page. */
+  hasNext: boolean
+  /**
+   * The cursor of the next page: give it to `list` with the same parameters. Undefined after the last page, and if the list is in
+   * the order of ids: then `after_id`, with the id of the last item, leads on.
+   */
+  cursor: string | undefined
+  /** Gets the next page, or null after the last. `signal` is not that of this page; the other options are, unless you give them. */
+  next(options?: CallOptions): Promise<Page<Item> | null>
 }
 
 /** The members that `fields` asks for. */

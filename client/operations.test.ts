@@ -71,6 +71,18 @@ onOneEngine('the client, with a real service', api => {
     expect((await products.get(id)).price).toBe(21)
   })
 
+  test('a list of none of the ids that it is given is empty, and a cursor leads on from its page', async () => {
+    const { products } = connected()
+    await products.createMany([3, 2, 1].map(price => ({ ...spade, price })))
+    const { items, hasNext, cursor } = await products.list({ sort: 'price', limit: 1, fields: ['id'] })
+    expect(items).toHaveLength(1)
+    expect(hasNext).toBe(true)
+    const all = await Array.fromAsync(products.all({ sort: 'price', category_id: [], fields: ['id'] }))
+    const rest = await Array.fromAsync(products.all({ sort: 'price', cursor, fields: ['id'] }))
+    expect([...items, ...rest]).toEqual(all)
+    expect(await Array.fromAsync(products.all({ id: [] }))).toEqual([])
+  })
+
   test('a repeated create under one key creates once', async () => {
     const { products } = connected()
     const created = await products.create(spade, { idempotencyKey: 'order-7' })

@@ -1,6 +1,9 @@
+import { isEmpty, isGiven } from './requests.js'
+
 /**
- * @import { Query, Limits, Send } from './requests.js'
- * @typedef {{ items: any[], total: number | undefined, next: () => Promise<Page | null> }} Page
+ * @import { Limits, Query, Send } from './requests.js'
+ * @typedef {(limits?: Limits) => Promise<Page | null>} Next
+ * @typedef {{ items: any[], total: number | undefined, hasNext: boolean, cursor: string | undefined, next: Next }} Page
  */
 
 /**
@@ -10,10 +13,17 @@
  */
 export function listAt(send, path) {
   /**
-   * @param {Query} [query]
+   * @param {Query & { id?: unknown, count?: unknown }} [query]
    * @param {Limits} [limits]
+   * @returns {Promise<Page>}
    */
-  const list = (query = {}, limits = {}) => page(path, isPlain(query) ? { after_id: 0, ...query } : query, limits)
+  async function list(query = {}, limits = {}) {
+    if (isEmpty(query.id)) {
+      const total = query.count === undefined ? undefined : 0
+      return { items: [], total, hasNext: false, cursor: undefined, next: async () => null }
+    }
+    return page(path, isPlain(query) ? { after_id: 0, ...query } : query, limits)
+  }
 
   /**
    * @param {Query} [query]
@@ -23,7 +33,7 @@ export function listAt(send, path) {
   async function* all(query, limits) {
     /** @type {Page | null} */
     let page = await list(query, limits)
-    for (; page; page = await page.next()) yield* page.items
+    for (; page; page = await page.next(limits)) yield* page.items
   }
 
   /**
@@ -39,8 +49,11 @@ export function listAt(send, path) {
     return {
       items: body,
       total: total === null ? undefined : Number(total),
-      // The link's own path lacks the prefix that a proxy may have removed.
-      next: async () => (search === undefined ? null : page(path + search, {}, limits)),
+      hasNext: search !== undefined,
+      cursor: new URLSearchParams(search).get('cursor') ?? undefined,
+      // The link's own path lacks the prefix that a proxy may have removed. A signal is for one page.
+      next: async own =>
+        search === undefined ? null : page(path + search, {}, { ...limits, signal: undefined, ...own }),
     }
   }
 
@@ -52,7 +65,9 @@ export function listAt(send, path) {
  * @param {Query} query
  */
 function isPlain(query) {
-  return Object.entries(query).every(([name, value]) => value === undefined || name === 'limit' || name === 'fields')
+  return Object.entries(query)
+    .filter(isGiven)
+    .every(([name]) => name === 'limit' || name === 'fields')
 }
 
 /** @param {string | null} link */

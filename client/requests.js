@@ -161,9 +161,23 @@ export function pause(ms, signal) {
 
 /** @param {Query} query */
 function searchOf(query) {
-  const present = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  const present = Object.entries(query).filter(isGiven)
   const search = new URLSearchParams(present.map(([name, value]) => [name, String(value)]))
   return present.length === 0 ? '' : `?${search}`
+}
+
+/**
+ * Whether a parameter is sent. In a filter of which nothing is chosen, an empty array stands for all; as ids it stands for none,
+ * and the server says that it needs some.
+ * @param {[name: string, value: unknown]} parameter
+ */
+export function isGiven([name, value]) {
+  return value !== undefined && value !== null && (name === 'id' || !isEmpty(value))
+}
+
+/** @param {unknown} value */
+export function isEmpty(value) {
+  return Array.isArray(value) && value.length === 0
 }
 
 /** @type {NonNullable<ClientOptions['fetch']>} */

@@ -284,6 +284,82 @@ test('a page has its items, their number, and the next page until there is none'
   ])
 })
 
+test('a page says whether there is a next one, and the cursor with which an address can begin there', async () => {
+  await using shop = await scripted(
+    {},
+    answer([stored], { Link: '</products/?cursor=a%2Bb&limit=1&sort=-price>; rel="next"' }),
+    answer([stored]),
+    answer([stored], { Link: '</products/?after_id=7&limit=1>; rel="next"' }),
+  )
+  const { products } = shop.client
+  const first = await products.list({ sort: '-price', limit: 1 })
+  expect(first).toMatchObject({ hasNext: true, cursor: 'a+b' })
+  expect(await products.list({ sort: '-price', limit: 1, cursor: first.cursor })).toMatchObject({
+    hasNext: false,
+    cursor: undefined,
+  })
+  expect(await products.list({ limit: 1 })).toMatchObject({ hasNext: true, cursor: undefined })
+  expect(pathsOf(shop)[1]).toBe('/products/?sort=-price&limit=1&cursor=a%2Bb')
+})
+
+test('the next page has a signal of its own, and otherwise the options of the page before', async () => {
+  const link = { Link: '</products/?cursor=abc&limit=1>; rel="next"' }
+  await using shop = await scripted({}, answer([stored], link), answer([stored], link), BUSY)
+  const typing = new AbortController()
+  const page = await shop.client.products.list({ sort: 'name' }, { signal: typing.signal, retries: 0 })
+  typing.abort()
+  const second = await page.next()
+  expect(second).toMatchObject({ items: [stored] })
+  const reason = new Error('the user has left')
+  expect(await failureOf(page.next({ signal: AbortSignal.abort(reason) }))).toBe(reason as StockroomError)
+  expect(await failureOf(second?.next() ?? Promise.reject())).toMatchObject({ status: 503 })
+  expect(shop.server.asked).toHaveLength(3)
+  await failureOf(second?.next({ retries: 1 }) ?? Promise.reject())
+  expect(shop.server.asked).toHaveLength(5)
+})
+
+test('a signal ends a walk through all pages', async () => {
+  await using shop = await scripted({}, answer([stored], { Link: '</products/?after_id=7>; rel="next"' }))
+  const leaving = new AbortController()
+  const reason = new Error('the user has left')
+  const walk = async () => {
+    for await (const _ of shop.client.products.all({}, { signal: leaving.signal })) leaving.abort(reason)
+  }
+  expect(await failureOf(walk())).toBe(reason as StockroomError)
+  expect(shop.server.asked).toHaveLength(1)
+})
+
+test('an empty array is left out, because nothing was chosen; of no ids there is an empty page, without a request', async () => {
+  await using shop = await scripted({}, answer([]))
+  const { products, categories, reviews } = shop.client
+  await products.list({ category_id: [], fields: [] })
+  await products.list({ category_id: [], q: '' })
+  await products.get(7, { fields: [] })
+  await products.facets({ category_id: [], facets: [], price_bands: [] })
+  await reviews.of({ product: 7 }).list({ rating: [] })
+  const before = shop.server.asked.length
+  expect(await products.list({ id: [], fields: ['id'], count: 1_000 })).toMatchObject({
+    items: [],
+    total: 0,
+    hasNext: false,
+  })
+  const none = await categories.list({ id: [] })
+  expect(none).toMatchObject({ items: [], total: undefined, cursor: undefined })
+  expect(await none.next()).toBeNull()
+  expect(await Array.fromAsync(products.all({ id: [] }))).toEqual([])
+  expect(shop.server.asked).toHaveLength(before)
+  // The server refuses it, and does not count all.
+  await products.facets({ id: [] })
+  expect(pathsOf(shop)).toEqual([
+    '/products/?after_id=0',
+    '/products/?q=',
+    '/products/7',
+    '/facets/products',
+    '/reviews/products/7?after_id=0',
+    '/facets/products?id=',
+  ])
+})
+
 test('parameters are sent as given: several values with commas, and none that is undefined', async () => {
   await using shop = await scripted({}, answer([]))
   const { products, reviews } = shop.client

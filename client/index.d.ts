@@ -118,8 +118,11 @@ export interface Page<Item> {
 /** The members that `fields` asks for. */
 export type Chosen<Item, Members, Field> = Pick<
   Members,
-  (Field & keyof Members) | ('*' extends Field ? keyof Item & keyof Members : never)
+  (Fixed<Field> & keyof Members) | ('*' extends Field ? keyof Item & keyof Members : never)
 >
+
+/** Keeps the compiler from guessing `Field` by where the result goes. TypeScript has `NoInfer` for it from 5.4 on. */
+type Fixed<Field> = [Field][Field extends unknown ? 0 : never]
 
 export interface Fields<Field> {
   readonly fields?: readonly Field[] | undefined
@@ -219,22 +222,27 @@ export interface Category extends CategoryCreate {
   products: EmbeddedProduct[]
 }
 
-export interface ProductCreate {
+interface ProductFields {
   name: string
   description: string
   price: number
 }
 
-export interface ProductLine extends ProductCreate {
+export interface ProductCreate extends ProductFields {
+  /** The service ignores it here: `create` takes `{ category: 3 }` as an option, and an update keeps the category. */
+  category_id?: never
+}
+
+export interface ProductLine extends ProductFields {
   id?: number
   category_id?: number | null
 }
 
-export interface EmbeddedProduct extends ProductCreate {
+export interface EmbeddedProduct extends ProductFields {
   id: number
 }
 
-export interface Product extends ProductCreate {
+export interface Product extends ProductFields {
   id: number
   /** At most 100; `reviews.of({ product })` has all. */
   reviews: EmbeddedReview[]

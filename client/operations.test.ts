@@ -71,6 +71,15 @@ onOneEngine('the client, with a real service', api => {
     expect((await products.get(id)).price).toBe(21)
   })
 
+  test('an update keeps the category of a product, whatever it says', async () => {
+    const { categories, products } = connected()
+    const { id: category } = await categories.create(garden)
+    const { id: other } = await categories.create(garden)
+    const { id } = await products.create(spade, { category })
+    await products.update(id, { ...spade, price: 30, category_id: other } as typeof spade)
+    expect(await products.get(id, { fields: ['price', 'category_id'] })).toEqual({ price: 30, category_id: category })
+  })
+
   test('a list of none of the ids that it is given is empty, and a cursor leads on from its page', async () => {
     const { products } = connected()
     await products.createMany([3, 2, 1].map(price => ({ ...spade, price })))

@@ -50,6 +50,14 @@ export async function narrowed(shop: Client): Promise<unknown[]> {
 
   // @ts-expect-error: no price
   await shop.products.create({ name: 'Spade', description: 'Steel' })
+  const kettle = { name: 'Kettle', description: 'Copper', price: 89 }
+  // @ts-expect-error: the service would ignore it
+  await shop.products.create({ ...kettle, category_id: 3 })
+  await shop.products.create(kettle, { category: 3 })
+  await shop.products.createMany([kettle, { ...kettle, category_id: 3 }, { ...kettle, category_id: null }])
+  await shop.products.update(7, await shop.products.get(7))
+  // @ts-expect-error: an update keeps the category
+  await shop.products.update(7, await shop.products.get(7, { fields: ['*', 'category_id'] }))
   // @ts-expect-error: only products are created in a category
   await shop.reviews.create({ product_id: 1, user_id: 1, rating: 1, comment: '' }, { category: 3 })
   await shop.products.edit(7, product => ({ ...product, price: product.price * 0.9 }))

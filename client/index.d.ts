@@ -3,6 +3,12 @@
  */
 export function createClient(address: string | URL, options?: ClientOptions): Client
 
+/**
+ * The tag of what `get`, `create`, `update` or `edit` returned, for `ifMatch`. Undefined for everything else, copies and items of
+ * lists included.
+ */
+export function tagOf(resource: object): string | undefined
+
 export interface ClientOptions {
   /** An access key. Never put one into a web page. */
   readonly key?: string | undefined
@@ -25,6 +31,15 @@ export interface CallOptions {
 export interface CreateOptions extends CallOptions {
   /** Names what you create, for example the id of an order: within 24 hours, nothing is created twice under one key. */
   readonly idempotencyKey?: string | undefined
+}
+
+export interface WriteOptions extends CallOptions {
+  /**
+   * The tag that the resource must still have, from `tagOf`. If somebody else has changed it since, nothing is done, and the call
+   * throws a `Conflict`, with `mayBeDone` if an earlier attempt had no answer. Undefined is refused, because a write without a tag
+   * undoes what others have written.
+   */
+  readonly ifMatch?: string | undefined
 }
 
 export interface GetOptions<Field> extends CallOptions {
@@ -56,15 +71,15 @@ export interface Resource<Item, Members, Create, Update, Line, Query> extends Li
    * the error has the ids of the requests before.
    */
   createMany(lines: Iterable<Line> | AsyncIterable<Line>, options?: CreateOptions): Promise<Created>
-  /** Replaces all fields, whatever others have written meanwhile. */
-  update(id: number, resource: Update, options?: CallOptions): Promise<Item>
+  /** Replaces all fields, whatever others have written meanwhile, unless `ifMatch` says what must be there. */
+  update(id: number, resource: Update, options?: WriteOptions): Promise<Item>
   /**
    * Reads, changes and writes, and begins again if somebody else was faster. `change` may run several times. Throws a `Conflict`
    * if an answer was lost, somebody may have been faster, and to do the change again might do it twice.
    */
   edit(id: number, change: (resource: Item) => Update | Promise<Update>, options?: CallOptions): Promise<Item>
   /** Resolves to what was deleted, or to null if an earlier attempt of this call, without an answer, has done it. */
-  delete(id: number, options?: CallOptions): Promise<Item | null>
+  delete(id: number, options?: WriteOptions): Promise<Item | null>
 }
 
 export interface List<Item, Members, Query> {

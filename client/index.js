@@ -12,6 +12,7 @@ export {
   Unauthorized,
   Unavailable,
 } from './errors.js'
+export { tagOf } from './resources.js'
 
 /** @type {typeof import('./index.d.ts').createClient} */
 export function createClient(address, options = {}) {

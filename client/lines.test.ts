@@ -15,7 +15,8 @@ const COMPILER = join(PROJECT, 'node_modules/typescript-native/bin/tsc')
 const NODE = Bun.which('node') ?? 'node'
 
 const README = await Bun.file(join(import.meta.dir, 'README.md')).text()
-const LINES = /## In forty lines\n\n```ts\n(.*?)```/s.exec(README)?.[1] ?? ''
+const LINES = linesUnder('In forty lines')
+const FORM = linesUnder('A form that overwrites nobody')
 
 /** What the lines leave to their reader; ends the loop when it has shown a price. */
 const BEFORE = `
@@ -29,6 +30,8 @@ const shown = []
 /** @type {string | undefined} */
 let saved
 const reloadEverything = async () => {}
+/** @param {import('stockroom/client').Product} current */
+const showBoth = current => current.price
 /** @param {number} price */
 const show = price => {
   shown.push(price)
@@ -38,12 +41,14 @@ const busy = setInterval(() => connect('https://shop.example').products.edit(7, 
 `
 const AFTER = `
 clearInterval(busy)
+${FORM}
 console.log(JSON.stringify({ names: page.items.map(({ name }) => name), total: page.total, second: second?.items.length, count,
   bands: price.bands.map(({ count }) => count), stars: stars.average, shown, saved }))
 `
 
 test('the lines of the README compile', async () => {
   expect(LINES.split('\n').length).toBeGreaterThan(30)
+  expect(FORM).toContain('ifMatch')
   using folder = folderWith(LINES)
   const compilerOptions = {
     // What most projects have.
@@ -83,6 +88,8 @@ test('the lines of the README do what they say, in Node, with a server that answ
     shown: [29],
     saved: '1043.k3f9',
   })
+  const saved = shop.asked.filter(({ method, body }) => method === 'PUT' && JSON.parse(body).price === 29)
+  expect(saved.map(({ headers }) => headers['if-match'])).toEqual(['"11rgoq3hlk.3pkdrz4m1tw2u"'])
   const created = shop.asked.filter(({ method }) => method === 'POST')
   expect(created.map(({ path, headers }) => `${path} ${headers['content-type']}`)).toEqual([
     '/products/ application/json',
@@ -121,6 +128,10 @@ test('the lines of the README do what they say, in Node, with the service', asyn
   expect(summary.names).toHaveLength(100)
   expect(await Array.fromAsync(shop.products.all({ skip: 120, limit: 100 }))).toHaveLength(4)
 })
+
+function linesUnder(heading: string): string {
+  return new RegExp(`## ${heading}\\n[^#]*?\`\`\`ts\\n(.*?)\`\`\``, 's').exec(README)?.[1] ?? ''
+}
 
 /** A project with the lines that has our package installed. */
 function folderWith(lines: string, address = 'https://shop.example'): TemporaryFolder {

@@ -3,7 +3,17 @@ import { startKeyedShop } from '../test/harness/catalog/keyed-shop.ts'
 import { onOneEngine } from '../test/harness/contract.ts'
 import { sqlite } from '../test/harness/engines.ts'
 import { sample } from '../test/harness/samples.ts'
-import { type Client, createClient, Invalid, NotFound, type Page, type Product, Unauthorized } from './index.js'
+import {
+  type Client,
+  Conflict,
+  createClient,
+  Invalid,
+  NotFound,
+  type Page,
+  type Product,
+  tagOf,
+  Unauthorized,
+} from './index.js'
 
 setDefaultTimeout(60_000)
 
@@ -69,6 +79,22 @@ onOneEngine('the client, with a real service', api => {
     const { id } = await products.create({ ...spade, price: 1 })
     await Promise.all(Array.from({ length: 20 }, () => products.edit(id, it => ({ ...it, price: it.price + 1 }))))
     expect((await products.get(id)).price).toBe(21)
+  })
+
+  test('a form that was loaded before somebody else saved is refused, and saved with the tag of what is there', async () => {
+    const { products } = connected()
+    const loaded = await products.create(spade)
+    const chosen = await products.get(loaded.id, { fields: ['id', 'price'] })
+    const saved = await products.update(loaded.id, { ...spade, price: 30 }, { ifMatch: tagOf(loaded) })
+    for (const stale of [loaded, chosen]) {
+      const call = products.update(loaded.id, { ...spade, price: 1 }, { ifMatch: tagOf(stale) })
+      expect(await failureOf(call)).toBeInstanceOf(Conflict)
+    }
+    expect(await failureOf(products.delete(loaded.id, { ifMatch: tagOf(loaded) }))).toBeInstanceOf(Conflict)
+    expect((await products.get(loaded.id)).price).toBe(30)
+    const edited = await products.edit(loaded.id, product => ({ ...product, price: 31 }))
+    expect(await failureOf(products.delete(loaded.id, { ifMatch: tagOf(saved) }))).toBeInstanceOf(Conflict)
+    expect(await products.delete(loaded.id, { ifMatch: tagOf(edited) })).toEqual(edited)
   })
 
   test('an update keeps the category of a product, whatever it says', async () => {

@@ -20,6 +20,7 @@ import {
   NotFound,
   RateLimited,
   StockroomError,
+  tagOf,
   Unauthorized,
   Unavailable,
 } from './index.js'
@@ -468,6 +469,57 @@ test('an edit writes nothing if the answer has no tag, because a proxy has remov
   const error = await failureOf(shop.client.products.edit(7, product => product))
   expect(error.message).toBe('GET /products/7: the answer has no ETag')
   expect(shop.server.asked).toHaveLength(1)
+})
+
+test('an edit whose function returns nothing says so, and writes nothing', async () => {
+  await using shop = await scripted({}, tagged)
+  const forgetful = (product: { price: number }) => {
+    product.price = 30
+  }
+  const error = await failureOf(shop.client.products.edit(7, forgetful as never))
+  expect(error).toBeInstanceOf(TypeError)
+  expect(error.message).toContain('returned nothing')
+  expect(shop.server.asked.map(({ method }) => method)).toEqual(['GET'])
+})
+
+test('the tag of what was read or written can be sent as ifMatch, without what a proxy has made of it', async () => {
+  await using shop = await scripted(
+    {},
+    answer(stored, { ETag: 'W/"1.h"' }),
+    answer(stored, { ETag: '"2.h"' }),
+    answer(stored, { ETag: '"3.h"' }),
+    answer(stored),
+  )
+  const { products } = shop.client
+  const read = await products.get(7)
+  expect(tagOf(read)).toBe('"1.h"')
+  const updated = await products.update(7, read, { ifMatch: tagOf(read), retries: 0 })
+  expect(tagOf(updated)).toBe('"2.h"')
+  expect(tagOf(await products.create(spade))).toBe('"3.h"')
+  await products.delete(7, { ifMatch: tagOf(updated) })
+  expect(shop.server.asked.map(({ headers }) => headers['if-match'])).toEqual([undefined, '"1.h"', undefined, '"2.h"'])
+  expect(tagOf({ ...read })).toBeUndefined()
+})
+
+test('an update or delete with a tag that is undefined is refused, because it would undo what others have written', async () => {
+  await using shop = await scripted({}, answer(stored))
+  const ifMatch = tagOf({ ...spade })
+  for (const call of [shop.client.products.update(7, spade, { ifMatch }), shop.client.products.delete(7, { ifMatch })])
+    expect(await failureOf(call)).toBeInstanceOf(TypeError)
+  expect(shop.server.asked).toEqual([])
+})
+
+test('an update with ifMatch fails if somebody was faster, and says whether that may have been itself', async () => {
+  const changed = failure(412, 'Product has changed')
+  await using shop = await scripted({}, changed)
+  const error = await failureOf(shop.client.products.update(7, spade, { ifMatch: '"1.h"' }))
+  expect(error).toBeInstanceOf(Conflict)
+  expect(error).toMatchObject({ mayBeDone: false })
+  await using lost = await scripted({}, cut, changed)
+  expect(await failureOf(lost.client.products.update(7, spade, { ifMatch: '"1.h"' }))).toMatchObject({
+    name: 'Conflict',
+    mayBeDone: true,
+  })
 })
 
 test('updates and deletes are sent so that neither Bun nor Deno sends them again by itself', async () => {

@@ -3,9 +3,10 @@ import { listAt } from './pages.js'
 import { backoffMs, MAY_RESEND, pause } from './requests.js'
 
 /**
- * @import { Limits, Query, Send } from './requests.js'
+ * @import { Answer, Limits, Send } from './requests.js'
  * @typedef {object} Resource
  * @typedef {Limits & { idempotencyKey?: string | undefined }} CreateLimits
+ * @typedef {Limits & { ifMatch?: string | undefined }} WriteLimits
  */
 
 /** The largest body of NDJSON that the server takes. */
@@ -14,6 +15,12 @@ const PART_MAX_BYTES = 8 * 1_024 * 1_024
 const PART_TIMEOUT_MS = 120_000
 /** Each of these is lost only to somebody else's update. */
 const EDIT_TRIES_MAX = 100
+
+/** @type {WeakMap<object, string>} */
+const tags = new WeakMap()
+
+/** @type {typeof import('./index.d.ts').tagOf} */
+export const tagOf = resource => tags.get(resource)
 
 /**
  * The operations on one collection.
@@ -33,7 +40,7 @@ export function resourceAt(send, path, updating) {
      * @param {Limits & { fields?: readonly PropertyKey[] | undefined }} [options]
      */
     async get(id, { fields, ...limits } = {}) {
-      return (await send('GET', one(id), { ...limits, query: { fields } })).body
+      return tagged(await send('GET', one(id), { ...limits, query: { fields } }))
     },
 
     /**
@@ -43,7 +50,7 @@ export function resourceAt(send, path, updating) {
     async create(resource, { category, idempotencyKey = randomKey(), ...limits } = {}) {
       const place = category === undefined ? path : `${one(category)}/products`
       const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': quoted(idempotencyKey) }
-      return (await send('POST', place, { ...limits, headers, body: JSON.stringify(resource) })).body
+      return tagged(await send('POST', place, { ...limits, headers, body: JSON.stringify(resource) }))
     },
 
     /**
@@ -74,9 +81,9 @@ export function resourceAt(send, path, updating) {
     /**
      * @param {number} id
      * @param {Resource} resource
-     * @param {Limits} [limits]
+     * @param {WriteLimits} [options]
      */
-    update: (id, resource, limits) => write(id, resource, {}, limits),
+    update: async (id, resource, options = {}) => write(id, resource, matching(options), options),
 
     /**
      * @param {number} id
@@ -89,16 +96,17 @@ export function resourceAt(send, path, updating) {
       /** @type {any} */
       let sent
       for (let tried = 1; ; tried += 1) {
-        const { response, body: current } = await send('GET', one(id), limits)
+        const current = tagged(await send('GET', one(id), limits))
         const changed = await change(structuredClone(current))
+        if (changed === undefined)
+          throw new TypeError('edit: the function returned nothing; return the changed resource')
         if (doubt && (doubt.mayBeDone || isIn(sent, current))) {
           // This edit may have been done, so one that still changes something might be done twice.
           if (isIn(changed, current)) return current
           doubt.mayBeDone = true
           throw doubt
         }
-        // Proxies that compress make the tag weak, and a weak one never matches.
-        const tag = response.headers.get('ETag')?.replace(/^W\//, '')
+        const tag = tagOf(current)
         if (!tag) throw new StockroomError({ request: `GET ${one(id)}`, detail: 'the answer has no ETag' })
         try {
           return await write(id, changed, { 'If-Match': tag }, limits)
@@ -113,11 +121,12 @@ export function resourceAt(send, path, updating) {
 
     /**
      * @param {number} id
-     * @param {Limits} [limits]
+     * @param {WriteLimits} [options]
      */
-    async delete(id, limits) {
+    async delete(id, options = {}) {
+      const headers = matching(options)
       try {
-        return (await send('DELETE', one(id), limits)).body
+        return (await send('DELETE', one(id), { ...options, headers })).body
       } catch (error) {
         if (error instanceof NotFound && error.mayBeDone) return null
         throw error
@@ -134,8 +143,30 @@ export function resourceAt(send, path, updating) {
   async function write(id, resource, headers, limits) {
     const body = JSON.stringify(resource, withoutEmbedded)
     const request = { ...limits, headers: { 'Content-Type': 'application/json', ...headers }, body }
-    return (await send(updating, one(id), request)).body
+    return tagged(await send(updating, one(id), request))
   }
+}
+
+/**
+ * Keeps the tag of a resource.
+ * @param {Answer} answer
+ */
+function tagged({ response, body }) {
+  // Proxies that compress make the tag weak, and a weak one never matches.
+  const tag = response.headers.get('ETag')?.replace(/^W\//, '')
+  if (tag && body instanceof Object) tags.set(body, tag)
+  return body
+}
+
+/**
+ * @param {WriteLimits} options
+ * @returns {Record<string, string>}
+ */
+function matching(options) {
+  if (!('ifMatch' in options)) return {}
+  if (options.ifMatch) return { 'If-Match': options.ifMatch }
+  // Without the header, it would undo what others have written.
+  throw new TypeError('ifMatch is undefined: tagOf knows what get, create, update and edit returned, and no copies')
 }
 
 /**

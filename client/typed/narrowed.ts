@@ -1,4 +1,4 @@
-import { type Client, createClient, NotFound, Unavailable } from '../index.js'
+import { type Client, createClient, NotFound, tagOf, Unavailable } from '../index.js'
 
 /** What compiles and what does not. It is never run: the compiler refuses an unneeded `@ts-expect-error`. */
 export async function narrowed(shop: Client): Promise<unknown[]> {
@@ -58,6 +58,10 @@ export async function narrowed(shop: Client): Promise<unknown[]> {
   await shop.products.update(7, await shop.products.get(7))
   // @ts-expect-error: an update keeps the category
   await shop.products.update(7, await shop.products.get(7, { fields: ['*', 'category_id'] }))
+  const updated = await shop.products.update(7, kettle, { ifMatch: tagOf(more) })
+  await shop.products.delete(7, { ifMatch: tagOf(updated) })
+  // @ts-expect-error: an edit has the tag that it reads
+  await shop.products.edit(7, () => kettle, { ifMatch: tagOf(updated) })
   // @ts-expect-error: only products are created in a category
   await shop.reviews.create({ product_id: 1, user_id: 1, rating: 1, comment: '' }, { category: 3 })
   await shop.products.edit(7, product => ({ ...product, price: product.price * 0.9 }))

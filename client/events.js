@@ -21,16 +21,25 @@ const REMEMBERED = 1_000
  * @param {FollowOptions} [options]
  * @returns {Followed}
  */
-export function follow(send, { signal, since, ...filters } = {}) {
+export function follow(send, { signal, since, onConnection, ...filters } = {}) {
   let position = since ?? undefined
-  return /** @type {any} */ (Object.defineProperty(generate(), 'position', { get: () => position }))
+  let isConnected = false
+  const members = { position: { get: () => position }, isConnected: { get: () => isConnected } }
+  return /** @type {any} */ (Object.defineProperties(generate(), members))
+
+  /** @param {boolean} is */
+  function connected(is) {
+    if (is === isConnected) return
+    isConnected = is
+    onConnection?.(is)
+  }
 
   /** @returns {AsyncGenerator<CatalogEvent, void, undefined>} */
   async function* generate() {
     /** @type {Set<string>} */
     const seen = new Set()
     let reconnectMs = RECONNECT_MS
-    let isConnected = false
+    let wasReady = false
     let failed = 0
     while (!signal?.aborted) {
       let askedMs = 0
@@ -41,10 +50,11 @@ export function follow(send, { signal, since, ...filters } = {}) {
           isStream: true,
           signal,
           // If the first connection fails, the caller should know. Later ones are tried for as long as it takes.
-          ...(isConnected && { retries: 0 }),
+          ...(wasReady && { retries: 0 }),
         })
         for await (const { name, id, data, retryMs } of framesOf(response, signal)) {
           failed = 0
+          connected(true)
           reconnectMs = retryMs ?? reconnectMs
           if (data === undefined) {
             // The position moves on although the filters let nothing through.
@@ -52,8 +62,8 @@ export function follow(send, { signal, since, ...filters } = {}) {
             continue
           }
           const event = eventIn(name, id, data)
-          const isRepeated = event.type === 'ready' ? isConnected : seen.has(event.id)
-          isConnected = true
+          const isRepeated = event.type === 'ready' ? wasReady : seen.has(event.id)
+          wasReady = true
           if (isRepeated) continue
           if (event.type !== 'ready' && event.type !== 'reset') remember(seen, event.id)
           position = event.id
@@ -61,8 +71,10 @@ export function follow(send, { signal, since, ...filters } = {}) {
         }
       } catch (error) {
         if (signal?.aborted) return
-        if (!(isConnected && error instanceof StockroomError && isOutage(error))) throw error
+        if (!(wasReady && error instanceof StockroomError && isOutage(error))) throw error
         askedMs = Math.min((error.retryAfter ?? 0) * 1_000, ASKED_MAX_MS)
+      } finally {
+        connected(false)
       }
       await pause(Math.max(askedMs, backoffMs(failed, reconnectMs)), signal).catch(() => {})
       failed += 1

@@ -84,6 +84,36 @@ test('a frame that has only an id moves the position, from which the next connec
   expect(pathsOf(feed)).toEqual(['/events', '/events?since=9.a'])
 })
 
+test('a page can tell whether the stream is open, and is told when that changes', async () => {
+  await using feed = await startFeed(
+    streamed(READY, change(1), CUT),
+    failure(502, 'Bad Gateway'),
+    streamed(RESUMED, ': keep-alive\n\n', change(2)),
+  )
+  const told: boolean[] = []
+  const events = follow(feed, { onConnection: is => told.push(is) })
+  expect(events.isConnected).toBe(false)
+  const seen: unknown[] = []
+  for await (const { id } of events) {
+    seen.push([id, events.isConnected, told.length])
+    if (id === '2.a') break
+  }
+  expect(seen).toEqual([
+    ['0.a', true, 1],
+    ['1.a', true, 1],
+    ['2.a', true, 3],
+  ])
+  expect(told).toEqual([true, false, true, false])
+  expect(events.isConnected).toBe(false)
+})
+
+test('a first connection that fails was never open', async () => {
+  await using feed = await startFeed(failure(403, 'Not enough permissions'))
+  const told: boolean[] = []
+  await expect(follow(feed, { onConnection: is => told.push(is) }).next()).rejects.toThrow('403')
+  expect(told).toEqual([])
+})
+
 test('a reset is handed out, and the feed goes on from its id', async () => {
   const reset = frame('reset', '500.b', { reason: 'expired' })
   await using feed = await startFeed(

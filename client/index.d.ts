@@ -366,12 +366,16 @@ export interface FollowOptions {
   readonly types?: readonly (ChangeEvent['type'] | 'product' | 'category' | 'review' | 'user')[] | undefined
   /** Only events of these products and their reviews. */
   readonly product_id?: OneOrMore<number> | undefined
+  /** Called with true when the stream is open, with false when it is lost or ends. */
+  readonly onConnection?: ((isConnected: boolean) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface Followed extends AsyncGenerator<CatalogEvent, void, undefined> {
   /** The id to go on after. It also moves while nothing passes your filters, so it expires later than your last event. */
   readonly position: string | undefined
+  /** Whether the stream is open now. If it is not, changes come when it is again. */
+  readonly isConnected: boolean
 }
 
 /** `ready` comes once, when the position is fixed. `reset` says that events are missing: read everything again, and go on. */

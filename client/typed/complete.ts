@@ -73,7 +73,7 @@ export type Answers = [
 
 export type Events = [
   // It does not poll.
-  True<SameKeys<keyof Omit<FollowOptions, 'signal'> | 'wait' | 'limit', Get<'/events'>>>,
+  True<SameKeys<keyof Omit<FollowOptions, 'signal' | 'onConnection'> | 'wait' | 'limit', Get<'/events'>>>,
 ]
 
 export type Members = [

@@ -78,6 +78,8 @@ export async function narrowed(shop: Client): Promise<unknown[]> {
     // @ts-expect-error: deleted products have only an id
     if (event.type === 'product.deleted') texts.push(event.data.name)
   }
+  const { isConnected } = shop.events({ types: [], onConnection: is => texts.push(is ? 'live' : 'lost') })
+  texts.push(isConnected ? 'live' : page.cursor)
   // @ts-expect-error: no such events
   shop.events({ types: ['order'] })
 

@@ -13,11 +13,13 @@ const ROOT = resolve(import.meta.dir, '../..')
 /** A fenced block: its language, the file that it belongs to, and where in that file. */
 const BLOCK = /^```(\w+)(?: (\S+))?( \(at the end\))?\n(.*?)^```$/gms
 
-/** Installs this source instead of the published package, because tests ask no registry. */
+/** Installs the package beside the dependencies that lie here, because tests ask no registry. */
 const NPM = `#!/bin/sh
-if [ "$*" != 'install stockroom' ]; then exec "$REAL_NPM" "$@"; fi
-mkdir -p node_modules/.bin
-ln -s "$SOURCE" node_modules/stockroom
+case "$*" in 'install ../'*.tgz) ;; *) exec "$REAL_NPM" "$@" ;; esac
+set -e
+mkdir -p node_modules/.bin node_modules/stockroom
+tar -xzf "$2" --strip-components=1 -C node_modules/stockroom
+ln -s "$SOURCE/node_modules" node_modules/stockroom/node_modules
 ln -s ../stockroom/bin/stockroom.js node_modules/.bin/stockroom
 `
 
@@ -78,6 +80,7 @@ function terminals(folder: string, settings: Record<string, string>) {
   const bin = join(folder, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'npm'), NPM)
+  symlinkSync(ROOT, join(folder, 'stockroom'))
   chmodSync(join(bin, 'npm'), 0o755)
   symlinkSync(process.execPath, join(bin, 'bun'))
   const env = {
@@ -114,7 +117,7 @@ function terminals(folder: string, settings: Record<string, string>) {
         await reading
         expect(child.exitCode, commands + output).toBe(0)
       }
-      if (commands.startsWith('mkdir')) cwd = join(folder, 'my-shop')
+      if (commands.includes('mkdir')) cwd = join(folder, 'my-shop')
     },
     [Symbol.asyncDispose]: async () => {
       for (const child of running.toReversed()) {

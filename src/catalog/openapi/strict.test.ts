@@ -12,7 +12,13 @@ const Operation = z.object({
   parameters: z.array(z.object({ name: z.string().optional(), description: z.string().optional() })),
   responses: z.record(z.string(), z.unknown()),
 })
-const Description = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) })
+const Property = z.object({ default: z.unknown().optional() })
+const Description = z.object({
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.object({
+    schemas: z.record(z.string(), z.object({ properties: z.record(z.string(), Property).optional() })),
+  }),
+})
 
 onOneEngine('the strict description', api => {
   test('/openapi.strict.json says of a list of ids that it is one, and of an id in a path whose it is', async () => {
@@ -23,6 +29,17 @@ onOneEngine('the strict description', api => {
     expect(about('/reviews/', 'user_id')).toBe('Only reviews by one of these users')
     expect(about('/events', 'product_id')).toBe('Only events about these products and their reviews')
     expect(about('/reviews/products/{product_id}', 'product_id')).toBe('The id of the product')
+  })
+
+  test('/openapi.strict.json has no default for what an update keeps, nor for the category of a line', async () => {
+    const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
+    const defaults = (name: string) =>
+      Object.entries(schemas[name]?.properties ?? {}).flatMap(([field, schema]) => ('default' in schema ? [field] : []))
+    expect(schemas.UserUpdate?.properties).toHaveProperty('is_banned')
+    expect(defaults('UserUpdate')).toEqual([])
+    expect(schemas.ProductLine?.properties).toHaveProperty('category_id')
+    expect(defaults('ProductLine')).toEqual([])
+    expect(defaults('UserCreate')).toHaveLength(7)
   })
 
   test('/openapi.strict.json says in words which parameters exclude or bound each other', async () => {

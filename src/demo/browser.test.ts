@@ -248,16 +248,30 @@ test('a hidden tab closes its stream, and goes on where it was when it is shown 
   const { page } = tab
   const item = page.locator('#products li').nth(23)
   const id = Number(await item.getAttribute('data-id'))
-  const setHidden = (isHidden: boolean) =>
-    page.evaluate(`
-      Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
-      document.dispatchEvent(new Event('visibilitychange'))
-    `)
-  await setHidden(true)
+  await setHidden(page, true)
   await page.getByText('paused').waitFor()
   await createClient(demo.address).products.edit(id, product => ({ ...product, price: 1_234.5 }))
-  await setHidden(false)
+  await setHidden(page, false)
   await page.locator(`#products [data-id="${id}"]`, { hasText: '$1,234.50' }).waitFor()
+})
+
+test('a page says when its stream is lost, and also gives up the search for it while it is hidden', async () => {
+  await using tab = await browser.openTab()
+  const { page } = tab
+  const ready = 'event: ready\nid: 1-1.abc\ndata: {"resumed":false}\n\n'
+  const replies = [{ contentType: 'text/event-stream', body: ready }]
+  await page.route('**/events?*', route => route.fulfill(replies.pop() ?? { status: 502 }))
+  await page.goto(demo.address)
+  await page.locator('#live-state[data-is=lost]').getByText('connecting').waitFor()
+  await setHidden(page, true)
+  await page.getByText('paused').waitFor()
+  const item = page.locator('#products li').nth(21)
+  const id = Number(await item.getAttribute('data-id'))
+  await createClient(demo.address).products.edit(id, product => ({ ...product, price: 3_456.5 }))
+  await page.unroute('**/events?*')
+  await setHidden(page, false)
+  await page.getByText('live', { exact: true }).waitFor()
+  await page.locator(`#products [data-id="${id}"]`, { hasText: '$3,456.50' }).waitFor()
 })
 
 test('a tab that is opened in the background holds no stream, and shows the changes since when it is looked at', async () => {
@@ -269,10 +283,7 @@ test('a tab that is opened in the background holds no stream, and shows the chan
   const id = Number(await item.getAttribute('data-id'))
   await page.getByText('paused').waitFor()
   await createClient(demo.address).products.edit(id, product => ({ ...product, price: 2_345.5 }))
-  await page.evaluate(`
-    Object.defineProperty(document, 'hidden', { value: false, configurable: true })
-    document.dispatchEvent(new Event('visibilitychange'))
-  `)
+  await setHidden(page, false)
   await page.locator(`#products [data-id="${id}"]`, { hasText: '$2,345.50' }).waitFor()
 })
 
@@ -293,6 +304,13 @@ async function openShop(options?: BrowserContextOptions): Promise<Tab> {
   await tab.page.goto(demo.address)
   await tab.page.locator('#products li').first().waitFor()
   return tab
+}
+
+async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  `)
 }
 
 function names(page: Page): Promise<string[]> {

@@ -30,10 +30,14 @@ export function follow(shop, page) {
   const start = async () => {
     following = new AbortController()
     const { signal } = following
-    const events = shop.events({ types: ['product', 'review'], since, signal })
+    const onConnection = isConnected => {
+      if (signal.aborted) return
+      if (isConnected) say('on', 'live')
+      else say('lost', 'connecting…')
+    }
+    const events = shop.events({ types: ['product', 'review'], since, signal, onConnection })
     try {
       for await (const event of events) {
-        say('on', 'live')
         first.resolve()
         take(event, shop, page)
         if (isLate) page.reload()
@@ -49,8 +53,9 @@ export function follow(shop, page) {
   // where it was.
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden && state.dataset.is === 'paused') start()
-    if (document.hidden && state.dataset.is === 'on') {
+    if (document.hidden && ['on', 'lost'].includes(state.dataset.is)) {
       following.abort()
+      isLate ||= since === undefined
       say('paused', 'paused')
     }
   })

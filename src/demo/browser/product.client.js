@@ -136,9 +136,8 @@ function add(reviews) {
 }
 
 function showMore() {
-  const shown = list.children.length
-  more.hidden = shown >= last.total
-  more.href = addressOf(chosenStars(), shown + PAGE)
+  more.hidden = !last.hasNext
+  more.href = addressOf(chosenStars(), list.children.length + PAGE)
 }
 
 function chosenStars() {

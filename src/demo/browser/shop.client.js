@@ -151,10 +151,9 @@ function asked() {
   const fields = new FormData(form)
   const text = name => fields.get(name) || undefined
   const [min, below] = (text('price') ?? '-').split('-')
-  const categories = fields.getAll('category_id')
   return {
     q: text('q'),
-    category_id: categories.length > 0 ? categories : undefined,
+    category_id: fields.getAll('category_id'),
     min_price: min || undefined,
     below_price: below || undefined,
     min_rating: text('min_rating'),
@@ -191,9 +190,8 @@ function showTotal() {
 }
 
 function showMore() {
-  const shown = list.children.length
-  more.hidden = shown >= last.total
-  more.href = address(shown + PAGE)
+  more.hidden = !last.hasNext
+  more.href = address(list.children.length + PAGE)
 }
 
 function itemOf(id) {

@@ -3,6 +3,7 @@ import { connected, createDatabase, type TestDatabase } from '../../../test/harn
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { type Run, run } from '../../../test/harness/service.ts'
+import { until } from '../../../test/harness/until.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import { postgresAddress } from './address.ts'
 import { PostgresDatabase } from './database.ts'
@@ -73,6 +74,19 @@ test('a user who owns nothing but a schema can start; without a permission, the 
   expect(await tablesOf(database)).toContain('clerk.products')
 })
 
+test('a start that fails leaves no connection behind', async () => {
+  await using database = await createDatabase(server.url())
+  const fake = await faking(database)
+  await fake(`pg_postmaster_start_time() RETURNS timestamptz LANGUAGE plpgsql AS $$
+    BEGIN
+      RAISE EXCEPTION 'too many clients' USING ERRCODE = 'too_many_connections';
+    END $$`)
+  expect(await connectTo(database).catch(errorMessage)).toEndWith('too many clients')
+  const connections = () =>
+    server.ask(sql => sql`SELECT FROM pg_stat_activity WHERE datname = ${database.name} AND application_name <> 'test'`)
+  await until(async () => (await connections()).length === 0)
+})
+
 /** Runs a command that creates the tables of the catalog. */
 function start(url: string): Promise<Run> {
   return run(['seed', '--database', url, '--products', '1'])
@@ -92,17 +106,19 @@ async function connectTo({ url }: TestDatabase): Promise<void> {
 
 /** Lets a database tell another version of its engine. */
 async function telling(database: TestDatabase) {
+  const fake = await faking(database)
+  return (version: string) => fake(`version() RETURNS text LANGUAGE sql AS $$ SELECT '${version}'::text $$`)
+}
+
+/** Lets a database have other functions in place of the engine's. */
+async function faking(database: TestDatabase) {
   await change(
     database,
     `CREATE SCHEMA fakes; ALTER DATABASE ${database.name} SET search_path = fakes, pg_catalog, public`,
   )
   // The first schema of the path would be the one of new tables.
   await change(database, 'REVOKE CREATE ON SCHEMA fakes FROM PUBLIC')
-  return (version: string) =>
-    change(
-      database,
-      `CREATE OR REPLACE FUNCTION fakes.version() RETURNS text LANGUAGE sql AS $$ SELECT '${version}'::text $$`,
-    )
+  return (definition: string) => change(database, `CREATE OR REPLACE FUNCTION fakes.${definition}`)
 }
 
 async function change(database: TestDatabase, sql: string): Promise<void> {

@@ -72,22 +72,23 @@ export async function connectServers({
     }
     isDistributed = await migrate(migrating, migrations, address)
   }
+  await using opening = new AsyncDisposableStack()
   const [primary, reading] = Pool.pair(address, { connections, statementMs: STATEMENT_MS, lockMs: LOCK_MS })
-  const followers = new Replicas(primary, replicas, connections)
+  opening.use(primary)
+  opening.use(reading)
+  const followers = opening.use(new Replicas(primary, replicas, connections))
+  // If rows are on several servers, no single snapshot tells of all changes.
+  const state = replicas.length === 0 && !isDistributed ? await stateOf(primary, version) : null
   // In the background, because a worker may hang.
   if (isDistributed) void warnOfCitusSettings(reading, connections)
+  const open = opening.move()
   return {
     primary,
     reading,
     replicas: followers,
-    // If rows are on several servers, no single snapshot tells of all changes.
-    state: replicas.length === 0 && !isDistributed ? await stateOf(primary, version) : null,
+    state,
     isDistributed,
-    [Symbol.asyncDispose]: async () => {
-      await followers[Symbol.asyncDispose]()
-      await primary[Symbol.asyncDispose]()
-      await reading[Symbol.asyncDispose]()
-    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }
 

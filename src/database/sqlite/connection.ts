@@ -77,8 +77,9 @@ export function atStart(path: string): Retrying {
 }
 
 /**
- * Makes the connection, which does not wait for locks, use a write-ahead log, unless its file has moved. To change the journal of a new file, SQLite turns
- * its read lock into the write lock, and for that it never waits: two that hold read locks would wait for each other.
+ * Makes the connection, which does not wait for locks, use a write-ahead log, unless its file has moved. To change the journal of
+ * a new file, SQLite turns its read lock into the write lock, and for that it never waits: two that hold read locks would wait
+ * for each other.
  */
 export async function useLog(connection: Database, start: Retrying): Promise<void> {
   await whenUnlocked(() => hasMoved(connection) || connection.run('PRAGMA journal_mode = WAL'), start)

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
 import { idsOf, nextOf } from '../../../test/harness/catalog/list-pages.ts'
 import { client } from '../../../test/harness/client.ts'
 import { type Certificate, makeCertificate, opensslPath } from '../../../test/harness/postgres/certificate.ts'
 import { createDatabase } from '../../../test/harness/postgres/database.ts'
+import { runAsDatabaseUser } from '../../../test/harness/postgres/programs.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { type TemporaryFolder, temporaryFolder } from '../../../test/harness/temporary-folder.ts'
+import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
 
@@ -123,6 +126,47 @@ describe.skipIf(opensslPath === null)('with TLS', () => {
     const address = addressOf(server.url(), '127.0.0.1', 'sslmode=require')
     const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', address])
     expectRefusal(refused, { status: 1, reason: /TLS|SSL|encrypt/ })
+  })
+
+  test('while the server shows a certificate that cannot be verified, answers are 503, and 200 when it shows a good one', async () => {
+    using strange = temporaryFolder()
+    chmodSync(strange.path, 0o777)
+    const other = await makeCertificate(opensslPath ?? '', strange.path, 'localhost')
+    const authority = join(folder.path, 'authority.crt')
+    await runAsDatabaseUser(['cp', certificate.path, authority])
+    await using database = await createDatabase(secure.url())
+    const address = addressOf(
+      database.url,
+      'localhost',
+      `sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`,
+    )
+    await using service = await startService(address, { flags: FLAGS })
+    const api = client(() => service.address)
+    const id = await api.create('/products/', sample.product)
+    const show = async ({ path, keyPath }: Certificate) => {
+      await runAsDatabaseUser(['cp', path, certificate.path])
+      await runAsDatabaseUser(['cp', keyPath, certificate.keyPath])
+      await secure.ask(sql => sql`SELECT pg_reload_conf()`)
+      await secure.cutConnections()
+    }
+    const good = { path: authority, keyPath: join(folder.path, 'authority.key') }
+    await runAsDatabaseUser(['cp', certificate.keyPath, good.keyPath])
+
+    await show(other)
+    await until(async () => (await api.get('/readyz')).status !== 200)
+    for (let round = 0; round < 3; round += 1) {
+      for (const path of ['/readyz', `/products/${id}`, '/products/']) {
+        const { status, headers } = await api.get(path)
+        expect({ path, status, retry: headers.get('Retry-After') }).toEqual({ path, status: 503, retry: '1' })
+      }
+      expect((await api.post('/products/', sample.product)).status).toBe(503)
+    }
+    expect(service.errors()).toContain('self signed certificate')
+
+    await show(good)
+    await until(async () => (await api.get('/readyz')).status === 200)
+    expect((await api.get(`/products/${id}`)).status).toBe(200)
+    expect((await api.post('/products/', sample.product)).status).toBe(200)
   })
 
   async function encryption(host: string, query: string) {

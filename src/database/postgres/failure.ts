@@ -1,5 +1,5 @@
 import type { SQL } from 'bun'
-import { errorMessage } from '../../program/error-message.ts'
+import { errorCode, errorMessage } from '../../program/error-message.ts'
 import { DatabaseUnavailableError, WorkerLostError } from '../errors.ts'
 
 /** The server did not answer within the statement timeout: it, or the network, hangs. */
@@ -25,7 +25,7 @@ export type Failure =
   | 'late'
   /** The server has refused or canceled the statement; nothing was executed. */
   | 'busy'
-  /** Wrong credentials or no such database; retrying does not help. */
+  /** Wrong credentials, no such database or a certificate that cannot be verified; retrying does not help until it is changed. */
   | 'denied'
   /** The statement is wrong. */
   | 'fault'
@@ -58,8 +58,16 @@ const REFERS_TO_NONE = /violates foreign key constraint/
 /** Errors of a lost worker. The code is XX000 if the connection to it broke, because that has no code of its own. */
 const WORKER_LOST = /^(57P0[123]|08...|XX000)$/
 
+/**
+ * The codes of a failed TLS handshake, which are not of a `PostgresError`. Those of certificates are OpenSSL's:
+ * https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/
+ */
+const HANDSHAKE_FAILED =
+  /CERT|CRL|TLS|SSL|^(UNABLE_TO_VERIFY_LEAF_SIGNATURE|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/
+
 export function failureOf(error: unknown): Failure {
   if (error instanceof TimeLimitError) return 'lost'
+  if (HANDSHAKE_FAILED.test(String(errorCode(error)))) return 'denied'
   if (!(error instanceof Bun.SQL.PostgresError)) return 'fault'
   const state = stateOf(error)
   if (state !== null && isWorkerLost(error, state)) return 'worker'
@@ -67,7 +75,7 @@ export function failureOf(error: unknown): Failure {
   if (state !== null) return BY_STATE.find(([pattern]) => pattern.test(state))?.[1] ?? 'fault'
   if (error.code === 'ERR_POSTGRES_CONNECTION_REFUSED' || error.code === 'ERR_POSTGRES_CONNECTION_TIMEOUT')
     return 'unreachable'
-  if (/TLS|SSL|CERT|AUTHENTICATION|SASL|PASSWORD/.test(error.code)) return 'denied'
+  if (/AUTHENTICATION|SASL|PASSWORD/.test(error.code)) return 'denied'
   return /CONNECTION|TIMEOUT|CLOSED/.test(error.code) ? 'lost' : 'fault'
 }
 

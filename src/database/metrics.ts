@@ -27,7 +27,7 @@ function ofSqlite({ waiting, groupSizes, commitSeconds, syncSeconds, logBytes }:
   ]
 }
 
-function ofPostgres({ pools, batched, batchSizes, replicasInUse, shardReads }: PostgresFigures): Family[] {
+function ofPostgres({ pools, batched, batchSizes, replicas, replicasInUse, shardReads }: PostgresFigures): Family[] {
   const samples = Object.entries(pools).map(([pool, figures]) => ({ labels: { pool }, figures }))
   return [
     gauge(
@@ -47,6 +47,11 @@ function ofPostgres({ pools, batched, batchSizes, replicasInUse, shardReads }: P
     ),
     gauge('stockroom_postgres_batch_waiting', 'Reads and creates that wait for a statement to share.', batched),
     histogram('stockroom_postgres_batch_size', 'Reads or creates that shared a statement.', batchSizes),
+    gauge(
+      'stockroom_postgres_replicas',
+      'Replicas in DATABASE_REPLICA_URLS, in use or not. Each worker counts them.',
+      replicas,
+    ),
     gauge('stockroom_postgres_replicas_in_use', 'Replicas that serve reads now.', replicasInUse),
     ...(shardReads.length > 0 ? [ofShards(shardReads)] : []),
   ]

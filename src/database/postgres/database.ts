@@ -74,6 +74,7 @@ export interface PostgresFigures {
   /** Inputs that wait for a statement that they will share. */
   readonly batched: number
   readonly batchSizes: Distribution
+  readonly replicas: number
   readonly replicasInUse: number
   /** On Citus, the reads of each table by the shards that they ask. */
   readonly shardReads: readonly Readonly<ShardReads>[]
@@ -121,6 +122,7 @@ export class PostgresDatabase implements AsyncDisposable {
       pools: { ...(primary && { writing: primary.figures }), ...(reading && { reading: reading.figures }) },
       batched: this.#batches.reduce((sum, { waiting }) => sum + waiting, 0),
       batchSizes: this.#batchSizes,
+      replicas: replicas?.count ?? 0,
       replicasInUse: replicas?.inUse ?? 0,
       shardReads: this.#shardReads,
     }

@@ -3,8 +3,10 @@ import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
+import { scrape, WITH_METRICS } from '../../../test/harness/metrics.ts'
 import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
+import { freePort } from '../../../test/harness/postgres/port.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { caughtUp, pauseReplay, resumeReplay, startStandby } from '../../../test/harness/postgres/standby.ts'
 import { openTcpProxy, type TcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
@@ -123,6 +125,49 @@ test('a service serves even if its replicas are down when it starts', async () =
   }
 })
 
+test('a replica that cannot be used is named in one warning with the reason, and metrics tell how many are in use', async () => {
+  const url = (port: number, change: (url: URL) => void = () => {}) => {
+    const url = new URL(primary.url(database.name))
+    url.port = String(port)
+    change(url)
+    return url.href
+  }
+  const closed = await freePort()
+  const [good = 0, denied = 0] = standbys.map(({ port }) => port)
+  const wrongPassword = url(denied, url => {
+    url.password = 'wrong'
+  })
+  const addresses = [url(good), url(closed), wrongPassword, url(primary.port)]
+  await using service = await startService(database.url, {
+    flags: WITH_METRICS,
+    environment: { DATABASE_REPLICA_URLS: addresses.join(',') },
+  })
+  const warnings = () => warningsOf(service).filter(message => message.includes('serves no reads'))
+  const inUse = async () => (await scrape(service)).value('stockroom_postgres_replicas_in_use')
+  await until(async () => warnings().length >= 3 && (await inUse()) === 1)
+  expect((await scrape(service)).value('stockroom_postgres_replicas')).toBe(4)
+  const of = (port: number) => warnings().filter(message => message.includes(`:${port}/`))
+  expect(of(closed)).toEqual([expect.stringMatching(/connect/i)])
+  expect(of(denied)).toEqual([expect.stringMatching(/password authentication failed/)])
+  expect(of(primary.port)).toEqual([expect.stringMatching(/not a standby/)])
+  expect(of(good)).toEqual([])
+  expect(service.errors()).not.toContain('wrong')
+})
+
+test('a replica that is lost is a warning, and one that comes back is told of', async () => {
+  const environment = { DATABASE_REPLICA_URLS: replicas[0]?.url(database.name) ?? '' }
+  await using service = await startService(database.url, { flags: ['--access-log', 'off'], environment })
+  const served = () => service.errors().split('serves reads').length - 1
+  await until(() => served() === 1)
+  expect(warningsOf(service)).toEqual([])
+  await replicas[0]?.refuse()
+  replicas[0]?.cut()
+  await until(() => warningsOf(service).length > 0)
+  await replicas[0]?.accept()
+  await until(() => served() === 2)
+  expect(warningsOf(service)).toEqual([expect.stringMatching(/the replica .* serves no reads: .+/)])
+})
+
 test('a write that a replica does not show within the bound is read from the primary', async () => {
   await using writer = await start()
   await allCaughtUp()
@@ -184,6 +229,12 @@ async function start(flags: readonly string[] = []): Promise<Service> {
     flags: ['--access-log', 'off', ...flags],
     environment: { DATABASE_REPLICA_URLS: replicas.map(({ url }) => url(database.name)).join(',') },
   })
+}
+
+/** The messages of the warnings in its log. */
+function warningsOf(service: Service): string[] {
+  const lines = service.errors().split('\n').slice(0, -1)
+  return lines.map(line => JSON.parse(line)).flatMap(({ level, message }) => (level === 'warning' ? [message] : []))
 }
 
 /** A client that has written nothing. */

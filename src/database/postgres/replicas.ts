@@ -14,6 +14,9 @@ const LAG_MAX_MS = 1_000
 /** A replica that comes back serves no reads for this long: by then every node has noticed, and waits for it. */
 const RETURN_MS = LAG_MAX_MS
 
+/** After the start, a replica has this long to be ready for reads. If it is not by then, the log says why. */
+const FIRST_USE_MS = 2_000
+
 /** How often each replica's position is checked, and how often while a write waits for it. */
 const CHECK_INTERVAL_MS = 100
 const CHECK_INTERVAL_WRITING_MS = 2
@@ -73,6 +76,11 @@ export class Replicas implements AsyncDisposable {
     this.#followed = Promise.all(this.#replicas.map(replica => this.#follow(replica)))
   }
 
+  /** How many there are, whether they can be used or not. */
+  get count(): number {
+    return this.#replicas.length
+  }
+
   get inUse(): number {
     return this.#replicas.filter(isUsable).length
   }
@@ -123,14 +131,18 @@ export class Replicas implements AsyncDisposable {
   }
 
   async #follow(replica: Replica): Promise<void> {
-    let wasUsable = false
+    const { place } = replica
+    /** What the log says of it. */
+    let serves: boolean | null = null
     while (!this.#isClosing) {
-      await this.#check(replica).catch(() => {})
-      if (isUsable(replica) !== wasUsable) {
-        wasUsable = !wasUsable
-        const { place } = replica
-        if (wasUsable) log.info('the replica {place} serves reads', { place })
-        else log.info('the replica {place} serves no reads: it lags or is unreachable', { place })
+      const reason = await this.#check(replica).catch(errorMessage)
+      const isDue = serves ?? performance.now() - this.#startedAt > FIRST_USE_MS
+      if (isUsable(replica) && serves !== true) {
+        serves = true
+        log.info('the replica {place} serves reads', { place })
+      } else if (reason !== null && !isFresh(replica) && isDue && !this.#isClosing) {
+        serves = false
+        log.warning('the replica {place} serves no reads: {reason}', { place, reason })
       }
       await this.#pause(replica)
     }
@@ -143,23 +155,29 @@ export class Replicas implements AsyncDisposable {
     replica.awaited = Promise.withResolvers()
   }
 
-  /** Asks the primary first, so that the replica is compared with an earlier position of the primary. */
-  async #check(replica: Replica): Promise<void> {
+  /**
+   * Asks the primary first, so that the replica is compared with an earlier position of the primary. Resolves to `null` if the
+   * replica shows what it has to, else to the reason.
+   */
+  async #check(replica: Replica): Promise<string | null> {
     const askedAt = performance.now()
-    const [primary] = await this.#primary.query<{ bytes: string }>(
+    const asking = this.#primary.query<{ bytes: string }>(
       "SELECT pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::text AS bytes",
     )
-    if (!primary) return
+    const [primary] = await asking.catch(() => [])
+    if (!primary) return 'the primary does not answer'
     replica.positions.push({ askedAt, bytes: BigInt(primary.bytes) })
     replica.positions = replica.positions.filter(position => position.askedAt > askedAt - LAG_MAX_MS)
     const [follower] = await replica.pool.query<{ bytes: string | null }>(
       "SELECT CASE WHEN pg_is_in_recovery() THEN pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::text END AS bytes",
     )
-    const replayed = BigInt(follower?.bytes ?? -1)
+    if (!follower?.bytes) return 'it is not a standby'
+    const replayed = BigInt(follower.bytes)
     const reached = replica.positions.findLast(position => position.bytes <= replayed)
-    if (!reached) return
+    if (!reached) return 'it lags'
     if (!isFresh(replica)) replica.returnedAt = performance.now()
     replica.freshAsOf = reached.askedAt
+    return isFresh(replica) ? null : 'it answers too slowly'
   }
 }
 

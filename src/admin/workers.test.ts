@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { client } from '../../test/harness/client.ts'
 import { sqlite } from '../../test/harness/engines.ts'
 import { adminAddress, type Scrape, scrape, WITH_METRICS } from '../../test/harness/metrics.ts'
@@ -28,6 +29,11 @@ describe.skipIf(process.platform !== 'linux')('the metrics of several workers', 
     // Two workers and the supervisor.
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(3 * 20_000_000)
     expect(value('stockroom_build_info')).toBe(1)
+    // The limit for both together, and the open files of the workers, without the supervisor's.
+    expect(value('stockroom_http_connections_max')).toBe(10_000)
+    const [, limit] =
+      /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync(`/proc/${service.processId}/limits`, 'utf8')) ?? []
+    expect(value('process_max_fds')).toBe(2 * Number(limit))
     const started = value('process_start_time_seconds')
     expect(Math.abs(Date.now() / 1_000 - started)).toBeLessThan(60)
     expect(new Set(families.map(({ name }) => name)).size).toBe(families.length)

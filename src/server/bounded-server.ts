@@ -27,11 +27,12 @@ const RESERVED_FRACTION = 0.25
  */
 export class BoundedServer implements AsyncDisposable {
   readonly port: number
+  /** As many as were asked for, or as the limit on open files allows. */
+  readonly connectionsMax: number
   readonly #bind: (port: number) => Server<undefined>
   /** The server that listens, and earlier ones that still have connections. */
   readonly #servers = new Set<Server<undefined>>()
   readonly #descriptorsMax: number
-  readonly #connectionsMax: number
   readonly #checking: Timer
   #listening: Server<undefined> | null
 
@@ -44,8 +45,8 @@ export class BoundedServer implements AsyncDisposable {
     const ownDescriptors = openDescriptors()
     const limit = descriptorLimit()
     const available = limit - ownDescriptors - Math.min(RESERVED_DESCRIPTORS, limit * RESERVED_FRACTION)
-    this.#connectionsMax = Math.max(1, Math.floor(Math.min(connectionsMax, available)))
-    this.#descriptorsMax = ownDescriptors + this.#connectionsMax
+    this.connectionsMax = Math.max(1, Math.floor(Math.min(connectionsMax, available)))
+    this.#descriptorsMax = ownDescriptors + this.connectionsMax
     this.#checking = setInterval(() => this.#check(), CHECK_INTERVAL_MS)
     this.#checking.unref()
   }
@@ -79,7 +80,7 @@ export class BoundedServer implements AsyncDisposable {
 
   #stopListening(server: Server<undefined>): void {
     this.#listening = null
-    const max = this.#connectionsMax
+    const max = this.connectionsMax
     log.warning('{max} connections are open, the maximum; new ones are refused until some close', { max })
     void server.stop().then(() => this.#servers.delete(server))
   }

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { scrape, WITH_METRICS } from '../../test/harness/metrics.ts'
 import { type Service, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
@@ -16,11 +17,14 @@ const CALM_LOOKS = 50
 test('at the connection limit, new connections are refused, open ones are served, and one line says so', async () => {
   using folder = temporaryFolder()
   await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
-    flags: ['--connections-max', '20', '--access-log', 'off'],
+    flags: ['--connections-max', '20', ...WITH_METRICS],
   })
   const before = await open(service, 10)
   await open(service, 30)
   await until(() => service.errors().includes('new ones are refused'))
+  const { value } = await scrape(service)
+  expect(value('stockroom_http_connections_max')).toBe(20)
+  if (process.platform === 'linux') expect(value('stockroom_http_connections')).toBeGreaterThan(0.8 * 20)
   expect(await isRefused(service)).toBe(true)
   expect(await ask(before[0])).toStartWith('HTTP/1.1 200 ')
   expect(linesWith(service, 'refused')).toHaveLength(1)
@@ -43,7 +47,12 @@ test('once enough connections have closed, new ones are accepted at the same add
 test.skipIf(process.platform !== 'linux')(
   'at the limit of open files, the process stays calm, says so once, and recovers',
   async () => {
-    await using service = await startServer(BREEDS, { through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'] })
+    await using service = await startServer([...BREEDS, ...WITH_METRICS], {
+      through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'],
+    })
+    const max = (await scrape(service)).value('stockroom_http_connections_max')
+    expect(max).toBeGreaterThan(32)
+    expect(max).toBeLessThan(128)
     const crowd = await open(service, 300)
     await until(() => service.errors().includes('new ones are refused'))
     let asleep = 0

@@ -28,6 +28,8 @@ export interface Listening extends AsyncDisposable {
   /** The server's URL for clients on this machine. */
   readonly address: string
   readonly port: number
+  /** Limit on its connections. */
+  readonly connectionsMax: number
   /** The requests that are being answered at this moment. */
   readonly requestsInProgress: () => number
   /** The bounds on its streamed responses. */
@@ -47,6 +49,7 @@ export function listen({ connectionsMax, sharesPort = false, ...options }: Liste
   return {
     address: reachableAddress(options.host, server.port),
     port: server.port,
+    connectionsMax: server.connectionsMax,
     requestsInProgress: () => server.pendingRequests,
     streaming,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),

@@ -60,8 +60,13 @@ export class RequestMetrics implements Observer {
 }
 
 /** Metrics of the server's load at this moment. */
-export function serverFamilies({ requestsInProgress, streaming }: Listening): Family[] {
+export function serverFamilies({ connectionsMax, requestsInProgress, streaming }: Listening): Family[] {
   return [
+    gauge(
+      'stockroom_http_connections_max',
+      'How many connections of clients may be open: CONNECTIONS_MAX, or fewer if open files are limited.',
+      connectionsMax,
+    ),
     gauge(
       'stockroom_http_requests_in_progress',
       'Requests that are being answered, streams among them.',

@@ -4,6 +4,9 @@ import { processFamilies } from '../metrics/process.ts'
 import { sums } from '../metrics/sums.ts'
 import { shared } from '../shared.ts'
 
+/** The supervisor has few files open. Its limit would hide that those of the workers run out. */
+const OF_WORKERS_ALONE: ReadonlySet<string> = new Set(['process_open_fds', 'process_max_fds'])
+
 /** A worker that is too busy to answer in time counts as it did the last time. */
 const ANSWER_MAX_MS = 500
 
@@ -71,8 +74,9 @@ export class WorkerMetrics {
     })
     await within(systemClock, ANSWER_MAX_MS, Promise.all(answers))
     const told = [...this.#workers.values()].map(({ families }) => families)
+    const own = processFamilies().filter(({ name }) => !OF_WORKERS_ALONE.has(name))
     return [
-      ...sums([this.#ended, ...told, processFamilies()]),
+      ...sums([this.#ended, ...told, own]),
       gauge('stockroom_workers', 'Worker processes that serve.', this.#workers.size),
       gauge('stockroom_workers_answering', 'Worker processes that answer.', this.#workers.size - this.#silent.size),
       counter('stockroom_workers_killed_total', 'Workers that did not answer and were killed.', this.#killed),

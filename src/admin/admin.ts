@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { systemClock, within } from '../clock.ts'
 import { EventLoopLag } from '../metrics/event-loop.ts'
 import { EXPOSITION_TYPE, exposition } from '../metrics/exposition.ts'
 import { type Family, gauge } from '../metrics/family.ts'
@@ -11,10 +12,14 @@ import { OPERATOR_PORT_FLAG, requireFreePort } from '../server/port.ts'
 import type { App, Observer } from '../server/requests.ts'
 import { routing } from '../server/routing.ts'
 import { printLine, type ServingProcess } from '../server/worker.ts'
+import { shared } from '../shared.ts'
 import { type Connections, connectionsTo, recentConnections } from './connections.ts'
 import type { AdminSettings } from './settings.ts'
 import { History } from './status/history.ts'
 import { addStatus } from './status/routes.ts'
+
+/** /metrics waits this long for the probe. A hung database may take longer, and Prometheus gives up after 10 s. */
+const PROBE_MAX_MS = 1_000
 
 /** Counts what a process does, and shows it to operators. */
 export interface Admin {
@@ -64,12 +69,17 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
     if (open === null) return known
     return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', open)]
   }
+  const isReady = lastKnown(probe)
   const recent = recentConnections(port)
   using starting = new DisposableStack()
   const history = starting.use(new History(() => read(recent())))
   const app: App = new Hono(routing())
   app.get('/metrics', async context => {
-    const families = await read(connectionsTo(port()))
+    const [known, ready] = await Promise.all([read(connectionsTo(port())), isReady()])
+    const families = [
+      ...known,
+      gauge('stockroom_ready', 'Whether requests can be answered, as /readyz says: 1 or 0.', ready ? 1 : 0),
+    ]
     return context.body(exposition(families), 200, { 'Content-Type': EXPOSITION_TYPE, 'Cache-Control': 'no-store' })
   })
   addStatus(app, { history, probe, port })
@@ -83,5 +93,20 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
       opened.dispose()
       return listening[Symbol.asyncDispose]()
     },
+  }
+}
+
+/** Probes, and tells whether the last probe to end has succeeded. One that takes too long tells it to the next call. */
+function lastKnown(probe: Probe): () => Promise<boolean> {
+  let isReady = false
+  const probing = shared(async () => {
+    isReady = await probe().then(
+      () => true,
+      () => false,
+    )
+  })
+  return async () => {
+    await within(systemClock, PROBE_MAX_MS, probing())
+    return isReady
   }
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
 import { citus, type Engine, sqlite } from '../../test/harness/engines.ts'
@@ -9,8 +11,12 @@ import {
   scrape,
   WITH_METRICS,
 } from '../../test/harness/metrics.ts'
+import { createDatabase } from '../../test/harness/postgres/database.ts'
+import { sharedServerUrl } from '../../test/harness/postgres/shared-server.ts'
+import { openTcpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startService } from '../../test/harness/service.ts'
+import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
@@ -193,6 +199,36 @@ describe('the port for operators', () => {
     socket.end()
     await until(async () => (await connections()) === before)
   })
+})
+
+test('stockroom_ready is 1 while the database works, and a database that hangs does not make /metrics hang', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using proxy = await openTcpProxy(Number(new URL(database.url).port))
+  await using service = await startService(proxy.url(database.name), { flags: WITH_METRICS })
+  const ready = async () => (await scrape(service)).value('stockroom_ready')
+  await until(async () => (await ready()) === 1)
+  proxy.freeze()
+  await until(async () => {
+    const asked = performance.now()
+    const value = await ready()
+    // A scrape's own time limit is 10 s, and a statement's 6 s.
+    expect(performance.now() - asked).toBeLessThan(5_000)
+    return value === 0
+  })
+  proxy.thaw()
+  await until(async () => (await ready()) === 1)
+})
+
+test('stockroom_ready is 0 while the file of the database is gone, with one process and with several', async () => {
+  for (const workers of process.platform === 'linux' ? ['1', '2'] : ['1']) {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'shop.db')
+    await using service = await startService(`sqlite:${file}`, { flags: [...WITH_METRICS, '--workers', workers] })
+    const ready = async () => (await scrape(service)).value('stockroom_ready')
+    await until(async () => (await ready()) === 1)
+    renameSync(file, `${file}.away`)
+    await until(async () => (await ready()) === 0)
+  }
 })
 
 /** The complaints that `promtool check metrics` would make. */

@@ -52,6 +52,7 @@ test('the breed page shows its requests and its streams', async () => {
   await until(async () => (await scrape(service)).value('stockroom_event_streams') === 0)
   const { value, families } = await scrape(service)
   expect(value('stockroom_http_requests_total', { route: '/dogstream', status: '200' })).toBe(1)
+  expect(value('stockroom_ready')).toBe(1)
   expect(families.map(({ name }) => name).filter(name => /sqlite|postgres|cache/.test(name))).toEqual([])
   for (const path of ['/healthz', '/readyz']) {
     expect((await fetch((await adminAddress(service)) + path)).status, path).toBe(200)

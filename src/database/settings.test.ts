@@ -48,6 +48,20 @@ test('a database path with white space at an end is refused, because SQLite woul
   expect(readdirSync(folder.path)).toEqual([])
 })
 
+test('an address of several PostgreSQL servers is refused, and a comma in a user or password is not', async () => {
+  const reason = /DATABASE_URL: the address has several hosts/
+  for (const place of [
+    '127.0.0.1,127.0.0.2:15432',
+    '127.0.0.1:15432,127.0.0.2:15432',
+    'shop,1:a,b@127.0.0.1,127.0.0.2',
+  ]) {
+    const refused = await run(['seed'], { environment: { DATABASE_URL: `postgres://${place}/shop` } })
+    expectRefusal(refused, { status: 2, reason }, place)
+  }
+  const reached = await run(['seed'], { environment: { DATABASE_URL: 'postgres://shop,1:a,b@127.0.0.1:1/a,b' } })
+  expectRefusal(reached, { status: 1, reason: /the database 127\.0\.0\.1:1\/a,b cannot be used/ })
+})
+
 test('the database is readable by its owner alone', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')

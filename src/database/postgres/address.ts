@@ -10,6 +10,9 @@ type TlsMode = (typeof TLS_MODES)[number]
 /** The supported parameters of an address, with libpq's names and meanings. */
 const PARAMETERS = ['sslmode', 'sslrootcert', 'application_name'] as const
 
+/** libpq takes several hosts. Stockroom does not: only a proxy knows which of them is the primary. */
+const SEVERAL_HOSTS = /^[^/]*\/\/([^/?#]*@)?[^/?#@]*,[^/?#@]*([/?#]|$)/
+
 /** The address of a PostgreSQL database, with the credentials. */
 export interface PostgresAddress {
   readonly engine: 'postgres'
@@ -45,6 +48,9 @@ interface Surroundings {
  * because it may contain a password.
  */
 export function postgresAddress(text: string, { password, isPooled, shallDistribute }: Surroundings): PostgresAddress {
+  if (SEVERAL_HOSTS.test(text)) {
+    throw new SettingError('the address has several hosts; give one, such as that of a proxy which knows the primary')
+  }
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || url.hostname === '' || url.hash !== '') {
     throw new SettingError('the address must look like postgres://user:password@host:5432/database')

@@ -5,6 +5,7 @@ import { idsOf, nextOf } from '../../../test/harness/catalog/list-pages.ts'
 import { client } from '../../../test/harness/client.ts'
 import { type Certificate, makeCertificate, opensslPath } from '../../../test/harness/postgres/certificate.ts'
 import { createDatabase } from '../../../test/harness/postgres/database.ts'
+import { freePort } from '../../../test/harness/postgres/port.ts'
 import { runAsDatabaseUser } from '../../../test/harness/postgres/programs.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
@@ -84,6 +85,17 @@ test('a wrong password, user or database is reported in one line without the pas
     const refused = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', url.href])
     expectRefusal(refused, { status: 1, reason: /database|password|role/ }, part)
     expect(refused.errors + refused.output, part).not.toContain(decodeURIComponent(url.password))
+  }
+})
+
+test('if the server cannot be reached, the reason is the one of the system', async () => {
+  const reasons = {
+    [`127.0.0.1:${await freePort()}`]: 'ECONNREFUSED',
+    'nowhere.invalid': '(ENOTFOUND|EAI_AGAIN|no answer)',
+  }
+  for (const [place, reason] of Object.entries(reasons)) {
+    const refused = await run(['seed', '--database', `postgres://shop@${place}/shop`])
+    expectRefusal(refused, { status: 1, reason: new RegExp(`${place}.* cannot be used: .+: ${reason}$`, 'm') }, place)
   }
 })
 

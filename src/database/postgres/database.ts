@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
 import { COUNTS, type Distribution, Histogram } from '../../metrics/histogram.ts'
-import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
@@ -15,6 +14,7 @@ import { ANSWER_GRACE_MS, type Parameter, Pool, type PoolFigures, type Query, ty
 import { readinessOf } from './readiness.ts'
 import { onPrimary } from './roles.ts'
 import { BULK_MS, connectServers, type Servers, type ServersSettings, STATEMENT_MS } from './servers.ts'
+import { reasonOf } from './unreachable.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -313,12 +313,13 @@ export class PostgresDatabase implements AsyncDisposable {
         this.#servers = servers
         return
       } catch (error) {
-        const reason = `the database ${place} cannot be used: ${errorMessage(error)}`
         if (error instanceof OperatorError) throw error
-        if (ENDS_WAITING.has(failureOf(error)) || performance.now() - began >= settings.waitMs) {
-          throw new OperatorError(reason)
+        const isLast = ENDS_WAITING.has(failureOf(error)) || performance.now() - began >= settings.waitMs
+        if (isLast || tries === 1) {
+          const reason = `the database ${place} cannot be used: ${await reasonOf(error, settings.address)}`
+          if (isLast) throw new OperatorError(reason)
+          log.warning('{reason}; still trying', { reason })
         }
-        if (tries === 1) log.warning('{reason}; still trying', { reason })
       }
       this.#firstTry.resolve()
       await wait(START_RETRY_MS, undefined, { signal: this.#closing.signal })

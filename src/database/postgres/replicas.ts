@@ -5,6 +5,7 @@ import { errorMessage } from '../../program/error-message.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Parameter, Pool } from './pool.ts'
 import { onStandby } from './roles.ts'
+import { reasonOf } from './unreachable.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -31,7 +32,7 @@ interface Position {
 }
 
 interface Replica {
-  readonly place: string
+  readonly address: PostgresAddress
   readonly pool: Pool
   /** The primary's positions during the last `LAG_MAX_MS`. */
   positions: Position[]
@@ -62,7 +63,7 @@ export class Replicas implements AsyncDisposable {
   constructor(primary: Pool, addresses: readonly PostgresAddress[], connections: number) {
     this.#primary = primary
     this.#replicas = addresses.map(address => ({
-      place: address.place,
+      address,
       pool: new Pool(address, {
         connections,
         statementMs: REPLICA_STATEMENT_MS,
@@ -97,7 +98,7 @@ export class Replicas implements AsyncDisposable {
     } catch (error) {
       // The caller asks the primary instead, which reports the error again unless only the replica has it.
       log.debug('the replica {place} did not answer: {reason}', {
-        place: replica.place,
+        place: replica.address.place,
         reason: errorMessage(error),
       })
       return null
@@ -131,18 +132,22 @@ export class Replicas implements AsyncDisposable {
   }
 
   async #follow(replica: Replica): Promise<void> {
-    const { place } = replica
+    const { address } = replica
+    const { place } = address
     /** What the log says of it. */
     let serves: boolean | null = null
     while (!this.#isClosing) {
-      const reason = await this.#check(replica).catch(errorMessage)
+      const trouble = await this.#check(replica).catch((error: unknown) => error)
       const isDue = serves ?? performance.now() - this.#startedAt > FIRST_USE_MS
       if (isUsable(replica) && serves !== true) {
         serves = true
         log.info('the replica {place} serves reads', { place })
-      } else if (reason !== null && !isFresh(replica) && isDue && !this.#isClosing) {
+      } else if (trouble !== null && !isFresh(replica) && isDue && !this.#isClosing) {
         serves = false
-        log.warning('the replica {place} serves no reads: {reason}', { place, reason })
+        log.warning('the replica {place} serves no reads: {reason}', {
+          place,
+          reason: await reasonOf(trouble, address),
+        })
       }
       await this.#pause(replica)
     }

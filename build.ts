@@ -12,6 +12,8 @@ const { exitCode } = spawnSync(
     process.execPath,
     // Compiled to bytecode and split by command, the program starts in a third of the time.
     ...['build', '--compile', '--bytecode', '--splitting', '--format=esm', '--minify', '--sourcemap'],
+    // Otherwise these files of the current folder, which may belong to somebody else, could run code in the program.
+    ...['--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig'],
     ...[`--outfile=${join(output, 'stockroom')}`, 'src/cli.ts'],
   ],
   { cwd: import.meta.dir, stdout: 'inherit', stderr: 'inherit' },

@@ -8,7 +8,15 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const program = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+/**
+ * The program, with flags that keep Bun from taking settings, or code to run, from `.env`, `bunfig.toml` and `tsconfig.json` of the
+ * current folder, which may belong to somebody else.
+ */
+const program = [
+  ...['--no-env-file', '--no-install', `--config=${fileURLToPath(new URL('empty.toml', import.meta.url))}`],
+  `--tsconfig-override=${fileURLToPath(new URL('../tsconfig.json', import.meta.url))}`,
+  fileURLToPath(new URL('../src/cli.ts', import.meta.url)),
+]
 
 /** Until its install script has run, Bun's package contains a small placeholder script instead of Bun. */
 const PLACEHOLDER_MAX_BYTES = 65_536
@@ -27,7 +35,7 @@ if (bun === null) {
   process.exitCode = 1
 } else if (process.execve && process.platform !== 'win32') {
   // Since Node 22.15: Bun replaces this process, so nothing stands between the program and its parent.
-  process.execve(bun, [bun, program, ...process.argv.slice(2)], process.env)
+  process.execve(bun, [bun, ...program, ...process.argv.slice(2)], process.env)
 } else {
   runBeside(bun)
 }
@@ -37,7 +45,7 @@ if (bun === null) {
  * @param {string} bun
  */
 function runBeside(bun) {
-  const child = spawn(bun, [program, ...process.argv.slice(2)], {
+  const child = spawn(bun, [...program, ...process.argv.slice(2)], {
     stdio: 'inherit',
     env: { ...process.env, STOCKROOM_LAUNCHER: String(process.pid) },
   })

@@ -1,6 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { spawnSync } from 'bun'
+import { executableIn } from '../harness/executable.ts'
 import { childrenOf } from '../harness/process-tree.ts'
 import { run, type Service, type Surroundings, startServer } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
@@ -34,6 +36,10 @@ for (const { name, program } of LAUNCHERS) {
     test('the launcher hands over the environment', async () => {
       const { errors } = await run(['serve'], { program, environment: { PORT: 'nonsense' } })
       expect(errors).toContain('PORT: "nonsense"')
+    })
+
+    test('the launcher takes no code and no settings from the files of the current folder', async () => {
+      await expectNothingTaken(program)
     })
 
     test('the launcher ends with status 0 when a signal has ended the service cleanly', async () => {
@@ -70,6 +76,11 @@ for (const { name, program } of LAUNCHERS) {
     )
   })
 }
+
+test('the executable takes no code and no settings from the files of the current folder', async () => {
+  using folder = temporaryFolder()
+  await expectNothingTaken([await executableIn(folder.path)])
+})
 
 describe('npm', () => {
   test('npm start ends the service cleanly on a signal to npm alone', async () => {
@@ -130,6 +141,30 @@ async function startByNpm(script: string, through: readonly string[] = []): Prom
   const argv = script === 'breeds' ? place.slice(0, 4) : place
   const server = open.use(await startServer(argv, { program, through, folder: ROOT }))
   return { ...server, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+/** Serves, with workers and without, in a folder whose owner would like to run code in the process. */
+async function expectNothingTaken(program: readonly string[]): Promise<void> {
+  using folder = temporaryFolder()
+  const ran = join(folder.path, 'ran')
+  const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text)
+  write('planted.ts', `import { writeFileSync } from 'node:fs'\nwriteFileSync(${JSON.stringify(ran)}, '')\nexport {}\n`)
+  write('bunfig.toml', 'preload = ["./planted.ts"]\n')
+  write('.env', 'LOG_LEVEL=nonsense\n')
+  write('.env.local', 'ACCESS_LOG=nonsense\n')
+  write(
+    'tsconfig.json',
+    JSON.stringify({
+      compilerOptions: { jsx: 'react-jsx', jsxImportSource: './planted', paths: { '*': ['./planted.ts'] } },
+    }),
+  )
+  for (const flags of [[], ['--workers', '2']]) {
+    const argv = ['serve', '--host', '127.0.0.1', '--port', '0', '--database', 'sqlite:shop.db', ...flags]
+    await using server = await startServer(argv, { program, folder: folder.path })
+    expect((await fetch(`${server.address}/docs`)).status).toBe(200)
+    expect(await server.stop()).toBe(0)
+  }
+  expect(existsSync(ran)).toBe(false)
 }
 
 /** Waits until nobody listens at the service's address. */

@@ -43,7 +43,7 @@ test('the package holds the source and the client with their documents, and no t
   const source = [...new Glob('src/**').scanSync({ cwd: ROOT })].filter(path => !path.endsWith('.test.ts'))
   const documents = [...new Glob('docs/**').scanSync({ cwd: ROOT })]
   const client = [...new Glob('client/*.{js,d.ts}').scanSync({ cwd: ROOT })]
-  const beside = ['bin/stockroom.js', 'package.json', 'npm-shrinkwrap.json', 'tsconfig.json']
+  const beside = ['bin/stockroom.js', 'bin/empty.toml', 'package.json', 'npm-shrinkwrap.json', 'tsconfig.json']
   const read = ['README.md', 'client/README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE']
   expect(packed.toSorted()).toEqual([...source, ...client, ...documents, ...beside, ...read].toSorted())
 })

@@ -39,6 +39,9 @@ const EXPORT_TIMEOUT_MS = 30_000
 /** Time limit for sending the waiting spans when the program stops. */
 const FLUSH_MS = 750
 
+/** After that, the time for what else there is to do at the end, such as writing the log. */
+const END_MS = 100
+
 /** The log mentions lost spans at most this often. */
 const LOG_INTERVAL_MS = 60_000
 
@@ -110,11 +113,16 @@ function logLosses(): void {
   diag.setLogger({ error: lose, warn: lose, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN)
 }
 
-/** Resolves when the waiting spans are sent, or when the time is up. */
+/**
+ * Resolves when the waiting spans are sent, or when the time is up. Then it ends the process soon, because the library cannot be
+ * stopped: it would retry for ten seconds.
+ */
 async function flush(provider: TracerProvider): Promise<void> {
   const sending = provider.shutdown().then(() => true)
   const areSent = await within(systemClock, FLUSH_MS, sending).catch(() => false)
-  if (!areSent) log.warning(LOST)
+  if (areSent) return
+  log.warning(LOST)
+  setTimeout(() => process.exit(), END_MS).unref()
 }
 
 function contextOf(parent: TraceContext | null) {

@@ -19,6 +19,9 @@ const JSON_HEADERS = { 'Content-Type': 'application/json' }
 const [INTERNAL, SERVER, CLIENT] = [1, 2, 3]
 const FAILED = 2
 
+/** Less than the time after which a service that is to stop ends in any case, and more than a stop takes. */
+const STOP_MAX_MS = 3_000
+
 test('a request is exported as a span of its route, in the trace of its caller, with where its time went', async () => {
   await using collector = startCollector()
   await using shop = await startShop(sqlite, { ...collector.environment, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=shop' })
@@ -97,7 +100,9 @@ test('a collector that is down, refuses or never answers disturbs no request, an
     // More than a batch.
     const answers = await Promise.all(Array.from({ length: 600 }, () => shop.api.get('/products/')))
     expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+    const stopping = performance.now()
     expect(await shop.service.stop()).toBe(0)
+    expect(performance.now() - stopping).toBeLessThan(STOP_MAX_MS)
     expect(shop.service.errors()).toContain('spans did not reach the collector')
   }
   never.resolve(new Response())

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { spawnSync } from 'bun'
 import { type Answer, type Client, client } from '../../../test/harness/client.ts'
 import { CAN_MOUNT, inItsOwnMounts } from '../../../test/harness/mounts.ts'
+import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
@@ -110,6 +111,20 @@ test.skipIf(!CAN_LIMIT)(
     expect((await idsOf(client(() => again.address))).sort(ascending)).toEqual(stored)
   },
 )
+
+test.skipIf(!CAN_MOUNT)('a start on a full disk fails with one line that says so', async () => {
+  using folder = temporaryFolder()
+  const disk = join(folder.path, 'disk')
+  mkdirSync(disk)
+  const file = join(folder.path, 'shop.db')
+  await (await startService(`sqlite:${file}`)).stop()
+  const through = inItsOwnMounts(`mount -t tmpfs -o size=${SMALL_DISK_KIB}k none '${disk}'`, [
+    `cp '${file}' '${disk}'`,
+    `{ dd if=/dev/zero of='${disk}/ballast' bs=1024 2>/dev/null; true; }`,
+  ])
+  const refused = await run(['serve', '--port', '0', '--database', `sqlite:${disk}/shop.db`], { through })
+  expectRefusal(refused, { status: 1, reason: /disk\/shop\.db: the disk is full/ }, 'serve')
+})
 
 test('seeding a disk that is too small fails with one line, and leaves the catalog empty', async () => {
   using folder = temporaryFolder()

@@ -1,4 +1,7 @@
 import { SQLiteError } from 'bun:sqlite'
+import { accessSync, constants, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errorCode } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseDamagedError, DatabaseUnavailableError } from '../errors.ts'
 
@@ -7,6 +10,9 @@ const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PROTOCOL|
 
 /** SQLite's codes for a damaged file. */
 const DAMAGED = /^SQLITE_(CORRUPT|NOTADB)/
+
+/** Space that a start needs beside the file, for the index of the log. */
+const START_MIN_BYTES = 65_536
 
 export function isDamage(error: unknown): boolean {
   return error instanceof SQLiteError && DAMAGED.test(error.code ?? '')
@@ -28,8 +34,37 @@ export function unusable(error: unknown, path: string): unknown {
   if (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') {
     return new OperatorError(`${path} is not a database`)
   }
-  if (error instanceof SQLiteError || (error instanceof Error && 'syscall' in error)) {
+  if (error instanceof SQLiteError) {
+    return new OperatorError(`cannot open the database ${path}: ${causeOf(error, dirname(path))}`)
+  }
+  if (error instanceof Error && 'syscall' in error) {
     return new OperatorError(`cannot open the database ${path}: ${error.message}`)
   }
   return error
+}
+
+/** SQLite says "disk I/O error" if the disk is full, and "readonly database" if it cannot make its log. */
+function causeOf({ code = '', message }: SQLiteError, folder: string): string {
+  if (/^SQLITE_(IOERR|FULL)/.test(code) && freeBytes(folder) < START_MIN_BYTES) return 'the disk is full'
+  if (/^SQLITE_(READONLY|CANTOPEN)/.test(code) && !isWritable(folder)) return `the folder ${folder} is not writable`
+  return message
+}
+
+function freeBytes(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    // The folder may be gone, too.
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK)
+    return true
+  } catch (error) {
+    return errorCode(error) === 'ENOENT'
+  }
 }

@@ -138,6 +138,22 @@ test.skipIf(!CAN_MOUNT && process.getuid?.() === 0)(
   },
 )
 
+test.skipIf(!CAN_MOUNT)('a database whose companion files cannot be made is reported with its folder', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await seeded(`sqlite:${file}`)
+  const locked = join(folder.path, 'locked')
+  mkdirSync(locked)
+  writeFileSync(join(locked, 'shop.db'), '')
+  // The file can be written to, and its folder cannot.
+  const through = inItsOwnMounts(`mount --bind '${locked}' '${locked}'`, [
+    ...readOnly(locked),
+    `mount --bind '${file}' '${locked}/shop.db'`,
+  ])
+  const refused = await run(['serve', '--port', '0', '--database', `sqlite:${locked}/shop.db`], { through })
+  expectRefusal(refused, { status: 1, reason: /locked\/shop\.db: the folder \S+\/locked is not writable/ })
+})
+
 /** Each command that opens a database says why it cannot. */
 async function expectUnusable(path: string, reason: RegExp): Promise<void> {
   using folder = temporaryFolder()

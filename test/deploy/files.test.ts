@@ -150,18 +150,24 @@ function unit() {
   const text = readFileSync(join(DEPLOY, 'stockroom.service'), 'utf8')
   const setting = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(text)?.[1] ?? ''
   const [program, ...argv] = setting('ExecStart').split(' ')
-  return { text, setting, program, argv }
+  const variables = [...text.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value])
+  const environment: Record<string, string> = Object.fromEntries(variables)
+  return { text, setting, program, argv, environment }
 }
 
-test('the systemd unit starts the program with settings that it accepts, in the folder that it may write', async () => {
+test('the systemd unit starts the program with settings that it accepts and an operator can override, in the folder that it may write', async () => {
   using folder = temporaryFolder()
-  const { setting, argv } = unit()
+  const { setting, argv, environment } = unit()
   const state = `/var/lib/${setting('StateDirectory')}`
   expect(setting('WorkingDirectory')).toBe(state)
-  const [variable = '', ...value] = setting('Environment').split('=')
-  expect(value.join('=')).toContain(`${state}/`)
-  const environment = { [variable]: value.join('=').replace(state, folder.path) }
-  await using service = await startServer([...argv, '--port', '0'], { environment })
+  // A flag would override the file of the operator.
+  expect(argv).toEqual(['serve'])
+  const { DATABASE_URL = '', ...others } = environment
+  expect(DATABASE_URL).toContain(`${state}/`)
+  expect(others).toMatchObject({ HOST: '127.0.0.1', WORKERS: 'auto' })
+  // As a file of the operator does.
+  const overridden = { ...others, DATABASE_URL: DATABASE_URL.replace(state, folder.path), PORT: '0' }
+  await using service = await startServer(argv, { environment: overridden })
   expect((await fetch(`${service.address}/readyz`)).status).toBe(200)
   expect(readdirSync(folder.path)).toContain('stockroom.db')
 })

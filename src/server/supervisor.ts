@@ -58,13 +58,17 @@ export async function supervise(
     requireFreePort(host, port)
   }
   const stopped = stopSignal({ maxMs: KILL_AFTER_MS + 50 })
-  await using supervisor = new Supervisor(count, host, port, timeoutMs)
-  await using shown = await showMetrics(supervisor)
-  const allListen = () => {
-    starting.dispose()
-    shown?.announce()
+  const supervisor = new Supervisor(count, host, port, timeoutMs)
+  {
+    await using _ = supervisor
+    await using shown = await showMetrics(supervisor)
+    const allListen = () => {
+      starting.dispose()
+      shown?.announce()
+    }
+    await Promise.race([supervisor.run(allListen), stopped])
   }
-  await Promise.race([supervisor.run(allListen), stopped])
+  if (supervisor.haveAllFailed) throw new OperatorError('no worker has ended in order; the log says why')
 }
 
 /** One run of a worker. */
@@ -97,6 +101,8 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   #allListen = () => {}
   readonly #told = new Set<WorkerReport['event']>()
   #port: number
+  /** Whether every worker that was to stop was killed or reported a failure. */
+  haveAllFailed = false
 
   constructor(count: number, host: string, port: number, timeoutMs: number) {
     this.#timeoutMs = timeoutMs
@@ -133,11 +139,14 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     this.#stopping.abort()
     const children = [...this.#running.values()].map(({ child }) => child)
     for (const child of children) child.kill('SIGTERM')
+    let hasKilled = false
     const timer = setTimeout(() => {
+      hasKilled = true
       for (const child of children) child.kill('SIGKILL')
     }, KILL_AFTER_MS)
     await Promise.all(children.map(child => child.exited))
     clearTimeout(timer)
+    this.haveAllFailed = !hasKilled && children.length > 0 && children.every(hasFailed)
   }
 
   async #keepRunning(worker: number): Promise<void> {
@@ -266,6 +275,10 @@ function ask(child: Bun.Subprocess, question: typeof METRICS_QUESTION | typeof A
 /** The status is 0 if the worker had begun to wait for the signal. */
 function wasStopped({ exitCode, signalCode }: Bun.Subprocess): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT' || signalCode === 'SIGHUP'
+}
+
+function hasFailed({ exitCode, signalCode }: Bun.Subprocess): boolean {
+  return signalCode === 'SIGKILL' || (exitCode !== null && exitCode !== 0)
 }
 
 function failureOf({ reason, exitStatus }: Extract<WorkerReport, { readonly event: 'failed' }>): OperatorError {

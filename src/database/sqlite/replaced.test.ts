@@ -50,6 +50,20 @@ test('a service over whose file a backup is copied serves nothing more, and one 
   expectSound(shop.file, BEFORE_BACKUP)
 })
 
+test.skipIf(process.platform !== 'linux')(
+  'workers over whose file a backup is copied leave it alone when they stop, and the service ends with a failure',
+  async () => {
+    await using shop = await startShop([...FLAGS, '--workers', '2'])
+    await shop.create(AFTER_BACKUP)
+    shop.copyBackup()
+    expect(await shop.service.stop()).toBe(1)
+    expect(shop.service.errors().trimEnd().split('\n').at(-1)).toBe(
+      'stockroom: no worker has ended in order; the log says why',
+    )
+    expectSound(shop.file, BEFORE_BACKUP)
+  },
+)
+
 test('a service whose file is replaced by a moved one leaves the log of its successor alone', async () => {
   await using shop = await startShop()
   await shop.create(AFTER_BACKUP)
@@ -169,13 +183,13 @@ interface Shop extends AsyncDisposable {
   readonly moveLog: () => void
 }
 
-async function startShop(): Promise<Shop> {
+async function startShop(flags = FLAGS): Promise<Shop> {
   const open = new AsyncDisposableStack()
   const folder = open.use(temporaryFolder())
   const file = join(folder.path, 'shop.db')
   const backup = join(folder.path, 'backup.db')
   const database = `sqlite:${file}`
-  const service = open.use(await startService(database, { flags: FLAGS }))
+  const service = open.use(await startService(database, { flags }))
   const api = client(() => service.address)
   const create = async (products: number) => {
     await Promise.all(Array.from({ length: products }, () => api.create('/products/', sample.product)))

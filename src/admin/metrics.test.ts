@@ -181,6 +181,15 @@ describe('the port for operators', () => {
     for (const host of ['evil.example', 'shop.example:9464']) expect(await statusFor(host), host).toBe(421)
   })
 
+  test('answers for the name that it listens on', async () => {
+    // To the check, this short form of 127.0.0.1 is a name like any other.
+    await using named = await startShop(sqlite, ['--admin-port', '0', '--admin-host', '127.1'])
+    const address = await adminAddress(named.service)
+    const statusFor = async (Host: string) => (await fetch(`${address}/metrics`, { headers: { Host } })).status
+    expect(await statusFor('127.1:9464')).toBe(200)
+    expect(await statusFor('127.2:9464')).toBe(421)
+  })
+
   test('requests of operators do not count', async () => {
     const counted = await counting(shop().service)
     await scrape(shop().service)

@@ -37,7 +37,7 @@ export interface AdminSettings {
 export function readAdminSettings(line: CommandLine): AdminSettings | null {
   const port = line.value(adminPort)
   const host = line.value(adminHost)
-  // A list that is not empty, because an empty one allows every host.
-  const allowedHosts = ['localhost', ...line.value(adminAllowedHosts)]
+  // A list that is not empty, because an empty one allows every host. The host that it listens on may be a name.
+  const allowedHosts = ['localhost', host.toLowerCase(), ...line.value(adminAllowedHosts)]
   return port === null ? null : { host, port, allowedHosts }
 }

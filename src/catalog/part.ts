@@ -1,7 +1,7 @@
 import { auth } from '../access/settings.ts'
 import { showWorkers } from '../admin/open.ts'
 import { adminSettings } from '../admin/settings.ts'
-import { databaseSettings } from '../database/settings.ts'
+import { DATABASE_NOTE, databaseSettings } from '../database/settings.ts'
 import type { Part } from '../part.ts'
 import type { Command } from '../program/command.ts'
 import { host, serverSettings, streamSettings, workers, workerTimeout } from '../server/settings.ts'
@@ -34,7 +34,7 @@ const serve: Command = {
     ...adminSettings,
     ...tracingSettings,
   ],
-  note: TRACING_NOTE,
+  note: `${DATABASE_NOTE}\n\n${TRACING_NOTE}`,
   run: line =>
     serveInWorkers(line, servePort, {
       serve: async (...serving) => (await import('./serve.ts')).serve(...serving),

@@ -1,6 +1,6 @@
 import { auth } from '../access/settings.ts'
 import { adminSettings } from '../admin/settings.ts'
-import { databaseSettings } from '../database/settings.ts'
+import { DATABASE_NOTE, databaseSettings } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
 import { host, serverSettings, streamSettings } from '../server/settings.ts'
@@ -26,7 +26,7 @@ export const chat: Part = {
         ...adminSettings,
         ...tracingSettings,
       ],
-      note: `${CREDENTIALS_NOTE}\n\n${PASSWORD_NOTE}\n\n${TRACING_NOTE}`,
+      note: `${CREDENTIALS_NOTE}\n\n${PASSWORD_NOTE}\n\n${DATABASE_NOTE}\n\n${TRACING_NOTE}`,
       run: async line => (await import('./serve.ts')).serveChat(line),
     },
   ],

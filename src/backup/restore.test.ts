@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   readdirSync,
@@ -148,6 +149,22 @@ test('restore makes a missing database that only its owner can read, whatever lo
   expect(shop.files().some(name => /^shop\.db\.replaced-.*-wal$/.test(name))).toBe(true)
   expect(productsIn(shop.file)).toBe(BEFORE_BACKUP)
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'restore by root makes a missing database for the owner of its folder, and leaves the owner of another as it was',
+  async () => {
+    await using shop = await startShop()
+    await shop.service.stop()
+    rmSync(shop.file)
+    const ownerOfFile = () => [statSync(shop.file).uid, statSync(shop.file).gid]
+    chownSync(shop.folder, 65_532, 65_531)
+    expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
+    expect(ownerOfFile()).toEqual([65_532, 65_531])
+    chownSync(shop.file, 65_530, 65_529)
+    expect(await shop.restore()).toMatchObject({ status: 0, errors: '' })
+    expect(ownerOfFile()).toEqual([65_530, 65_529])
+  },
+)
 
 test('restore leaves the mode of the database as it was', async () => {
   await using shop = await startShop()

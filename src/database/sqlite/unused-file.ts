@@ -78,7 +78,8 @@ export class UnusedFile implements Disposable {
   #makeReady(replacement: string): void {
     chmodSync(replacement, this.#found ? Number(this.#found.mode & 0o777n) : MODE)
     const { uid, gid } = statSync(replacement, { bigint: true })
-    if (this.#found && (this.#found.uid !== uid || this.#found.gid !== gid)) {
+    if (!this.#found) giveToOwnerOfFolder(replacement)
+    else if (this.#found.uid !== uid || this.#found.gid !== gid) {
       chownSync(replacement, Number(this.#found.uid), Number(this.#found.gid))
     }
     syncToDisk(replacement, 'r+')
@@ -100,6 +101,17 @@ function lockedAlone(path: string): Database | null {
     }
     if (isDamage(error)) return null
     throw unusable(error, path)
+  }
+}
+
+/** Root restores for the service that the folder belongs to. Others can make only files of their own. */
+function giveToOwnerOfFolder(path: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(path))
+  try {
+    chownSync(path, uid, gid)
+  } catch {
+    // In a container, root may not know the owner of a folder of the host.
   }
 }
 

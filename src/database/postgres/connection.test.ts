@@ -99,6 +99,33 @@ test('if the server cannot be reached, the reason is the one of the system', asy
   }
 })
 
+test('when the password is changed, open connections go on, new ones are 503, and a node with the new password serves', async () => {
+  await using database = await createDatabase(server.url())
+  const url = new URL(database.url)
+  url.username = 'changing'
+  const use = async (password: string) => {
+    await server.ask(sql => sql.unsafe(`ALTER ROLE changing PASSWORD '${password}'`))
+    url.password = password
+  }
+  await server.ask(sql => sql.unsafe('CREATE ROLE changing LOGIN SUPERUSER'))
+  await use('before')
+  await using old = await startService(url.href, { flags: FLAGS })
+  const api = client(() => old.address)
+  const id = await api.create('/products/', sample.product)
+  await use('after')
+  expect((await api.get(`/products/${id}`)).status).toBe(200)
+  expect((await api.get('/readyz')).status).toBe(200)
+  await server.cutConnections()
+  await until(async () => (await api.get('/readyz')).status !== 200)
+  for (const path of ['/readyz', `/products/${id}`]) {
+    const { status, headers } = await api.get(path)
+    expect({ path, status, retry: headers.get('Retry-After') }).toEqual({ path, status: 503, retry: '1' })
+  }
+  expect(old.errors()).toContain('password authentication failed')
+  await using restarted = await startService(url.href, { flags: FLAGS })
+  expect((await client(() => restarted.address).get(`/products/${id}`)).status).toBe(200)
+})
+
 describe.skipIf(opensslPath === null)('with TLS', () => {
   let certificate: Certificate
   let secure: PostgresServer

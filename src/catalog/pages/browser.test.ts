@@ -270,8 +270,10 @@ test('the row of a product that somebody else has deleted goes away with “Canc
   await using tab = await open('/admin/?q=spade&sort=id')
   const { page } = tab
   await page.getByRole('link', { name: 'Edit Spade 43' }).click()
+  const save = page.getByRole('button', { name: 'Save' })
+  await save.waitFor()
   await api.delete('/products/43')
-  await page.getByRole('button', { name: 'Save' }).click()
+  await save.click()
   await page.getByText('There is no such product, or no longer.').waitFor()
   await page.getByRole('link', { name: 'Cancel' }).click()
   await row(page, 43).waitFor({ state: 'detached' })

@@ -4,7 +4,7 @@ import { keysOf } from '../access/open.ts'
 import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import { databaseFamilies } from '../database/metrics.ts'
-import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
+import { newFileNote, openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
 import type { CommandLine } from '../program/config.ts'
 import { startLog } from '../program/log.ts'
 import { listen } from '../server/listen.ts'
@@ -99,7 +99,7 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     ],
   })
   const what = `stockroom serves the store catalog at ${server.address}, its documentation at /docs`
-  listening(server.port, `${what}; ${whoMay(access)}`)
+  listening(server.port, `${what}; ${whoMay(access)}${newFileNote(database)}`)
   shown.announce()
   await Promise.race([database.ready, stopped])
   // If the database has become unavailable again, requests report it.

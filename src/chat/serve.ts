@@ -5,7 +5,7 @@ import { auth } from '../access/settings.ts'
 import { openAdmin } from '../admin/open.ts'
 import { readAdminSettings } from '../admin/settings.ts'
 import { databaseFamilies } from '../database/metrics.ts'
-import { openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
+import { newFileNote, openDatabase, readDatabaseSettings, START_WAIT_MS } from '../database/open.ts'
 import { Login } from '../login/login.ts'
 import { identifying } from '../login/routes.ts'
 import { openMarkdown } from '../markdown/renderer.ts'
@@ -93,7 +93,8 @@ export async function serveChat(line: CommandLine): Promise<void> {
     probe,
     families: () => [...databaseFamilies(database), ...chatFamilies(answers.figures), ...model.families()],
   })
-  print(`stockroom serves the chat page at ${server.address}, answered by ${model.name}${isOpen ? OPEN : ''}\n`)
+  const what = `stockroom serves the chat page at ${server.address}, answered by ${model.name}${isOpen ? OPEN : ''}`
+  print(`${what}${newFileNote(database)}\n`)
   shown.announce()
   await Promise.race([database.ready, stopped])
   await stopped

@@ -45,3 +45,8 @@ export async function openDatabase(
   if (address.engine === 'sqlite') return openSqlite(address.path, migrations, { mustExist })
   return PostgresDatabase.open({ address, replicas, connections, migrations, waitMs, mustExist })
 }
+
+/** The end of a ready line that names a new file, so that people notice a slip in its name; empty without one. */
+export function newFileNote(database: StoreDatabase): string {
+  return database.engine === 'sqlite' && database.newFile !== null ? `; the database ${database.newFile} is new` : ''
+}

@@ -51,6 +51,8 @@ export interface SqliteBulkTransaction extends SqliteTransaction {
  */
 export class SqliteDatabase implements AsyncDisposable {
   readonly engine = 'sqlite'
+  /** The whole path of a file that this process has made. */
+  readonly newFile: string | null
   /** The file is open from the beginning. */
   readonly ready = Promise.resolve()
   /** The change log, for followers. */
@@ -81,8 +83,9 @@ export class SqliteDatabase implements AsyncDisposable {
   /** Whether there were reads since the last group of writes. */
   #wasRead = false
 
-  constructor(path: string, connection: Database) {
+  constructor(path: string, connection: Database, newFile: string | null) {
     this.#path = path
+    this.newFile = newFile
     this.#connection = connection
     this.#begin = connection.prepare('BEGIN')
     this.#commit = connection.prepare('COMMIT')

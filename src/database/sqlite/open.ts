@@ -1,7 +1,8 @@
 import type { Database } from 'bun:sqlite'
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { getLogger } from '@logtape/logtape'
+import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import { atStart, connect, failOnTakenLocks, useLog } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
@@ -10,6 +11,9 @@ import { LogRecord } from './log-record.ts'
 import { migrate } from './migrate.ts'
 
 const log = getLogger(['stockroom', 'database'])
+
+/** The folder of the database that is used without settings. */
+const DEFAULT_FOLDER = 'data'
 
 /** The permission bits of other users. */
 const OTHERS = 0o077
@@ -25,13 +29,14 @@ export async function openSqlite(
 ): Promise<SqliteDatabase> {
   try {
     if (mustExist) closeSync(openSync(path, 'r'))
+    const isNew = !existsSync(path)
     createFile(path)
     const connection = await connect(path)
     await replaceLostLog(connection, path)
     await migrate(connection, migrations, path)
     failOnTakenLocks(connection)
     warnOfOtherUsers(path)
-    return new SqliteDatabase(path, connection)
+    return new SqliteDatabase(path, connection, isNew ? resolve(path) : null)
   } catch (error) {
     throw unusable(error, path)
   }
@@ -57,8 +62,17 @@ async function replaceLostLog(connection: Database, path: string): Promise<void>
 
 /** Only the owner may use a new file, because it holds personal data. SQLite gives its companion files the same mode. */
 function createFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true })
+  requireFolder(path)
   closeSync(openSync(path, 'a', 0o600))
+}
+
+/** Makes the folder of the default database. Throws an `OperatorError` if another folder is missing: its name may be a slip. */
+export function requireFolder(path: string): void {
+  const folder = dirname(path)
+  if (folder === DEFAULT_FOLDER) mkdirSync(folder, { recursive: true })
+  else if (!existsSync(folder)) {
+    throw new OperatorError(`cannot open the database ${path}: there is no folder ${folder}`)
+  }
 }
 
 /** An existing file keeps its mode, because somebody may have set it on purpose. */

@@ -1,10 +1,20 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { CAN_MOUNT, inItsOwnMounts } from '../../../test/harness/mounts.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
-import { run, startService } from '../../../test/harness/service.ts'
+import { run, startServer, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 
 setDefaultTimeout(120_000)
@@ -24,6 +34,35 @@ test('a folder in place of the database is reported with its path, by each comma
   using folder = temporaryFolder()
   mkdirSync(join(folder.path, 'shop.db'))
   await expectUnusable(join(folder.path, 'shop.db'), /shop\.db/)
+})
+
+test('a folder that is missing is not made, but reported with its path, by each command', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shpo/shop.db')
+  await expectUnusable(file, /shpo\/shop\.db/)
+  const seed = await run(['seed', '--database', `sqlite:${file}`])
+  expectRefusal(seed, { status: 1, reason: /shpo\/shop\.db: there is no folder \S+\/shpo$/m })
+  expect(readdirSync(folder.path)).toEqual([])
+})
+
+test('a new database is made in the folder data, and the service names it', async () => {
+  using folder = temporaryFolder()
+  const surroundings = { folder: folder.path }
+  const made = join(realpathSync(folder.path), 'data/stockroom.db')
+  const line = `; the database ${made} is new\n`
+  for (const command of ['serve', 'chat']) {
+    const argv = [command, '--host', '127.0.0.1', '--port', '0']
+    {
+      await using service = await startServer(argv, surroundings)
+      await service.stop()
+      expect(service.output()).toContain(line)
+    }
+    await using again = await startServer(argv, surroundings)
+    await again.stop()
+    expect(again.output()).not.toContain(line)
+    expect(existsSync(made)).toBe(true)
+    rmSync(made)
+  }
 })
 
 test('a link into a missing folder is reported with its path, by each command', async () => {

@@ -1,6 +1,6 @@
 import { BusyError } from '../../limits/busy-error.ts'
+import { byteStream } from '../../server/byte-stream.ts'
 import type { StreamCoding } from '../../server/compressors.ts'
-import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Streaming } from '../../server/streaming.ts'
 import { CHUNK_WEIGHT_MAX } from '../storage/weights.ts'
@@ -8,9 +8,6 @@ import { entityTag, matches } from './entity-tag.ts'
 
 /** The header with the number of items in a list. */
 export const TOTAL_COUNT = 'X-Total-Count'
-
-/** A client that reads nothing for this long is cut off. */
-const READER_IDLE_SECONDS = 60
 
 /** The size that counts for a piece before it has been read: the text of a chunk and one more item. */
 const PIECE_BYTES = 2 * CHUNK_WEIGHT_MAX
@@ -37,7 +34,7 @@ export interface StreamedResponseOptions {
  */
 export function streamedResponse(
   texts: AsyncIterable<string>,
-  { request, requestId, server, streaming }: RequestScope,
+  scope: RequestScope,
   {
     link,
     version,
@@ -47,9 +44,9 @@ export function streamedResponse(
     total = null,
   }: StreamedResponseOptions,
 ): Response {
+  const { request, streaming } = scope
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && streaming.pieces.isSpent) throw new BusyError('Too many large answers are waiting for their readers')
-  server.timeout(request, READER_IDLE_SECONDS)
   const isCompressible = isRead && !isShort
   const accepted = isCompressible ? request.headers.get('Accept-Encoding') : null
   const coding = streaming.textCompressors.coding(accepted)
@@ -65,7 +62,7 @@ export function streamedResponse(
   if (known !== null && headers.ETag && matches(known, headers.ETag))
     return new Response(null, { status: 304, headers })
   const pieces = coding === 'identity' ? texts : readAhead(texts, streaming)
-  const body = byteStream(pieces, coding, streaming, requestId)
+  const body = byteStream(scope, ended => bytesOf(pieces, coding, streaming, ended))
   return new Response(body, { headers: { ...headers, ...(coding !== 'identity' && { 'Content-Encoding': coding }) } })
 }
 
@@ -86,45 +83,12 @@ async function* readAhead(texts: AsyncIterable<string>, streaming: Streaming): A
   }
 }
 
-/** Sends the texts to one client, from the first pull until they end, fail, or the client leaves. */
-function byteStream(
-  texts: AsyncIterable<string>,
-  coding: StreamCoding,
-  streaming: Streaming,
-  requestId: string,
-): ReadableStream<Uint8Array> {
-  const left = new AbortController()
-  const pieces = bytesOf(texts, coding, streaming, left.signal)
-  return new ReadableStream<Uint8Array>(
-    {
-      pull: async controller => {
-        try {
-          const { value, done } = await pieces.next()
-          if (left.signal.aborted) return
-          if (done) controller.close()
-          else controller.enqueue(value)
-        } catch (error) {
-          if (left.signal.aborted) return
-          logFailure(error, requestId)
-          // Without the error, which the runtime would print. The connection is cut off, so nobody mistakes this for all of it.
-          controller.error()
-        }
-      },
-      cancel: async () => {
-        left.abort()
-        await pieces.return()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-}
-
 /** Yields the bytes of the texts. The memory of each piece counts until the client has taken it. */
 async function* bytesOf(
   texts: AsyncIterable<string>,
   coding: StreamCoding,
   streaming: Streaming,
-  left: AbortSignal,
+  ended: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   // Opened only now, because the response to HEAD is never read.
   using compressor = streaming.textCompressors.open(coding)
@@ -141,19 +105,19 @@ async function* bytesOf(
     for await (const text of texts) {
       const bytes = await compressor.piece(text)
       hold(bytes.length)
-      if (bytes.length > 0) yield bytes
+      yield bytes
       hold(0)
       // If the client leaves meanwhile, the compressor is freed at once, and not when the turn comes.
-      left.addEventListener('abort', compressor[Symbol.dispose])
+      ended.addEventListener('abort', compressor[Symbol.dispose])
       await pieces.take(PIECE_BYTES)
-      left.removeEventListener('abort', compressor[Symbol.dispose])
+      ended.removeEventListener('abort', compressor[Symbol.dispose])
       heldBytes = PIECE_BYTES
       await streaming.ownTurn()
-      if (left.aborted) return
+      if (ended.aborted) return
     }
     const bytes = await compressor.end()
     hold(bytes.length)
-    if (bytes.length > 0) yield bytes
+    yield bytes
   } finally {
     hold(0)
   }

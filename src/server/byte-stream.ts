@@ -1,0 +1,48 @@
+import { logFailure } from './errors.ts'
+import type { RequestScope } from './requests.ts'
+
+/** A client that reads nothing for this long is cut off. A source must not be silent for longer. */
+const READER_IDLE_SECONDS = 60
+
+/**
+ * The body of a streamed response. The source is asked for bytes when the client has read those before, so nothing queues up in
+ * memory, and a slow client slows down nobody but its own source.
+ *
+ * A stream ends when its source ends or fails, or when the client leaves or is cut off. Then `ended` is aborted, upon which a
+ * source that waits for something must end soon, its generator is returned, and `held` is disposed of, even if the source has
+ * never begun. If the source fails, the connection is cut off, so that nobody mistakes the body for a complete one.
+ */
+export function byteStream(
+  { request, requestId, server }: RequestScope,
+  source: (ended: AbortSignal) => AsyncGenerator<Uint8Array, void>,
+  held?: Disposable,
+): ReadableStream<Uint8Array> {
+  // The runtime measures the time since it could last write to the client.
+  server.timeout(request, READER_IDLE_SECONDS)
+  const ending = new AbortController()
+  const bytes = source(ending.signal)
+
+  const end = () => {
+    ending.abort()
+    held?.[Symbol.dispose]()
+    bytes.return().catch(error => logFailure(error, requestId))
+  }
+
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    try {
+      const { value, done } = await bytes.next()
+      if (ending.signal.aborted) return
+      if (!done) return controller.enqueue(value)
+      controller.close()
+    } catch (error) {
+      if (ending.signal.aborted) return
+      logFailure(error, requestId)
+      // Without the error, which the runtime would print.
+      controller.error()
+    }
+    end()
+  }
+
+  // The runtime cancels the body when the client leaves, and at once if the request was a HEAD.
+  return new ReadableStream<Uint8Array>({ pull, cancel: end }, { highWaterMark: 0 })
+}

@@ -16,6 +16,11 @@ setDefaultTimeout(120_000)
 const HEAVY_PRODUCTS = 20
 const HEAVY_DESCRIPTION = 'x'.repeat(900_000)
 
+/** Events of 450 bytes, more than the kernel holds for a connection that nobody reads. */
+const MANY_CHANGES = 12_000
+/** A character takes six bytes in JSON. */
+const LONG_NAME = '\u0001'.repeat(50)
+
 test('an idle service ends with status 0 on SIGTERM', async () => {
   await using shop = await startShop()
   expect(await shop.service.stop('SIGTERM')).toBe(0)
@@ -157,6 +162,22 @@ describe('requests that do not end', () => {
     using stalled = rawConnection(shop.service.address, getRequest('/products/?limit=1000'), { reads: false })
     await stalled.written
     await until(() => shop.service.errors().includes('"GET","path":"/products/","status":200'))
+    expect(await shop.service.stop()).toBe(0)
+    expect(logSize(shop.file)).toBe(0)
+  })
+
+  test.concurrent('a stop does not wait forever for a follower of changes that never reads', async () => {
+    await using shop = await startShop()
+    using reading = rawConnection(shop.service.address, getRequest('/events'))
+    using stalled = rawConnection(shop.service.address, getRequest('/events'), { reads: false })
+    await stalled.written
+    await until(() => shop.service.errors().split('"GET","path":"/events","status":200').length === 3)
+    // Until it is sent no more.
+    const changes = { ...sample.product, name: LONG_NAME }
+    for (let made = 0; made < MANY_CHANGES; made += 500) {
+      await Promise.all(Array.from({ length: 500 }, () => shop.api.create('/products/', changes)))
+    }
+    await until(() => reading.text().split('event: product.created').length > MANY_CHANGES)
     expect(await shop.service.stop()).toBe(0)
     expect(logSize(shop.file)).toBe(0)
   })

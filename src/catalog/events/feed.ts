@@ -52,9 +52,7 @@ export class Feed {
   readonly #history: ChangeHistory
   readonly #stopping = new AbortController()
   readonly #listeners = new Set<Listener>()
-  /** Numbered from `#dropped` on. */
   #recent: FeedEvent[] = []
-  #dropped = 0
   /** Everything after it is in memory. */
   #base: EventPlace = { position: 0, tag: 0, index: 0 }
   /** The last transaction that was read. */
@@ -76,9 +74,9 @@ export class Feed {
     return this.#end
   }
 
-  /** The number of the next event. */
-  get next(): number {
-    return this.#dropped + this.#recent.length
+  /** The newest event in memory, if there is one. */
+  get newest(): FeedEvent | undefined {
+    return this.#recent.at(-1)
   }
 
   /** Aborted when the process stops. */
@@ -117,21 +115,21 @@ export class Feed {
     return endOf(first, eventsOf(first).length)
   }
 
-  /** The number of the first event after a place; `null` if older events have to be read first. */
-  numberAfter(place: EventPlace): number | null {
-    if (isAfter(this.#base, place)) return null
+  /** Whether no event has come after a place, as far as this process knows. */
+  isCurrent(place: EventPlace): boolean {
+    return !isAfter(this.newest ?? this.#base, place)
+  }
+
+  /** Whether all events after a place are in memory. Otherwise, the next ones have to be read. */
+  remembers(place: EventPlace): boolean {
+    return !isAfter(this.#base, place)
+  }
+
+  /** The next events after a place that it remembers, this many at most. */
+  recentAfter(place: EventPlace, most: number): readonly FeedEvent[] {
     // Most places are near the end.
-    return this.#dropped + this.#recent.findLastIndex(event => !isAfter(event, place)) + 1
-  }
-
-  /** Whether it has not read the log as far as a place yet. */
-  isBefore({ position }: EventPlace): boolean {
-    return this.#read.position < position
-  }
-
-  /** Recent events, by their numbers; `null` if some are not in memory any more. */
-  recent(from: number, until: number): readonly FeedEvent[] | null {
-    return from < this.#dropped ? null : this.#recent.slice(from - this.#dropped, until - this.#dropped)
+    const from = this.#recent.findLastIndex(event => !isAfter(event, place)) + 1
+    return this.#recent.slice(from, from + most)
   }
 
   /** Reads the events after a place from the database, or tells why it cannot. One follower after another. */
@@ -207,7 +205,7 @@ export class Feed {
   readonly #look = following(() => this.#readOn())
 
   async #readOn(): Promise<void> {
-    const before = this.next
+    const before = this.newest
     for (let isEnd = false; !isEnd; ) {
       const piece = await this.#history.read(this.#read.position)
       const [own, ...further] = piece.transactions
@@ -220,7 +218,7 @@ export class Feed {
       for (const transaction of further) this.#add(transaction)
       isEnd = piece.isEnd
     }
-    if (this.next === before) return
+    if (this.newest === before) return
     await this.#tell(null)
   }
 
@@ -240,14 +238,12 @@ export class Feed {
     if (transaction.isLasting) this.#end = endOf(transaction, events.length)
     if (this.#recent.length < RECENT_EVENTS + DROPPED_AT_ONCE) return
     const dropped = this.#recent.splice(0, this.#recent.length - RECENT_EVENTS)
-    this.#dropped += dropped.length
     this.#base = dropped.at(-1) ?? this.#base
   }
 
   /** Goes on from the end of the log. */
   async #restart(): Promise<void> {
     const last = await this.#history.last()
-    this.#dropped = this.next
     this.#recent = []
     this.#end = endOf(last, eventsOf(last).length)
     this.#base = this.#end

@@ -3,219 +3,165 @@ import { bearerToken } from '../../access/bearer.ts'
 import { digestOf } from '../../access/key.ts'
 import { pause, systemClock } from '../../clock.ts'
 import { errorMessage } from '../../program/error-message.ts'
-import { logFailure } from '../../server/errors.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed, ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
-import { beginning, COMMENT, framesOf, placeFrame, resetFrame, type SharedFrames, type Start } from './frames.ts'
+import {
+  beginning,
+  COMMENT,
+  type Frames,
+  framesOf,
+  placeFrame,
+  resetFrames,
+  type SharedFrames,
+  type Start,
+} from './frames.ts'
 import { type EventPlace, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
 
 /** After this much silence, a follower gets the place that it has reached, or a comment. */
 const SILENCE_MS = 14_000
-/** A client that reads nothing for this long is cut off. */
-const STALLED_MS = 60_000
-/** Time for a connection that is cut off to close, and for a client to read the rest of a stream that has ended. */
-const CUT_SECONDS = 1
-const REST_SECONDS = 60
-/** Events that a follower is sent at once. It gets further ones when it has read these. */
-const EVENTS_AT_ONCE = 200
 /** The pause before a page is read again that could not be read. */
 const RETRY_MS = 1_000
-
-type Controller = ReadableStreamDefaultController<Uint8Array>
 
 /** What all followers of a process share. */
 export interface Following {
   readonly feed: Feed
   readonly frames: SharedFrames
-  /** Call it with each follower that has ended. */
-  readonly ended: (follower: Follower) => void
 }
 
 /**
- * Sends events to one client, from the first pull until either side ends it. While it keeps up, it is sent what all others are
- * sent; if it is behind, it reads pages from the database.
+ * What one client is sent. While it keeps up, it gets the same frames as all others. If the events after its place are not in
+ * memory any more, it gets pages that are read from the database for it alone.
  */
-export class Follower {
+export class Follower implements Disposable {
   /** The digest of its key, if it has one. */
   readonly keyDigest: string | null
-  readonly #scope: RequestScope
-  readonly #following: Following
+  readonly #feed: Feed
+  readonly #frames: SharedFrames
   readonly #filter: EventFilter
   readonly #start: Start
-  readonly #open: DisposableStack
-  #controller: Controller | null = null
-  /** Set while the client has read everything and waits. */
-  #sent: (() => void) | null = null
-  #sentAt = systemClock.now()
-  /** The number of the next event; `null` while it is behind. */
-  #next: number | null
-  /** The place that it has reached, as far as it is known: at least when it is behind. */
+  readonly #listening: Disposable
+  /** The place that it has reached. */
   #place: EventPlace
-  /** The place that it was sent last. */
-  #sentPlace: EventPlace
+  /** The place that it was told last. */
+  #toldPlace: EventPlace
+  /** When it was last sent anything, and whether that is long ago. */
+  #sentAt = systemClock.now()
+  #isSilent = false
+  /** Set when it has to go on somewhere else. */
   #reset: ResetReason | null = null
-  #isAtWork = false
+  /** A page from the database, and whether one is being read. */
+  #page: Frames | null = null
+  #isReading = false
+  #hasEnded = false
+  #wake = () => {}
 
-  /** Call it right after `Feed.current`, so that it misses nothing. It disposes of `open` at its end. */
-  constructor(scope: RequestScope, following: Following, filter: EventFilter, start: Start, open: DisposableStack) {
-    const token = bearerToken(scope.request.headers)
-    this.keyDigest = scope.key === null || token === null ? null : digestOf(token)
-    this.#scope = scope
-    this.#following = following
+  /** Call it right after `Feed.current`, so that it misses nothing. */
+  constructor({ request, key }: RequestScope, { feed, frames }: Following, filter: EventFilter, start: Start) {
+    const token = bearerToken(request.headers)
+    this.keyDigest = key === null || token === null ? null : digestOf(token)
+    this.#feed = feed
+    this.#frames = frames
     this.#filter = filter
     this.#start = start
     this.#place = start.place
-    this.#sentPlace = start.place
-    this.#next = following.feed.numberAfter(start.place)
-    this.#open = open
-    open.use(following.feed.listen(reset => this.#goOn(reset)))
-    // The server closes idle connections.
-    scope.server.timeout(scope.request, 0)
-    scope.request.signal.addEventListener('abort', () => this.leave(), { once: true })
+    this.#toldPlace = start.place
+    this.#listening = feed.listen(reset => {
+      this.#reset ??= reset
+      this.#wake()
+    })
   }
 
-  /** Called whenever the client has read everything so far. Resolves when something is sent. */
-  pull(controller: Controller): Promise<void> | undefined {
-    if (this.#open.disposed) return
-    if (this.#controller === null) {
-      this.#controller = controller
-      controller.enqueue(beginning(this.#start))
-      return
+  /** Yields what the client is sent, until either side ends the stream. */
+  async *bytes(): AsyncGenerator<Uint8Array, void> {
+    yield beginning(this.#start)
+    while (!this.#hasEnded) {
+      const bytes = this.#next() ?? this.#signOfLife()
+      if (bytes) {
+        this.#sentAt = systemClock.now()
+        this.#isSilent = false
+        yield bytes
+      } else {
+        await this.#news()
+      }
     }
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#sent = resolve
-    this.#goOn()
-    return promise
   }
 
-  /** Called now and then. */
+  /** Call it now and then, so that no follower needs a timer of its own. */
   checkTime(): void {
-    const silence = systemClock.now() - this.#sentAt
-    if (this.#sent === null) {
-      if (silence < STALLED_MS) return
-      log.debug('a follower is cut off: it has stopped reading', { request_id: this.#scope.requestId })
-      this.#cut()
-    } else if (silence >= SILENCE_MS) {
-      const { feed } = this.#following
-      const place = this.#next === feed.next ? feed.end : this.#place
-      const hasMoved = isAfter(place, this.#sentPlace)
-      if (hasMoved) this.#sentPlace = place
-      this.#send(hasMoved ? placeFrame(place) : COMMENT)
-    }
+    this.#isSilent = systemClock.now() - this.#sentAt >= SILENCE_MS
+    if (this.#isSilent) this.#wake()
   }
 
   /** Ends the stream as the server. */
   end(): void {
-    if (!this.leave()) return
-    this.#controller?.close()
-    this.#scope.server.timeout(this.#scope.request, REST_SECONDS)
+    this.#hasEnded = true
+    this.#wake()
   }
 
-  /** The client has left. Returns whether that is new. */
-  leave(): boolean {
-    if (this.#open.disposed) return false
-    this.#open.dispose()
-    this.#sent?.()
-    this.#following.ended(this)
-    return true
+  [Symbol.dispose](): void {
+    this.#listening[Symbol.dispose]()
+    this.end()
   }
 
-  /** Sends what there is, if the client waits for it. */
-  #goOn(reset: ResetReason | null = null): void {
-    this.#reset = reset ?? this.#reset
-    if (this.#sent === null || this.#isAtWork) return
-    try {
-      if (this.#reset !== null) this.#sendReset(this.#reset)
-      else if (!this.#sendRecent()) void this.#sendOlder()
-    } catch (error) {
-      logFailure(error, this.#scope.requestId)
-      this.#cut()
+  /** The next frames that have anything for this client; `null` if it has to wait for them. */
+  #next(): Uint8Array | null {
+    for (let frames = this.#nextFrames(); frames; frames = this.#nextFrames()) {
+      this.#place = frames.place
+      if (frames.bytes.length === 0) continue
+      this.#toldPlace = frames.place
+      return frames.bytes
     }
+    return null
   }
 
-  /** Returns false if it is behind. */
-  #sendRecent(): boolean {
-    const { feed, frames } = this.#following
-    while (this.#next !== null && this.#next < feed.next) {
-      const until = Math.min(feed.next, this.#next + EVENTS_AT_ONCE)
-      const bytes = frames.of(this.#next, until, this.#filter)
-      if (bytes === null) {
-        this.#next = null
-        return false
-      }
-      this.#next = until
-      this.#place = feed.recent(until - 1, until)?.[0] ?? this.#place
-      if (bytes.length === 0) continue
-      this.#sentPlace = this.#place
-      this.#send(bytes)
-      return true
-    }
-    return this.#next !== null
+  #nextFrames(): Frames | null {
+    // It stays where it is, so that the page goes on from there.
+    if (this.#isReading) return null
+    const page = this.#page
+    this.#page = null
+    if (page) return page
+    if (this.#reset !== null) return this.#resetFrames(this.#reset)
+    if (this.#feed.remembers(this.#place)) return this.#frames.after(this.#place, this.#filter)
+    void this.#read()
+    return null
   }
 
-  /** Reads pages until one has something to send, or it is not behind any more. */
-  async #sendOlder(): Promise<void> {
-    this.#isAtWork = true
+  #resetFrames(reason: ResetReason): Frames {
+    this.#reset = null
+    return resetFrames(reason, this.#feed.end)
+  }
+
+  /** Reads a page from the database. */
+  async #read(): Promise<void> {
+    this.#isReading = true
     try {
-      while (this.#next === null && this.#reset === null && !this.#open.disposed) {
-        const bytes = await this.#nextPage()
-        if (this.#open.disposed) return
-        if (!bytes || bytes.length === 0) continue
-        this.#send(bytes)
-        return
-      }
-    } finally {
-      this.#isAtWork = false
-    }
-    this.#goOn()
-  }
-
-  async #nextPage(): Promise<Uint8Array | null> {
-    const { feed } = this.#following
-    try {
-      const page = await feed.after(this.#place)
-      if (typeof page === 'string') {
-        this.#reset = page
-        return null
-      }
-      // The feed must have read as far, or it would send these events again.
-      while (feed.isBefore(page.place) && this.#reset === null && !this.#open.disposed) await feed.current()
-      this.#place = page.place
-      this.#next = feed.numberAfter(page.place)
-      return framesOf(page.events, this.#filter)
+      const page = await this.#feed.after(this.#place)
+      if (typeof page === 'string') this.#reset = page
+      else this.#page = framesOf(page.events, this.#filter, page.place)
     } catch (error) {
       log.debug('a follower has to wait: {reason}', { reason: errorMessage(error) })
-      await pause(systemClock, RETRY_MS, feed.stopping)
-      return null
+      await pause(systemClock, RETRY_MS, this.#feed.stopping)
     }
+    this.#isReading = false
+    this.#wake()
   }
 
-  #sendReset(reason: ResetReason): void {
-    const { feed } = this.#following
-    this.#reset = null
-    this.#next = feed.next
-    this.#place = feed.end
-    this.#sentPlace = feed.end
-    this.#send(resetFrame(reason, feed.end))
+  /** After some silence, the place that the client may go on from, if it is a new one, or else a comment. */
+  #signOfLife(): Uint8Array | null {
+    if (!this.#isSilent) return null
+    const place = this.#feed.isCurrent(this.#place) ? this.#feed.end : this.#place
+    if (!isAfter(place, this.#toldPlace)) return COMMENT
+    this.#toldPlace = place
+    return placeFrame(place)
   }
 
-  #send(bytes: Uint8Array): void {
-    if (this.#open.disposed) return
-    this.#sentAt = systemClock.now()
-    const sent = this.#sent
-    this.#sent = null
-    this.#controller?.enqueue(bytes)
-    sent?.()
-  }
-
-  #cut(): void {
-    if (!this.leave()) return
-    // Otherwise the connection would stay open until the client reads again.
-    this.#scope.server.timeout(this.#scope.request, CUT_SECONDS)
-    // Without an argument: the runtime would print the error.
-    this.#controller?.error()
+  /** Resolves when there may be something to send. */
+  #news(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake = resolve
+    })
   }
 }

@@ -1,5 +1,6 @@
 import type { KeyRing } from '../../access/key-ring.ts'
 import { pause, systemClock } from '../../clock.ts'
+import { byteStream } from '../../server/byte-stream.ts'
 import { addressKey } from '../../server/client-address.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed } from './feed.ts'
@@ -28,7 +29,7 @@ export class Followers {
   #isChecking = false
 
   constructor(feed: Feed, keys: KeyRing | null) {
-    this.#following = { feed, frames: new SharedFrames(feed), ended: follower => this.#all.delete(follower) }
+    this.#following = { feed, frames: new SharedFrames(feed) }
     this.#keys = keys
     feed.stopping.addEventListener('abort', () => {
       for (const follower of [...this.#all]) follower.end()
@@ -37,32 +38,23 @@ export class Followers {
 
   /** Streams events. `start` finds the place, after everything that was committed before has been read. */
   async stream(scope: RequestScope, filter: EventFilter, start: () => Promise<Start>): Promise<Response> {
-    // The response to HEAD is never read, so its stream would never end.
-    if (scope.isHead) return new Response(null, { headers: HEADERS })
-    using open = new DisposableStack()
-    open.use(scope.streaming.clients.open(addressKey(scope.clientAddress)))
-    const place = await start()
-    const follower = new Follower(scope, this.#following, filter, place, open.move())
+    using held = new DisposableStack()
+    held.use(scope.streaming.clients.open(addressKey(scope.clientAddress)))
+    const follower = held.use(new Follower(scope, this.#following, filter, await start()))
     this.#all.add(follower)
+    held.defer(() => this.#all.delete(follower))
     if (!this.#isChecking) void this.#check()
-    if (scope.request.signal.aborted || this.#following.feed.stopping.aborted) follower.leave()
-    const body = new ReadableStream<Uint8Array>(
-      {
-        pull: controller => follower.pull(controller),
-        cancel: () => {
-          follower.leave()
-        },
-      },
-      { highWaterMark: 0 },
-    )
+    if (this.#following.feed.stopping.aborted) follower.end()
+    const body = byteStream(scope, () => follower.bytes(), held.move())
     return new Response(body, { headers: HEADERS })
   }
 
-  /** Goes on while there are followers. */
+  /** Goes on while there are followers, until the process stops. */
   async #check(): Promise<void> {
+    const { stopping } = this.#following.feed
     this.#isChecking = true
-    for (let looks = 1; this.#all.size > 0; looks += 1) {
-      await pause(systemClock, CHECK_INTERVAL_MS, this.#following.feed.stopping)
+    for (let looks = 1; this.#all.size > 0 && !stopping.aborted; looks += 1) {
+      await pause(systemClock, CHECK_INTERVAL_MS, stopping)
       for (const follower of [...this.#all]) follower.checkTime()
       if (looks % LOOKS_PER_KEY_CHECK === 0) void this.#endRevoked()
     }

@@ -6,6 +6,9 @@ import { type EventPlace, eventIdOf } from './place.ts'
 /** How long a client waits before it connects again. */
 const RETRY_MS = 1_000
 
+/** Events that a follower is sent at once. It gets further ones when it has read these. */
+const EVENTS_AT_ONCE = 200
+
 const ENCODER = new TextEncoder()
 
 /** Keeps a silent connection open. */
@@ -26,11 +29,18 @@ export function beginning({ place, isResumed, reset }: Start): Uint8Array {
   return ENCODER.encode(`retry: ${RETRY_MS}\n\n${frame(first)}`)
 }
 
-/** The frames of the events that pass. */
-export function framesOf(events: readonly FeedEvent[], { passes }: EventFilter): Uint8Array {
+/** The frames of some events. */
+export interface Frames {
+  readonly bytes: Uint8Array
+  /** The place after these events. */
+  readonly place: EventPlace
+}
+
+/** The frames of the events up to a place that pass. */
+export function framesOf(events: readonly FeedEvent[], { passes }: EventFilter, place: EventPlace): Frames {
   let text = ''
   for (const event of events) if (passes(event)) text += frame(event)
-  return ENCODER.encode(text)
+  return { bytes: ENCODER.encode(text), place }
 }
 
 /** A browser repeats the place in `Last-Event-ID` when it reconnects. */
@@ -38,8 +48,9 @@ export function placeFrame(place: EventPlace): Uint8Array {
   return ENCODER.encode(`id: ${eventIdOf(place)}\n\n`)
 }
 
-export function resetFrame(reason: ResetReason, place: EventPlace): Uint8Array {
-  return ENCODER.encode(frame(resetAt(reason, place)))
+/** The frame that sends a follower to another place. */
+export function resetFrames(reason: ResetReason, place: EventPlace): Frames {
+  return { bytes: ENCODER.encode(frame(resetAt(reason, place))), place }
 }
 
 /** Tells a follower to read everything again, and then to go on from a place. */
@@ -57,27 +68,29 @@ function frame({ type, id, json }: Pick<FeedEvent, 'type' | 'id' | 'json'>): str
   return `event: ${type}\nid: ${id}\ndata: ${json}\n\n`
 }
 
-/** The frames of recent events, made once for all followers with the same filter. */
+/** The frames of recent events, made once for all followers that are at the same place and have the same filter. */
 export class SharedFrames {
   readonly #feed: Feed
-  readonly #made = new Map<string, Uint8Array>()
-  #madeAt = -1
+  /** By the place before them, which is the same object for all that keep up, and by the filter's key. */
+  readonly #made = new Map<EventPlace, Map<string, Frames>>()
+  #newest: FeedEvent | undefined
 
   constructor(feed: Feed) {
     this.#feed = feed
   }
 
-  /** The frames from one event up to another; `null` if these are not in memory any more. */
-  of(from: number, until: number, filter: EventFilter): Uint8Array | null {
-    if (this.#madeAt !== this.#feed.next) this.#made.clear()
-    this.#madeAt = this.#feed.next
-    const key = `${from} ${until} ${filter.key}`
-    const made = this.#made.get(key)
-    if (made) return made
-    const events = this.#feed.recent(from, until)
-    if (!events) return null
-    const frames = framesOf(events, filter)
-    this.#made.set(key, frames)
-    return frames
+  /** The next frames after a place that the feed remembers; `null` if there are none. */
+  after(place: EventPlace, filter: EventFilter): Frames | null {
+    if (this.#feed.isCurrent(place)) return null
+    if (this.#newest !== this.#feed.newest) this.#made.clear()
+    this.#newest = this.#feed.newest
+    return this.#made
+      .getOrInsertComputed(place, () => new Map<string, Frames>())
+      .getOrInsertComputed(filter.key, () => this.#make(place, filter))
+  }
+
+  #make(place: EventPlace, filter: EventFilter): Frames {
+    const events = this.#feed.recentAfter(place, EVENTS_AT_ONCE)
+    return framesOf(events, filter, events.at(-1) ?? place)
   }
 }

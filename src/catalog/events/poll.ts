@@ -39,7 +39,7 @@ export async function pollResponse(feed: Feed, url: string, poll: Poll): Promise
     if (events.length > 0 || leftMs <= 0 || signal.aborted || feed.stopping.aborted) {
       return linesResponse(url, events, lasting)
     }
-    if (feed.numberAfter(reached) === feed.next) await advance(feed, leftMs, signal)
+    if (feed.isCurrent(reached)) await advance(feed, leftMs, signal)
   }
 }
 

@@ -14,7 +14,7 @@ export interface ServerSentEvent {
   readonly name: string
   readonly chunk: string
   /** Sent in a frame of its own right after the event. A browser repeats it in `Last-Event-ID` when it reconnects. */
-  readonly id?: number
+  readonly id?: number | string
 }
 
 const HEADERS = {

@@ -18,7 +18,12 @@ const WAIT_SECONDS = 10
 /** The event that the page listens for. */
 const CHANGE = 'Change'
 
-const Event = z.object({ type: z.string(), time: z.string(), data: z.record(z.string(), z.unknown()).default({}) })
+const Event = z.object({
+  id: z.string(),
+  type: z.string(),
+  time: z.string(),
+  data: z.record(z.string(), z.unknown()).default({}),
+})
 
 const NEXT = /<([^>]*)>; rel="next"/
 
@@ -30,14 +35,15 @@ export function addActivity(app: App, { own, framed }: PageParts, login: Login |
   )
 }
 
-/** The changes from now on, as elements of the page's list. */
+/** The changes from now on, or since the last one that the page has, as elements of its list. */
 async function* changes(
   own: OwnOperations,
   visit: RequestScope,
   login: Login | null,
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
-  for (let query = ''; !signal.aborted; ) {
+  const last = visit.request.headers.get('Last-Event-ID')
+  for (let query = last === null ? '' : `?${new URLSearchParams({ since: last })}`; !signal.aborted; ) {
     if (login && (await login.keyOf(visit.request.headers)) === null) return
     const response = await own.call(visit, {
       method: 'GET',
@@ -48,7 +54,7 @@ async function* changes(
     if (!response.ok) return
     for (const line of (await response.text()).split('\n')) {
       const event = line === '' ? null : Event.safeParse(JSON.parse(line)).data
-      if (event) yield { name: CHANGE, chunk: `${<Change {...event} />}` }
+      if (event) yield { name: CHANGE, chunk: `${<Change {...event} />}`, id: event.id }
     }
     const next = new URLSearchParams(NEXT.exec(response.headers.get('Link') ?? '')?.[1]?.split('?')[1])
     next.set('wait', String(WAIT_SECONDS))
@@ -81,7 +87,7 @@ const ACTIVITY: Framed = {
   ),
 }
 
-function Change({ type, time, data }: z.output<typeof Event>) {
+function Change({ type, time, data }: Omit<z.output<typeof Event>, 'id'>) {
   const [what = '', change = ''] = type.split('.')
   const [list] = Object.entries(LISTS).find(([, { noun }]) => noun === what) ?? []
   const label = typeof data.name === 'string' ? data.name : `${what} ${data.id ?? ''}`

@@ -320,3 +320,26 @@ test('the first visit takes less than 60 kB, files included, and counts no more 
   const sizes = await Promise.all(['/admin/', ...files].map(size))
   expect(sizes.reduce((sum, bytes) => sum + bytes)).toBeLessThan(60_000)
 })
+
+test('an activity page that has lost its connection gets what has changed since', async () => {
+  await using shop = await startShop()
+  for (const name of ['Seen', 'Missed', 'Missed, too']) await shop.api.create('/products/', { ...sample.product, name })
+  const seen = await changeOf(shop.service.address, 'Seen')
+  const response = await fetch(`${shop.service.address}/admin/activity/events`, {
+    headers: { Accept: 'text/event-stream', 'Last-Event-ID': seen },
+  })
+  let text = ''
+  for await (const bytes of response.body ?? []) {
+    text += Buffer.from(bytes).toString()
+    if (text.includes('>Missed, too<')) break
+  }
+  expect(text).toContain('>Missed<')
+  expect(text).not.toContain('>Seen<')
+})
+
+/** The id of the change that made something with this name. */
+async function changeOf(address: string, name: string): Promise<string> {
+  const response = await fetch(`${address}/events?since=start`, { headers: { Accept: 'application/x-ndjson' } })
+  const lines = (await response.text()).split('\n').filter(line => line !== '')
+  return lines.map(line => JSON.parse(line)).find(({ data }) => data.name === name).id
+}

@@ -1,8 +1,8 @@
-import { chmodSync, copyFileSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { database } from '../database/settings.ts'
 import { unusable } from '../database/sqlite/failure.ts'
 import { mustBeUsable } from '../database/sqlite/migrate.ts'
-import { requireFolder } from '../database/sqlite/open.ts'
 import { UnusedFile } from '../database/sqlite/unused-file.ts'
 import type { Storage } from '../part.ts'
 import type { CommandLine } from '../program/config.ts'
@@ -35,7 +35,7 @@ export async function restore(line: CommandLine, storages: readonly Storage[]): 
 
 function placeFor(path: string): UnusedFile {
   try {
-    requireFolder(path)
+    mkdirSync(dirname(path), { recursive: true })
     return new UnusedFile(path)
   } catch (error) {
     throw unusable(error, path)

@@ -2,7 +2,6 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { getLogger } from '@logtape/logtape'
-import { OperatorError } from '../../program/operator-error.ts'
 import type { Migrations } from '../migrations.ts'
 import { atStart, connect, failOnTakenLocks, useLog } from './connection.ts'
 import { SqliteDatabase } from './database.ts'
@@ -11,9 +10,6 @@ import { LogRecord } from './log-record.ts'
 import { migrate } from './migrate.ts'
 
 const log = getLogger(['stockroom', 'database'])
-
-/** The folder of the database that is used without settings. */
-const DEFAULT_FOLDER = 'data'
 
 /** The permission bits of other users. */
 const OTHERS = 0o077
@@ -62,17 +58,8 @@ async function replaceLostLog(connection: Database, path: string): Promise<void>
 
 /** Only the owner may use a new file, because it holds personal data. SQLite gives its companion files the same mode. */
 function createFile(path: string): void {
-  requireFolder(path)
+  mkdirSync(dirname(path), { recursive: true })
   closeSync(openSync(path, 'a', 0o600))
-}
-
-/** Makes the folder of the default database. Throws an `OperatorError` if another folder is missing: its name may be a slip. */
-export function requireFolder(path: string): void {
-  const folder = dirname(path)
-  if (folder === DEFAULT_FOLDER) mkdirSync(folder, { recursive: true })
-  else if (!existsSync(folder)) {
-    throw new OperatorError(`cannot open the database ${path}: there is no folder ${folder}`)
-  }
 }
 
 /** An existing file keeps its mode, because somebody may have set it on purpose. */

@@ -36,15 +36,6 @@ test('a folder in place of the database is reported with its path, by each comma
   await expectUnusable(join(folder.path, 'shop.db'), /shop\.db/)
 })
 
-test('a folder that is missing is not made, but reported with its path, by each command', async () => {
-  using folder = temporaryFolder()
-  const file = join(folder.path, 'shpo/shop.db')
-  await expectUnusable(file, /shpo\/shop\.db/)
-  const seed = await run(['seed', '--database', `sqlite:${file}`])
-  expectRefusal(seed, { status: 1, reason: /shpo\/shop\.db: there is no folder \S+\/shpo$/m })
-  expect(readdirSync(folder.path)).toEqual([])
-})
-
 test('a new database is made in the folder data, and the service names it', async () => {
   using folder = temporaryFolder()
   const surroundings = { folder: folder.path }

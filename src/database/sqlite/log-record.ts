@@ -5,12 +5,12 @@ import {
   constants as flags,
   fstatSync,
   openSync,
-  readSync,
   realpathSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
+import { SharedWords } from './shared-words.ts'
 
 /** A place in the write-ahead log: all frames of one generation of it, up to the last one of a commit. */
 export interface LogPosition {
@@ -21,14 +21,14 @@ export interface LogPosition {
 
 /** An entry has two salts, a number of frames, and the check sum of these. */
 const ENTRY_WORDS = 4
-const ENTRY_BYTES = ENTRY_WORDS * Int32Array.BYTES_PER_ELEMENT
 
 /** So that zeros are no entry. */
 const CHECK = 0x53_74_6f_63
 
-/** The entries' places in the file, in bytes. */
+/** The entries' places in the file, in words. */
 const SYNCED = 0
-const LOST = ENTRY_BYTES
+const LOST = ENTRY_WORDS
+const BYTES = 2 * ENTRY_WORDS * Int32Array.BYTES_PER_ELEMENT
 
 /**
  * A small file beside the database in which the processes that have it open tell each other how far its log is on the disk, and
@@ -37,6 +37,7 @@ const LOST = ENTRY_BYTES
 export class LogRecord implements Disposable {
   readonly #path: string
   readonly #file: number
+  readonly #shared: SharedWords
   readonly #entry = new Int32Array(ENTRY_WORDS)
 
   constructor(database: string) {
@@ -48,6 +49,9 @@ export class LogRecord implements Disposable {
     // Everybody who may use the database may use this file, as with the files that SQLite makes.
     if (size === 0) fchmodSync(this.#file, mode & 0o777)
     if (size === 0 && process.geteuid?.() === 0) fchownSync(this.#file, uid, gid)
+    // If the file is mapped while its bytes are missing, a write to them on a full disk kills the process.
+    if (size < BYTES) writeSync(this.#file, new Uint8Array(BYTES - size), 0, BYTES - size, size)
+    this.#shared = new SharedWords(this.#file, BYTES, 'write')
     // It may be older or newer than the log, if somebody has restored one of them.
     this.#write(SYNCED, null)
   }
@@ -58,11 +62,7 @@ export class LogRecord implements Disposable {
   }
 
   synced(position: LogPosition): void {
-    try {
-      this.#write(SYNCED, position)
-    } catch {
-      // Others only sync more often.
-    }
+    this.#write(SYNCED, position)
   }
 
   /** The log of this generation counts as lost from now on, for all processes. */
@@ -87,12 +87,13 @@ export class LogRecord implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#shared[Symbol.dispose]()
     closeSync(this.#file)
   }
 
   #read(place: number): LogPosition | null {
-    if (readSync(this.#file, this.#entry, 0, ENTRY_BYTES, place) < ENTRY_BYTES) return null
-    const [first = 0, second = 0, frames = 0, check] = this.#entry
+    this.#shared.look()
+    const [first = 0, second = 0, frames = 0, check] = this.#shared.words.subarray(place, place + ENTRY_WORDS)
     // It may be read amid a write of another process.
     return check === (first ^ second ^ frames ^ CHECK) ? { salts: [first, second], frames } : null
   }
@@ -104,7 +105,7 @@ export class LogRecord implements Disposable {
       const [first, second] = position.salts
       this.#entry.set([first, second, position.frames, first ^ second ^ position.frames ^ CHECK])
     }
-    writeSync(this.#file, this.#entry, 0, ENTRY_BYTES, place)
+    this.#shared.write(place, this.#entry)
   }
 }
 

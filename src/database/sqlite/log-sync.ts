@@ -170,9 +170,9 @@ export class LogSync {
   }
 
   #fail(error: unknown): Error {
-    this.#failure ??= this.#failureOf(error)
     const { position } = this.#commits
     if (position) this.#record.lost(position)
+    this.#failure ??= this.#failureOf(error)
     return this.#failure
   }
 }

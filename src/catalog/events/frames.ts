@@ -68,11 +68,11 @@ function frame({ type, id, json }: Pick<FeedEvent, 'type' | 'id' | 'json'>): str
   return `event: ${type}\nid: ${id}\ndata: ${json}\n\n`
 }
 
-/** The frames of recent events, made once for all followers that are at the same place and have the same filter. */
+/** The frames of recent events, made once for all followers with the same next event and filter. */
 export class SharedFrames {
   readonly #feed: Feed
-  /** By the place before them, which is the same object for all that keep up, and by the filter's key. */
-  readonly #made = new Map<EventPlace, Map<string, Frames>>()
+  /** By their first event, and by the filter's key. */
+  readonly #made = new Map<FeedEvent, Map<string, Frames>>()
   #newest: FeedEvent | undefined
 
   constructor(feed: Feed) {
@@ -81,11 +81,12 @@ export class SharedFrames {
 
   /** The next frames after a place that the feed remembers; `null` if there are none. */
   after(place: EventPlace, filter: EventFilter): Frames | null {
-    if (this.#feed.isCurrent(place)) return null
+    const first = this.#feed.nextAfter(place)
+    if (!first) return null
     if (this.#newest !== this.#feed.newest) this.#made.clear()
     this.#newest = this.#feed.newest
     return this.#made
-      .getOrInsertComputed(place, () => new Map<string, Frames>())
+      .getOrInsertComputed(first, () => new Map<string, Frames>())
       .getOrInsertComputed(filter.key, () => this.#make(place, filter))
   }
 

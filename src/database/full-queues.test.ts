@@ -2,11 +2,10 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../test/harness/postgres/opened.ts'
 import { sharedServerUrl } from '../../test/harness/postgres/shared-server.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { errorResponse } from '../server/errors.ts'
-import { postgresAddress } from './postgres/address.ts'
-import { PostgresDatabase } from './postgres/database.ts'
 import { openSqlite } from './sqlite/open.ts'
 
 /** More than a queue takes. */
@@ -32,15 +31,7 @@ test('SQLite: a write that finds the queue full gets 503, asks to try again, and
 
 test('PostgreSQL: a request that finds the queue full gets 503, asks to try again, and is no failure of the database', async () => {
   await using empty = await createDatabase(await sharedServerUrl())
-  const address = postgresAddress(empty.url, { password: null, isPooled: false, shallDistribute: false })
-  await using database = await PostgresDatabase.open({
-    address,
-    replicas: [],
-    connections: 1,
-    migrations: [],
-    waitMs: 0,
-  })
-  await database.ready
+  await using database = await openedDatabase(empty.url)
   const batch = database.batch(async (inputs: readonly number[]) => inputs, { statementsMax: 1, inputsMax: MANY })
   const requests = Array.from({ length: MANY }, (_, place) => batch.add(place))
   const refused = await Promise.any(requests.map(refusalOf))

@@ -2,9 +2,8 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import type { SQL } from 'bun'
 import { postgres } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { catalogMigrations } from '../../catalog/migrations/index.ts'
-import { postgresAddress } from './address.ts'
-import { PostgresDatabase } from './database.ts'
 import { PostgresHistory } from './history.ts'
 
 /** Readers of one log whose statements overlap: the feed reads on while a follower reads older events. */
@@ -58,12 +57,7 @@ test('a reader passes over no transaction that another reader has found missing 
 async function openLog() {
   await using opening = new AsyncDisposableStack()
   const { url } = opening.use(await postgres.freshDatabase())
-  const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute: false })
-  const migrations = [catalogMigrations]
-  const database = opening.use(
-    await PostgresDatabase.open({ address, replicas: [], connections: 2, migrations, waitMs: 0 }),
-  )
-  await database.ready
+  const database = opening.use(await openedDatabase(url, { connections: 2, migrations: [catalogMigrations] }))
   const sql = opening.use(connected(url))
   let hold: { text: string; arrive: () => void; passed: Promise<void> } | null = null
   const history = new PostgresHistory({

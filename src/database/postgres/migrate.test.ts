@@ -1,19 +1,16 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
 import { until } from '../../../test/harness/until.ts'
 import { errorMessage } from '../../program/error-message.ts'
-import { postgresAddress } from './address.ts'
-import { PostgresDatabase } from './database.ts'
 
 setDefaultTimeout(120_000)
 
 /** Opens a database with one migration, and closes it again. */
 async function migrated(url: string, sql: string, part = 'shelves'): Promise<void> {
   const migrations = [{ part, sqlite: [], postgres: [{ name: `${part}_0001`, sql }], citus: [] }]
-  const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute: false })
-  await using database = await PostgresDatabase.open({ address, replicas: [], connections: 1, migrations, waitMs: 0 })
-  await database.ready
+  await using _ = await openedDatabase(url, { migrations })
 }
 
 test('a migration may have comments, and semicolons in its texts and function bodies', async () => {

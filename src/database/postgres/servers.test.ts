@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { type Run, run } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
 import { errorMessage } from '../../program/error-message.ts'
-import { postgresAddress } from './address.ts'
-import { PostgresDatabase } from './database.ts'
 
 setDefaultTimeout(120_000)
 
@@ -93,15 +92,7 @@ function start(url: string): Promise<Run> {
 }
 
 async function connectTo({ url }: TestDatabase): Promise<void> {
-  const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute: false })
-  await using database = await PostgresDatabase.open({
-    address,
-    replicas: [],
-    connections: 1,
-    migrations: [],
-    waitMs: 0,
-  })
-  await database.ready
+  await using _ = await openedDatabase(url)
 }
 
 /** Lets a database tell another version of its engine. */

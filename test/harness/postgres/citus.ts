@@ -1,8 +1,7 @@
 import type { SQL } from 'bun'
 import { catalogMigrations } from '../../../src/catalog/migrations/index.ts'
-import { postgresAddress } from '../../../src/database/postgres/address.ts'
-import { PostgresDatabase } from '../../../src/database/postgres/database.ts'
 import { connected, type TestDatabase } from './database.ts'
+import { openedDatabase } from './opened.ts'
 import { openTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 /** The address of a database on the coordinator of a Citus cluster, whose workers it knows. Without it, nothing is tested on Citus. */
@@ -83,10 +82,7 @@ export async function createCitusDatabase(
 
 /** Creates the tables and distributes them. */
 async function distribute(url: string): Promise<void> {
-  const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute: true })
-  const migrations = [catalogMigrations]
-  await using database = await PostgresDatabase.open({ address, replicas: [], connections: 1, migrations, waitMs: 0 })
-  await database.ready
+  await using _ = await openedDatabase(url, { migrations: [catalogMigrations], shallDistribute: true })
 }
 
 /** The same address with another server or database. */

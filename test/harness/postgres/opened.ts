@@ -1,0 +1,22 @@
+import { postgresAddress } from '../../../src/database/postgres/address.ts'
+import { PostgresDatabase } from '../../../src/database/postgres/database.ts'
+import type { ServersSettings } from '../../../src/database/postgres/servers.ts'
+
+interface Opening extends Partial<Pick<ServersSettings, 'connections' | 'migrations'>> {
+  readonly shallDistribute?: boolean
+}
+
+/** Opens a database as the programs do. It is ready; if it cannot be, the promise rejects, and nothing stays open. */
+export async function openedDatabase(
+  url: string,
+  { connections = 1, migrations = [], shallDistribute = false }: Opening = {},
+): Promise<PostgresDatabase> {
+  await using opening = new AsyncDisposableStack()
+  const address = postgresAddress(url, { password: null, isPooled: false, shallDistribute })
+  const database = opening.use(
+    await PostgresDatabase.open({ address, replicas: [], connections, migrations, waitMs: 0 }),
+  )
+  await database.ready
+  opening.move()
+  return database
+}

@@ -17,13 +17,15 @@ export interface ServerSentEvent {
   readonly id?: number | string
 }
 
-const HEADERS = {
+/** The headers of every stream of events. */
+export const EVENT_STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache',
   // Otherwise nginx would hold events back until its buffer is full.
   'X-Accel-Buffering': 'no',
-  Vary: 'Accept-Encoding',
 }
+
+const HEADERS = { ...EVENT_STREAM_HEADERS, Vary: 'Accept-Encoding' }
 
 const KEEP_ALIVE = ':\n\n'
 

@@ -2,6 +2,7 @@ import type { KeyRing } from '../../access/key-ring.ts'
 import { pause, systemClock } from '../../clock.ts'
 import { byteStream } from '../../server/byte-stream.ts'
 import { addressKey } from '../../server/client-address.ts'
+import { EVENT_STREAM_HEADERS } from '../../server/event-stream.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed } from './feed.ts'
 import type { EventFilter } from './filter.ts'
@@ -13,13 +14,7 @@ const CHECK_INTERVAL_MS = 1_000
 /** After so many of them, the streams of revoked keys end. */
 const LOOKS_PER_KEY_CHECK = 4
 
-const HEADERS = {
-  'Content-Type': 'text/event-stream',
-  'Cache-Control': 'no-cache',
-  // Otherwise nginx would hold events back until its buffer is full.
-  'X-Accel-Buffering': 'no',
-  Vary: 'Accept',
-}
+const HEADERS = { ...EVENT_STREAM_HEADERS, Vary: 'Accept' }
 
 /** The streams of one process. */
 export class Followers {

@@ -117,7 +117,7 @@ function packagesLoadedBy(start: string): string[] {
   return [...loadedBy(start).packages].toSorted()
 }
 
-/** What a file loads, itself or by way of others, except by `import()`. */
+/** All that a file imports, directly or indirectly, without what it loads by `import()`. */
 interface Loaded {
   readonly files: ReadonlySet<string>
   readonly packages: ReadonlySet<string>

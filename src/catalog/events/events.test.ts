@@ -271,7 +271,7 @@ for (const engine of ENGINES) {
       ])
     })
 
-    test('a log with rows of a version that did not log for followers begins anew', async () => {
+    test('a log whose old rows lack what followers need starts over after them', async () => {
       await using database = await engine.freshDatabase()
       const id = await (async () => {
         await using service = await startService(database.url, { flags: QUIET })

@@ -32,8 +32,8 @@ export interface Following {
 }
 
 /**
- * What one client is sent. While it keeps up, it gets the same frames as all others. If the events after its place are not in
- * memory any more, it gets pages that are read from the database for it alone.
+ * The stream of one client. A client that keeps up gets the same frames as all others. If the events after its place are no longer
+ * in memory, it gets pages that are read from the database for it alone.
  */
 export class Follower implements Disposable {
   /** The digest of its key, if it has one. */

@@ -19,9 +19,10 @@ interface DoomedItem {
   readonly tag: string
 }
 
-/** What became of an item: why it is still there, or `null` if it is gone. */
+/** The result for one item. */
 interface Outcome {
   readonly item: string
+  /** Why it is still there; `null` if it is gone. */
   readonly reason: string | null
 }
 

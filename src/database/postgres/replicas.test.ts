@@ -154,7 +154,7 @@ test('a replica that cannot be used is named in one warning with the reason, and
   expect(service.errors()).not.toContain('wrong')
 })
 
-test('a replica that is lost is a warning, and one that comes back is told of', async () => {
+test('the log warns when a replica is lost, and says when it is back', async () => {
   const environment = { DATABASE_REPLICA_URLS: replicas[0]?.url(database.name) ?? '' }
   await using service = await startService(database.url, { flags: ['--access-log', 'off'], environment })
   const served = () => service.errors().split('serves reads').length - 1

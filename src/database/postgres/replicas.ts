@@ -134,7 +134,7 @@ export class Replicas implements AsyncDisposable {
   async #follow(replica: Replica): Promise<void> {
     const { address } = replica
     const { place } = address
-    /** What the log says of it. */
+    /** Whether it serves reads, by the last line in the log; `null` before the first one. */
     let serves: boolean | null = null
     while (!this.#isClosing) {
       const trouble = await this.#check(replica).catch((error: unknown) => error)

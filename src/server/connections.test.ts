@@ -14,6 +14,9 @@ const BREEDS = ['breeds', '--host', '127.0.0.1', '--port', '0']
 /** A process that retries a failing accept all the time is never found asleep so often in a row. */
 const CALM_LOOKS = 50
 
+/** Starts a server that may open 128 files. */
+const FEW_FILES = { through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'] }
+
 test('at the connection limit, new connections are refused, open ones are served, and one line says so', async () => {
   using folder = temporaryFolder()
   await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, {
@@ -47,12 +50,8 @@ test('once enough connections have closed, new ones are accepted at the same add
 test.skipIf(process.platform !== 'linux')(
   'at the limit of open files, the process stays calm, says so once, and recovers',
   async () => {
-    await using service = await startServer([...BREEDS, ...WITH_METRICS], {
-      through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'],
-    })
-    const max = (await scrape(service)).value('stockroom_http_connections_max')
-    expect(max).toBeGreaterThan(32)
-    expect(max).toBeLessThan(128)
+    // Without a port for operators, which would say so, too, if it comes to the limit.
+    await using service = await startServer(BREEDS, FEW_FILES)
     const crowd = await open(service, 300)
     await until(() => service.errors().includes('new ones are refused'))
     let asleep = 0
@@ -64,6 +63,16 @@ test.skipIf(process.platform !== 'linux')(
     for (const socket of crowd) socket.destroy()
     await until(() => service.errors().includes('accepted again'))
     expect((await fetch(`${service.address}/healthz`)).status).toBe(200)
+  },
+)
+
+test.skipIf(process.platform !== 'linux')(
+  'metrics tell how many connections the limit of open files allows',
+  async () => {
+    await using service = await startServer([...BREEDS, ...WITH_METRICS], FEW_FILES)
+    const max = (await scrape(service)).value('stockroom_http_connections_max')
+    expect(max).toBeGreaterThan(32)
+    expect(max).toBeLessThan(128)
   },
 )
 

@@ -165,6 +165,8 @@ test('when the server goes, the page says so, and goes on when it is back', asyn
   const service = await startService(`sqlite:${file}`, { flags })
   await page.goto(`http://127.0.0.1:${port}/status`)
   await page.getByText('Live').waitFor()
+  // Until it has drawn, it may load itself again, because the server has more charts by now.
+  await page.locator('.plot canvas').last().waitFor()
   expect(await service.stop()).toBe(0)
   // An open stream of an operator does not hold up the end: only an orderly one removes the log.
   expect(existsSync(`${file}-wal`)).toBe(false)

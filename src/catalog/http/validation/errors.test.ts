@@ -94,6 +94,24 @@ onOneEngine('422 answers', api => {
     })
   })
 
+  test('each error has its members in the order of the interface description', async () => {
+    const answers = [
+      await sendJson(api, 'PUT', '/products/x', ''),
+      await sendJson(api, 'POST', '/products/', '{"name": "ab"}'),
+      await api.get('/products/?limit=-1'),
+      await api.get('/products/?cursor=x'),
+      await api.get('/products/?sort=id&limit=1001'),
+      await api.send('/products/', { method: 'POST', body: '{}', headers: { 'Idempotency-Key': '"' } }),
+      await api.send('/products/', {
+        method: 'POST',
+        body: '{"name": "Spade", "description": "", "price": 1, "category_id": 99}\n1',
+        headers: { 'Content-Type': 'application/x-ndjson' },
+      }),
+    ]
+    const members = answers.flatMap(({ body }) => JSON.stringify(body).match(/"(loc|msg|type)":/g))
+    expect(members).toEqual(Array(11).fill(['"loc":', '"msg":', '"type":']).flat())
+  })
+
   test('a 422 never repeats what was sent', async () => {
     const rejected: [method: string, path: string, body: string][] = [
       ['POST', '/users/', JSON.stringify({ ...sample.user, name: 'ab', password: SECRET })],

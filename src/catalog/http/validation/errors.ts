@@ -64,8 +64,9 @@ export const fault = {
 
 type Fault = ReturnType<typeof issue>
 
+/** Its members are in the order of the interface description, and so are those of each error. */
 function issue(type: string, msg: string) {
-  return { code: 'custom' as const, params: { type, msg } }
+  return { code: 'custom' as const, params: { msg, type } }
 }
 
 /** British, without a comma before the last one. */

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import { ClientLimitError } from '../limits/busy-error.ts'
 import { formLimit, readForm } from '../pages/form.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
+import { showsPages } from '../server/accept.ts'
 import { addressKey } from '../server/client-address.ts'
 import { detailResponse } from '../server/errors.ts'
 import { NO_ROUTE, parsedPath } from '../server/request-target.ts'
@@ -88,7 +89,7 @@ async function refused(context: LoginContext, { credential }: Login, pages: Prot
   if (context.req.header('HX-Request') === 'true') {
     return unauthorized(pages, { 'HX-Redirect': loginAddress(pages, parsedPath(currentPage), 'ended&') })
   }
-  if (!context.req.header('Accept')?.includes('text/html')) return unauthorized(pages)
+  if (!showsPages(raw.headers)) return unauthorized(pages)
   const next = parsedPath(raw.url)
   if (method === 'GET') return redirect(context, loginAddress(pages, next))
   const { keptForm, ended } = pages

@@ -359,6 +359,24 @@ describe('on two processes', () => {
     expect(resumed.types).toEqual(['product.created'])
   })
 
+  test('is a poll if Accept names NDJSON and does not prefer a stream', async () => {
+    const stream = 'text/event-stream'
+    const lines = 'application/x-ndjson'
+    for (const [accept, type] of [
+      ['*/*', stream],
+      [`${lines};q=0`, stream],
+      [`${lines};q=0.5, */*`, stream],
+      [`${lines};q=0.5, ${stream}`, stream],
+      [`${lines}, */*`, lines],
+      [`${lines}, ${stream};q=0`, lines],
+      [`${lines}, ${stream};q=0.5`, lines],
+      [`application/json, ${lines};q=0.5`, lines],
+    ] as const) {
+      const { headers } = await shop.api.send('/events', { method: 'HEAD', headers: { Accept: accept } })
+      expect({ accept, type: headers.get('Content-Type') }).toEqual({ accept, type })
+    }
+  })
+
   test('HEAD is answered as GET, without a stream', async () => {
     const { status, headers } = await shop.api.send('/events', { method: 'HEAD' })
     expect([status, headers.get('Content-Type')]).toEqual([200, 'text/event-stream'])

@@ -99,8 +99,7 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
 }
 
 function isPoll({ request }: RequestScope): boolean {
-  const accept = request.headers.get('Accept')
-  return prefersLines(accept) && !/text\/event-stream/i.test(accept ?? '')
+  return prefersLines(request.headers.get('Accept'), 'text/event-stream')
 }
 
 async function startOf(feed: Feed, since: string | undefined): Promise<Start> {

@@ -3,6 +3,7 @@ import type { Key } from '../../access/key.ts'
 import type { Awaitable } from '../../awaitable.ts'
 import { addLogin } from '../../login/routes.ts'
 import { addStaticFiles } from '../../pages/static.ts'
+import { showsPages } from '../../server/accept.ts'
 import { finishApp } from '../../server/app.ts'
 import { errorResponse } from '../../server/errors.ts'
 import type { App } from '../../server/requests.ts'
@@ -74,7 +75,7 @@ export function createPages(services: PageServices): Pages {
   finishApp(app)
   app.onError((error, context) => {
     const response = errorResponse(error, context.env.requestId)
-    const isForPeople = context.req.header('Accept')?.includes('text/html') && !context.req.header('HX-Request')
+    const isForPeople = showsPages(context.req.raw.headers) && !context.req.header('HX-Request')
     return isForPeople ? errorPage(context, error, response) : response
   })
   return { fetch: app.fetch, keyOf: headers => login?.keyOf(headers) ?? null }

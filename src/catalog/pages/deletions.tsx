@@ -1,5 +1,6 @@
 /** @jsxImportSource hono/jsx */
 import { type Form, formLimit, readForm } from '../../pages/form.ts'
+import { showsPages } from '../../server/accept.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { type PageParts, seeOther } from './answer.ts'
 import { type Framed, usersNeedAdmin } from './frame.tsx'
@@ -37,7 +38,7 @@ export function addDeletions(app: App, { lists, own, visitorOf, framed }: PagePa
     if (form.text('confirmed') === '')
       return framed(context, askingPage(list, items, await namesOf(lists, list, items)))
     const outcomes = await deleteItems(own, context.env, items)
-    if (!context.req.header('Accept')?.includes('text/html')) return context.json(outcomes)
+    if (!showsPages(context.req.raw.headers)) return context.json(outcomes)
     const gone = outcomes.filter(({ reason }) => reason === null).length
     return seeOther(`${LISTS[list].path}?deleted=${gone}&kept=${outcomes.length - gone}`)
   })

@@ -29,9 +29,11 @@ test('people get a start page with counts, links and a line to copy, and program
   expect(text).toContain('href="/docs"')
   expect(text).toContain('href="/admin/"')
   expect(text).toContain(`curl &#39;${shop.service.address}/products/?q=spade`)
+  expect((await shop.api.get('/', { Accept: 'application/json, Text/HTML;q=0.1' })).status).toBe(200)
   const other = await shop.api.get('/nothing')
   const shown = (headers: Headers) => [...headers].filter(([name]) => !['x-request-id', 'date'].includes(name))
-  for (const request of [{}, { headers: { Accept: 'application/json' } }, { method: 'POST' }, { method: 'DELETE' }]) {
+  const accepting = ['application/json', 'text/*', 'text/html;q=0, */*'].map(type => ({ headers: { Accept: type } }))
+  for (const request of [{}, ...accepting, { method: 'POST' }, { method: 'DELETE' }]) {
     const answer = await shop.api.send('/', request)
     expect({ ...answer, headers: shown(answer.headers) }).toEqual({ ...other, headers: shown(other.headers) })
   }

@@ -1,3 +1,4 @@
+import { showsPages } from '../../server/accept.ts'
 import type { ServedApp } from '../../server/requests.ts'
 import { once } from '../../shared.ts'
 import type { PageServices } from './services.ts'
@@ -41,7 +42,7 @@ export function addPages(services: PageServices): NonNullable<ServedApp['identif
   const admin = services.hasAdminPage ? ADMIN : []
   app.all(START, async context => {
     // Programs get the answer of a path without a route.
-    const wantsPage = context.req.method === 'GET' && context.req.header('Accept')?.includes('text/html')
+    const wantsPage = context.req.method === 'GET' && showsPages(context.req.raw.headers)
     return wantsPage ? (await pages()).fetch(context.req.raw, context.env) : context.notFound()
   })
   for (const path of [...FILES, ...admin]) {

@@ -125,14 +125,10 @@ export class Feed {
     return !isAfter(this.#base, place)
   }
 
-  /** The next event after a place that it remembers, if there is one. */
-  nextAfter(place: EventPlace): FeedEvent | undefined {
-    return this.#recent[this.#indexAfter(place)]
-  }
-
   /** The next events after a place that it remembers, this many at most. */
   recentAfter(place: EventPlace, most: number): readonly FeedEvent[] {
-    const from = this.#indexAfter(place)
+    // Most places are near the end.
+    const from = this.#recent.findLastIndex(event => !isAfter(event, place)) + 1
     return this.#recent.slice(from, from + most)
   }
 
@@ -156,11 +152,6 @@ export class Feed {
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#running
-  }
-
-  #indexAfter(place: EventPlace): number {
-    // Most places are near the end.
-    return this.#recent.findLastIndex(event => !isAfter(event, place)) + 1
   }
 
   async #page(place: EventPlace): Promise<Page | ResetReason> {

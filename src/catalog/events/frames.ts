@@ -1,3 +1,4 @@
+import { BoundedCache } from '../../limits/bounded-cache.ts'
 import { cloudEvent, type FeedEvent } from './event.ts'
 import type { Feed, ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
@@ -8,6 +9,9 @@ const RETRY_MS = 1_000
 
 /** Events that a follower is sent at once. It gets further ones when it has read these. */
 const EVENTS_AT_ONCE = 200
+
+/** Limit on the frames that are kept for further followers. */
+const SHARED_FRAMES_MAX_BYTES = 16_777_216
 
 const ENCODER = new TextEncoder()
 
@@ -68,12 +72,11 @@ function frame({ type, id, json }: Pick<FeedEvent, 'type' | 'id' | 'json'>): str
   return `event: ${type}\nid: ${id}\ndata: ${json}\n\n`
 }
 
-/** The frames of recent events, made once for all followers with the same next event and filter. */
+/** The frames of recent events, made once for all followers that need the same ones. */
 export class SharedFrames {
   readonly #feed: Feed
-  /** By their first event, and by the filter's key. */
-  readonly #made = new Map<FeedEvent, Map<string, Frames>>()
-  #newest: FeedEvent | undefined
+  /** By the first event, the last one and the filter. Bounded, because followers may be at any place and filter as they like. */
+  readonly #made = new BoundedCache(SHARED_FRAMES_MAX_BYTES).partition<string, { frames: Frames; bytes: number }>()
 
   constructor(feed: Feed) {
     this.#feed = feed
@@ -81,17 +84,15 @@ export class SharedFrames {
 
   /** The next frames after a place that the feed remembers; `null` if there are none. */
   after(place: EventPlace, filter: EventFilter): Frames | null {
-    const first = this.#feed.nextAfter(place)
-    if (!first) return null
-    if (this.#newest !== this.#feed.newest) this.#made.clear()
-    this.#newest = this.#feed.newest
-    return this.#made
-      .getOrInsertComputed(first, () => new Map<string, Frames>())
-      .getOrInsertComputed(filter.key, () => this.#make(place, filter))
-  }
-
-  #make(place: EventPlace, filter: EventFilter): Frames {
     const events = this.#feed.recentAfter(place, EVENTS_AT_ONCE)
-    return framesOf(events, filter, events.at(-1) ?? place)
+    const [first] = events
+    const last = events.at(-1)
+    if (!first || !last) return null
+    const key = `${first.id} ${last.id} ${filter.key}`
+    const known = this.#made.get(key)
+    if (known) return known.frames
+    const frames = framesOf(events, filter, last)
+    this.#made.set(key, { frames, bytes: frames.bytes.length + key.length })
+    return frames
   }
 }

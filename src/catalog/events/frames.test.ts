@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import type { LoggedTransaction } from '../../database/change.ts'
+import { Feed } from './feed.ts'
+import { SharedFrames } from './frames.ts'
+import type { EventPlace } from './place.ts'
+
+const EVENTS = 1_000
+const FILTERS = 100
+/** Somewhat more than is kept. */
+const KEPT_MAX_BYTES = 20_000_000
+
+test('frames for followers at many places and with many filters do not fill the memory', async () => {
+  await using shop = await quietShop()
+  const shared = new SharedFrames(shop.feed)
+  const made: WeakRef<Uint8Array>[] = []
+  let madeBytes = 0
+  for (let filter = 0; filter < FILTERS; filter += 1) {
+    const all = { key: String(filter), passes: () => true }
+    for (let place: EventPlace | undefined = shop.start; place; ) {
+      const frames = shared.after(place, all)
+      if (frames) made.push(new WeakRef(frames.bytes))
+      madeBytes += frames?.bytes.length ?? 0
+      place = frames?.place
+    }
+  }
+  await Bun.sleep(0)
+  Bun.gc(true)
+  const keptBytes = made.reduce((sum, bytes) => sum + (bytes.deref()?.length ?? 0), 0)
+  // Still in use.
+  expect(shared.after(shop.start, { key: 'none', passes: () => false })?.bytes).toHaveLength(0)
+  expect(madeBytes).toBeGreaterThan(2 * KEPT_MAX_BYTES)
+  expect(keptBytes).toBeLessThan(KEPT_MAX_BYTES)
+})
+
+/** A feed that somebody follows from the start, with events of the longest kind. */
+async function quietShop() {
+  const values = { name: '\u0001'.repeat(50) }
+  const log: LoggedTransaction[] = Array.from({ length: EVENTS + 1 }, (_, position) => ({
+    ...{ position, tag: 1, time: 0, isLasting: true },
+    changes: position === 0 ? [] : [{ table: 'categories', id: position, before: null, after: {}, values }],
+  }))
+  const start = { position: 0, tag: 1, index: 0 }
+  const [first] = log
+  if (!first) throw new Error('the log is empty')
+  const feed = new Feed({
+    keep: () => {},
+    begin: async () => {},
+    first: async () => first,
+    last: async () => first,
+    read: async from => ({ transactions: log.slice(from), isEnd: true }),
+    removeOld: async () => {},
+  })
+  await feed.current()
+  return { feed, start, [Symbol.asyncDispose]: () => feed.stop() }
+}

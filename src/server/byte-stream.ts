@@ -13,19 +13,19 @@ const READER_IDLE_SECONDS = 60
  * never begun. If the source fails, the connection is cut off, so that nobody mistakes the body for a complete one.
  */
 export function byteStream(
-  { request, requestId, server }: RequestScope,
+  scope: RequestScope,
   source: (ended: AbortSignal) => AsyncGenerator<Uint8Array, void>,
   held?: Disposable,
 ): ReadableStream<Uint8Array> {
   // The runtime measures the time since it could last write to the client.
-  server.timeout(request, READER_IDLE_SECONDS)
+  scope.allowIdle(READER_IDLE_SECONDS)
   const ending = new AbortController()
   const bytes = source(ending.signal)
 
   const end = () => {
     ending.abort()
     held?.[Symbol.dispose]()
-    bytes.return().catch(error => logFailure(error, requestId))
+    bytes.return().catch(error => logFailure(error, scope.requestId))
   }
 
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -36,7 +36,7 @@ export function byteStream(
       controller.close()
     } catch (error) {
       if (ending.signal.aborted) return
-      logFailure(error, requestId)
+      logFailure(error, scope.requestId)
       // Without the error, which the runtime would print.
       controller.error()
     }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { EventSource } from 'eventsource'
 import { createParser } from 'eventsource-parser'
-import { FACTOR, hurry } from '../../test/harness/fast-timeouts.ts'
+import { FACTOR, hurried } from '../../test/harness/fast-timeouts.ts'
 import { atRoot, LOOPBACK } from '../../test/harness/loopback.ts'
 import { manualClock } from '../../test/harness/manual-clock.ts'
 import { ask, gate, serve, TWO_EVENTS, twoEvents } from '../../test/harness/served-events.ts'
@@ -162,7 +162,8 @@ test('a reader that takes nothing for a minute is cut, and one that reads slowly
     listen({
       ...LOOPBACK,
       app: atRoot((_, scope) => {
-        hurry(scope.server)
+        const { allowIdle } = scope
+        scope.allowIdle = seconds => allowIdle.call(scope, hurried(seconds))
         return eventStream(scope, endless(name))
       }),
     })

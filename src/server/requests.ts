@@ -19,7 +19,6 @@ export interface RequestScope {
   /** The request as it was sent, also if it is a HEAD. */
   readonly request: Request
   readonly requestId: string
-  readonly server: Server<undefined>
   /** The route whose handlers answer the request. */
   readonly matched: MatchedRoute
   /** Looked up on first use. Read it before the first `await`, while the client is still connected. */
@@ -32,6 +31,8 @@ export interface RequestScope {
   readonly key: Key | null
   /** The trace of the request, for the services that we call; `null` if there is none. */
   readonly trace: TraceContext | null
+  /** Lets the client's connection be idle for so long, or for longer if that was asked for before. */
+  allowIdle(seconds: number): void
 }
 
 /** A server's routes. An app opens no port. */
@@ -98,7 +99,6 @@ interface Shared extends Required<Pick<RequestSettings, 'streaming' | 'observers
 export class RunningRequest implements RequestScope {
   readonly request: Request
   readonly requestId: string
-  readonly server: Server<undefined>
   readonly isHead: boolean
   readonly streaming: Streaming
   readonly matched: MatchedRoute
@@ -109,14 +109,16 @@ export class RunningRequest implements RequestScope {
   timeline: Timeline | null = null
   /** `null` if the request is not limited. */
   allowance: Allowance | null = null
+  readonly #server: Server<undefined>
   readonly #addressOf: ClientAddress
+  #idleSeconds = 0
   #trace: TraceContext | null | undefined
   #clientAddress: string | undefined
 
   constructor(request: Request, server: Server<undefined>, matched: MatchedRoute, { streaming, addressOf }: Shared) {
     const sentId = request.headers.get('X-Request-Id')
     this.requestId = sentId !== null && SANE_REQUEST_ID.test(sentId) ? sentId : crypto.randomUUID()
-    this.server = server
+    this.#server = server
     this.matched = matched
     this.isHead = request.method === 'HEAD'
     this.request = request
@@ -125,13 +127,18 @@ export class RunningRequest implements RequestScope {
   }
 
   get clientAddress(): string {
-    this.#clientAddress ??= this.#addressOf(this.request, this.server)
+    this.#clientAddress ??= this.#addressOf(this.request, this.#server)
     return this.#clientAddress
   }
 
   get trace(): TraceContext | null {
     if (this.#trace === undefined) this.#trace = this.timeline?.span?.context ?? readTraceContext(this.request.headers)
     return this.#trace
+  }
+
+  allowIdle(seconds: number): void {
+    this.#idleSeconds = Math.max(this.#idleSeconds, seconds)
+    this.#server.timeout(this.request, this.#idleSeconds)
   }
 }
 

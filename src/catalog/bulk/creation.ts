@@ -47,14 +47,14 @@ async function createAll(
   means: Means,
   scope: RequestScope,
 ): Promise<Response> {
-  const { request, server } = scope
+  const { request } = scope
   const key = request.headers.get(IDEMPOTENCY_KEY)
   const keyed =
     key === null
       ? null
       : await means.idempotency.begin(key, scope, { mediaType: NDJSON_TYPE, respond: kept => respond(kept.answer) })
   if (keyed instanceof Response) return keyed
-  server.timeout(request, TIMEOUT_SECONDS)
+  scope.allowIdle(TIMEOUT_SECONDS)
   const hashPasswords = hashingPasswords(password => means.hashPassword(password, request.signal))
   const answer = async () => {
     const read: CheckedRows[] = []

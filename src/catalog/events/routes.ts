@@ -83,8 +83,8 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
       const filter = filterOf(query.types, query.product_id, includesUsers)
       const since = scope.request.headers.get('Last-Event-ID') ?? query.since
       if (!isPoll(scope)) return followers.stream(scope, filter, () => startOf(feed, since))
-      const { request, server } = scope
-      server.timeout(request, query.wait + ANSWER_SECONDS)
+      const { request } = scope
+      scope.allowIdle(query.wait + ANSWER_SECONDS)
       const start = await startOf(feed, since)
       if (since === undefined) return linesResponse(request.url, [], start.place)
       return pollResponse(feed, request.url, {

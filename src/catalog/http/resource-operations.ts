@@ -144,7 +144,7 @@ export function resourceOperations<Row extends Values>(
     remove(name: string): void {
       operation(catalog, { ...one, name, method: 'delete', absent: [resource.name] }, ({ path }, scope) => {
         const id = idOf(path)
-        scope.server.timeout(scope.request, DELETE_TIMEOUT_SECONDS)
+        scope.allowIdle(DELETE_TIMEOUT_SECONDS)
         return writtenResponse(scope, store.delete(id, expectedRevisions(scope.request)), restAfter(id))
       })
     },

@@ -46,14 +46,15 @@ export class OwnOperations {
       },
       signal: visit.request.signal,
     })
-    const { requestId, server, streaming, key, trace } = visit
+    const { requestId, streaming, key, trace } = visit
     return operation(request, {
-      ...{ request, requestId, server, streaming, key, trace },
+      ...{ request, requestId, streaming, key, trace },
       matched: { route, parameters },
       isHead: false,
       get clientAddress() {
         return visit.clientAddress
       },
+      allowIdle: seconds => visit.allowIdle(seconds),
     })
   }
 

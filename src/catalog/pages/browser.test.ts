@@ -418,7 +418,17 @@ test('whoever watches changes when the session ends is told so, and not that the
     await shop.api.admin.create('/products/', product('Spade', 1))
     return (await page.locator('#connection').textContent()) !== ''
   })
-  expect(await page.locator('#connection').textContent()).toStartWith('Your session has ended. Log in in another tab')
+  const said = page.locator('#connection')
+  expect(await said.textContent()).toStartWith('Your session has ended. Log in in another tab')
+  // The stream is tried again and refused, which must not take the focus from the link.
+  await said.getByRole('link').focus()
+  for (let refused = 0; refused < 2; refused += 1) {
+    await page.waitForResponse(answer => answer.url().endsWith('/activity/events') && answer.status() === 401)
+  }
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Log in in another tab')
+  const [other] = await Promise.all([page.waitForEvent('popup'), page.keyboard.press('Enter')])
+  await logInAt(other, shop.keys.admin)
+  await said.waitFor({ state: 'hidden' })
 })
 
 test('a dropped file is imported with a bar, and of a wrong one every wrong line is named', async () => {

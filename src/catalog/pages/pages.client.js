@@ -58,6 +58,10 @@ function sessionEnded() {
   document.getElementById('connection')?.insertAdjacentHTML('beforeend', rest)
 }
 
+function saysSessionEnded() {
+  return document.querySelector('#connection a') !== null
+}
+
 async function refused(text, status) {
   const { detail } = await Promise.resolve(text)
     .then(JSON.parse)
@@ -75,7 +79,12 @@ document.addEventListener('htmx:beforeOnLoad', event => {
   event.preventDefault()
   sessionEnded()
 })
+document.addEventListener('htmx:sseOpen', () => {
+  if (saysSessionEnded()) showConnection('')
+})
 document.addEventListener('htmx:sseError', async () => {
+  // It is tried again and again: the link to the log-in keeps the focus, and nobody is told twice.
+  if (saysSessionEnded()) return
   // A stream does not tell why it was refused.
   const answer = await fetch('/admin/activity', { method: 'HEAD' }).catch(() => null)
   if (answer?.status === 401) sessionEnded()

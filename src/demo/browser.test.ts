@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'bun'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions, Page, Request } from 'playwright-core'
 import { createClient } from 'stockroom/client'
 import { PHONE, screens, violations } from '../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
@@ -178,6 +178,32 @@ test('a review is shown with its stars and counted; another filter of the histog
   expect((await counts())[0]).toBe(five + 1)
   await page.locator('.histogram a').nth(4).click()
   await page.waitForURL(/rating=1/)
+  expect(tab.complaints()).toEqual([])
+})
+
+test('the last filter of the histogram counts, even if the answer to the one before comes later', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  await page.locator('#products a').first().click()
+  await page.locator('#reviews li').first().waitFor()
+  const [later, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const fiveStars = /reviews.*rating=5/
+  await page.route(fiveStars, async route => {
+    await later.promise
+    await route.continue()
+  })
+  const end = (request: Request) => fiveStars.test(request.url()) && over.resolve()
+  page.on('requestfinished', end).on('requestfailed', end)
+  const choose = (stars: string) => page.locator('#histogram a', { hasText: stars }).click()
+  await choose('5 stars')
+  await choose('4 stars')
+  await page.locator('#histogram [aria-current]', { hasText: '4 stars' }).waitFor()
+  const shown = await page.locator('#reviews').innerHTML()
+  later.resolve()
+  await over.promise
+  // Enough for the page to show it.
+  await page.evaluate('new Promise(resolve => setTimeout(resolve, 100))')
+  expect(await page.locator('#reviews').innerHTML()).toBe(shown)
   expect(tab.complaints()).toEqual([])
 })
 

@@ -17,6 +17,7 @@ const visitor = Number(document.querySelector('[data-visitor]').dataset.visitor)
 const shop = createClient('/', { fetch: recorded })
 const quiet = createClient('/')
 
+let loading = new AbortController()
 /** The page of the list that was shown last. */
 let last = null
 let isSending = false
@@ -84,10 +85,15 @@ await follow(quiet, {
 await load(shop)
 
 async function load(client) {
+  loading.abort()
+  loading = new AbortController()
+  const { signal } = loading
   const limit = Number(new URLSearchParams(location.search).get('limit')) || PAGE
   const query = { rating: chosenStars(), sort: '-id', limit, count: 1_000, fields: FIELDS }
-  const asked = [client.products.rating(product), client.reviews.of({ product }).list(query)]
-  const answers = await Promise.all(asked).catch(showFailure)
+  const asked = [client.products.rating(product, { signal }), client.reviews.of({ product }).list(query, { signal })]
+  const answers = await Promise.all(asked).catch(error => {
+    if (!signal.aborted) showFailure(error)
+  })
   if (!answers) return
   const [ratings, reviews] = answers
   last = reviews

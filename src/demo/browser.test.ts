@@ -281,7 +281,7 @@ test('a hidden tab closes its stream, and goes on where it was when it is shown 
   await page.locator(`#products [data-id="${id}"]`, { hasText: '$1,234.50' }).waitFor()
 })
 
-test('a page says when its stream is lost, and also gives up the search for it while it is hidden', async () => {
+test('a page says when its stream is lost, does not look for it while it is hidden, and looks again whenever it is shown', async () => {
   await using tab = await browser.openTab()
   const { page } = tab
   const ready = 'event: ready\nid: 1-1.abc\ndata: {"resumed":false}\n\n'
@@ -291,6 +291,9 @@ test('a page says when its stream is lost, and also gives up the search for it w
   await page.locator('#live-state[data-is=lost]').getByText('connecting').waitFor()
   await setHidden(page, true)
   await page.getByText('paused').waitFor()
+  await setHidden(page, false)
+  await page.getByText('not connected').waitFor()
+  await setHidden(page, true)
   const item = page.locator('#products li').nth(21)
   const id = Number(await item.getAttribute('data-id'))
   await createClient(demo.address).products.edit(id, product => ({ ...product, price: 3_456.5 }))

@@ -52,7 +52,7 @@ export function follow(shop, page) {
   // A browser has six connections to a server, for all its tabs together. A hidden one gives its own back, and later goes on
   // where it was.
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden && state.dataset.is === 'paused') start()
+    if (!document.hidden && ['paused', 'off'].includes(state.dataset.is)) start()
     if (document.hidden && ['on', 'lost'].includes(state.dataset.is)) {
       following.abort()
       isLate ||= since === undefined

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import {
+  answer,
   cut,
   failure,
   inTurn,
@@ -191,6 +192,18 @@ test('a first connection that fails is reported, after the retries of any reques
   await using broken = await startFeed(cut)
   expect(await failureOf(broken, { retries: 2 })).toMatchObject({ name: 'Unavailable', status: undefined })
   expect(broken.asked).toHaveLength(3)
+})
+
+test('a page in place of the stream is a failure, and no connection', async () => {
+  await using server = await startFeed(
+    answer('<!doctype html>\n\n<title>Shop</title>\n\n', { 'Content-Type': 'text/html' }),
+  )
+  const said: boolean[] = []
+  const options = { onConnection: (isConnected: boolean) => said.push(isConnected), signal: AbortSignal.timeout(2_000) }
+  const events = follow(server, options, { retries: 1 })
+  expect(await events.next().catch((error: unknown) => error)).toMatchObject({ name: 'Unavailable' })
+  expect(said).toEqual([])
+  expect(server.asked).toHaveLength(2)
 })
 
 test('a feed that was there once is waited for, whatever fails', async () => {

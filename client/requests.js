@@ -83,7 +83,9 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       try {
         const once = REPEATABLE.includes(method) ? {} : unrepeatable(body)
         const response = await fetch(url, { ...init, ...once, signal: controller.signal })
-        if (isStream && response.ok) return { response, body: null }
+        // A page, for example of another server at this address, is no stream: it is read below, and is not JSON.
+        const isOpen = isStream && response.headers.get('Content-Type')?.startsWith('text/event-stream')
+        if (isOpen && response.ok) return { response, body: null }
         const text = await response.text()
         return response.ok ? { response, body: JSON.parse(text) } : errorOf(name, response, text, firstLine)
       } catch (failure) {

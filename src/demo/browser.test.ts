@@ -281,6 +281,29 @@ test('a hidden tab closes its stream, and goes on where it was when it is shown 
   await page.locator(`#products [data-id="${id}"]`, { hasText: '$1,234.50' }).waitFor()
 })
 
+test('a tab that is hidden and shown again and again before its stream is open follows once', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  await setHidden(page, true)
+  await page.getByText('paused').waitFor()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/events?*', async route => {
+    await held.promise
+    // Unless the page has given it up.
+    await route.continue().catch(() => {})
+  })
+  for (const isHidden of [false, true, false]) await setHidden(page, isHidden)
+  held.resolve()
+  await page.getByText('live', { exact: true }).waitFor()
+  const id = Number(await page.locator('#products li').nth(20).getAttribute('data-id'))
+  await createClient(demo.address).products.edit(id, product => ({ ...product, price: 4_567.5 }))
+  const lines = page.locator('#events li', { hasText: '$4,567.50' })
+  await lines.first().waitFor()
+  // What comes twice comes in the same moment.
+  await page.evaluate('new Promise(resolve => setTimeout(resolve, 100))')
+  expect(await lines.count()).toBe(1)
+})
+
 test('a page says when its stream is lost, does not look for it while it is hidden, and looks again whenever it is shown', async () => {
   await using tab = await browser.openTab()
   const { page } = tab

@@ -28,6 +28,7 @@ export function follow(shop, page) {
   // A tab that is opened in the background reads its lists first, and follows them when it is shown.
   let isLate = document.hidden
   const start = async () => {
+    say('lost', 'connecting…')
     following = new AbortController()
     const { signal } = following
     const onConnection = isConnected => {

@@ -104,7 +104,9 @@ export class Feed {
 
   /** The place of an id that a client remembers, or why it is none. */
   async find(place: EventPlace): Promise<EventPlace | ResetReason> {
-    if (eventIdOf(place) === eventIdOf(this.#end)) return place
+    const last = this.#recent.findLast(event => !isAfter(event, place)) ?? this.#base
+    const id = eventIdOf(place)
+    if (id === eventIdOf(last) || id === eventIdOf(this.#end)) return place
     const page = await this.after(place)
     return typeof page === 'string' ? page : place
   }
@@ -134,7 +136,8 @@ export class Feed {
 
   /** Reads the events after a place from the database, or tells why it cannot. One follower after another. */
   after(place: EventPlace): Promise<Page | ResetReason> {
-    const page = this.#pages.then(() => this.#page(place))
+    // A turn of its own for each, so that other requests run in between.
+    const page = this.#pages.then(() => turn()).then(() => this.#page(place))
     this.#pages = page.catch(() => {})
     return page
   }

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { LoggedTransaction } from '../../database/change.ts'
 import { Feed } from './feed.ts'
 import { SharedFrames } from './frames.ts'
@@ -32,6 +33,29 @@ test('frames for followers at many places and with many filters do not fill the 
   expect(keptBytes).toBeLessThan(KEPT_MAX_BYTES)
 })
 
+test('a follower that returns after an event in memory costs no look at the log', async () => {
+  await using shop = await quietShop()
+  const [place] = shop.feed.recentAfter({ ...shop.start, position: EVENTS / 2 }, 1)
+  if (!place) throw new Error('there are no events')
+  const before = shop.reads()
+  expect(await shop.feed.find(place)).toEqual(place)
+  expect(shop.reads()).toBe(before)
+  expect(await shop.feed.find({ ...place, tag: 2 })).toBe('unknown')
+})
+
+test('while many read old events, other requests run in between', async () => {
+  await using shop = await quietShop()
+  let isRead = false
+  const pages = Array.from({ length: 20 }, () => shop.feed.after(shop.start))
+  const reading = Promise.all(pages).then(() => {
+    isRead = true
+  })
+  let turns = 0
+  for (; !isRead; turns += 1) await turn()
+  await reading
+  expect(turns).toBeGreaterThan(pages.length / 2)
+})
+
 /** A feed that somebody follows from the start, with events of the longest kind. */
 async function quietShop() {
   const values = { name: '\u0001'.repeat(50) }
@@ -42,14 +66,18 @@ async function quietShop() {
   const start = { position: 0, tag: 1, index: 0 }
   const [first] = log
   if (!first) throw new Error('the log is empty')
+  let reads = 0
   const feed = new Feed({
     keep: () => {},
     begin: async () => {},
     first: async () => first,
     last: async () => first,
-    read: async from => ({ transactions: log.slice(from), isEnd: true }),
+    read: async from => {
+      reads += 1
+      return { transactions: log.slice(from), isEnd: true }
+    },
     removeOld: async () => {},
   })
   await feed.current()
-  return { feed, start, [Symbol.asyncDispose]: () => feed.stop() }
+  return { feed, start, reads: () => reads, [Symbol.asyncDispose]: () => feed.stop() }
 }

@@ -15,8 +15,9 @@ const EVENTS_ROUTE = '/events'
 /** Each read of the feed waits this long for the next event. Then the key is looked up again. */
 const WAIT_SECONDS = 10
 
-/** The event that the page listens for. */
+/** The event that the page listens for, and one that only tells its browser how far the feed is. */
 const CHANGE = 'Change'
+const REACHED = 'Reached'
 
 const Event = z.object({
   id: z.string(),
@@ -52,11 +53,14 @@ async function* changes(
       headers: { Accept: NDJSON_TYPE },
     })
     if (!response.ok) return
-    for (const line of (await response.text()).split('\n')) {
+    const text = await response.text()
+    for (const line of text.split('\n')) {
       const event = line === '' ? null : Event.safeParse(JSON.parse(line)).data
       if (event) yield { name: CHANGE, chunk: `${<Change {...event} />}`, id: event.id }
     }
     const next = new URLSearchParams(NEXT.exec(response.headers.get('Link') ?? '')?.[1]?.split('?')[1])
+    // A page whose stream breaks off before anything has changed goes on from here, too.
+    if (text === '') yield { name: REACHED, chunk: '', id: next.get('since') ?? '' }
     next.set('wait', String(WAIT_SECONDS))
     query = `?${next}`
   }

@@ -325,19 +325,28 @@ test('the first visit takes less than 60 kB, files included, and counts no more 
 
 test('an activity page that has lost its connection gets what has changed since', async () => {
   await using shop = await startShop()
-  for (const name of ['Seen', 'Missed', 'Missed, too']) await shop.api.create('/products/', { ...sample.product, name })
-  const seen = await changeOf(shop.service.address, 'Seen')
-  const response = await fetch(`${shop.service.address}/admin/activity/events`, {
-    headers: { Accept: 'text/event-stream', 'Last-Event-ID': seen },
-  })
+  const create = (name: string) => shop.api.create('/products/', { ...sample.product, name })
+  for (const name of ['Seen', 'Missed', 'Missed, too']) await create(name)
+  const text = await changesAfter(shop.service.address, await changeOf(shop.service.address, 'Seen'), '>Missed, too<')
+  expect(text).toContain('>Missed<')
+  expect(text).not.toContain('>Seen<')
+  // Nothing has changed yet.
+  const [, reached = ''] = /^id: (.+)$/m.exec(await changesAfter(shop.service.address, null, '\n\nid: ')) ?? []
+  await create('Last')
+  expect(await changesAfter(shop.service.address, reached, '>Last<')).not.toContain('>Missed')
+})
+
+/** What the stream of the activity page sends, up to a text, to a browser that goes on after an id. */
+async function changesAfter(address: string, id: string | null, end: string): Promise<string> {
+  const headers = { Accept: 'text/event-stream', ...(id !== null && { 'Last-Event-ID': id }) }
+  const response = await fetch(`${address}/admin/activity/events`, { headers })
   let text = ''
   for await (const bytes of response.body ?? []) {
     text += Buffer.from(bytes).toString()
-    if (text.includes('>Missed, too<')) break
+    if (text.includes(end)) break
   }
-  expect(text).toContain('>Missed<')
-  expect(text).not.toContain('>Seen<')
-})
+  return text
+}
 
 /** The id of the change that made something with this name. */
 async function changeOf(address: string, name: string): Promise<string> {

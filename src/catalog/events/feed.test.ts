@@ -46,7 +46,7 @@ test('a follower that returns after an event in memory costs no look at the log'
 test('while many read old events, other requests run in between', async () => {
   await using shop = await quietShop()
   let isRead = false
-  const pages = Array.from({ length: 20 }, () => shop.feed.after(shop.start))
+  const pages = Array.from({ length: 20 }, (_, position) => shop.feed.after({ ...shop.start, position }))
   const reading = Promise.all(pages).then(() => {
     isRead = true
   })
@@ -54,6 +54,18 @@ test('while many read old events, other requests run in between', async () => {
   for (; !isRead; turns += 1) await turn()
   await reading
   expect(turns).toBeGreaterThan(pages.length / 2)
+})
+
+test('all that wait at the same place, as after a restart, share one read and one set of frames', async () => {
+  await using shop = await quietShop()
+  const before = shop.reads()
+  const [page, ...others] = await Promise.all(Array.from({ length: 20 }, () => shop.feed.after(shop.start)))
+  expect(shop.reads()).toBe(before + 1)
+  if (!page || typeof page === 'string') throw new Error('there is no page')
+  expect(others.every(other => other === page)).toBe(true)
+  const shared = new SharedFrames(shop.feed)
+  const all = { key: '', passes: () => true }
+  expect(shared.of(page.events, all, page.place)).toBe(shared.of([...page.events], all, page.place))
 })
 
 /** A feed that somebody follows from the start, with events of the longest kind. */

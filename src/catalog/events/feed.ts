@@ -64,6 +64,8 @@ export class Feed {
   #starting: Promise<void> | null = null
   #running: Promise<void> = Promise.resolve()
   #pages: Promise<unknown> = Promise.resolve()
+  /** The reads that have not begun, by the id of their place. */
+  readonly #waiting = new Map<string, Promise<Page | ResetReason>>()
 
   constructor(history: ChangeHistory) {
     this.#history = history
@@ -134,12 +136,20 @@ export class Feed {
     return this.#recent.slice(from, from + most)
   }
 
-  /** Reads the events after a place from the database, or tells why it cannot. One follower after another. */
+  /**
+   * Reads the events after a place from the database, or tells why it cannot. One read after another: followers that wait at the
+   * same place, as after a restart, share one.
+   */
   after(place: EventPlace): Promise<Page | ResetReason> {
-    // A turn of its own for each, so that other requests run in between.
-    const page = this.#pages.then(() => turn()).then(() => this.#page(place))
-    this.#pages = page.catch(() => {})
-    return page
+    return this.#waiting.getOrInsertComputed(eventIdOf(place), id => {
+      // A turn of its own for each, so that other requests run in between.
+      const page = this.#pages.then(turn).then(() => {
+        this.#waiting.delete(id)
+        return this.#page(place)
+      })
+      this.#pages = page.catch(() => {})
+      return page
+    })
   }
 
   /** Removes old events, now and at intervals. Disposing of the result waits for work in progress. */

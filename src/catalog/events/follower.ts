@@ -6,16 +6,7 @@ import { errorMessage } from '../../program/error-message.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed, ResetReason } from './feed.ts'
 import type { EventFilter } from './filter.ts'
-import {
-  beginning,
-  COMMENT,
-  type Frames,
-  framesOf,
-  placeFrame,
-  resetFrames,
-  type SharedFrames,
-  type Start,
-} from './frames.ts'
+import { beginning, COMMENT, type Frames, placeFrame, resetFrames, type SharedFrames, type Start } from './frames.ts'
 import { type EventPlace, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
@@ -140,7 +131,7 @@ export class Follower implements Disposable {
     try {
       const page = await this.#feed.after(this.#place)
       if (typeof page === 'string') this.#reset = page
-      else this.#page = framesOf(page.events, this.#filter, page.place)
+      else this.#page = this.#frames.of(page.events, this.#filter, page.place)
     } catch (error) {
       log.debug('a follower has to wait: {reason}', { reason: errorMessage(error) })
       await pause(systemClock, RETRY_MS, this.#feed.stopping)

@@ -40,13 +40,6 @@ export interface Frames {
   readonly place: EventPlace
 }
 
-/** The frames of the events up to a place that pass. */
-export function framesOf(events: readonly FeedEvent[], { passes }: EventFilter, place: EventPlace): Frames {
-  let text = ''
-  for (const event of events) if (passes(event)) text += frame(event)
-  return { bytes: ENCODER.encode(text), place }
-}
-
 /** A browser repeats the place in `Last-Event-ID` when it reconnects. */
 export function placeFrame(place: EventPlace): Uint8Array {
   return ENCODER.encode(`id: ${eventIdOf(place)}\n\n`)
@@ -75,7 +68,7 @@ function frame({ type, id, json }: Pick<FeedEvent, 'type' | 'id' | 'json'>): str
 /** The frames of recent events, made once for all followers that need the same ones. */
 export class SharedFrames {
   readonly #feed: Feed
-  /** By the first event, the last one and the filter. Bounded, because followers may be at any place and filter as they like. */
+  /** By the first event, the place and the filter. Bounded, because followers may be at any place and filter as they like. */
   readonly #made = new BoundedCache(SHARED_FRAMES_MAX_BYTES).partition<string, { frames: Frames; bytes: number }>()
 
   constructor(feed: Feed) {
@@ -85,13 +78,18 @@ export class SharedFrames {
   /** The next frames after a place that the feed remembers; `null` if there are none. */
   after(place: EventPlace, filter: EventFilter): Frames | null {
     const events = this.#feed.recentAfter(place, EVENTS_AT_ONCE)
-    const [first] = events
     const last = events.at(-1)
-    if (!first || !last) return null
-    const key = `${first.id} ${last.id} ${filter.key}`
+    return last ? this.of(events, filter, last) : null
+  }
+
+  /** The frames of all events from the first of these up to a place that pass. */
+  of(events: readonly FeedEvent[], filter: EventFilter, place: EventPlace): Frames {
+    const key = `${events[0]?.id} ${eventIdOf(place)} ${filter.key}`
     const known = this.#made.get(key)
     if (known) return known.frames
-    const frames = framesOf(events, filter, last)
+    let text = ''
+    for (const event of events) if (filter.passes(event)) text += frame(event)
+    const frames = { bytes: ENCODER.encode(text), place }
     this.#made.set(key, { frames, bytes: frames.bytes.length + key.length })
     return frames
   }

@@ -5,19 +5,22 @@ import { SqliteTables } from './sqlite/bulk.ts'
 import type { Table, TableReader, TableWriter } from './table.ts'
 
 /** Reads whole tables as they are at one moment. */
-export function readTables<Result>(
+export async function readTables<Result>(
   database: StoreDatabase,
   work: (reader: TableReader) => Promise<Result>,
 ): Promise<Result> {
   if (database.engine === 'sqlite') {
     return database.bulk('reading', transaction => work(new SqliteTables(transaction)))
   }
-  return database.bulk(async (query, connection) => {
+  const { promise: read, resolve, reject } = Promise.withResolvers<Result>()
+  const ended = database.bulk(async (query, connection) => {
     await beginReading(query)
-    if (!database.isDistributed) return work(new PostgresTables(query, connection))
-    await takeSnapshots(database, query)
-    return work(new CitusTables(query, connection))
+    if (database.isDistributed) await takeSnapshots(database, query)
+    resolve(await work(new (database.isDistributed ? CitusTables : PostgresTables)(query, connection)))
   })
+  // What was read counts even if the commit fails, as it does if `work` has left the rows of a table early.
+  await ended.catch(reject)
+  return read
 }
 
 /**

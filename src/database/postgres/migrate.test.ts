@@ -85,3 +85,18 @@ test('a node that has nothing to migrate starts while another one migrates', asy
   await other`COMMIT`
   await migrating
 })
+
+test('behind a pooler, migrations, their waits for each other and bulk work may last longer than the limits of the user', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using sql = connected(database.url)
+  for (const limit of ['statement_timeout', 'lock_timeout'])
+    await sql.unsafe(`ALTER DATABASE ${database.name} SET ${limit} = '1s'`)
+  const pause = 'SELECT pg_sleep(1.2)::text'
+  const shelves = { name: 'shelves_0001', sql: `CREATE TABLE shelves (); ${pause}` }
+  const migrations = [{ part: 'shelves', sqlite: [], postgres: [shelves], citus: [] }]
+  const work = async () => {
+    await using node = await openedDatabase(database.url, { migrations, isPooled: true })
+    await node.bulk(query => query(pause))
+  }
+  await Promise.all([work(), work()])
+})

@@ -139,9 +139,14 @@ export class Pool implements AsyncDisposable {
   /** Runs `work` on one connection, in one transaction. */
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
     return this.#timed((connections, pending) =>
-      connections.begin(connection => {
+      connections.begin(async connection => {
+        const { isLong, statementMs, lockMs } = this.#options
+        // A pooler's connections have the limits of their user, which are those of short work.
+        if (isLong && this.#address.isPooled) {
+          await connection.unsafe(`SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs}`)
+        }
         const query: Query = async (sql, ...parameters) => {
-          if (this.#options.isLong) this.#renew(pending)
+          if (isLong) this.#renew(pending)
           return connection.unsafe(sql, parameters)
         }
         return work(query, {

@@ -63,6 +63,7 @@ export async function connectServers({
     await using migrating = new Pool(address, {
       connections: 1,
       statementMs: BULK_MS,
+      isLong: true,
       lockMs: BULK_MS,
       isPrepared: false,
     })

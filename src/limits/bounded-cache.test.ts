@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc'
 import { expect, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { BoundedCache } from './bounded-cache.ts'
@@ -15,4 +16,17 @@ test('a partition that nobody uses any more is freed, and the others keep what t
   expect(used.get('kept')).toEqual({ bytes: 10 })
   cache.clear()
   expect(used.get('kept')).toBeUndefined()
+})
+
+test('a cache in which nothing is kept forgets the partitions that nobody uses any more', async () => {
+  const references = () => heapStats().objectTypeCounts.WeakRef ?? 0
+  const cache = new BoundedCache(0)
+  const before = references()
+  for (let made = 0; made < 1_000; made += 1) cache.partition()
+  for (let turns = 0; turns < 3; turns += 1) {
+    await turn()
+    Bun.gc(true)
+  }
+  expect(references() - before).toBeLessThan(500)
+  expect(cache.figures.entries).toBe(0)
 })

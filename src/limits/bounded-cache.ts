@@ -56,6 +56,7 @@ export class BoundedCache {
   readonly #generationBytes: number
   /** Those that are still in use. */
   readonly #partitions = new Set<WeakRef<Partition>>()
+  readonly #unused = new FinalizationRegistry<WeakRef<Partition>>(partition => this.#partitions.delete(partition))
   #recentBytes = 0
   #olderBytes = 0
 
@@ -72,7 +73,9 @@ export class BoundedCache {
 
   partition<Key, Value extends Sized>(): CachePartition<Key, Value> {
     const partition = new CachePartition<Key, Value>(bytes => this.#count(bytes))
-    this.#partitions.add(new WeakRef(partition))
+    const reference = new WeakRef(partition)
+    this.#partitions.add(reference)
+    this.#unused.register(partition, reference)
     return partition
   }
 
@@ -86,7 +89,6 @@ export class BoundedCache {
     for (const reference of this.#partitions) {
       const partition = reference.deref()
       if (partition) yield partition
-      else this.#partitions.delete(reference)
     }
   }
 

@@ -82,8 +82,8 @@ export interface ChangeHistory {
   last(): Promise<LoggedTransaction>
   /** Reads on from a position, its own transaction included. */
   read(from: number): Promise<LoggedPiece>
-  /** Removes the oldest transactions, unless their events are to be kept. */
-  removeOld(): Promise<void>
+  /** Removes the oldest transactions, unless their events are to be kept; all of them, unless the signal aborts. */
+  removeOld(signal: AbortSignal): Promise<void>
 }
 
 /** Random, for the `tag`. */

@@ -154,9 +154,9 @@ export class Feed {
 
   /** Removes old events, now and at intervals. Disposing of the result waits for work in progress. */
   removeOld(): AsyncDisposable {
-    const work = async () => {
+    const work = async (signal: AbortSignal) => {
       await this.begin()
-      await this.#history.removeOld()
+      await this.#history.removeOld(signal)
     }
     return regularly({ periodMs: REMOVAL_INTERVAL_MS, work, log })
   }

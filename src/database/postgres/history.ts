@@ -130,7 +130,7 @@ export class PostgresHistory implements ChangeHistory {
     return { transactions: rows.slice(0, missing).map(logged), isEnd: true }
   }
 
-  async removeOld(): Promise<void> {
+  async removeOld(signal: AbortSignal): Promise<void> {
     const [added] = await this.#database.readPrimary<{ events: number; last: number | null }>(
       `SELECT coalesce(sum(greatest(events, 1)), 0)::float8 AS events, max(position)::float8 AS last
       FROM change_log WHERE position > $1::bigint`,
@@ -147,13 +147,13 @@ export class PostgresHistory implements ChangeHistory {
       ) AS counted WHERE newer >= $1::bigint ORDER BY position DESC LIMIT 1`,
       this.#kept,
     )
-    if (oldest) await this.#remove('position < $1::bigint', oldest.position)
-    await this.#remove('events = 0 AND position < $1::bigint', this.#addedUntil - RECENT_ROWS)
+    if (oldest) await this.#remove('position < $1::bigint', oldest.position, signal)
+    await this.#remove('events = 0 AND position < $1::bigint', this.#addedUntil - RECENT_ROWS, signal)
   }
 
   /** The removal is a transaction, too, which caches want to find in the log. */
-  async #remove(condition: string, position: number): Promise<void> {
-    for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE; ) {
+  async #remove(condition: string, position: number, signal: AbortSignal): Promise<void> {
+    for (let removed = REMOVED_AT_ONCE; removed === REMOVED_AT_ONCE && !signal.aborted; ) {
       const [done] = await this.#database.write<{ removed: number }>(
         `WITH removed AS (
           DELETE FROM change_log WHERE position IN (

@@ -21,6 +21,8 @@ const MANY_COMMITS = 1_300
 /** More events than the log keeps without followers; what it keeps then, and a tenth. */
 const MANY_EVENTS = 9_500
 const LOGGED_MAX = 9_011
+/** Enough for their removal to take a while. */
+const VERY_MANY_EVENTS = 300_000
 
 /** SQLite keeps two copies of it at the beginning of the file that connections share. */
 const HEADER_BYTES = 48
@@ -172,6 +174,22 @@ test('after SQLite has restored its shared file and starts its count of commits 
     await writer.api.put(`/products/${product}`, { ...sample.product, price })
   }
   expect(await pricesOf(reader.api, [product])).toEqual([commits])
+})
+
+test('a stop does not wait until all old events are removed', async () => {
+  await using processes = new TwoProcesses()
+  await (await processes.start()).service.stop()
+  const log = new Database(processes.file)
+  log.run(`
+    INSERT INTO change_log (commit_number, changes, logged_at, tag, events)
+    WITH RECURSIVE numbers(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${VERY_MANY_EVENTS})
+    SELECT i, '[{"table":"categories","id":1,"before":{},"after":{}}]', 0, 1, i FROM numbers`)
+  log.close()
+  const { service } = await processes.start()
+  expect(await service.stop()).toBe(0)
+  using left = new Database(processes.file)
+  const [{ rows } = { rows: 0 }] = left.query<{ rows: number }, []>('SELECT count(*) AS rows FROM change_log').all()
+  expect(rows).toBeGreaterThan(LOGGED_MAX)
 })
 
 async function createProducts(api: Client): Promise<number[]> {

@@ -71,7 +71,7 @@ export class SqliteHistory implements ChangeHistory {
     return this.#database.durable(() => this.#piece(from))
   }
 
-  async removeOld(): Promise<void> {
+  async removeOld(signal: AbortSignal): Promise<void> {
     const [first, last] = [this.#look(() => this.#select.get(0)), this.#look(() => this.#selectLast.get())]
     if (!first || !last) return
     const newest = last.events
@@ -84,7 +84,7 @@ export class SqliteHistory implements ChangeHistory {
       if (row && row.events <= newest - this.#kept) oldest = row.place
       else end = middle
     }
-    await this.#removeUntil(oldest - 1)
+    await this.#removeUntil(oldest - 1, signal)
   }
 
   /** Reads what is shown to nobody, so that no commit of another process has to be synced for it. */
@@ -92,12 +92,13 @@ export class SqliteHistory implements ChangeHistory {
     return this.#database.snapshot(read, 'look')
   }
 
-  async #removeUntil(place: number): Promise<void> {
+  async #removeUntil(place: number, signal: AbortSignal): Promise<void> {
     const remove = this.#database.prepare<[place: number]>(`
       DELETE FROM change_log WHERE place IN (
         SELECT place FROM change_log WHERE place <= ? ORDER BY place LIMIT ${REMOVED_AT_ONCE}
       )`)
-    while ((await this.#database.write(() => remove.run(place).changes)) === REMOVED_AT_ONCE);
+    const removeSome = () => this.#database.write(() => remove.run(place).changes)
+    while (!signal.aborted && (await removeSome()) === REMOVED_AT_ONCE);
   }
 
   #piece(from: number): LoggedPiece {

@@ -52,24 +52,18 @@ export interface Repositories {
   readonly cacheFigures: () => CacheFigures | null
 }
 
-/** Events that the change log keeps without `/events`. Other processes read it for their caches. */
-const EVENTS_KEPT_FOR_CACHES = 8_192
-
 interface RepositoryLimits {
   /** For the cache; 0 switches it off. */
   readonly cacheBytes: number
   /** For the answers to requests with an `Idempotency-Key`. */
   readonly idempotencyBytes: number
-  /** For `/events`; 0 without it. */
-  readonly eventsKept: number
 }
 
 export function repositoriesOf(
   database: StoreDatabase,
-  { cacheBytes, idempotencyBytes, eventsKept }: RepositoryLimits,
+  { cacheBytes, idempotencyBytes }: RepositoryLimits,
 ): Repositories {
   const changes = database.engine === 'sqlite' ? database : database.changes
-  database.history.keep(eventsKept || EVENTS_KEPT_FOR_CACHES)
   const resources = [CATEGORIES, PRODUCTS, USERS, REVIEWS]
   const cacheLimits = { maxBytes: cacheBytes, derivedCharacters: compressedCharacters }
   const cache = new RepresentationCache(changes, resources, cacheLimits)

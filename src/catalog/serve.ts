@@ -47,8 +47,8 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     limits: {
       cacheBytes: share(line.value(cacheBytes)),
       idempotencyBytes: line.value(idempotencyBytes),
-      eventsKept: line.value(eventsKept),
     },
+    eventsKept: line.value(eventsKept),
     server: { ...ofServer, connectionsMax: share(ofServer.connectionsMax), sharesPort: worker !== null },
     admin: readAdminSettings(line),
     tracing: readTracingSettings(line),
@@ -68,14 +68,14 @@ export async function serve(line: CommandLine, serving: ServingProcess): Promise
     budgets,
     hashPassword: hashing.hash,
     corsOrigins: settings.corsOrigins,
-    feed: settings.limits.eventsKept > 0 ? feed : null,
+    feed: settings.eventsKept > 0 ? feed : null,
     access,
     hasAdminPage: settings.hasAdminPage,
     trustedProxies: settings.server.trustedProxies,
   })
   using _ = logCache(repositories.cacheFigures)
   await using __ = expireKeys(repositories.keys)
-  await using ___ = feed.removeOld()
+  await using ___ = feed.removeOld(settings.eventsKept)
   await using ____ = repositories.searchIndex.inBackground()
   await using _____ = database.engine === 'postgres' ? showUnfinished(database) : null
   const admin = await openAdmin(settings.admin, serving)

@@ -72,8 +72,6 @@ export interface LoggedPiece {
 
 /** The change log as followers read it: an order of transactions that never changes. */
 export interface ChangeHistory {
-  /** How many events the log keeps from now on, before and after a restart: `removeOld` does the work. */
-  keep(events: number): void
   /** Makes sure that the log is not empty. */
   begin(): Promise<void>
   /** The oldest transaction, which only marks the beginning: the events that are kept follow it. */
@@ -82,8 +80,8 @@ export interface ChangeHistory {
   last(): Promise<LoggedTransaction>
   /** Reads on from a position, its own transaction included. */
   read(from: number): Promise<LoggedPiece>
-  /** Removes the oldest transactions, unless their events are to be kept; all of them, unless the signal aborts. */
-  removeOld(signal: AbortSignal): Promise<void>
+  /** Removes the oldest transactions, but keeps the last `kept` events. Ends early if the signal aborts. */
+  removeOld(kept: number, signal: AbortSignal): Promise<void>
 }
 
 /** Random, for the `tag`. */

@@ -10,6 +10,9 @@ import { type EventPlace, endOf, eventIdOf, isAfter } from './place.ts'
 
 const log = getLogger(['stockroom', 'events'])
 
+/** Events that the log keeps even if nobody can follow it. Other processes read it for their caches. */
+const EVENTS_KEPT_FOR_CACHES = 8_192
+
 /** The interval between looks at the log while anyone follows it. */
 const LOOK_INTERVAL_MS = 40
 
@@ -152,11 +155,11 @@ export class Feed {
     })
   }
 
-  /** Removes old events, now and at intervals. Disposing of the result waits for work in progress. */
-  removeOld(): AsyncDisposable {
+  /** Removes old events, now and at intervals, but keeps this many. Disposing of the result waits for work in progress. */
+  removeOld(kept: number): AsyncDisposable {
     const work = async (signal: AbortSignal) => {
       await this.begin()
-      await this.#history.removeOld(signal)
+      await this.#history.removeOld(kept || EVENTS_KEPT_FOR_CACHES, signal)
     }
     return regularly({ periodMs: REMOVAL_INTERVAL_MS, work, log })
   }

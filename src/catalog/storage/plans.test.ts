@@ -27,7 +27,6 @@ beforeAll(async () => {
   const { categories, products, reviews, users } = repositoriesOf(database, {
     cacheBytes: 0,
     idempotencyBytes: 0,
-    eventsKept: 0,
   })
   await readLists(CATEGORIES, categories)
   await readLists(PRODUCTS, products)

@@ -70,7 +70,6 @@ interface Gap {
  */
 export class PostgresHistory implements ChangeHistory {
   readonly #database: Source
-  #kept = 0
   /** No row will appear any more up to this position. */
   #settled = 0
   #gap: Gap | null = null
@@ -80,10 +79,6 @@ export class PostgresHistory implements ChangeHistory {
 
   constructor(database: Source) {
     this.#database = database
-  }
-
-  keep(events: number): void {
-    this.#kept = events
   }
 
   async begin(): Promise<void> {
@@ -130,7 +125,7 @@ export class PostgresHistory implements ChangeHistory {
     return { transactions: rows.slice(0, missing).map(logged), isEnd: true }
   }
 
-  async removeOld(signal: AbortSignal): Promise<void> {
+  async removeOld(kept: number, signal: AbortSignal): Promise<void> {
     const [added] = await this.#database.readPrimary<{ events: number; last: number | null }>(
       `SELECT coalesce(sum(greatest(events, 1)), 0)::float8 AS events, max(position)::float8 AS last
       FROM change_log WHERE position > $1::bigint`,
@@ -138,14 +133,14 @@ export class PostgresHistory implements ChangeHistory {
     )
     this.#added += added?.events ?? 0
     this.#addedUntil = added?.last ?? this.#addedUntil
-    if (this.#added <= this.#kept * ADDED_SHARE) return
+    if (this.#added <= kept * ADDED_SHARE) return
     this.#added = 0
     // The newest row up to which no event is to be kept becomes the first.
     const [oldest] = await this.#database.readPrimary<{ position: number }>(
       `SELECT position::float8 AS position FROM (
         SELECT position, sum(events) OVER (ORDER BY position DESC) - events AS newer FROM change_log
       ) AS counted WHERE newer >= $1::bigint ORDER BY position DESC LIMIT 1`,
-      this.#kept,
+      kept,
     )
     if (oldest) await this.#remove('position < $1::bigint', oldest.position, signal)
     await this.#remove('events = 0 AND position < $1::bigint', this.#addedUntil - RECENT_ROWS, signal)

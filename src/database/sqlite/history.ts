@@ -36,7 +36,6 @@ export class SqliteHistory implements ChangeHistory {
   readonly #database: Source
   readonly #select: Prepared<[from: number], Row>
   readonly #selectLast: Prepared<[], Row>
-  #kept = 0
 
   constructor(database: Source) {
     this.#database = database
@@ -44,10 +43,6 @@ export class SqliteHistory implements ChangeHistory {
     this.#selectLast = database.prepare(
       `SELECT ${COLUMNS} FROM change_log WHERE changes <> '${NO_CHANGES}' ORDER BY place DESC LIMIT 1`,
     )
-  }
-
-  keep(events: number): void {
-    this.#kept = events
   }
 
   async begin(): Promise<void> {
@@ -71,17 +66,17 @@ export class SqliteHistory implements ChangeHistory {
     return this.#database.durable(() => this.#piece(from))
   }
 
-  async removeOld(signal: AbortSignal): Promise<void> {
+  async removeOld(kept: number, signal: AbortSignal): Promise<void> {
     const [first, last] = [this.#look(() => this.#select.get(0)), this.#look(() => this.#selectLast.get())]
     if (!first || !last) return
     const newest = last.events
-    if (newest - first.events <= this.#kept * (1 + TOLERATED_SHARE)) return
+    if (newest - first.events <= kept * (1 + TOLERATED_SHARE)) return
     // The last row up to which no event is to be kept becomes the first.
     let [oldest, end] = [first.place, last.place]
     while (oldest + 1 < end) {
       const middle = Math.floor((oldest + end) / 2)
       const row = this.#look(() => this.#select.get(middle))
-      if (row && row.events <= newest - this.#kept) oldest = row.place
+      if (row && row.events <= newest - kept) oldest = row.place
       else end = middle
     }
     await this.#removeUntil(oldest - 1, signal)

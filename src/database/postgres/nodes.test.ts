@@ -14,6 +14,7 @@ import { type Service, startService } from '../../../test/harness/service.ts'
 setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
+const NDJSON = { 'Content-Type': 'application/x-ndjson' }
 const NODES = 3
 const NODES_AT_ONCE = 5
 
@@ -211,6 +212,7 @@ test('on a database that refuses conflicting transactions, clients of many nodes
         await api.post('/reviews/', sample.review(product, user)),
         await api.patch(`/users/${user}`, { ...KEEPING_PASSWORD, name: `Ada ${time}` }),
         await api.get(`/products/${product}`),
+        await api.send('/products/', { method: 'POST', body: JSON.stringify(sample.product), headers: NDJSON }),
       ]
       return answers.map(({ status }) => status)
     }),

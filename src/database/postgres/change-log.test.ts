@@ -63,6 +63,9 @@ test('what one node writes takes nothing else out of the cache of another, nor o
   await writer.api.create('/reviews/', sample.review(products[0] ?? 0, user))
   await writer.api.put(`/products/${products[1]}`, { ...sample.product, price: 2 })
   await reader.api.put(`/products/${products[2]}`, { ...sample.product, price: 3 })
+  const tag = (await writer.api.get(`/products/${products[4]}`)).headers.get('ETag') ?? ''
+  const refused = await writer.api.send(`/products/${products[3]}`, { method: 'DELETE', headers: { 'If-Match': tag } })
+  expect(refused.status).toBe(412)
   expect((await pricesOf(reader.api, products)).slice(1, 3)).toEqual([2, 3])
   await reader.service.stop()
   const { hits, misses, clears } = cacheFigures(reader.service)

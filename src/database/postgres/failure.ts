@@ -32,7 +32,7 @@ export type Failure =
 
 /**
  * SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
- * A standby refuses what `onPrimary` adds to a read with 55000, and a read of an unlogged table, such as `change_log`, with 0A000.
+ * A standby refuses what `onPrimary` adds to a read with 55000, and a read of an unlogged table with 0A000.
  * It refuses what `inTime` adds to a late write with 2201X. It closes the connection of an idle transaction with 25P03, and of one
  * that takes too long with 25P04.
  * A foreign key violation is a conflict: our statements check that the parent exists, so it was deleted in the meantime.

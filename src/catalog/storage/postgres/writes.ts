@@ -1,6 +1,6 @@
 import { eventCount, type GoneRows } from '../../../database/change.ts'
 import { DatabaseUnavailableError } from '../../../database/errors.ts'
-import { LOG_CHANGES } from '../../../database/postgres/changes.ts'
+import { LOG_CHANGES, LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { changeOf, GONE_IDS_MAX } from '../change.ts'
@@ -102,7 +102,11 @@ function deleting<Row extends Values>(
     const deleted = await database.transaction(async ask => {
       const [before] = await ask<FlatRow>(lockOne, id)
       if (!before) return { missing: name }
-      if (!isExpected(expected, before.revision)) return { changed: name }
+      if (!isExpected(expected, before.revision)) {
+        // It has locked a row, and is a transaction to be accounted for.
+        await ask(LOG_NO_CHANGES)
+        return { changed: name }
+      }
       const [items] = lockItems ? await ask<Partial<GoneRows>>(lockItems, id) : []
       const rows = await ask<RawRow>(deleteOne, id)
       const gone = items?.count === undefined ? null : { count: items.count, of: items.of ?? null }

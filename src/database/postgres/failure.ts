@@ -63,11 +63,13 @@ const WORKER_LOST = /^(57P0[123]|08...|XX000)$/
  * https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/
  */
 const HANDSHAKE_FAILED =
-  /CERT|CRL|TLS|SSL|^(UNABLE_TO_VERIFY_LEAF_SIGNATURE|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/
+  /CERT|CRL|TLS|SSL|^(UNABLE_TO_VERIFY_LEAF_SIGNATURE|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH|EPROTO)$/
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof TimeLimitError) return 'lost'
   if (HANDSHAKE_FAILED.test(String(errorCode(error)))) return 'denied'
+  // The connection broke during the TLS handshake, which is no `PostgresError` either.
+  if (errorCode(error) === 'ECONNRESET') return 'unreachable'
   if (!(error instanceof Bun.SQL.PostgresError)) return 'fault'
   const state = stateOf(error)
   if (state !== null && isWorkerLost(error, state)) return 'worker'

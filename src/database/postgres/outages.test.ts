@@ -14,6 +14,10 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 
+/** The length of a client's request for TLS, and the alert that refuses its handshake. */
+const TLS_REQUEST_BYTES = 8
+const TLS_ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 40])
+
 const open = new AsyncDisposableStack()
 let server: PostgresServer
 /** One that runs all the time. */
@@ -67,6 +71,37 @@ test('immediate database restarts, again and again, lose nothing acknowledged', 
       await load.succeeded()
     }
   })
+})
+
+test('a server that breaks off the TLS handshake is waited for at the start, and answers are 503 until it is back', async () => {
+  await using database = await createDatabase(quiet.url())
+  await using proxy = await openTcpProxy(quiet.port)
+  // What a proxy does whose server is gone: it says that it can do TLS, and closes.
+  using breaking = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: socket => void socket.end('S') } })
+  const refuse = (socket: Bun.Socket, { length }: Buffer) =>
+    void socket.write(length === TLS_REQUEST_BYTES ? 'S' : TLS_ALERT)
+  using refusing = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: refuse } })
+  const start = () => startService(proxy.url(database.name), { flags: FLAGS })
+  await using service = await start()
+  proxy.switchTo(refusing.port)
+  proxy.cut()
+  const expectRefused = async ({ address }: Service) => {
+    const api = client(() => address)
+    for (const path of ['/readyz', '/products/1', '/products/']) expect((await api.get(path)).status, path).toBe(503)
+    expect((await api.post('/products/', sample.product)).status).toBe(503)
+  }
+  for (const { port } of [refusing, breaking]) {
+    proxy.switchTo(port)
+    await expectRefused(service)
+  }
+  await using later = await start()
+  await expectRefused(later)
+  proxy.switchTo(quiet.port)
+  for (const { address } of [service, later]) {
+    const api = client(() => address)
+    await until(async () => (await api.get('/readyz')).status === 200)
+    expect(await api.create('/products/', sample.product)).toBeGreaterThan(0)
+  }
 })
 
 test('a row that somebody locks can still be read, and everything else can be read and written', async () => {

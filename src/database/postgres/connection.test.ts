@@ -66,6 +66,21 @@ test('pages by price follow one another also in a database that is set to show n
   expect([...idsOf(first), ...idsOf(second)]).toEqual(ids)
 })
 
+test('connections stay open also in a database that ends idle ones', async () => {
+  await using database = await createDatabase(server.url())
+  await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET idle_session_timeout = '100ms'`))
+  await using service = await startService(database.url, { flags: FLAGS })
+  await client(() => service.address).create('/products/', sample.product)
+  const connections = () =>
+    server.ask<{ pid: number }>(
+      sql => sql`SELECT pid FROM pg_stat_activity WHERE datname = ${database.name} ORDER BY pid`,
+    )
+  const before = await connections()
+  await server.ask(sql => sql`SELECT pg_sleep(0.3)::text`)
+  expect(before).not.toEqual([])
+  expect(await connections()).toEqual(expect.arrayContaining(before))
+})
+
 test('pages of all lengths are read by the same prepared statement', async () => {
   await using database = await createDatabase(server.url())
   await server.ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET log_statement = 'all'`))

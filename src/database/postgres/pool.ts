@@ -293,6 +293,8 @@ function connect(
     statement_timeout: statementMs,
     lock_timeout: lockMs,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+    // A write that is sent while the server ends its idle connection would fail.
+    idle_session_timeout: 0,
     // At a stricter level, which a database may have by default, transactions that meet would fail instead of waiting.
     default_transaction_isolation: 'read committed',
   }

@@ -43,10 +43,11 @@ export function unusable(error: unknown, path: string): unknown {
   return error
 }
 
-/** SQLite says "disk I/O error" if the disk is full, and "readonly database" if it cannot make its log. */
+/** SQLite says "disk I/O error" if the disk is full, and that or "readonly database" if it cannot make its log or journal. */
 function causeOf({ code = '', message }: SQLiteError, folder: string): string {
   if (/^SQLITE_(IOERR|FULL)/.test(code) && freeBytes(folder) < START_MIN_BYTES) return 'the disk is full'
-  if (/^SQLITE_(READONLY|CANTOPEN)/.test(code) && !isWritable(folder)) return `the folder ${folder} is not writable`
+  if (/^SQLITE_(READONLY|CANTOPEN|IOERR)/.test(code) && !isWritable(folder))
+    return `the folder ${folder} is not writable`
   return message
 }
 

@@ -149,8 +149,11 @@ test.skipIf(!CAN_MOUNT && process.getuid?.() === 0)(
   'a database in a folder without write permission is reported with its path',
   async () => {
     using folder = temporaryFolder()
+    using elsewhere = temporaryFolder()
     const file = join(folder.path, 'shop.db')
+    const backup = join(elsewhere.path, 'backup.db')
     await seeded(`sqlite:${file}`)
+    expect(await run(['backup', '--database', `sqlite:${file}`, backup])).toMatchObject({ status: 0 })
     // A folder's mode does not stop root.
     const through = CAN_MOUNT
       ? inItsOwnMounts(`mount --bind '${folder.path}' '${folder.path}'`, readOnly(folder.path))
@@ -161,6 +164,8 @@ test.skipIf(!CAN_MOUNT && process.getuid?.() === 0)(
         const refused = await run(['serve', '--port', '0', '--database', `sqlite:${path}`], { through })
         expectRefusal(refused, { status: 1, reason: new RegExp(path) }, path)
       }
+      const restored = await run(['restore', '--database', `sqlite:${file}`, backup], { through })
+      expectRefusal(restored, { status: 1, reason: /shop\.db: the folder \S+ is not writable/ })
       expect(readdirSync(folder.path)).toEqual(['shop.db'])
     } finally {
       chmodSync(folder.path, 0o700)

@@ -9,7 +9,7 @@ import { RUNNING_TRANSACTIONS } from './running.ts'
 const PIECE_ROWS = 500
 const PIECE_EVENTS = 2_000
 
-/** The last rows, in which a transaction that has drawn its position may still be missing. No row of them is removed. */
+/** The last rows, in which a transaction that has drawn its position may still be missing. Those without events stay, too. */
 const RECENT_ROWS = 8_192
 
 /** How long a new reader waits for transactions that may be missing, and how often it looks. */

@@ -80,7 +80,6 @@ async function quietShop() {
   if (!first) throw new Error('the log is empty')
   let reads = 0
   const feed = new Feed({
-    keep: () => {},
     begin: async () => {},
     first: async () => first,
     last: async () => first,

@@ -155,6 +155,18 @@ test('what the shop refuses is said: the switch, more products, and reviews', as
   expect(tab.complaints().filter(complaint => !complaint.includes('status of 404'))).toEqual([])
 })
 
+test('a tile shows the whole name of a product, however many commas it has', async () => {
+  const shop = createClient(demo.address)
+  const product = { name: 'Salt, Pepper, Chili', description: 'Hot', price: 5 }
+  const { id } = await shop.products.create(product)
+  await using tab = await openShop()
+  await tab.page.getByRole('searchbox').fill('hot salt')
+  const heading = tab.page.locator(`#products li[data-id="${id}"] h2`)
+  await heading.waitFor()
+  expect(await heading.textContent()).toBe('Salt Pepper, Chili')
+  await shop.products.delete(id)
+})
+
 test('a search without results says so', async () => {
   await using tab = await openShop()
   await tab.page.getByRole('searchbox').fill('submarine')

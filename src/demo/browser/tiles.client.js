@@ -32,8 +32,8 @@ export function tile({ id, name, price, rating: stars, highlights }) {
 function title(parts) {
   return parts.map(({ text, match }) => {
     if (match) return html`<mark>${text}</mark>`
-    const [before, size] = text.split(', ')
-    return size === undefined ? text : html`${before} <small>${size}</small>`
+    const [before, ...size] = text.split(', ')
+    return size.length === 0 ? text : html`${before} <small>${size.join(', ')}</small>`
   })
 }
 

@@ -317,6 +317,36 @@ test('the page after one that still had deletions to send does not keep what the
   expect(unexpected(tab)).toEqual([])
 })
 
+test('a deletion whose answer breaks off can be tried again', async () => {
+  const id = await api.create('/products/', product('Half answered', 1))
+  await using tab = await open('/admin/')
+  const { page } = tab
+  await page.clock.install()
+  const headers = { 'Content-Type': 'application/json' }
+  await page.route('**/admin/deletions', route => route.fulfill({ body: '[{"item"', headers }))
+  await row(page, id).getByRole('button', { name: 'Delete' }).click()
+  await page.clock.runFor(11_000)
+  await row(page, id).getByText('Not deleted. Try again.').waitFor()
+  await api.delete(`/products/${id}`)
+})
+
+test('logging out before a deletion is due asks first, and then sends it while there is still a session', async () => {
+  await using shop = await startKeyedShop(sqlite)
+  const id = await shop.api.admin.create('/products/', product('Sold out', 1))
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(`${shop.service.address}/admin/`)
+  await logInAt(page, shop.keys.write)
+  await row(page, id).getByRole('button', { name: 'Delete' }).click()
+  page.once('dialog', dialog => dialog.dismiss())
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await row(page, id).getByRole('button', { name: 'Undo' }).waitFor()
+  page.once('dialog', dialog => dialog.accept())
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.waitForURL('**/admin/login')
+  expect((await shop.api.admin.get(`/products/${id}`)).status).toBe(404)
+})
+
 test('leaving the page before a deletion is due asks first, and then sends it', async () => {
   await using tab = await open('/admin/products/4')
   const { page } = tab

@@ -256,14 +256,15 @@ async function send(items) {
     showLeft(deletion)
   }
   const answer = await post(items)
-  if (!answer?.ok) {
-    if (answer === null) connectionLost()
+  const outcomes = answer?.ok ? await answer.json().catch(() => null) : null
+  if (outcomes === null) {
+    if (answer === null || answer.ok) connectionLost()
     else if (answer.status === 401) sessionEnded()
     else refused(answer.text(), answer.status)
     for (const item of items) restore(item, 'Not deleted. Try again.')
     return
   }
-  for (const { item, reason } of await answer.json()) {
+  for (const { item, reason } of outcomes) {
     if (reason === null) removed(item)
     else restore(item, `${reason}.`)
   }
@@ -304,6 +305,18 @@ setInterval(() => {
 
 addEventListener('beforeunload', event => {
   if (pending.size > 0 || isImporting) event.preventDefault()
+})
+// When the page goes, the session has ended already.
+document.querySelector('[action="/admin/logout"]')?.addEventListener('submit', async event => {
+  if (pending.size === 0) return
+  event.preventDefault()
+  if (!confirm('Delete at once what is under way, and log out?')) return
+  if ((await post(pending.keys())) === null) {
+    connectionLost()
+    return
+  }
+  pending.clear()
+  event.target.submit()
 })
 // What a page from the browser's memory shows may have been deleted.
 addEventListener('pageshow', ({ persisted }) => persisted && location.reload())

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { DESKTOP, PHONE, violations } from '../../../test/harness/browser/accessibility.ts'
@@ -487,6 +487,29 @@ test('a dropped file is imported with a bar, and of a wrong one every wrong line
   await page.getByRole('button', { name: 'Import' }).click()
   await page.getByText('lacks description').waitFor()
   expect(tab.complaints()).toEqual([])
+})
+
+test('a file that was changed after it was chosen, or is a folder, is not a lost connection, and several are not taken', async () => {
+  await using tab = await open('/admin/import')
+  const { page } = tab
+  const file = join(folder.path, 'products.csv')
+  writeFileSync(file, 'name,description,price\nx,y,1\n')
+  await page.locator('input[type=file]').setInputFiles(file)
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('Line 2').waitFor()
+  writeFileSync(file, 'name,description,price\nCorrected,y,1\n')
+  // The browser compares whole seconds.
+  utimesSync(file, 1_000_000_000, 1_000_000_000)
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByText('The file cannot be read').waitFor()
+  expect(await page.locator('#connection').isVisible()).toBe(false)
+  await page.evaluate(`
+    const dataTransfer = new DataTransfer()
+    for (const name of ['products.csv', 'users.csv']) dataTransfer.items.add(new File(['x'], name))
+    document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }))
+  `)
+  await page.getByText('Drop one file at a time.').waitFor()
+  expect(await page.evaluate(`document.querySelector('input[type=file]').files.length`)).toBe(1)
 })
 
 test('while the server is away, what is typed stays, and the list follows when it is back', async () => {

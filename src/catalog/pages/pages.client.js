@@ -428,6 +428,10 @@ if (importForm) {
       event.preventDefault()
       drop.classList.toggle('over', type === 'dragenter' || type === 'dragover')
       if (type !== 'drop' || event.dataTransfer.files.length === 0) return
+      if (event.dataTransfer.files.length > 1) {
+        outcome.textContent = 'Drop one file at a time.'
+        return
+      }
       field.files = event.dataTransfer.files
       guess()
     })
@@ -468,8 +472,14 @@ if (importForm) {
       if (request.status === 401) sessionEnded()
       else if (!isWhole) refused(request.responseText, request.status)
     })
-    request.addEventListener('error', () => {
+    request.addEventListener('error', async () => {
       end(null)
+      const start = file.slice(0, 1).arrayBuffer()
+      if ((await start.catch(() => null)) === null) {
+        outcome.textContent =
+          'The file cannot be read: it is a folder, or was changed since you chose it. Choose it again.'
+        return
+      }
       outcome.textContent = 'The connection was lost. Nothing was imported, unless the last lines were being stored.'
       connectionLost()
     })

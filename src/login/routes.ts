@@ -5,7 +5,7 @@ import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { showsPages } from '../server/accept.ts'
 import { addressKey } from '../server/client-address.ts'
 import { detailResponse } from '../server/errors.ts'
-import { NO_ROUTE, parsedPath } from '../server/request-target.ts'
+import { NO_ROUTE, parsedPath, queryOf } from '../server/request-target.ts'
 import type { App, RequestScope, ServedApp } from '../server/requests.ts'
 import { type Login, NEEDED_SCOPE } from './login.ts'
 import { loginPage, reloadingPage } from './login-page.tsx'
@@ -87,10 +87,10 @@ async function refused(context: LoginContext, { credential }: Login, pages: Prot
   const { raw, path, method } = context.req
   const currentPage = context.req.header('HX-Current-URL') ?? ''
   if (context.req.header('HX-Request') === 'true') {
-    return unauthorized(pages, { 'HX-Redirect': loginAddress(pages, parsedPath(currentPage), 'ended&') })
+    return unauthorized(pages, { 'HX-Redirect': loginAddress(pages, pageOf(currentPage), 'ended&') })
   }
   if (!showsPages(raw.headers)) return unauthorized(pages)
-  const next = parsedPath(raw.url)
+  const next = pageOf(raw.url)
   if (method === 'GET') return redirect(context, loginAddress(pages, next))
   const { keptForm, ended } = pages
   if (path !== keptForm?.route) return redirect(context, loginAddress(pages, next, 'ended&'))
@@ -105,6 +105,10 @@ async function refused(context: LoginContext, { credential }: Login, pages: Prot
 function redirect(context: LoginContext, path: string): Response {
   context.header('Cache-Control', 'no-store')
   return context.redirect(path, 303)
+}
+
+function pageOf(url: string): string {
+  return parsedPath(url) + queryOf(url)
 }
 
 function loginAddress({ loginPath, pageAt }: ProtectedPages, path: string, query = ''): string {

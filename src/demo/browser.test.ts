@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'bun'
-import type { BrowserContextOptions, Page, Request } from 'playwright-core'
+import type { BrowserContextOptions, Page, Request, Route } from 'playwright-core'
 import { createClient } from 'stockroom/client'
 import { PHONE, screens, violations } from '../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
@@ -191,6 +191,20 @@ test('a review is shown with its stars and counted; another filter of the histog
   await page.locator('.histogram a').nth(4).click()
   await page.waitForURL(/rating=1/)
   expect(tab.complaints()).toEqual([])
+})
+
+test('once reviews are shown again, nothing says that the shop does not answer', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  await page.locator('#products a').first().click()
+  await page.locator('#reviews li').first().waitFor()
+  const refuse = (route: Route) => route.fulfill({ status: 404, body: '{"detail":"Not Found"}' })
+  await page.route(/ratings/, refuse)
+  await page.locator('.histogram a').first().click()
+  await page.getByText('The shop does not answer').waitFor()
+  await page.unroute(/ratings/, refuse)
+  await page.locator('.histogram a').nth(1).click()
+  await page.getByText('The shop does not answer').waitFor({ state: 'detached', timeout: 5_000 })
 })
 
 test('the last filter of the histogram counts, even if the answer to the one before comes later', async () => {

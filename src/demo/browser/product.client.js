@@ -8,6 +8,7 @@ import { recorded } from './requests.js'
 import { glow, rating, showPrice, stars } from './tiles.js'
 
 const PAGE = 10
+const FAILED = 'The shop does not answer'
 const FIELDS = ['id', 'rating', 'comment', 'user']
 
 const { rating: about, price, histogram, reviews: list, more, write, sent, back } = elements
@@ -97,6 +98,7 @@ async function load(client) {
   if (!answers) return
   const [ratings, reviews] = answers
   last = reviews
+  if (sent.textContent.startsWith(FAILED)) sent.textContent = ''
   about.innerHTML = rating(ratings)
   showHistogram(ratings)
   list.replaceChildren()
@@ -106,7 +108,7 @@ async function load(client) {
 }
 
 function showFailure({ message }) {
-  sent.textContent = `The shop does not answer: ${message}`
+  sent.textContent = `${FAILED}: ${message}`
 }
 
 function showHistogram({ histogram: counts, count }) {

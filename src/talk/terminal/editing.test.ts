@@ -38,6 +38,15 @@ test('a pasted block is one prompt, and a line quit in it does not leave', async
   expect((await answered(place, session, 'No.')).endsWith('\nquit\nquit')).toBe(true)
 })
 
+test('the line and paragraph separators of Unicode in a pasted block do not send it', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  session.paste('one\u2028two\u2029three')
+  await session.shows(/ada> one\n\| two\n\| three$/)
+  session.type('\r')
+  expect(await answered(place, session, 'Whole.')).toBe('one\ntwo\nthree')
+})
+
 test('Alt-Enter begins a new line of the prompt', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')

@@ -22,10 +22,13 @@ const INTERRUPT = '\x03'
 /** Prompt of each further line, as in Node's editor. */
 export const NEXT_LINE = '| '
 
-/** A typed line break. With Alt, which sends ESC before the key, it does not end the answer. */
+/**
+ * A typed line break. With Alt, which sends ESC before the key, it does not end the answer. The editor also takes U+2028 and
+ * U+2029 for Enter, and drops the text after them.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match it
-const TYPED_BREAK = /(\x1b)?(?:\r\n?|\n)/
-const PASTED_BREAK = /\r\n?|\n/
+const TYPED_BREAK = /(\x1b)?(?:\r\n?|[\n\u2028\u2029])/
+const PASTED_BREAK = /\r\n?|[\n\u2028\u2029]/
 
 /** A question that waits for its answer. */
 interface OpenQuestion {

@@ -1,7 +1,9 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemClock } from '../../clock.ts'
 import type { LoggedTransaction } from '../../database/change.ts'
 import { Feed } from './feed.ts'
+import { Follower } from './follower.ts'
 import { SharedFrames } from './frames.ts'
 import type { EventPlace } from './place.ts'
 
@@ -66,6 +68,43 @@ test('all that wait at the same place, as after a restart, share one read and on
   const shared = new SharedFrames(shop.feed)
   const all = { key: '', passes: () => true }
   expect(shared.of(page.events, all, page.place)).toBe(shared.of([...page.events], all, page.place))
+})
+
+test('a silent follower that catches up is told no place that is removed early from the log', async () => {
+  const transaction = (position: number, isLasting: boolean): LoggedTransaction => ({
+    ...{ position, tag: 1, time: 0, isLasting },
+    changes: isLasting ? [{ table: 'categories', id: position, before: null, after: {} }] : [],
+  })
+  const [first, empty, last] = [transaction(0, true), transaction(1, false), transaction(2, true)]
+  const reads: number[] = []
+  const feed = new Feed({
+    keep: () => {},
+    begin: async () => {},
+    first: async () => first,
+    last: async () => last,
+    read: from => {
+      reads.push(from)
+      if (from === 2) return Promise.resolve({ transactions: [last], isEnd: true })
+      return from === 0 ? Promise.resolve({ transactions: [first, empty], isEnd: false }) : new Promise(() => {})
+    },
+    removeOld: async () => {},
+  })
+  await feed.current()
+  using follower = new Follower(
+    { request: new Request('http://localhost/events'), key: null },
+    { feed, frames: new SharedFrames(feed) },
+    { key: 'none', passes: () => false },
+    { place: { position: 0, tag: 1, index: 0 }, isResumed: true, reset: null },
+  )
+  const bytes = follower.bytes()
+  await bytes.next()
+  const next = bytes.next()
+  while (!reads.includes(1)) await turn()
+  const later = systemClock.now() + 60_000
+  using _ = spyOn(systemClock, 'now').mockReturnValue(later)
+  follower.checkTime()
+  expect(new TextDecoder().decode((await next).value ?? undefined)).toBe(':\n\n')
+  await feed.stop()
 })
 
 /** A feed that somebody follows from the start, with events of the longest kind. */

@@ -50,7 +50,12 @@ export class Follower implements Disposable {
   #wake = () => {}
 
   /** Call it right after `Feed.current`, so that it misses nothing. */
-  constructor({ request, key }: RequestScope, { feed, frames }: Following, filter: EventFilter, start: Start) {
+  constructor(
+    { request, key }: Pick<RequestScope, 'request' | 'key'>,
+    { feed, frames }: Following,
+    filter: EventFilter,
+    start: Start,
+  ) {
     const token = bearerToken(request.headers)
     this.keyDigest = key === null || token === null ? null : digestOf(token)
     this.#feed = feed
@@ -140,13 +145,14 @@ export class Follower implements Disposable {
     this.#wake()
   }
 
-  /** After some silence, the place that the client may go on from, if it is a new one, or else a comment. */
+  /** After some silence, the place that the client may go on from, if it has reached a new one, or else a comment. */
   #signOfLife(): Uint8Array | null {
     if (!this.#isSilent) return null
-    const place = this.#feed.isCurrent(this.#place) ? this.#feed.end : this.#place
-    if (!isAfter(place, this.#toldPlace)) return COMMENT
-    this.#toldPlace = place
-    return placeFrame(place)
+    const { end } = this.#feed
+    // A place on the way there may soon be removed from the log.
+    if (!this.#feed.isCurrent(this.#place) || !isAfter(end, this.#toldPlace)) return COMMENT
+    this.#toldPlace = end
+    return placeFrame(end)
   }
 
   /** Resolves when there may be something to send. */

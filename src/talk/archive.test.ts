@@ -77,7 +77,7 @@ You are welcome: ask about Islands again.
   test('--export writes the room as markdown into a new file, readable by its owner alone', async () => {
     await storeTurns(place, 'writer', [
       ['# No heading', 'A **small** answer.'],
-      ['Next', 'Cut in code:\n\n```js\nlet a'],
+      ['Next\u2028line', 'Cut in code:\n\n```js\nlet a'],
       ['And in a list?', '1. ```js\n   let b\n   ```\n2. Done.'],
     ])
     const file = join(place.folder, 'room.md')
@@ -105,7 +105,7 @@ A **small** answer.
 
 **writer**, TIME
 
-> Next
+> Next\u2028line
 
 ---
 

@@ -10,7 +10,7 @@ export function headline({ sender, sentAt, stopped }: Message): string {
 /** A message for a markdown document. The user's text is quoted, because it is not markdown. */
 export function markdownOf(message: Message): string {
   const text = safeText(message.text)
-  const shown = message.sender === MODEL_SENDER ? withClosedFence(text) : text.replace(/^/gm, '> ')
+  const shown = message.sender === MODEL_SENDER ? withClosedFence(text) : `> ${text.replaceAll('\n', '\n> ')}`
   return `**${safeLine(message.sender)}**, ${timeText(message.sentAt)}${message.stopped ? ' (stopped)' : ''}\n\n${shown}\n`
 }
 

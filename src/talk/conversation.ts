@@ -53,5 +53,5 @@ function textForModel(before: readonly Message[], prompt: string): string {
 
 /** Whether the input ends the session: the word alone, in any letter case, with no other lines. */
 export function isQuit(text: string): boolean {
-  return /^\s*quit\s*$/i.test(text)
+  return /^[^\S\n]*quit[^\S\n]*$/i.test(text)
 }

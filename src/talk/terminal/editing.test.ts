@@ -36,6 +36,9 @@ test('a pasted block is one prompt, and a line quit in it does not leave', async
   session.paste('quit\nquit')
   session.type('\r')
   expect((await answered(place, session, 'No.')).endsWith('\nquit\nquit')).toBe(true)
+  session.paste('\nquit')
+  session.type('\r')
+  expect((await answered(place, session, 'Never.')).endsWith('\n\nquit')).toBe(true)
 })
 
 test('the line and paragraph separators of Unicode in a pasted block do not send it', async () => {

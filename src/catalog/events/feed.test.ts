@@ -78,7 +78,6 @@ test('a silent follower that catches up is told no place that is removed early f
   const [first, empty, last] = [transaction(0, true), transaction(1, false), transaction(2, true)]
   const reads: number[] = []
   const feed = new Feed({
-    keep: () => {},
     begin: async () => {},
     first: async () => first,
     last: async () => last,

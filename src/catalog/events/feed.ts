@@ -90,12 +90,12 @@ export class Feed {
   }
 
   /** Prepares the log, once. */
-  readonly begin = once(() => this.#history.begin())
+  readonly #begin = once(() => this.#history.begin())
 
   /** Reads everything that was committed before this call. */
   async current(): Promise<void> {
     this.#usedAt = systemClock.now()
-    await this.begin()
+    await this.#begin()
     this.#starting ??= this.#start()
     await this.#starting
     await this.#look()
@@ -107,7 +107,7 @@ export class Feed {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) }
   }
 
-  /** The place of an id that a client remembers, or why it is none. */
+  /** The place of an id that a client remembers, or why it is none. Call it after `current`. */
   async find(place: EventPlace): Promise<EventPlace | ResetReason> {
     const last = this.#recent.findLast(event => !isAfter(event, place)) ?? this.#base
     const id = eventIdOf(place)
@@ -158,7 +158,7 @@ export class Feed {
   /** Removes old events, now and at intervals, but keeps this many. Disposing of the result waits for work in progress. */
   removeOld(kept: number): AsyncDisposable {
     const work = async (signal: AbortSignal) => {
-      await this.begin()
+      await this.#begin()
       await this.#history.removeOld(kept || EVENTS_KEPT_FOR_CACHES, signal)
     }
     return regularly({ periodMs: REMOVAL_INTERVAL_MS, work, log })

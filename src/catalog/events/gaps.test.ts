@@ -66,3 +66,22 @@ test('a follower whose last event was lost has to read everything again', async 
   await follower.count(4)
   expect(follower.events[3]).toMatchObject({ event: 'category.created', data: { data: { id: 3 } } })
 })
+
+test('so has one that returns with this event while the node has not seen yet that it was lost', async () => {
+  await using database = await postgres.freshDatabase()
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  await using follower = await EventFollower.at(service.address)
+  for (const _ of ['kept', 'lost']) await api.create('/categories/', sample.category)
+  const [kept, lost] = await follower.count(2)
+  await using other = connected(database.url)
+  await other.unsafe('BEGIN')
+  // Until the end, the node waits for the log.
+  await other.unsafe('LOCK TABLE change_log')
+  await other.unsafe('DELETE FROM change_log WHERE position = (SELECT max(position) FROM change_log)')
+  const returning = EventFollower.at(service.address, `/events?since=${lost?.id}`)
+  await Bun.sleep(200)
+  await other.unsafe('COMMIT')
+  await using returned = await returning
+  expect(returned.frames[0]).toMatchObject({ event: 'reset', id: kept?.id, data: { data: { reason: 'unknown' } } })
+})

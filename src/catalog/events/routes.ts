@@ -103,16 +103,11 @@ function isPoll({ request }: RequestScope): boolean {
 }
 
 async function startOf(feed: Feed, since: string | undefined): Promise<Start> {
-  // Before anything is looked up: it may remove what is not for followers.
-  await feed.begin()
-  if (since === OLDEST) {
-    await feed.current()
-    return { place: await feed.start(), isResumed: false, reset: null }
-  }
+  // First, because the log may have been replaced, as by a backup: then what is in memory is not in it.
+  await feed.current()
+  if (since === OLDEST) return { place: await feed.start(), isResumed: false, reset: null }
   const known = since === undefined ? null : eventPlaceIn(since)
   const found = known ? await feed.find(known) : 'unknown'
-  // After that, so that the feed has read at least as far.
-  await feed.current()
   if (typeof found === 'object') return { place: found, isResumed: true, reset: null }
   return { place: feed.end, isResumed: false, reset: since === undefined ? null : found }
 }

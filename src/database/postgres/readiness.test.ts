@@ -30,6 +30,26 @@ test('on a read-only PostgreSQL, the catalog and the chat are not ready until it
   expect((await api.post('/products/', sample.product)).status).toBe(200)
 })
 
+test('while the disk has no space for another page, a PostgreSQL is not ready, though rows of some tables still fit', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  await using sql = connected(database.url)
+  await sql.unsafe(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+    CREATE FUNCTION refuse_table() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER full_disk BEFORE INSERT ON products FOR EACH ROW EXECUTE FUNCTION refuse();
+    CREATE EVENT TRIGGER full_disk ON ddl_command_start WHEN TAG IN ('CREATE TABLE AS') EXECUTE FUNCTION refuse_table()`)
+  await expectReady(api)
+  expect((await api.post('/products/', sample.product)).status).toBe(503)
+  expect((await api.get('/readyz')).status).toBe(503)
+  await sql.unsafe('DROP EVENT TRIGGER full_disk; DROP TRIGGER full_disk ON products')
+  expect((await api.post('/products/', sample.product)).status).toBe(200)
+  await until(async () => (await api.get('/readyz')).status === 200)
+})
+
 /** Sets it for new connections and closes the old ones. */
 async function setReadOnly(url: string, value: 'on' | 'off'): Promise<void> {
   await using database = connected(url)

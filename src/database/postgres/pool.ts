@@ -140,10 +140,11 @@ export class Pool implements AsyncDisposable {
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
     return this.#timed((connections, pending) =>
       connections.begin(async connection => {
-        const { isLong, statementMs, lockMs } = this.#options
+        const { isLong } = this.#options
         // A pooler's connections have the limits of their user, which are those of short work.
         if (isLong && this.#address.isPooled) {
-          await connection.unsafe(`SET LOCAL statement_timeout = ${statementMs}; SET LOCAL lock_timeout = ${lockMs}`)
+          const limits = Object.entries(limitsOf(this.#options))
+          await connection.unsafe(limits.map(([name, value]) => `SET LOCAL ${name} = ${value}`).join('; '))
         }
         const query: Query = async (sql, ...parameters) => {
           if (isLong) this.#renew(pending)
@@ -290,9 +291,7 @@ function connect(
   const settings = {
     // Numbers are read as text: with less than 1, their last digits are missing.
     extra_float_digits: 1,
-    statement_timeout: statementMs,
-    lock_timeout: lockMs,
-    idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+    ...limitsOf({ statementMs, lockMs }),
     // A write that is sent while the server ends its idle connection would fail.
     idle_session_timeout: 0,
     // At a stricter level, which a database may have by default, transactions that meet would fail instead of waiting.
@@ -314,6 +313,14 @@ function connect(
     onconnect: onConnect,
     connection: address.isPooled ? name : { ...name, ...settings },
   })
+}
+
+function limitsOf({ statementMs, lockMs }: Pick<PoolOptions, 'statementMs' | 'lockMs'>) {
+  return {
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+  }
 }
 
 function tlsOf({ tls, certificateAuthority, hostname }: PostgresAddress): Bun.TLSOptions | 'disable' | 'prefer' {

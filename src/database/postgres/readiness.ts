@@ -8,7 +8,6 @@ const SERVER = 'pg_postmaster_start_time()::text'
 interface Primary {
   readonly readPrimary: Query
   readonly write: Query
-  readonly transaction: (work: (query: Query) => Promise<unknown>) => Promise<unknown>
   /** Replaces the connections of reads and writes. */
   readonly reconnect: () => void
 }
@@ -17,10 +16,7 @@ interface Primary {
 export function readinessOf(primary: Primary) {
   // A new table takes space from the disk. A row might find some in its own table that is left for nothing else.
   const writeSucceeds = writeTrial(() =>
-    primary.transaction(async query => {
-      await query('CREATE TABLE stockroom_write_trial AS SELECT 1 AS value')
-      await query('DROP TABLE stockroom_write_trial')
-    }),
+    primary.write('CREATE TEMP TABLE stockroom_write_trial ON COMMIT DROP AS SELECT 1 AS value'),
   )
   /** The last time that a write failed because the server's disk was full, by `performance.now()`. */
   let lastFullAt: number | null = null

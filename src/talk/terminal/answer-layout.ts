@@ -180,7 +180,7 @@ function indentationOf(line: string): number {
  * Splits lines into the rows of the screen, as the terminal does with lines that are too wide, such as code. Lines can be
  * redrawn only if their rows are known.
  */
-function screenRows(lines: readonly string[], width: number): string[] {
+export function screenRows(lines: readonly string[], width: number): string[] {
   return lines.flatMap(line => {
     const spaced = line.replaceAll('\t', TAB)
     if (stringWidth(spaced) <= width) return [spaced]

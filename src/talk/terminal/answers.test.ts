@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { stringWidth } from 'bun'
 import { CTRL_C, logIn, type TalkPlace, talkPlace } from '../../../test/harness/terminal/talk.ts'
+import { until } from '../../../test/harness/until.ts'
 
 /** A terminal that reports no size, as in a container's first moment. */
 const WITHOUT_SIZE = ['sh', '-c', 'stty cols 0 rows 0 && exec "$@"', 'sh']
@@ -23,6 +24,11 @@ const a = 'x' // note
 | ---- | ----: |
 | 日本 | 12 |
 `
+
+/** Each row makes the first column wider. */
+const TABLE_THAT_GROWS = Array.from({ length: 9 }, (_, row) => `| ${'wider'.repeat(row)} | cell${row} |`)
+  .toSpliced(1, 0, '| - | - |')
+  .join('\n')
 
 const CODE_IN_LISTS = `\
 Do:
@@ -215,22 +221,28 @@ test('an answer longer and wider than the terminal is shown whole, each row once
   expect(shown.match(/End\./g)).toHaveLength(1)
 })
 
-test('resizing the terminal during an answer loses nothing of it', async () => {
+test('resizing the terminal during an answer loses nothing of it and doubles nothing', async () => {
   await using place = await talkPlace()
-  const session = await place.enter('ada', { columns: 60 })
+  const session = await place.enter('ada', { columns: 60, rows: 12 })
   session.type('Go\r')
   const call = await place.model.nextCall()
-  await call.send('First paragraph, which is there.\n\nSecond begins')
-  await session.shows('Second begins')
+  let sent = ''
+  const send = async (text: string) => {
+    for (const piece of pieces(text, 24)) {
+      sent += piece
+      await call.send(piece)
+      await until(() => bare(session.screen()).endsWith(bare(sent).slice(-12)))
+    }
+  }
+  // Each change of width comes within a strong word, so that its line is drawn again.
+  await send(`First.\n\nSecond: ${strongWords('before', 4)} **chan`)
   session.resize(30)
-  await call.send(' and ends.\n\nThird.')
-  await session.shows('Third.')
+  await send(`ged** ${strongWords('narrow', 12)}\n\n${TABLE_THAT_GROWS}\n\n- ${strongWords('item', 12)} **chan`)
   session.resize(70)
-  await call.send('\n\nFourth.')
+  await send(`ged** ${strongWords('wide', 6)}\n\nThird: ${strongWords('last', 6)}`)
   await call.finish()
-  await session.shows(/Fourth\.\n\nada>$/)
-  const words = ['First', 'there.', 'ends.', 'Third.', 'Fourth.']
-  for (const word of words) expect(session.screen(), word).toContain(word)
+  await session.shows(/\n\nada>$/)
+  expect(bare(lastTurn(session.screen()))).toBe(bare(`ada> Go ${sent} ada>`))
 })
 
 test('what the model writes cannot control the terminal', async () => {
@@ -374,6 +386,15 @@ async function told(place: TalkPlace): Promise<string[]> {
 /** The text after the last prompt that was sent. */
 function lastTurn(screen: string): string {
   return screen.slice(screen.lastIndexOf('ada> '))
+}
+
+/** Text without white space and the marks of markdown. */
+function bare(text: string): string {
+  return text.replace(/[\s*•|│┼─-]/g, '')
+}
+
+function strongWords(word: string, count: number): string {
+  return Array.from({ length: count }, (_, index) => `**${word}${index}**`).join(' ')
 }
 
 function pieces(text: string, size: number): string[] {

@@ -1,5 +1,5 @@
 import type { WriteStream } from 'node:tty'
-import type { AnswerLayout } from './answer-layout.ts'
+import { type AnswerLayout, screenRows } from './answer-layout.ts'
 
 /** Least time between two drawings. If the last drawing took longer, the next one waits that long. */
 const FRAME_MS = 16
@@ -72,9 +72,11 @@ export class AnswerOnScreen {
     const begunAt = performance.now()
     const final = [...this.#drawn.slice(0, this.#final), ...this.#layout.takeFinal()]
     const lines = [...final, ...this.#layout.open()]
+    const { columns, rows } = this.#output
     // Lines that have scrolled off the screen cannot be redrawn either.
-    const fixed = Math.max(this.#fixed, this.#drawn.length - this.#output.rows + 1)
-    this.#output.write(redraw(this.#drawn, lines, fixed))
+    let fixed = Math.max(this.#fixed, this.#drawn.length - rows + 1)
+    while (fixed < this.#drawn.length - 1 && screenRows(this.#drawn.slice(fixed), columns).length >= rows) fixed += 1
+    this.#output.write(redraw(this.#drawn, lines, fixed, columns))
     const gone = Math.max(0, final.length - 1)
     this.#drawn = lines.slice(gone)
     this.#final = final.length - gone
@@ -84,7 +86,7 @@ export class AnswerOnScreen {
 }
 
 /** The output that turns the drawn lines into the new ones. The cursor is at the end of the last line, in both. */
-function redraw(before: readonly string[], after: readonly string[], fixed: number): string {
+function redraw(before: readonly string[], after: readonly string[], fixed: number, columns: number): string {
   const last = before.length - 1
   const differing = before.findIndex((line, index) => line !== after[index])
   const first = Math.max(fixed, differing < 0 ? before.length : Math.min(differing, Math.max(0, after.length - 1)))
@@ -92,5 +94,7 @@ function redraw(before: readonly string[], after: readonly string[], fixed: numb
   if (first > last) return lines === '' && after.length <= first ? '' : `${first > 0 ? '\n' : ''}${lines}`
   const drawn = before.slice(first).join('\n')
   if (lines.startsWith(drawn)) return lines.slice(drawn.length)
-  return `${last > first ? `\x1b[${last - first}A` : ''}\r\x1b[J${lines}`
+  // If the terminal is now narrower than the layout, a line takes several rows.
+  const rowsUp = screenRows(before.slice(first), columns).length - 1
+  return `${rowsUp > 0 ? `\x1b[${rowsUp}A` : ''}\r\x1b[J${lines}`
 }

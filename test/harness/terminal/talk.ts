@@ -41,7 +41,14 @@ export function startAtTerminal(
   argv: readonly string[],
   { columns = 80, rows = 60, ...surroundings }: Surroundings & Size = {},
 ): Session {
-  const emulator = new Emulator({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true })
+  // When its width changes, it wraps its lines again, as most terminals do, even the line of the cursor.
+  const emulator = new Emulator({
+    cols: columns,
+    rows,
+    scrollback: 10_000,
+    allowProposedApi: true,
+    reflowCursorLine: true,
+  })
   const decoder = new TextDecoder()
   const closed = Promise.withResolvers<void>()
   let received = ''

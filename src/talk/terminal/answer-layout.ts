@@ -1,8 +1,9 @@
-import { stringWidth, wrapAnsi } from 'bun'
+import { stringWidth } from 'bun'
 import { closesFence, type Fence, fenceAfter, openingFence } from '../fence.ts'
 import type { CodeHighlighting } from './highlighter.ts'
 import { markdownLines } from './markdown.ts'
 import { style } from './style.ts'
+import { wrapped, wrappedAnywhere } from './wrapping.ts'
 
 /** The marks of a list item or quotation. Its further lines are indented by their width. */
 const MARKS = /^ *(?:(?:[-*+]|\d{1,9}[.)]|>) +)*/
@@ -65,7 +66,7 @@ export class PlainLayout extends AnswerLayout {
     const [marks = ''] = MARKS.exec(this.line) ?? []
     const width = this.width - marks.length
     if (this.#fence || width < marks.length) return [this.line]
-    const [first = '', ...rest] = wrapAnsi(this.line.slice(marks.length), width, { hard: true }).split('\n')
+    const [first = '', ...rest] = wrapped(this.line.slice(marks.length), width)
     return [marks + first, ...rest.map(line => ' '.repeat(marks.length) + line)]
   }
 }
@@ -183,7 +184,6 @@ function indentationOf(line: string): number {
 export function screenRows(lines: readonly string[], width: number): string[] {
   return lines.flatMap(line => {
     const spaced = line.replaceAll('\t', TAB)
-    if (stringWidth(spaced) <= width) return [spaced]
-    return wrapAnsi(spaced, width, { hard: true, wordWrap: false, trim: false }).split('\n')
+    return stringWidth(spaced) <= width ? [spaced] : wrappedAnywhere(spaced, width)
   })
 }

@@ -203,6 +203,28 @@ test('text is wrapped to the width of the terminal, wide characters too', async 
   expect(rows.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))
 })
 
+test('a combining mark at the edge of the terminal stays with its letter', async () => {
+  await using place = await talkPlace()
+  const accented = 'e\u0301'.repeat(30)
+  const thai = 'ที่นี่มีน้ำใจและความสุขสำหรับทุกคนในหมู่บ้านเล็กๆแห่งนี้'
+  const text = `${accented}\n\n> ${thai}\n\n| ${thai} |\n| - |\n| ${accented} |\n\n**${accented}** *${thai}*`
+  for (const [columns, environment] of [
+    [10, {}],
+    [13, { NO_COLOR: '1' }],
+  ] as const) {
+    const session = await place.enter('ada', { columns, environment })
+    session.type('Go\r')
+    const call = await place.model.nextCall()
+    await call.send(text)
+    await session.shows(/นี้\**$/)
+    await call.finish()
+    await session.shows(/\n\nada>$/)
+    const shown = lastTurn(session.screen())
+    expect(shown).not.toMatch(/^[│ ]*\p{M}/mu)
+    expect(bare(shown)).toBe(bare(`ada> Go ${text} ada>`))
+  }
+})
+
 test('an answer longer and wider than the terminal is shown whole, each row once', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 40, rows: 8 })
@@ -390,7 +412,7 @@ function lastTurn(screen: string): string {
 
 /** Text without white space and the marks of markdown. */
 function bare(text: string): string {
-  return text.replace(/[\s*•|│┼─-]/g, '')
+  return text.replace(/[\s*•>|│┼─-]/g, '')
 }
 
 function strongWords(word: string, count: number): string {

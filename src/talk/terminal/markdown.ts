@@ -1,9 +1,9 @@
-import { wrapAnsi } from 'bun'
 import MarkdownIt, { type Token } from 'markdown-it'
 import { safeText } from '../safe-text.ts'
 import type { CodeHighlighting } from './highlighter.ts'
 import { style } from './style.ts'
 import { type Alignment, type Cell, tableLines } from './table.ts'
+import { wrapped } from './wrapping.ts'
 
 /** Minimum width for text, however deeply nested. */
 const WIDTH_MIN = 10
@@ -158,10 +158,6 @@ function attribute(token: Token, name: string): string {
 /** Shows the address, so that the reader sees where the link leads. */
 function linkText(text: string, address: string): string {
   return text === address || text === '' ? style.link(address) : `${style.link(text)} ${style.faint(`(${address})`)}`
-}
-
-function wrapped(text: string, width: number): string[] {
-  return wrapAnsi(text, width, { hard: true }).split('\n')
 }
 
 function indented(lines: readonly string[], indentation: string): string[] {

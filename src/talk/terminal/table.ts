@@ -1,5 +1,6 @@
-import { stringWidth, wrapAnsi } from 'bun'
+import { stringWidth } from 'bun'
 import { style } from './style.ts'
+import { wrapped } from './wrapping.ts'
 
 /** Minimum width of a column. */
 const COLUMN_MIN = 4
@@ -41,9 +42,7 @@ function fitted(natural: readonly number[], available: number): number[] {
 function rowLines(row: readonly Cell[], widths: readonly number[], emphasize: (text: string) => string): string[] {
   const cells = widths.map((width, column) => {
     const { text, alignment } = row[column] ?? { text: '', alignment: 'left' }
-    return wrapAnsi(text, width, { hard: true })
-      .split('\n')
-      .map(line => aligned(emphasize(line), width, alignment))
+    return wrapped(text, width).map(line => aligned(emphasize(line), width, alignment))
   })
   const height = Math.max(1, ...cells.map(lines => lines.length))
   return Array.from({ length: height }, (_, line) =>

@@ -1,5 +1,4 @@
 import type { WriteStream } from 'node:tty'
-import { wrapAnsi } from 'bun'
 import type { TerminalCapabilities } from '../../program/config.ts'
 import { once } from '../../shared.ts'
 import { addListeners } from '../listeners.ts'
@@ -10,6 +9,7 @@ import { Pipe } from './pipe.ts'
 import { AnswerInPipe, AnswerOnScreen, written } from './shown-answer.ts'
 import { startSpinner } from './spinner.ts'
 import { style } from './style.ts'
+import { wrapped } from './wrapping.ts'
 
 /** The assumed size of a terminal that does not report one, for example under `script` or in a container that starts. */
 const COLUMNS_ASSUMED = 80
@@ -146,7 +146,7 @@ export class Terminal implements Disposable {
 
   /** Wrapped at words if it goes to a terminal. */
   #wrapped(text: string): string {
-    return this.#dialog.isTTY ? wrapAnsi(text, this.#dialog.columns, { hard: true }) : text
+    return this.#dialog.isTTY ? wrapped(text, this.#dialog.columns).join('\n') : text
   }
 
   /** Whether the cursor can be moved, so that lines can be drawn again. */

@@ -74,6 +74,12 @@ You are welcome: ask about Islands again.
     expect(await texts(place, 'ada', ['--search', '%'])).toEqual([])
   })
 
+  test('--search takes an accented letter and a letter with a combining accent for the same', async () => {
+    const turn = ['Un caf\u00e9?', 'CAFE\u0301, oui.'] as const
+    await storeTurns(place, 'zoe', [turn, ['Un cafard', 'Non.']])
+    expect(await texts(place, 'zoe', ['--search', 'CAF\u00c9 cafe\u0301'])).toEqual([...turn])
+  })
+
   test('--export writes the room as markdown into a new file, readable by its owner alone', async () => {
     await storeTurns(place, 'writer', [
       ['# No heading', 'A **small** answer.'],

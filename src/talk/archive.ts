@@ -93,10 +93,13 @@ async function* allMessages(rooms: RoomRepository, room: string): AsyncGenerator
 }
 
 function containsAll(text: string, words: string): boolean {
-  const folded = text.toLowerCase()
-  return words
-    .trim()
-    .toLowerCase()
+  const whole = folded(text)
+  return folded(words.trim())
     .split(/\s+/)
-    .every(word => folded.includes(word))
+    .every(word => whole.includes(word))
+}
+
+/** The same for a letter in upper and lower case, and for an accented one and one with a combining accent. */
+function folded(text: string): string {
+  return text.toLowerCase().normalize()
 }

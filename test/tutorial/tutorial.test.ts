@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { spawn } from 'bun'
+import type { Page, Route } from 'playwright-core'
 import { createClient } from 'stockroom/client'
 import { openBrowser } from '../harness/browser/chromium.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
@@ -69,6 +70,7 @@ test('who follows the tutorial has a shop that filters while one types, and show
       await createReview(ports[8000])
       await failed
       await tab.page.unrouteAll()
+      await expectNewestAnswer(tab.page, () => createReview(ports[8000]))
       visited.push('events')
     }
     if (content === 'node sale.mjs\n') {
@@ -81,6 +83,25 @@ test('who follows the tutorial has a shop that filters while one types, and show
   // The list that could not be read; the prices of the sale came all the same.
   expect(tab.complaints().filter(complaint => !/ERR_FAILED|GET \/products\/: no answer/.test(complaint))).toEqual([])
 })
+
+/** An event asks for the whole list, whose answer comes only after that to what is typed next. */
+async function expectNewestAnswer(page: Page, change: () => Promise<void>): Promise<void> {
+  const held = Promise.withResolvers<Route>()
+  await page.route(/\/products\/\?/, route =>
+    route.request().url().includes('q=ket') ? route.continue() : held.resolve(route),
+  )
+  await change()
+  const late = await held.promise
+  await page.getByRole('searchbox').fill('ket')
+  await page.getByText('1 products').waitFor()
+  const answered = page.waitForEvent('requestfinished', request => request === late.request())
+  await late.continue()
+  await answered
+  expect(await page.locator('#products li').count()).toBe(1)
+  await page.unrouteAll()
+  await page.getByRole('searchbox').fill('')
+  await page.getByText('4 products').waitFor()
+}
 
 async function createReview(port: number): Promise<void> {
   const { reviews } = createClient(`http://localhost:${port}`)

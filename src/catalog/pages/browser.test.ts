@@ -489,6 +489,28 @@ test('a dropped file is imported with a bar, and of a wrong one every wrong line
   expect(tab.complaints()).toEqual([])
 })
 
+test('an import can be cancelled, and the file be imported after all', async () => {
+  await using tab = await open('/admin/import')
+  const { page } = tab
+  const file = {
+    name: 'categories.csv',
+    mimeType: 'text/csv',
+    buffer: Buffer.from('name,description\nLate,Something\n'),
+  }
+  await page.locator('input[type=file]').setInputFiles(file)
+  // The server does not get to see it, so it is never done before it is cancelled.
+  await page.route('**/admin/import?*', () => {})
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByText('Cancelled. Nothing was imported').waitFor()
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Import')
+  expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0)
+  await page.unrouteAll()
+  await page.keyboard.press('Enter')
+  await page.getByText('1 line imported.').waitFor()
+  expect(tab.complaints()).toEqual([])
+})
+
 test('a file that was changed after it was chosen, or is a folder, is not a lost connection, and several are not taken', async () => {
   await using tab = await open('/admin/import')
   const { page } = tab

@@ -153,6 +153,7 @@ function importPage(visitor: Visitor, outcome: Outcome | null): Framed {
             <div id="progress" hidden>
               <progress max="1" aria-labelledby="step"></progress>
               <p id="step"></p>
+              <button type="button">Cancel</button>
             </div>
             <div id="outcome" role="status">
               {outcome && <Result outcome={outcome} />}

@@ -402,6 +402,7 @@ if (importForm) {
   const { list, file: field } = importForm.elements
   const drop = importForm.querySelector('.drop')
   const bar = importForm.querySelector('progress')
+  const cancel = importForm.querySelector('#progress button')
   const step = document.getElementById('step')
   const outcome = document.getElementById('outcome')
   const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 0 })
@@ -483,6 +484,12 @@ if (importForm) {
       outcome.textContent = 'The connection was lost. Nothing was imported, unless the last lines were being stored.'
       connectionLost()
     })
+    request.addEventListener('abort', () => {
+      end(null)
+      outcome.textContent = 'Cancelled. Nothing was imported, unless the last lines were being stored.'
+      importForm.querySelector('[type=submit]').focus()
+    })
+    cancel.onclick = () => request.abort()
     request.open('POST', `/admin/import?${new URLSearchParams({ list: list.value, format })}`)
     request.setRequestHeader('Content-Type', 'application/octet-stream')
     request.send(file)

@@ -1,5 +1,5 @@
-import { getLogger } from '@logtape/logtape'
 /** @jsxImportSource hono/jsx */
+import { getLogger } from '@logtape/logtape'
 import { type Clock, pause } from '../clock.ts'
 import type { ServerSentEvent } from '../server/event-stream.ts'
 import { type List, ListServiceError } from './list-service.ts'
@@ -20,8 +20,8 @@ interface StreamOptions {
 }
 
 /**
- * The list as events with the page's own components, one name at a time, without those that the page shows. Each name follows
- * the status that more are coming. If the page counts, each name carries its number.
+ * Yields the names that the page does not show yet, one at a time, as the page's own components. Before each name it yields the
+ * status that more are coming. If the page counts, the event of a name has the name's number as its id.
  */
 export async function* breedEvents(options: StreamOptions): AsyncGenerator<ServerSentEvent> {
   const { list, shown, clock, signal, requestId } = options

@@ -8,9 +8,12 @@ const READER_IDLE_SECONDS = 60
  * The body of a streamed response. The source is asked for bytes when the client has read those before, so nothing queues up in
  * memory, and a slow client slows down nobody but its own source.
  *
- * A stream ends when its source ends or fails, or when the client leaves or is cut off. Then `ended` is aborted, upon which a
- * source that waits for something must end soon, its generator is returned, and `held` is disposed of, even if the source has
- * never begun. If the source fails, the connection is cut off, so that nobody mistakes the body for a complete one.
+ * The stream ends when its source ends or fails, or when the client leaves or is cut off. Then this function
+ * - aborts `ended`, the source's signal to stop waiting for anything,
+ * - returns the source's generator, so that its `finally` runs,
+ * - disposes of `held`, such as the client's place among all streams, even if the source has never begun.
+ *
+ * If the source fails, the connection is cut, so that nobody mistakes the body for a complete one.
  */
 export function byteStream(
   scope: RequestScope,

@@ -67,7 +67,7 @@ async function* orSilence(
   }
 }
 
-/** Yields the bytes of the events, each as far as the client needs to read all of it. */
+/** Yields the bytes of each event, flushed from the compressor, so that the client can read all of it. */
 async function* bytesOf(
   events: AsyncIterable<ServerSentEvent | null>,
   compressors: Compressors,

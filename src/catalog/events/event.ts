@@ -21,8 +21,8 @@ export interface FeedEvent extends EventPlace {
   readonly json: string
 }
 
-/** What an event says, without what the transaction adds. */
-interface Told {
+/** What a change gives an event. The id and the time come from its transaction. */
+interface Content {
   readonly type: string
   readonly resource: Resource
   readonly subject?: string
@@ -32,7 +32,7 @@ interface Told {
 
 /** The events of a transaction, in their order. */
 export function eventsOf({ position, tag, time, changes }: LoggedTransaction): FeedEvent[] {
-  return changes.flatMap(told).map((event, index) => {
+  return changes.flatMap(contentsOf).map((event, index) => {
     const place = { position, tag, index }
     const id = eventIdOf(place)
     const { type, resource, products } = event
@@ -41,7 +41,7 @@ export function eventsOf({ position, tag, time, changes }: LoggedTransaction): F
 }
 
 /** JSON in the format of CloudEvents 1.0. The time is in milliseconds since 1970. */
-export function cloudEvent(id: string, time: number, event: Pick<Told, 'type' | 'subject' | 'data'>): string {
+export function cloudEvent(id: string, time: number, event: Pick<Content, 'type' | 'subject' | 'data'>): string {
   const { type, subject, data } = event
   return JSON.stringify({
     specversion: '1.0',
@@ -54,7 +54,7 @@ export function cloudEvent(id: string, time: number, event: Pick<Told, 'type' | 
   })
 }
 
-function told(change: Change): Told[] {
+function contentsOf(change: Change): Content[] {
   const resource = RESOURCES.get(change.table)
   if (resource === undefined) return []
   if ('count' in change) return [imported(resource, change)]
@@ -77,7 +77,7 @@ function told(change: Change): Told[] {
       return [{ type, resource, subject, products, data: { id, product_id, user_id, rating, ...from } }]
     }
     case 'user': {
-      const event: Told = { type, resource, subject, products: [], data: { id } }
+      const event: Content = { type, resource, subject, products: [], data: { id } }
       if (!gone) return [event]
       const data = { user_id: id, count: gone.count, product_ids: gone.of }
       return [{ type: 'reviews.deleted', resource: 'review', subject: '/reviews/', products: null, data }, event]
@@ -85,7 +85,7 @@ function told(change: Change): Told[] {
   }
 }
 
-function imported(resource: Resource, change: Extract<Change, { count: number }>): Told {
+function imported(resource: Resource, change: Extract<Change, { count: number }>): Content {
   const { table, count, firstId, lastId } = change
   const products = resource === 'product' || resource === 'review' ? null : []
   const data = { count, first_id: firstId, last_id: lastId }

@@ -16,7 +16,7 @@ const EVENTS_KEPT_FOR_CACHES = 8_192
 /** The interval between looks at the log while anyone follows it. */
 const LOOK_INTERVAL_MS = 40
 
-/** The log is looked at for this long after the last follower has left, because polls come again. */
+/** The feed goes on reading the log for this long after its last use, because polls come again. */
 const LINGER_MS = 10_000
 
 /** The interval between removals of old events from the log. */
@@ -38,36 +38,40 @@ export interface Page {
   readonly events: readonly FeedEvent[]
   /** Where they end. */
   readonly place: EventPlace
-  /** The last place up to there that a follower may remember. */
+  /**
+   * The last place up to there that a client may store and come back to. It may be earlier than `place`, because transactions
+   * without changes are removed from the log early.
+   */
   readonly lasting: EventPlace
   /** Whether nothing followed. */
   readonly isEnd: boolean
 }
 
-/** Is told when there are further events, or why the feed starts again somewhere else. */
+/** Called with `null` when there are further events, or with the reason why the feed starts again at another place. */
 type Listener = (reset: ResetReason | null) => void
 
 /**
  * The events of the change log in one process. While anyone follows, it reads the log once for all of them, and keeps the newest
- * events in memory. Older ones are read from the database, for one follower at a time.
+ * events in memory. Older ones are read from the database, one page after another.
  */
 export class Feed {
   readonly #history: ChangeHistory
   readonly #stopping = new AbortController()
   readonly #listeners = new Set<Listener>()
   #recent: FeedEvent[] = []
-  /** Everything after it is in memory. */
+  /** All events after it are in memory. */
   #base: EventPlace = { position: 0, tag: 0, index: 0 }
   /** The last transaction that was read. */
   #read: Pick<EventPlace, 'position' | 'tag'> = this.#base
-  /** The place that a follower may remember now. */
+  /** The newest place that a client may store and come back to. */
   #end: EventPlace = this.#base
   #usedAt = Number.NEGATIVE_INFINITY
-  /** Set while the log is looked at. */
+  /** Resolves when the end of the log is known. `null` while nobody follows, so nothing is read. */
   #starting: Promise<void> | null = null
   #running: Promise<void> = Promise.resolve()
+  /** The last page that was asked for. The next one is read after it. */
   #pages: Promise<unknown> = Promise.resolve()
-  /** The reads that have not begun, by the id of their place. */
+  /** The pages that are not being read yet, by the id of the place that they follow. */
   readonly #waiting = new Map<string, Promise<Page | ResetReason>>()
 
   constructor(history: ChangeHistory) {
@@ -107,7 +111,7 @@ export class Feed {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) }
   }
 
-  /** The place of an id that a client remembers, or why it is none. Call it after `current`. */
+  /** Returns the place that a client comes back to, or why it has to read everything again. Call it after `current`. */
   async find(place: EventPlace): Promise<EventPlace | ResetReason> {
     const last = this.#recent.findLast(event => !isAfter(event, place)) ?? this.#base
     const id = eventIdOf(place)
@@ -132,7 +136,7 @@ export class Feed {
     return !isAfter(this.#base, place)
   }
 
-  /** The next events after a place that it remembers, this many at most. */
+  /** The next events after a place that the feed remembers, this many at most. */
   recentAfter(place: EventPlace, most: number): readonly FeedEvent[] {
     // Most places are near the end.
     const from = this.#recent.findLastIndex(event => !isAfter(event, place)) + 1

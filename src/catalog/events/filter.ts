@@ -17,7 +17,7 @@ export function isOfUsers(word: string): boolean {
   return word.startsWith('user')
 }
 
-/** Which events a follower gets. All parts look at what never changes. */
+/** Which events a follower gets. It looks at the event alone, so followers with equal filters can share frames. */
 export interface EventFilter {
   /** The same for equal filters. */
   readonly key: string

@@ -24,7 +24,7 @@ export interface Following {
 
 /**
  * The stream of one client. A client that keeps up gets the same frames as all others. If the events after its place are no longer
- * in memory, it gets pages that are read from the database for it alone.
+ * in memory, it gets pages from the database.
  */
 export class Follower implements Disposable {
   /** The digest of its key, if it has one. */
@@ -34,14 +34,14 @@ export class Follower implements Disposable {
   readonly #filter: EventFilter
   readonly #start: Start
   readonly #listening: Disposable
-  /** The place that it has reached. */
+  /** The place that it has reached, also past events that its filter leaves out. */
   #place: EventPlace
-  /** The place that it was told last. */
-  #toldPlace: EventPlace
+  /** The last place whose id the client was sent. */
+  #sentPlace: EventPlace
   /** When it was last sent anything, and whether that is long ago. */
   #sentAt = systemClock.now()
   #isSilent = false
-  /** Set when it has to go on somewhere else. */
+  /** Why the client has to read everything again, until it is told so. */
   #reset: ResetReason | null = null
   /** A page from the database, and whether one is being read. */
   #page: Frames | null = null
@@ -63,7 +63,7 @@ export class Follower implements Disposable {
     this.#filter = filter
     this.#start = start
     this.#place = start.place
-    this.#toldPlace = start.place
+    this.#sentPlace = start.place
     this.#listening = feed.listen(reset => {
       this.#reset ??= reset
       this.#wake()
@@ -107,14 +107,14 @@ export class Follower implements Disposable {
     for (let frames = this.#nextFrames(); frames; frames = this.#nextFrames()) {
       this.#place = frames.place
       if (frames.bytes.length === 0) continue
-      this.#toldPlace = frames.place
+      this.#sentPlace = frames.place
       return frames.bytes
     }
     return null
   }
 
   #nextFrames(): Frames | null {
-    // It stays where it is, so that the page goes on from there.
+    // The page that is being read begins at this place.
     if (this.#isReading) return null
     const page = this.#page
     this.#page = null
@@ -149,9 +149,9 @@ export class Follower implements Disposable {
   #signOfLife(): Uint8Array | null {
     if (!this.#isSilent) return null
     const { end } = this.#feed
-    // A place on the way there may soon be removed from the log.
-    if (!this.#feed.isCurrent(this.#place) || !isAfter(end, this.#toldPlace)) return COMMENT
-    this.#toldPlace = end
+    // A place before the end may soon be removed from the log.
+    if (!this.#feed.isCurrent(this.#place) || !isAfter(end, this.#sentPlace)) return COMMENT
+    this.#sentPlace = end
     return placeFrame(end)
   }
 

@@ -7,10 +7,19 @@ const PARTS = ['catalog', 'growth', 'postgres', 'markdown', 'chat', 'hostile']
 /** Take long, or write docs/performance.md; only when they are asked for. */
 const ON_REQUEST = ['search', 'report']
 
+/** The options of the benches that have no help of their own. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  markdown: '',
+  chat: ' [--markdown]',
+  hostile: ' [--only=KIND,KIND] [--root=CHECKOUT] [--markdown]',
+}
+
 const words = process.argv.slice(2)
 const [part, ...options] = words[0] === '--quick' ? ['catalog', ...words] : words
 if (part !== 'search' && words.some(word => word.startsWith('--against'))) {
   process.exitCode = run('versions', words)
+} else if (part !== undefined && OPTIONS[part] !== undefined && options.includes('--help')) {
+  console.log(`Usage: npm run bench -- ${part}${OPTIONS[part]}`)
 } else {
   const chosen = part === undefined ? PARTS : [...PARTS, ...ON_REQUEST].filter(name => name === part)
   if (chosen.length === 0) {

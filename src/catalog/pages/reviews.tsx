@@ -26,7 +26,8 @@ export function addReviews(app: App, { lists, framed }: PageParts): void {
       <>
         <StarChips path="/admin/reviews/" query={query} />
         <p class="hint scripted">
-          With the focus in the list: <kbd>J</kbd> and <kbd>K</kbd> move, <kbd>D</kbd> deletes, <kbd>U</kbd> undoes.
+          With the focus in the list: <kbd>J</kbd> and <kbd>K</kbd> move, <kbd>D</kbd> deletes, <kbd>U</kbd> undoes,{' '}
+          <kbd>X</kbd> selects.
         </p>
         <div id="results">{reviews}</div>
       </>

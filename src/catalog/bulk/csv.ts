@@ -8,6 +8,9 @@ import type { BulkResource } from './resources.ts'
 /** Spreadsheets write either, depending on the user's language. */
 const DELIMITERS = [',', ';', '\t']
 
+/** Limit on the columns of a file. Each line is looked through for each of them. */
+const COLUMNS_MAX = 1_000
+
 const CARRIAGE_RETURN = 0x0d
 
 /** In the order in which they are tried. A file may have several, if somebody has added lines to it. */
@@ -50,6 +53,9 @@ class CsvReader {
   readonly #delimiter: string
   #names: readonly string[] | null = null
   #lines: Line[] = []
+  /** How many lines have ended, blank ones included, and the bytes since then. */
+  #ended = 0
+  #unendedBytes = 0
   /** The parser counts a CRLF within quotes as two lines. */
   #countedTwice = 0
 
@@ -77,8 +83,10 @@ class CsvReader {
   }
 
   /** The lines that end in these bytes. */
-  read(bytes: Uint8Array): Promise<readonly Line[]> {
-    return this.#linesUntil(told => this.#parser.write(bytes, told))
+  async read(bytes: Uint8Array): Promise<readonly Line[]> {
+    const lines = await this.#linesUntil(told => this.#parser.write(bytes, told))
+    this.#boundLine(bytes.length)
+    return lines
   }
 
   end(): Promise<readonly Line[]> {
@@ -87,14 +95,22 @@ class CsvReader {
 
   async #linesUntil(parse: (told: (error?: Error | null) => void) => void): Promise<readonly Line[]> {
     const error = await new Promise<Error | null | undefined>(parse)
-    if (error) throw error instanceof CsvError ? this.#refusal(error) : error
+    if (error) throw error instanceof CsvError ? this.#refusal(error.code, Number(error.lines)) : error
     const lines = this.#lines
     this.#lines = []
     return lines
   }
 
-  #refusal({ code, lines }: CsvError): OperatorError {
-    return new OperatorError(`line ${Number(lines) - this.#countedTwice}: ${FAULTS[code] ?? code}`)
+  /** The parser's own limit does not count delimiters, and each of them makes a field, which takes far more memory. */
+  #boundLine(bytes: number): void {
+    const { records, empty_lines: blank, lines } = this.#parser.info
+    this.#unendedBytes = records + blank === this.#ended ? this.#unendedBytes + bytes : 0
+    this.#ended = records + blank
+    if (this.#unendedBytes > LINE_MAX_BYTES) throw this.#refusal('CSV_MAX_RECORD_SIZE', lines)
+  }
+
+  #refusal(code: CsvError['code'], lines: number): OperatorError {
+    return new OperatorError(`line ${lines - this.#countedTwice}: ${FAULTS[code] ?? code}`)
   }
 
   #add(record: readonly string[], lastLine: number): void {
@@ -120,6 +136,7 @@ class CsvReader {
 
   #readNames(record: readonly string[]): readonly string[] {
     const names = record.map(name => name.trim().toLowerCase())
+    if (names.length > COLUMNS_MAX) throw new OperatorError(`the first line names more than ${COLUMNS_MAX} columns`)
     const { fields, line } = this.#resource
     const twice = names.find((name, place) => names.indexOf(name) !== place)
     if (twice !== undefined) throw new OperatorError(`two columns have the name ${JSON.stringify(twice)}`)

@@ -316,6 +316,8 @@ test('files that cannot be read as a whole are refused in one line', async () =>
     ],
     [{ 'products.csv': 'name,description,price\n"Spade,Steel,1\n' }, 1, /products\.csv: .* no closing quote/],
     [{ 'products.csv': `name,description,price\n${'x'.repeat(2_000_000)},,1\n` }, 1, /line 2: the line is longer than/],
+    [{ 'products.csv': `name,description,price\n\n${','.repeat(2_000_000)}\n` }, 1, /line 3: the line is longer than/],
+    [{ 'products.csv': `name,description,price${',x'.repeat(1_000)}\n` }, 1, /names more than 1000 columns/],
     [{ 'products.csv': Buffer.from('name,description,price\nGr\xfcn,Steel,1\n', 'latin1') }, 1, /not encoded in UTF-8/],
     [{ 'products.ndjson.gz': PRODUCT }, 1, /products\.ndjson\.gz: /],
   ]

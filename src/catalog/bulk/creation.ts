@@ -58,8 +58,14 @@ async function createAll(
   const hashPasswords = hashingPasswords(password => means.hashPassword(password, request.signal))
   const answer = async () => {
     const read: CheckedRows[] = []
-    for await (const lines of ndjsonLines(chunksOf(body, keyed)))
-      read.push(await rowsOf(resource, lines, hashPasswords))
+    let wrong = 0
+    for await (const lines of ndjsonLines(chunksOf(body, keyed))) {
+      // No more are reported, and the errors of millions of short lines would take gigabytes. The client sends the rest all the same.
+      if (wrong >= BAD_LINES_MAX) continue
+      const some = await rowsOf(resource, lines, hashPasswords)
+      wrong += some.bad.length
+      read.push(some)
+    }
     return respond(await stored(means.loader, resource, read, keyed))
   }
   try {

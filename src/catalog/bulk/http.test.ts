@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { createCategories, nextOf, reviewedProduct } from '../../../test/harness/catalog/list-pages.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { onOneEngine, withEachEngine } from '../../../test/harness/contract.ts'
 import { type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
-import { startService } from '../../../test/harness/service.ts'
+import { type Service, startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
 
@@ -262,7 +263,18 @@ onOneEngine('NDJSON', api => {
   })
 })
 
+test('the errors of lines beyond those that the answer names take no memory', async () => {
+  await using shop = await startShop(sqlite)
+  const wrong = await post(shop.api, '/products/', Array(600_000).fill('{}'))
+  expect(wrong.status).toBe(422)
+  if (process.platform === 'linux') expect(mostMemoryKib(shop.service)).toBeLessThan(256 * 1_024)
+})
+
 test('pages of other origins may post NDJSON, too', async () => {
   await using shop = await startShop(sqlite, ['--cors-origins', '*'])
   expect(await post(shop.api, '/products/', [sample.product])).toMatchObject({ status: 200, body: { created: 1 } })
 })
+
+function mostMemoryKib({ processId }: Service): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${processId}/status`, 'utf8'))?.[1])
+}

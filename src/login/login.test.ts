@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { Hono } from 'hono'
 import { bearer } from '../../test/harness/catalog/keyed-shop.ts'
 import { cookieOf } from '../../test/harness/chat/login.ts'
@@ -53,6 +54,7 @@ function startOffice() {
     ...LOOPBACK,
   })
   return {
+    address: server.address,
     get: (path: string, request: RequestInit = {}) => fetch(server.address + path, { redirect: 'manual', ...request }),
     logIn: (password: string) =>
       fetch(`${server.address}/office/login`, {
@@ -109,3 +111,26 @@ test('a key with the scope opens the pages until it is revoked, and another key 
   office.revokeKeys()
   await until(async () => (await office.get('/office/', { headers: session })).status === 401)
 })
+
+test('large forms of all requests are bounded together, and nobody is kept from logging in by them', async () => {
+  await using office = startOffice()
+  const write = office.createKey('write')
+  const large = async () => (await office.logIn('x'.repeat(100_000))).status
+  using open = new DisposableStack()
+  for (let count = 0; count < 64; count += 1) open.defer(beginForm(office.address, 1_048_576))
+  await until(async () => (await large()) === 503)
+  expect((await office.logIn(write)).status).toBe(303)
+  open.dispose()
+  await until(async () => (await large()) !== 503)
+})
+
+/** Sends the beginning of a form. Returns the function that hangs up. */
+function beginForm(address: string, length: number): () => void {
+  const { hostname, port } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(
+    `POST /office/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: ${length}\r\n\r\npassword=`,
+  )
+  return () => socket.destroy()
+}

@@ -1,14 +1,37 @@
+import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { BusyError } from '../limits/busy-error.ts'
+import { ByteBudget } from '../limits/byte-budget.ts'
 import { refuseEncodedBody } from '../server/encoded-body.ts'
 import { detailResponse } from '../server/errors.ts'
 
 const FORM_MAX_BYTES = 1_048_576
 
-/** Answers 413 to a form that is too large. */
-export const formLimit = bodyLimit({
+/** Limit on the forms over 64 KiB of all requests in progress. Nobody needs to have logged in to send one. */
+const LARGE_FORMS_MAX_BYTES = 67_108_864
+const SMALL_BYTES = 65_536
+
+const largeForms = new ByteBudget(LARGE_FORMS_MAX_BYTES)
+
+const sizeLimit = bodyLimit({
   maxSize: FORM_MAX_BYTES,
   onError: () => detailResponse(413, 'The form is too large'),
 })
+
+/** Answers 413 to a form that is too large, and throws a `BusyError` if too many large ones are under way. */
+export const formLimit: MiddlewareHandler = async (context, next) => {
+  // Browsers declare the length.
+  const declared = Number(context.req.header('Content-Length') ?? FORM_MAX_BYTES)
+  if (declared <= SMALL_BYTES) return sizeLimit(context, next)
+  if (largeForms.isSpent) throw new BusyError('Too many large forms are under way')
+  const bytes = Math.min(declared, FORM_MAX_BYTES)
+  largeForms.hold(bytes)
+  try {
+    return await sizeLimit(context, next)
+  } finally {
+    largeForms.release(bytes)
+  }
+}
 
 /** The fields of a submitted form. A field that is missing, or a form that is none, is an empty text. */
 export interface Form {

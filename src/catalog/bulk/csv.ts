@@ -169,7 +169,7 @@ class CsvReader {
     if (/^true$/i.test(text)) return 1
     if (/^false$/i.test(text)) return 0
     const decimal = this.#delimiter === ';' ? text.replace(',', '.') : text
-    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(decimal) ? Number(decimal) : field
+    return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(decimal) ? Number(decimal) : field
   }
 }
 

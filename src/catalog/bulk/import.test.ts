@@ -329,6 +329,13 @@ test('files that cannot be read as a whole are refused in one line', async () =>
   expectRefusal(missing, { status: 1, reason: /\/nowhere\/products\.csv does not exist/ })
 })
 
+test('a field of a million digits that is no number is found out at once', async () => {
+  await using database = await sqlite.freshDatabase()
+  const text = `name,description,price\nSpade,Steel,${'1'.repeat(1_000_000)}x\n`
+  const refused = await imported(database.url, { 'products.csv': text })
+  expect(refused.errors).toStartWith('products.csv:2: price: Input should be a valid number')
+})
+
 test('a password is not repeated if its line cannot be read', async () => {
   await using database = await sqlite.freshDatabase()
   const text = 'name,email,avatar,password\nAda Byron,ada@mail.example,/ada.png,mysecret"rest\n'

@@ -84,10 +84,12 @@ describe('of a running service that nobody writes to', () => {
     expect(runs.map(({ status }) => status).sort()).toEqual([0, 1])
   })
 
-  test('a backup to a missing folder names the path of the copy, and does not create it', async () => {
+  test('a backup that cannot be written names the path of the copy, and leaves nothing behind', async () => {
     using place = emptyPlace()
-    const refused = await run(['backup', '--database', shop.database, join(place.copies, 'gone/copy.db')])
-    expectRefusal(refused, { status: 1, reason: /gone\/copy\.db/ })
+    for (const copy of ['gone/copy.db', `${'long'.repeat(64)}.db`]) {
+      const refused = await run(['backup', '--database', shop.database, join(place.copies, copy)])
+      expectRefusal(refused, { status: 1, reason: new RegExp(`cannot write .*${copy}: `) })
+    }
     expect(readdirSync(place.copies)).toEqual([])
   })
 })

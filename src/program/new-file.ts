@@ -25,7 +25,13 @@ export async function writeNew(path: string, write: (partial: string) => void | 
 /** Runs `work` with a name beside `path`. Afterwards nothing is there under that name, whatever happens. */
 export async function withPartial(path: string, work: (partial: string) => void | Promise<void>): Promise<void> {
   const partial = `${path.replace(/\/+$/, '')}.${crypto.randomUUID()}.partial`
-  const remove = () => rmSync(partial, { recursive: true, force: true })
+  const remove = () => {
+    try {
+      rmSync(partial, { recursive: true, force: true })
+    } catch {
+      // Nothing can have been written there, for example into a folder of somebody else.
+    }
+  }
   const stop = (signal: StopSignal) => {
     remove()
     process.exit(SIGNAL_STATUS + constants.signals[signal])

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { CommandLine } from '../../program/config.ts'
+import { errorMessage } from '../../program/error-message.ts'
 import { OperatorError, SettingError } from '../../program/operator-error.ts'
 import { csvLines } from './csv.ts'
 import { type Line, ndjsonLines } from './ndjson.ts'
@@ -32,14 +33,18 @@ export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkF
 
 /** The files of a folder that are named after what they contain, or the file itself. */
 export function pathsIn(path: string): string[] {
-  if (!isFolder(path)) return [path]
-  const named = /^(categories|products|users|reviews)(?![a-z]).*\.(ndjson|csv)(\.gz)?$/i
-  const paths = readdirSync(path)
-    .filter(name => named.test(name))
-    .map(name => join(path, name))
-    .filter(found => !isFolder(found))
-  if (paths.length === 0) throw new OperatorError(`${path} has no file that is named after what it contains`)
-  return paths
+  try {
+    if (!isFolder(path)) return [path]
+    const named = /^(categories|products|users|reviews)(?![a-z]).*\.(ndjson|csv)(\.gz)?$/i
+    const paths = readdirSync(path)
+      .filter(name => named.test(name))
+      .map(name => join(path, name))
+      .filter(found => !isFolder(found))
+    if (paths.length === 0) throw new OperatorError('no file in it is named after what it contains')
+    return paths
+  } catch (error) {
+    throw new OperatorError(`${path}: ${errorMessage(error)}`)
+  }
 }
 
 function isFolder(path: string): boolean {

@@ -327,6 +327,8 @@ test('files that cannot be read as a whole are refused in one line', async () =>
   expectRefusal(await run(['import', '--database', database.url]), { status: 2, reason: /at least one FILE/ })
   const missing = await run(['import', '--database', database.url, '/nowhere/products.csv'])
   expectRefusal(missing, { status: 1, reason: /\/nowhere\/products\.csv does not exist/ })
+  const long = await run(['import', '--database', database.url, `products-${'long'.repeat(64)}.csv`])
+  expectRefusal(long, { status: 1, reason: /products-(long)+\.csv: ENAMETOOLONG/ })
 })
 
 test('a field of a million digits that is no number is found out at once', async () => {
@@ -372,7 +374,7 @@ test('a folder means all files in it that are named after what they contain', as
   await Bun.write(join(folder.path, 'shop', 'products.csv', 'empty'), '')
   const importing = (path: string) => run(['import', '--database', database.url, path], { folder: folder.path })
   expect(await importing('shop')).toMatchObject({ status: 0, output: 'Imported 5 products\n' })
-  expectRefusal(await importing('shop/products.csv'), { status: 1, reason: /shop\/products\.csv has no file/ })
+  expectRefusal(await importing('shop/products.csv'), { status: 1, reason: /shop\/products\.csv: no file in it/ })
 })
 
 test('a file may be compressed, or come from standard input, and flags say what names do not', async () => {

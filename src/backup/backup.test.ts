@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type Client, client } from '../../test/harness/client.ts'
@@ -56,6 +66,10 @@ describe('of a running service that nobody writes to', () => {
       expectRefusal(refused, { status: 1, reason: /copy\.db.*already exists/ }, content)
       expect(readFileSync(place.copy, 'utf8')).toBe(content)
     }
+    const link = join(place.copies, 'link.db')
+    symlinkSync('missing-disk/copy.db', link)
+    expectRefusal(await run(['backup', '--database', shop.database, link]), { status: 1, reason: /link\.db: EEXIST/ })
+    expect(readlinkSync(link)).toBe('missing-disk/copy.db')
     expectRefusal(await run(['backup', '--database', shop.database, place.copies]), {
       status: 1,
       reason: /already exists/,

@@ -1,4 +1,4 @@
-import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { errorMessage } from './error-message.ts'
 import { OperatorError } from './operator-error.ts'
@@ -53,8 +53,9 @@ function giveName(partial: string, path: string): void {
   try {
     linkSync(partial, path)
   } catch (error) {
-    // Folders have no hard links, nor do some file systems, such as those of memory sticks.
-    if (existsSync(path)) throw error
+    // Folders have no hard links, nor do some file systems, such as those of memory sticks. A link that leads nowhere is kept:
+    // the disk that it leads to may be missing.
+    if (lstatSync(path, { throwIfNoEntry: false })) throw error
     renameSync(partial, path)
   }
 }

@@ -5,6 +5,7 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -101,7 +102,8 @@ test('restore refuses what is no sound backup, and changes nothing', async () =>
     expectRefusal(await shop.restore(), { status: 1, reason })
     expect(readFileSync(shop.file).equals(before), String(reason)).toBe(true)
     expect(shop.files().filter(name => name.startsWith('shop.db'))).toEqual(['shop.db'])
-    for (const name of shop.files().filter(other => other !== 'shop.db')) rmSync(join(shop.folder, name))
+    for (const name of shop.files().filter(other => other !== 'shop.db'))
+      rmSync(join(shop.folder, name), { recursive: true })
     writeFileSync(shop.backup, backup)
   }
   damage(shop.backup, 'products')
@@ -112,6 +114,9 @@ test('restore refuses what is no sound backup, and changes nothing', async () =>
   await refusals(/backup\.db is no database of stockroom/)
   rmSync(shop.backup)
   await refusals(/backup\.db/)
+  rmSync(shop.backup)
+  mkdirSync(shop.backup)
+  await refusals(/^stockroom: .*backup\.db is not a file$/m)
   {
     using newer = new Database(shop.backup)
     newer.run("INSERT INTO migrations (name, applied_at) VALUES ('catalog_0999_orders', '2999-01-01T00:00:00.000Z')")

@@ -45,7 +45,7 @@ function placeFor(path: string): UnusedFile {
 /** A copy of the file alone would lack what is in a log beside it. */
 function mustBeClosed(backup: string): void {
   try {
-    statSync(backup)
+    if (!statSync(backup).isFile()) throw new OperatorError(`${backup} is not a file`)
   } catch (error) {
     throw unusable(error, backup)
   }

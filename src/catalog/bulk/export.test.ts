@@ -197,6 +197,14 @@ test('an export overwrites nothing, and makes no database', async () => {
   expect(readdirSync(folder.path)).toEqual(['shop'])
 })
 
+test('an export to a kind of file that it does not write is refused, instead of making a folder of that name', async () => {
+  using folder = temporaryFolder()
+  for (const name of ['products.ndjson.gz', 'users.CSV.GZ', 'products.json', 'products.jsonl']) {
+    const refused = await run(['export', name], { folder: folder.path })
+    expectRefusal(refused, { status: 2, reason: /: export writes \.ndjson or \.csv/ }, name)
+  }
+})
+
 test('an export that is interrupted leaves nothing', async () => {
   using folder: TemporaryFolder = temporaryFolder()
   await using shop = await productShop(sqlite, MANY_PRODUCTS)

@@ -6,6 +6,7 @@ import { database } from '../../database/settings.ts'
 import type { Row, TableReader } from '../../database/table.ts'
 import type { CommandLine } from '../../program/config.ts'
 import { mustBeNew, writeNew } from '../../program/new-file.ts'
+import { SettingError } from '../../program/operator-error.ts'
 import { print, printAll } from '../../program/output.ts'
 import { type Progress, progress } from '../../program/progress.ts'
 import { catalogMigrations } from '../migrations/index.ts'
@@ -19,6 +20,10 @@ import { tableOf } from './table.ts'
 
 export async function exportTo(line: CommandLine): Promise<void> {
   const [to = '-'] = line.operands
+  // It would become a folder of that name.
+  if (/\.(gz|jsonl?)$/i.test(to)) {
+    throw new SettingError(`${to}: export writes .ndjson or .csv; without TO, you can pipe it into gzip, for example`)
+  }
   const isOne = to === '-' || FORMATS.some(name => extname(to).toLowerCase() === `.${name}`)
   const files = isOne ? [bulkFile(to, line, 'ndjson')] : filesIn(to, line)
   const showsHashes = line.value(passwordHashes)

@@ -20,8 +20,13 @@ export function openDescriptors(): number {
   }
 }
 
-/** The soft limit on Linux. Other systems do not tell it: only the limit on connections applies there. */
-export function descriptorLimit(): number {
+/**
+ * The soft limit on Linux. Other systems do not tell it: only the limit on connections applies there. It is read at the start,
+ * because that takes a descriptor.
+ */
+export const DESCRIPTORS_MAX = softLimit()
+
+function softLimit(): number {
   try {
     const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)

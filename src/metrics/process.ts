@@ -1,17 +1,20 @@
 import { version } from '../program/version.ts'
-import { descriptorLimit, openDescriptors } from './descriptors.ts'
+import { DESCRIPTORS_MAX, openDescriptors } from './descriptors.ts'
 import { counter, type Family, gauge } from './family.ts'
 
 /** The operating system's figures for this process, under the names that all exporters use. */
 export function processFamilies(): Family[] {
   const { user, system } = process.cpuUsage()
-  const limit = descriptorLimit()
   return [
     counter('process_cpu_seconds_total', 'Processor time that the process has used.', (user + system) / 1_000_000),
-    gauge('process_resident_memory_bytes', 'Memory that the process occupies.', process.memoryUsage.rss()),
-    gauge('process_open_fds', 'Files and sockets that the process has open.', openDescriptors()),
-    ...(Number.isFinite(limit)
-      ? [gauge('process_max_fds', 'How many files and sockets the process may have open.', limit)]
+    ...residentMemory(),
+    gauge(
+      'process_open_fds',
+      'Files and sockets that the process has open.',
+      Math.min(openDescriptors(), DESCRIPTORS_MAX),
+    ),
+    ...(Number.isFinite(DESCRIPTORS_MAX)
+      ? [gauge('process_max_fds', 'How many files and sockets the process may have open.', DESCRIPTORS_MAX)]
       : []),
     gauge(
       'process_start_time_seconds',
@@ -26,4 +29,13 @@ export function processFamilies(): Family[] {
       'greatest',
     ),
   ]
+}
+
+/** Reading it takes a descriptor. If none is left, the other figures show that. */
+function residentMemory(): Family[] {
+  try {
+    return [gauge('process_resident_memory_bytes', 'Memory that the process occupies.', process.memoryUsage.rss())]
+  } catch {
+    return []
+  }
 }

@@ -1,7 +1,7 @@
 import { getLogger } from '@logtape/logtape'
 import type { Server } from 'bun'
 import { systemClock, within } from '../clock.ts'
-import { descriptorLimit, lowestFreeDescriptor, openDescriptors } from '../metrics/descriptors.ts'
+import { DESCRIPTORS_MAX, lowestFreeDescriptor, openDescriptors } from '../metrics/descriptors.ts'
 
 const log = getLogger(['stockroom', 'server'])
 
@@ -43,8 +43,8 @@ export class BoundedServer implements AsyncDisposable {
     this.#servers.add(this.#listening)
     this.port = this.#listening.port ?? port
     const ownDescriptors = openDescriptors()
-    const limit = descriptorLimit()
-    const available = limit - ownDescriptors - Math.min(RESERVED_DESCRIPTORS, limit * RESERVED_FRACTION)
+    const reserved = Math.min(RESERVED_DESCRIPTORS, DESCRIPTORS_MAX * RESERVED_FRACTION)
+    const available = DESCRIPTORS_MAX - ownDescriptors - reserved
     this.connectionsMax = Math.max(1, Math.floor(Math.min(connectionsMax, available)))
     this.#descriptorsMax = ownDescriptors + this.connectionsMax
     this.#checking = setInterval(() => this.#check(), CHECK_INTERVAL_MS)

@@ -50,7 +50,6 @@ test('once enough connections have closed, new ones are accepted at the same add
 test.skipIf(process.platform !== 'linux')(
   'at the limit of open files, the process stays calm, says so once, and recovers',
   async () => {
-    // Without a port for operators, which would say so, too, if it comes to the limit.
     await using service = await startServer(BREEDS, FEW_FILES)
     const crowd = await open(service, 300)
     await until(() => service.errors().includes('new ones are refused'))
@@ -76,6 +75,16 @@ test.skipIf(process.platform !== 'linux')(
   },
 )
 
+test.skipIf(process.platform !== 'linux')('metrics tell that open files have run out', async () => {
+  await using service = await startServer([...BREEDS, ...WITH_METRICS], FEW_FILES)
+  const crowd = await open(service, 300, 'GET /dogstream HTTP/1.1\r\nHost: h\r\n\r\n')
+  await until(() => service.errors().includes('new ones are refused'))
+  const { value } = await scrape(service)
+  expect(value('process_open_fds') / value('process_max_fds')).toBeGreaterThan(0.7)
+  expect(value('process_max_fds')).toBe(128)
+  for (const socket of crowd) socket.destroy()
+})
+
 test('streams go on while new connections are refused, and a stop ends all of them', async () => {
   await using service = await startServer([...BREEDS, '--connections-max', '20'])
   const stream = await fetch(`${service.address}/dogstream`)
@@ -86,12 +95,13 @@ test('streams go on while new connections are refused, and a stop ends all of th
   expect(await service.stop()).toBe(0)
 })
 
-/** Opens as many idle connections as the server accepts. */
-async function open({ address }: Service, count: number): Promise<Socket[]> {
+/** Opens as many connections as the server accepts. They are idle unless there is a request to send. */
+async function open({ address }: Service, count: number, request = ''): Promise<Socket[]> {
   const { hostname, port } = new URL(address)
   return Promise.all(
     Array.from({ length: count }, async () => {
       const socket = connect(Number(port), hostname)
+      socket.write(request)
       await new Promise<void>(resolve => {
         socket.once('connect', () => resolve())
         socket.on('error', () => resolve())

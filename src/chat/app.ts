@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import type { Login } from '../login/login.ts'
 import { addLogin } from '../login/routes.ts'
+import { formLimit } from '../pages/form.ts'
 import { addStaticFiles } from '../pages/static.ts'
 import { finishApp, type Probe } from '../server/app.ts'
 import { refuseOtherOrigins } from '../server/own-pages.ts'
@@ -26,6 +27,7 @@ export function createChat({ login, probe, ...services }: ChatOptions): App {
     if (context.req.method === 'POST') refuseOtherOrigins(context.req.raw.headers)
     await next()
   })
+  chat.use(formLimit())
   const pages = chatPages({ hasLogin: login !== null })
   if (login) addLogin(chat, login, PROTECTED_PAGES)
   addChatRoutes(chat, services, pages)

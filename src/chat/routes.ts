@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import { BusyError } from '../limits/busy-error.ts'
 import { countCodePoints } from '../limits/code-points.ts'
-import { formLimit } from '../pages/form.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { addressKey } from '../server/client-address.ts'
 import { busyStatus, detailResponse } from '../server/errors.ts'
@@ -49,7 +48,7 @@ export interface ChatServices {
 export function addChatRoutes(chat: App, { prompts, answers, spending }: ChatServices, pages: ChatPages): void {
   chat.get('/', context => page(context, pages.welcome()))
 
-  chat.post('/chat/:req_id', formLimit, async context => {
+  chat.post('/chat/:req_id', async context => {
     const reqId = reqIdOf(context)
     const { address, account } = askerOf(context)
     if (reqId === '')

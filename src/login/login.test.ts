@@ -8,6 +8,7 @@ import { until } from '../../test/harness/until.ts'
 import { digestOf, newSecret, type Scope } from '../access/key.ts'
 import { KeyRing } from '../access/key-ring.ts'
 import type { StoredKey } from '../access/repository.ts'
+import { formLimit } from '../pages/form.ts'
 import { finishApp } from '../server/app.ts'
 import { listen } from '../server/listen.ts'
 import type { App } from '../server/requests.ts'
@@ -43,6 +44,7 @@ function startOffice() {
     trustedProxies: 0,
   })
   const app: App = new Hono(routing())
+  app.use(formLimit())
   addLogin(app, login, OFFICE)
   app.get('/', context => context.text('anyone'))
   for (const path of ['/office/', '/office/safe'])

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { ClientLimitError } from '../limits/busy-error.ts'
-import { formLimit, readForm } from '../pages/form.ts'
+import { readForm } from '../pages/form.ts'
 import { PAGE_HEADERS } from '../pages/layout.tsx'
 import { showsPages } from '../server/accept.ts'
 import { addressKey } from '../server/client-address.ts'
@@ -24,7 +24,7 @@ export function identifying(login: Login, pages: ProtectedPages): NonNullable<Se
   return route => (needsSession(pages, route) || route === pages.loginPath ? headers => login.keyOf(headers) : null)
 }
 
-/** Protects the pages, and adds the log-in page and the log-out. Call it before adding other routes. */
+/** Protects the pages, and adds the log-in page and the log-out. Call it after `formLimit` and before adding other routes. */
 export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
   const { loginPath, logoutPath, pageAt, keptForm } = pages
   const { credential } = login
@@ -45,7 +45,7 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
     return context.html(page, 200, HEADERS)
   })
 
-  app.post(loginPath, formLimit, async context => {
+  app.post(loginPath, async context => {
     const address = addressKey(context.env.clientAddress)
     const form = await readForm(context.req.raw)
     const next = pageAt(form.text('next'))
@@ -94,12 +94,9 @@ async function refused(context: LoginContext, { credential }: Login, pages: Prot
   if (method === 'GET') return redirect(context, loginAddress(pages, next))
   const { keptForm, ended } = pages
   if (path !== keptForm?.route) return redirect(context, loginAddress(pages, next, 'ended&'))
-  const showForm = async () => {
-    const typed = (await readForm(context.req.raw)).text(keptForm.field)
-    const page = loginPage(pages, { next: pages.pageAt(''), credential, typed, notice: ended })
-    context.res = await context.html(page, 401, { ...HEADERS, ...challenge(pages) })
-  }
-  return (await formLimit(context, showForm)) ?? context.res
+  const typed = (await readForm(context.req.raw)).text(keptForm.field)
+  const page = loginPage(pages, { next: pages.pageAt(''), credential, typed, notice: ended })
+  return context.html(page, 401, { ...HEADERS, ...challenge(pages) })
 }
 
 function redirect(context: LoginContext, path: string): Response {

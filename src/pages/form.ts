@@ -11,25 +11,30 @@ const FORM_MAX_BYTES = 1_048_576
 const LARGE_FORMS_MAX_BYTES = 67_108_864
 const SMALL_BYTES = 65_536
 
-const largeForms = new ByteBudget(LARGE_FORMS_MAX_BYTES)
-
 const sizeLimit = bodyLimit({
   maxSize: FORM_MAX_BYTES,
   onError: () => detailResponse(413, 'The form is too large'),
 })
 
-/** Answers 413 to a form that is too large, and throws a `BusyError` if too many large ones are under way. */
-export const formLimit: MiddlewareHandler = async (context, next) => {
-  // Browsers declare the length.
-  const declared = Number(context.req.header('Content-Length') ?? FORM_MAX_BYTES)
-  if (declared <= SMALL_BYTES) return sizeLimit(context, next)
-  if (largeForms.isSpent) throw new BusyError('Too many large forms are under way')
-  const bytes = Math.min(declared, FORM_MAX_BYTES)
-  largeForms.hold(bytes)
-  try {
-    return await sizeLimit(context, next)
-  } finally {
-    largeForms.release(bytes)
+/**
+ * Makes the limit for all forms of one app; use it before its routes. It answers 413 to a form that is too large, and throws a
+ * `BusyError` if too many large ones are under way.
+ */
+export function formLimit(): MiddlewareHandler {
+  const largeForms = new ByteBudget(LARGE_FORMS_MAX_BYTES)
+  return async (context, next) => {
+    if (context.req.raw.body === null) return next()
+    // Browsers declare the length.
+    const declared = Number(context.req.header('Content-Length') ?? FORM_MAX_BYTES)
+    if (declared <= SMALL_BYTES) return sizeLimit(context, next)
+    if (largeForms.isSpent) throw new BusyError('Too many large forms are under way')
+    const bytes = Math.min(declared, FORM_MAX_BYTES)
+    largeForms.hold(bytes)
+    try {
+      return await sizeLimit(context, next)
+    } finally {
+      largeForms.release(bytes)
+    }
   }
 }
 

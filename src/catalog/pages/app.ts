@@ -2,6 +2,7 @@ import { Hono } from 'hono'
 import type { Key } from '../../access/key.ts'
 import type { Awaitable } from '../../awaitable.ts'
 import { addLogin } from '../../login/routes.ts'
+import { formLimit } from '../../pages/form.ts'
 import { addStaticFiles } from '../../pages/static.ts'
 import { showsPages } from '../../server/accept.ts'
 import { finishApp } from '../../server/app.ts'
@@ -44,6 +45,9 @@ export function createPages(services: PageServices): Pages {
     }
     await next()
   })
+  const limited = formLimit()
+  // A file to import is no form, and has bounds of its own.
+  app.use((context, next) => (context.req.path === '/admin/import' ? next() : limited(context, next)))
   if (login) addLogin(app, login, PROTECTED_PAGES)
   const visitorOf = ({ env }: PageContext): Visitor => ({
     scope: login ? (env.key?.scope ?? 'write') : null,

@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { type Form, formLimit, readForm } from '../../pages/form.ts'
+import { type Form, readForm } from '../../pages/form.ts'
 import { showsPages } from '../../server/accept.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { type PageParts, seeOther } from './answer.ts'
@@ -29,7 +29,7 @@ interface Outcome {
 
 /** Adds the deletion of what the lists show. */
 export function addDeletions(app: App, { lists, own, visitorOf, framed }: PageParts): void {
-  app.post('/admin/deletions', formLimit, async context => {
+  app.post('/admin/deletions', async context => {
     const form = await readForm(context.req.raw)
     const items = itemsIn(form)
     const list = items[0]?.path ?? 'products'

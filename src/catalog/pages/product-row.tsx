@@ -1,5 +1,5 @@
 /** @jsxImportSource hono/jsx */
-import { formLimit, readForm } from '../../pages/form.ts'
+import { readForm } from '../../pages/form.ts'
 import type { App } from '../../server/requests.ts'
 import { htmlAnswer, type PageParts, pathId, searchParamsOf, seeOther } from './answer.ts'
 import { update } from './form-routes.tsx'
@@ -25,7 +25,7 @@ export function addProductRow(app: App, { lists, own }: PageParts): void {
     return htmlAnswer(context, row)
   })
 
-  app.post('/admin/products/:id/row', formLimit, async context => {
+  app.post('/admin/products/:id/row', async context => {
     const { text } = await readForm(context.req.raw)
     const id = pathId(context)
     const item = await lists.whole.products.get(id)

@@ -18,7 +18,7 @@ export async function readTables<Result>(
     if (database.isDistributed) await takeSnapshots(database, query)
     resolve(await work(new (database.isDistributed ? CitusTables : PostgresTables)(query, connection)))
   })
-  // What was read counts even if the commit fails, as it does if `work` has left the rows of a table early.
+  // The commit fails if `work` stopped amid the rows of a table. Its result is good all the same.
   await ended.catch(reject)
   return read
 }

@@ -325,7 +325,7 @@ test('a tab that is hidden and shown again and again before its stream is open f
   await createClient(demo.address).products.edit(id, product => ({ ...product, price: 4_567.5 }))
   const lines = page.locator('#events li', { hasText: '$4,567.50' })
   await lines.first().waitFor()
-  // What comes twice comes in the same moment.
+  // A second stream would send the event at the same moment.
   await page.evaluate('new Promise(resolve => setTimeout(resolve, 100))')
   expect(await lines.count()).toBe(1)
 })

@@ -21,7 +21,7 @@ export interface FeedEvent extends EventPlace {
   readonly json: string
 }
 
-/** What a change gives an event. The id and the time come from its transaction. */
+/** The part of an event that comes from the change. The id and the time come from its transaction. */
 interface Content {
   readonly type: string
   readonly resource: Resource

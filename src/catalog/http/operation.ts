@@ -43,7 +43,7 @@ export interface Contract<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly response: z.ZodType
   /** The same with the members that a request chooses, if it can. */
   readonly chosen?: z.ZodType
-  /** What needs a stronger key than the operation itself. For `/openapi.strict.json`. */
+  /** Says which of its uses need a stronger key than the others, in `/openapi.strict.json`. */
   readonly restricted?: string
   /** The resources that a 404 can name. */
   readonly absent: readonly ResourceName[]

@@ -26,8 +26,8 @@ export function addImport(
 
   app.post('/admin/import', context => {
     const visitor = visitorOf(context)
-    const { request } = context.env
     context.env.allowIdle(TIMEOUT_SECONDS)
+    const { request } = context.env
     const { signal } = request
     if (context.req.header('Content-Type')?.startsWith('multipart/form-data')) {
       // By a browser without scripts. A form is read as a whole.

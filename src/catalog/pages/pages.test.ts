@@ -340,7 +340,7 @@ test('an activity page that has lost its connection gets what has changed since'
   expect(await changesAfter(shop.service.address, reached, '>Last<')).not.toContain('>Missed')
 })
 
-/** What the stream of the activity page sends, up to a text, to a browser that goes on after an id. */
+/** Reads the stream of the activity page, after an id, until it has sent a text. */
 async function changesAfter(address: string, id: string | null, end: string): Promise<string> {
   const headers = { Accept: 'text/event-stream', ...(id !== null && { 'Last-Event-ID': id }) }
   const response = await fetch(`${address}/admin/activity/events`, { headers })

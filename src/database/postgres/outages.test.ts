@@ -76,7 +76,7 @@ test('immediate database restarts, again and again, lose nothing acknowledged', 
 test('a server that breaks off the TLS handshake is waited for at the start, and answers are 503 until it is back', async () => {
   await using database = await createDatabase(quiet.url())
   await using proxy = await openTcpProxy(quiet.port)
-  // What a proxy does whose server is gone: it says that it can do TLS, and closes.
+  // A proxy whose server is gone says that it can do TLS, and closes the connection.
   using breaking = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: socket => void socket.end('S') } })
   const refuse = (socket: Bun.Socket, { length }: Buffer) =>
     void socket.write(length === TLS_REQUEST_BYTES ? 'S' : TLS_ALERT)

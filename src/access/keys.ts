@@ -28,30 +28,27 @@ async function create(line: CommandLine, name: string, scope: Scope | null): Pro
   if (scope === null) throw new SettingError('create requires --scope read, write or admin')
   // The first key may be older than the catalog.
   await using store = await openDatabase({ address: line.value(database) }, [accessMigrations])
-  await store.ready
   const keys = keysOf(store)
   const secret = newSecret()
-  if (await keys.create({ name, scope, digest: digestOf(secret) })) {
-    try {
-      printResult(`${secret}\n`)
-    } catch (error) {
-      // Nobody has the secret.
-      await keys.revoke(name)
-      throw error
-    }
-    return
+  if (!(await keys.create({ name, scope, digest: digestOf(secret) }))) {
+    const isTaken = (await keys.list()).some(key => key.name === name)
+    throw new OperatorError(
+      isTaken
+        ? `there is a key ${name} already; choose another name, or revoke that one first`
+        : `there are ${KEYS_MAX} keys already, which is the maximum; revoke one first`,
+    )
   }
-  const isTaken = (await keys.list()).some(key => key.name === name)
-  throw new OperatorError(
-    isTaken
-      ? `there is a key ${name} already; choose another name, or revoke that one first`
-      : `there are ${KEYS_MAX} keys already, which is the maximum; revoke one first`,
-  )
+  try {
+    printResult(`${secret}\n`)
+  } catch (error) {
+    // Nobody has the secret.
+    await keys.revoke(name)
+    throw error
+  }
 }
 
 async function revoke(line: CommandLine, name: string): Promise<void> {
   await using store = await openDatabase({ address: line.value(database) }, [accessMigrations], { mustExist: true })
-  await store.ready
   if (!(await keysOf(store).revoke(name))) throw new OperatorError(`there is no key ${name}`)
   print(`revoked ${name}\n`)
 }
@@ -59,7 +56,6 @@ async function revoke(line: CommandLine, name: string): Promise<void> {
 /** Prints one line per key. */
 async function list(line: CommandLine): Promise<void> {
   await using store = await openDatabase({ address: line.value(database) }, [accessMigrations], { mustExist: true })
-  await store.ready
   const keys = await keysOf(store).list()
   const width = Math.max(...keys.map(({ name }) => name.length))
   const lines = keys.map(({ name, scope, createdAt }) => {

@@ -19,9 +19,7 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   const migrations = storages.map(storage => storage.migrations)
   const tables = storages.flatMap(storage => storage.tables)
   await using sourceDatabase = await openDatabase({ address: source }, migrations, { mustExist: true })
-  await sourceDatabase.ready
   await using targetDatabase = await openDatabase({ address: target }, migrations)
-  await targetDatabase.ready
   const shown = progress()
   const copied = await fillTables(targetDatabase, tables, target => transfer(sourceDatabase, target, tables, shown))
   for (const { complete } of storages) await complete?.(targetDatabase, shown)

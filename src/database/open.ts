@@ -34,8 +34,8 @@ interface Opening {
 }
 
 /**
- * Opens the database and applies the missing migrations of these parts. If PostgreSQL is unreachable, it keeps trying for
- * up to `waitMs` in the background: see `ready`. Rejects with an `OperatorError`.
+ * Opens the database and applies the missing migrations of these parts. With `waitMs`, if PostgreSQL is unreachable, it resolves
+ * all the same and keeps trying for so long in the background: see `ready`. Rejects with an `OperatorError`.
  */
 export async function openDatabase(
   { address, replicas = [], connections = 1 }: Partial<DatabaseSettings> & Pick<DatabaseSettings, 'address'>,

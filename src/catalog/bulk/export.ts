@@ -29,7 +29,6 @@ export async function exportTo(line: CommandLine): Promise<void> {
   const showsHashes = line.value(passwordHashes)
   if (to !== '-') mustBeNew(to)
   await using store = await openDatabase({ address: line.value(database) }, [catalogMigrations], { mustExist: true })
-  await store.ready
   const shown = progress()
   await readTables(store, async reader => {
     const textsOf = (file: BulkFile) => exported(reader, file, showsHashes, shown)

@@ -31,7 +31,6 @@ export async function importFiles(line: CommandLine): Promise<void> {
     .map(file => new SourceFile(file))
   process.once('SIGINT', endAtOnce)
   await using database = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
-  await database.ready
   using committing = new DisposableStack()
   const wrong = await loaderOf(database, { isServing: false }).load(async load => {
     const count = await storeFiles(load, files, line.value(keepGood), shown)

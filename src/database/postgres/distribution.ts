@@ -64,7 +64,6 @@ export async function distributeTables(
     waitMs: 0,
     mustExist: true,
   })
-  await database.ready
   const alreadyDistributed = () => new OperatorError(`the database ${place} is distributed already`)
   if (database.isDistributed) throw alreadyDistributed()
   const migrations = parts.flatMap(({ citus }) => citus)

@@ -30,7 +30,6 @@ export async function seed(line: CommandLine): Promise<void> {
     throw new SettingError('reviews need products and users; choose --reviews 0 or more of those')
   }
   await using store = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
-  await store.ready
   // One password that nobody knows, because hashing one for each of many users would take hours.
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()

@@ -1,8 +1,8 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { database } from '../database/settings.ts'
 import { openSqlite } from '../database/sqlite/open.ts'
 import type { CommandLine } from '../program/config.ts'
-import { mustBeNew, writeNew } from '../program/new-file.ts'
+import { mustBeNew, syncToDisk, writeNew } from '../program/new-file.ts'
 import { SettingError } from '../program/operator-error.ts'
 import { print } from '../program/output.ts'
 
@@ -17,9 +17,7 @@ export async function backup(line: CommandLine): Promise<void> {
   await writeNew(file, partial => {
     closeSync(openSync(partial, 'wx', 0o600))
     store.copyInto(partial)
-    const descriptor = openSync(partial, 'r+')
-    fsyncSync(descriptor)
-    closeSync(descriptor)
+    syncToDisk(partial, 'r+')
   })
   print(`${file} holds the database as it was when the copy began\n`)
 }

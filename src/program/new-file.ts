@@ -1,4 +1,4 @@
-import { existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, linkSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { errorMessage } from './error-message.ts'
 import { OperatorError } from './operator-error.ts'
@@ -45,6 +45,16 @@ export async function withPartial(path: string, work: (partial: string) => void 
   } finally {
     for (const signal of signals) process.off(signal, stop)
     remove()
+  }
+}
+
+/** Waits until a file or, with `r`, a folder is on the disk. */
+export function syncToDisk(path: string, flags: 'r' | 'r+'): void {
+  const descriptor = openSync(path, flags)
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
   }
 }
 

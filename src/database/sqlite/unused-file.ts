@@ -3,17 +3,15 @@ import {
   type BigIntStats,
   chmodSync,
   chownSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
-  openSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { syncToDisk } from '../../program/new-file.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { isBusy, isDamage, unusable } from './failure.ts'
 import { lockHolders, otherUsers } from './lock-holders.ts'
@@ -121,14 +119,5 @@ function giveSecondName(path: string, kept: string): void {
   } catch {
     // Some file systems have no hard links. There, no file is at the path for a moment.
     renameSync(path, kept)
-  }
-}
-
-function syncToDisk(path: string, flags: 'r' | 'r+'): void {
-  const descriptor = openSync(path, flags)
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }

@@ -4,16 +4,6 @@ import type { Query } from './pool.ts'
 import { Snapshot } from './snapshot.ts'
 
 /**
- * SQL for the state of the database that a statement reads: its snapshot, the server, and the last recovery. Statements with
- * equal states see equal data. The recovery counts because after the crash of one of its processes, PostgreSQL recovers
- * without a restart and reuses transaction ids whose log was lost. `NULL` on a standby, whose snapshots do not show the
- * transactions in progress. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
- */
-const stateSince = (recovery: string) => `(
-  SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text || ' ' || ${recovery}::text
-  WHERE NOT pg_is_in_recovery())`
-
-/**
  * A value that changes with each recovery: a recovery resets the statistics. Before version 15 these are in a file that is
  * slow to read, so the position of the last checkpoint is used, because a recovery ends with a checkpoint.
  */
@@ -23,7 +13,7 @@ const RECOVERY_BEFORE_15 = '(SELECT checkpoint_lsn FROM pg_control_checkpoint())
 /** The most rows of the log that are read at once. After more transactions, everything counts as changed. */
 const LOGGED_MAX = 1_024
 
-export const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
+const CURRENT_TRANSACTION = 'pg_current_xact_id()::text::bigint'
 
 /** `xmin` has the lower 32 bits of a transaction's id. */
 const XID_VALUES = 4_294_967_296
@@ -31,30 +21,33 @@ const XID_VALUES = 4_294_967_296
 /** All calls that wait share one check. */
 const IN_FLIGHT = { statementsMax: 1, inputsMax: 8_192 }
 
-/** SQL for the state on a server of this version. */
+/**
+ * SQL for the state of the database that a statement reads: its snapshot, the server, and the last recovery. Statements with
+ * equal states see equal data. The recovery counts because after the crash of one of its processes, PostgreSQL recovers
+ * without a restart and reuses transaction ids whose log was lost. `NULL` on a standby, whose snapshots do not show the
+ * transactions in progress. https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
+ */
 export function stateOn(majorVersion: number): string {
-  return stateSince(majorVersion >= 15 ? RECOVERY : RECOVERY_BEFORE_15)
+  const recovery = majorVersion >= 15 ? RECOVERY : RECOVERY_BEFORE_15
+  return `(
+  SELECT pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text || ' ' || ${recovery}::text
+  WHERE NOT pg_is_in_recovery())`
 }
 
-/** SQL for what a transaction logs. */
-interface LoggedSql {
-  /** A JSON array. One without any changes accounts for the transaction. */
-  readonly changes: string
-  /** The number of their events. */
-  readonly events: string
-}
-
-/** SQL that logs changes of its transaction, which must hold all its locks by then. */
-export function insertChanges({ changes, events }: LoggedSql): string {
+/**
+ * SQL that logs changes of its transaction, which must hold all its locks by then. The parameters are SQL for a JSON array, which
+ * accounts for the transaction even if it is empty, and for the number of events in it.
+ */
+export function insertChanges(changes: string, events: string): string {
   return `INSERT INTO change_log (transaction_id, changes, events, tag)
     SELECT ${CURRENT_TRANSACTION}, ${changes}, ${events}, floor(1 + random() * 4294967296)`
 }
 
 /** SQL that accounts for a transaction which changes no resource. */
-export const LOG_NO_CHANGES = insertChanges({ changes: "'[]'", events: '0' })
+export const LOG_NO_CHANGES = insertChanges("'[]'", '0')
 
 /** SQL that logs changes which are parameters: their JSON and the number of their events. */
-export const LOG_CHANGES = insertChanges({ changes: '$1::text::json', events: '$2::integer' })
+export const LOG_CHANGES = insertChanges('$1::text::json', '$2::integer')
 
 /** A row of the log with the state. If nothing is logged, the state alone. */
 interface LogRow {

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Change, ChangeHistory, LoggedPiece, LoggedTransaction } from '../change.ts'
-import { newTag } from '../change.ts'
-import { CURRENT_TRANSACTION, LOG_NO_CHANGES } from './changes.ts'
+import { insertChanges, LOG_NO_CHANGES } from './changes.ts'
 import type { Query } from './pool.ts'
 import { RUNNING_TRANSACTIONS } from './running.ts'
 
@@ -73,7 +72,10 @@ export class PostgresHistory implements ChangeHistory {
   /** No row will appear any more up to this position. */
   #settled = 0
   #gap: Gap | null = null
-  /** Events that were added since old ones were last looked for, up to this position; at first all. */
+  /**
+   * The number of events added since old ones were last looked for, and the position up to which they are counted.
+   * Infinite at first, so that the first call looks.
+   */
   #added = Number.POSITIVE_INFINITY
   #addedUntil = 0
 
@@ -83,9 +85,7 @@ export class PostgresHistory implements ChangeHistory {
 
   async begin(): Promise<void> {
     await this.#database.write(
-      `INSERT INTO change_log (transaction_id, changes, events, tag)
-      SELECT ${CURRENT_TRANSACTION}, '[]', 1, $1::bigint WHERE NOT EXISTS (SELECT 1 FROM change_log WHERE events > 0)`,
-      newTag(),
+      `${insertChanges("'[]'", '1')} WHERE NOT EXISTS (SELECT 1 FROM change_log WHERE events > 0)`,
     )
   }
 

@@ -17,7 +17,7 @@ export function logged<Row extends Values>(
 ): string {
   // A statement that creates nothing has still locked a row, and is a transaction to be accounted for.
   const condition = event === 'create' ? '' : 'HAVING count(*) > 0'
-  const insert = insertChanges({ changes: changesSql(resource, event), events: 'count(*)' })
+  const insert = insertChanges(changesSql(resource, event), 'count(*)')
   return statement(`, logged AS (${insert} FROM ${changed} ${condition})`)
 }
 

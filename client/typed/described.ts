@@ -4,12 +4,18 @@ import type {
   CategoryCreate,
   CategoryLine,
   Created,
+  FacetQuery,
+  Facets,
+  FollowOptions,
+  Highlights,
   PageQuery,
   Product,
   ProductCreate,
   ProductLine,
+  ProductMembers,
   ProductQuery,
   ProductReviewQuery,
+  Rating,
   Review,
   ReviewCreate,
   ReviewLine,
@@ -23,20 +29,14 @@ import type {
   ValidationError,
 } from '../index.js'
 import type { components as Specified } from './specified.ts'
-import type { operations, components as Strict } from './strict.ts'
+import type { operations, paths, components as Strict } from './strict.ts'
 
 /** Compares the client's types with those that are generated from both descriptions. Each line that does not hold is an error. */
 
 type True<Claim extends true> = Claim
 type Fits<One, Other> = [One] extends [Other] ? true : false
-type Same<One, Other> =
-  Fits<One, Other> extends true
-    ? Fits<Other, One> extends true
-      ? Fits<keyof One, keyof Other> extends true
-        ? Fits<keyof Other, keyof One>
-        : false
-      : false
-    : false
+type Alike<One, Other> = Fits<One, Other> extends true ? Fits<Other, One> : false
+type Same<One, Other> = Alike<One, Other> extends true ? Alike<keyof One, keyof Other> : false
 
 type Schema<Name extends keyof Strict['schemas']> = Strict['schemas'][Name]
 
@@ -76,10 +76,13 @@ export type AsSpecified = [
 ]
 
 type Query<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>
+type Get<Path extends keyof paths> = paths[Path]['get'] extends { parameters: { query?: infer Parameters } }
+  ? keyof NonNullable<Parameters>
+  : never
 
-/** Every described parameter can be given, with every value. */
+/** Every described parameter can be given, with every value, and no other. */
 type Takes<Given, Described> =
-  Fits<keyof Described, keyof Given | 'fields'> extends true ? Fits<Omit<Described, 'fields'>, Given> : false
+  Alike<keyof Given | 'fields', keyof Described> extends true ? Fits<Omit<Described, 'fields'>, Given> : false
 
 export type Queries = [
   True<Takes<SearchQuery, Query<'read_categories_categories__get'>>>,
@@ -90,4 +93,32 @@ export type Queries = [
   True<Takes<ProductReviewQuery, Query<'read_reviews_by_product_reviews_products__product_id__get'>>>,
   True<Takes<UserReviewQuery, Query<'read_reviews_by_user_reviews_users__user_id__get'>>>,
   True<Takes<PageQuery, Query<'read_reviews_by_product_and_user_reviews_products__product_id__users__user_id__get'>>>,
+  True<Alike<keyof FacetQuery | 'facets', Get<'/facets/products'>>>,
+  // The client does not poll.
+  True<Alike<keyof Omit<FollowOptions, 'signal' | 'onConnection'> | 'wait' | 'limit', Get<'/events'>>>,
+]
+
+type Answer<Path extends keyof paths> = paths[Path]['get'] extends {
+  responses: { 200: { content: { 'application/json': infer Body } } }
+}
+  ? Body
+  : never
+
+export type Answers = [
+  // Five counts, which the description only calls several.
+  True<Fits<Rating, Schema<'Rating'>>>,
+  True<Fits<Omit<Schema<'Rating'>, 'histogram'>, Omit<Rating, 'histogram'>>>,
+  True<Fits<Schema<'Highlights'>, Highlights | null>>,
+  True<Fits<Highlights, Schema<'Highlights'>>>,
+  True<Fits<{ count: number } & Facets, Answer<'/facets/products'>>>,
+  True<Fits<Answer<'/facets/products'>, { count: number } & Partial<Facets>>>,
+]
+
+type Words<Name extends keyof operations> = Query<Name> extends { fields?: (infer Word)[] } ? Word : never
+
+export type Members = [
+  True<Alike<keyof Category | '*', Words<'read_categories_categories__get'>>>,
+  True<Alike<keyof ProductMembers | '*', Words<'read_products_products__get'>>>,
+  True<Alike<keyof Review | '*', Words<'read_reviews_reviews__get'>>>,
+  True<Alike<keyof User | '*', Words<'read_users_users__get'>>>,
 ]

@@ -52,7 +52,7 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
     let mayBeDone = false
     let hasFailed = false
     for (let tried = 0; ; tried += 1) {
-      const answer = await attempt(url, init, limits.timeoutMs ?? timeoutMs, signal)
+      const answer = await attempt(limits.timeoutMs ?? timeoutMs)
       if (!(answer instanceof StockroomError)) return answer
       const { status } = answer
       mayBeDone ||= hadNoAnswer(answer) || status === 503
@@ -66,13 +66,10 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
     }
 
     /**
-     * @param {string} url
-     * @param {RequestInit} init
      * @param {number} withinMs
-     * @param {AbortSignal | undefined} signal
      * @returns {Promise<Answer | StockroomError>}
      */
-    async function attempt(url, init, withinMs, signal) {
+    async function attempt(withinMs) {
       signal?.throwIfAborted()
       // Neither AbortSignal.any() nor its garbage collection can be relied on in Node 20.
       const controller = new AbortController()

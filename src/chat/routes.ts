@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { BusyError } from '../limits/busy-error.ts'
 import { countCodePoints } from '../limits/code-points.ts'
-import { PAGE_HEADERS } from '../pages/layout.tsx'
+import { UNCACHED_PAGE_HEADERS } from '../pages/layout.tsx'
 import { addressKey } from '../server/client-address.ts'
 import { busyStatus, detailResponse } from '../server/errors.ts'
 import { eventStream, type ServerSentEvent } from '../server/event-stream.ts'
@@ -23,9 +23,6 @@ const PLAIN_PAGE_WAIT_MS = 5_000
 
 /** Such a page is loaded again after this time if too many answers are queued. */
 const PLAIN_PAGE_RETRY_SECONDS = 5
-
-/** A page from a cache, for example after going back, would send its next prompt under an id that is already used. */
-const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 
 const REFUSALS = {
   full: { status: 503, reason: 'The chat is full. Try again later.', retrySeconds: 60 },
@@ -150,7 +147,8 @@ function page(
   status: 200 | 404 | 422 | 429 | 503 = 200,
   headers: Readonly<Record<string, string>> = {},
 ): Response | Promise<Response> {
-  return context.html(html, status, { ...HEADERS, ...headers })
+  // A page from a cache, for example after going back, would send its next prompt under an id that is already used.
+  return context.html(html, status, { ...UNCACHED_PAGE_HEADERS, ...headers })
 }
 
 function retryAfter(seconds: number): Readonly<Record<string, string>> {

@@ -1,10 +1,11 @@
 import type { Context } from 'hono'
 import { ClientLimitError } from '../limits/busy-error.ts'
 import { readForm } from '../pages/form.ts'
-import { PAGE_HEADERS } from '../pages/layout.tsx'
+import { UNCACHED_PAGE_HEADERS } from '../pages/layout.tsx'
 import { showsPages } from '../server/accept.ts'
 import { addressKey } from '../server/client-address.ts'
 import { detailResponse } from '../server/errors.ts'
+import { isHealthRoute } from '../server/rate-limit.ts'
 import { NO_ROUTE, parsedPath, queryOf } from '../server/request-target.ts'
 import type { App, RequestScope, ServedApp } from '../server/requests.ts'
 import { type Login, NEEDED_SCOPE } from './login.ts'
@@ -13,11 +14,6 @@ import type { ProtectedPages } from './protected-pages.ts'
 import { forgetSession, keepSession } from './session-cookie.ts'
 
 type LoginContext = Context<{ Bindings: RequestScope }>
-
-/** Routes that need no session, besides the static files. On paths without a route, there is nothing to protect. */
-const OPEN = new Set(['/healthz', '/health', '/readyz', NO_ROUTE.route])
-
-const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 
 /** Finds the keys of requests for these pages, for the log and the bounds. */
 export function identifying(login: Login, pages: ProtectedPages): NonNullable<ServedApp['identify']> {
@@ -38,11 +34,11 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
     const next = pageAt(context.req.query('next') ?? '')
     if (await isAdmitted(context, login)) return redirect(context, next)
     if (context.req.header('Sec-Fetch-Site') === 'cross-site') {
-      return context.html(reloadingPage(pages, next), 200, HEADERS)
+      return context.html(reloadingPage(pages, next), 200, UNCACHED_PAGE_HEADERS)
     }
     const hasEnded = context.req.query('ended') !== undefined
     const page = loginPage(pages, { next, credential, ...(hasEnded && { notice: pages.ended }) })
-    return context.html(page, 200, HEADERS)
+    return context.html(page, 200, UNCACHED_PAGE_HEADERS)
   })
 
   app.post(loginPath, async context => {
@@ -54,16 +50,18 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
       const session = await login.begin(form.text('password'), address)
       if (session === null) {
         const page = loginPage(pages, { next, credential, typed, refusal: wrongCredential(login) })
-        return context.html(page, 401, { ...HEADERS, ...challenge(pages) })
+        return context.html(page, 401, { ...UNCACHED_PAGE_HEADERS, ...challenge(pages) })
       }
       keepSession(context, session, login.cookie)
-      return keptForm && typed !== '' ? context.html(keptForm.page(typed), 200, HEADERS) : redirect(context, next)
+      return keptForm && typed !== ''
+        ? context.html(keptForm.page(typed), 200, UNCACHED_PAGE_HEADERS)
+        : redirect(context, next)
     } catch (error) {
       if (!(error instanceof ClientLimitError)) throw error
       const seconds = error.retryAfterSeconds
       const refusal = `Too many wrong passwords have been sent. Try again in ${seconds} seconds.`
       const page = loginPage(pages, { next, credential, typed, refusal })
-      return context.html(page, 429, { ...HEADERS, 'Retry-After': String(seconds) })
+      return context.html(page, 429, { ...UNCACHED_PAGE_HEADERS, 'Retry-After': String(seconds) })
     }
   })
 
@@ -74,7 +72,9 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
 }
 
 function needsSession({ loginPath, logoutPath, isProtected }: ProtectedPages, route: string): boolean {
-  const isOpen = OPEN.has(route) || route === loginPath || route === logoutPath || route.startsWith('/static/')
+  // On paths without a route, there is nothing to protect.
+  const isOpen =
+    isHealthRoute(route) || route.startsWith('/static/') || [loginPath, logoutPath, NO_ROUTE.route].includes(route)
   return !isOpen && isProtected(route)
 }
 
@@ -96,7 +96,7 @@ async function refused(context: LoginContext, { credential }: Login, pages: Prot
   if (path !== keptForm?.route) return redirect(context, loginAddress(pages, next, 'ended&'))
   const typed = (await readForm(context.req.raw)).text(keptForm.field)
   const page = loginPage(pages, { next: pages.pageAt(''), credential, typed, notice: ended })
-  return context.html(page, 401, { ...HEADERS, ...challenge(pages) })
+  return context.html(page, 401, { ...UNCACHED_PAGE_HEADERS, ...challenge(pages) })
 }
 
 function redirect(context: LoginContext, path: string): Response {

@@ -14,7 +14,7 @@ const ANSWER_SECONDS = [...SECONDS, 30, 60, 120, 300]
 export class ObservedModel implements ChatModel {
   readonly name: string
   readonly #model: ChatModel
-  readonly #tracing: Omit<Tracing, keyof AsyncDisposable>
+  readonly #tracing: Tracing
   /** By how they ended. */
   readonly #answers = new Map<string, number>()
   readonly #firstPieceSeconds = new Histogram(ANSWER_SECONDS)
@@ -22,7 +22,7 @@ export class ObservedModel implements ChatModel {
   readonly #tokens = { input: 0, output: 0 }
   #inProgress = 0
 
-  constructor(model: ChatModel, tracing: Omit<Tracing, keyof AsyncDisposable>) {
+  constructor(model: ChatModel, tracing: Tracing) {
     this.name = model.name
     this.#model = model
     this.#tracing = tracing

@@ -8,6 +8,9 @@ export const STRICT_PAGE_HEADERS = headersWith()
 /** Headers of pages that also have `style` attributes, because highlighted code needs them. */
 export const PAGE_HEADERS = headersWith("style-src 'self'", "style-src-attr 'unsafe-inline'")
 
+/** The same for pages that differ for each visitor or each time. */
+export const UNCACHED_PAGE_HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
+
 function headersWith(...styles: readonly string[]) {
   return {
     'Content-Security-Policy': [
@@ -49,7 +52,7 @@ interface LayoutProperties {
   readonly children?: Child
 }
 
-/** The frame around the content of every page. */
+/** The frame around the content of every page that uses htmx. */
 export function Layout({ title, styles = [], scripts = [], head, children }: LayoutProperties) {
   return (
     <html lang="en">

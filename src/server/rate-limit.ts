@@ -9,7 +9,7 @@ const log = getLogger(['stockroom', 'server'])
 /** The log mentions clients at the limit, and too many clients, at most this often. */
 const LOG_INTERVAL_MS = 60_000
 
-/** Answered at any rate, because operators and load balancers ask for them. */
+/** Operators and load balancers ask for them, however often, and without a session. */
 const HEALTH_ROUTES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz'])
 
 /** A client may send this many requests in this time. */
@@ -28,7 +28,7 @@ interface Counted {
   allowance: Allowance | null
 }
 
-export function isUnlimited(route: string): boolean {
+export function isHealthRoute(route: string): boolean {
   return HEALTH_ROUTES.has(route)
 }
 

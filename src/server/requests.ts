@@ -9,7 +9,7 @@ import { type ClientAddress, clientAddressBehind } from './client-address.ts'
 import { type CrossOrigin, isPreflight } from './cross-origin.ts'
 import { errorResponse } from './errors.ts'
 import { hostCheck } from './host.ts'
-import { isUnlimited, RateLimiter } from './rate-limit.ts'
+import { isHealthRoute, RateLimiter } from './rate-limit.ts'
 import { type MatchedRoute, parsedPath, queryOf, type RoutedRequest, type SentTarget } from './request-target.ts'
 import type { ServerSettings } from './settings.ts'
 import type { Streaming } from './streaming.ts'
@@ -182,7 +182,7 @@ class RouteHandler {
     this.#begins = observers.flatMap(({ begin }) => begin ?? [])
     this.#ends = observers.map(({ end }) => end)
     this.#keyOf = app.identify?.(route) ?? null
-    this.#limiter = isUnlimited(route) ? null : rateLimiter
+    this.#limiter = isHealthRoute(route) ? null : rateLimiter
     this.#direct = app.direct?.get(route)
     this.#cacheControl = app.cacheControl?.(route) ?? null
   }

@@ -3,16 +3,16 @@ import type { Tracing } from '../tracing/open.ts'
 import { Timeline } from '../tracing/timeline.ts'
 import { readTraceContext } from '../tracing/trace-context.ts'
 import type { Span, TimedPart, Tracer } from '../tracing/tracer.ts'
-import { isUnlimited } from './rate-limit.ts'
+import { isHealthRoute } from './rate-limit.ts'
 import type { Exchange, Observer, RunningRequest } from './requests.ts'
 
 const log = getLogger(['stockroom', 'request'])
 
 /** Exports a span for each request, and logs where the time of slow ones went. Health checks are left out. */
-export function tracedRequests({ slowMs, tracer }: Omit<Tracing, keyof AsyncDisposable>): readonly Observer[] {
+export function tracedRequests({ slowMs, tracer }: Tracing): readonly Observer[] {
   if (slowMs === null && tracer === null) return []
   const begin = (scope: RunningRequest) => {
-    if (isUnlimited(scope.matched.route)) return
+    if (isHealthRoute(scope.matched.route)) return
     const span = tracer && beginSpan(tracer, scope)
     if (span !== null || slowMs !== null) scope.timeline = new Timeline(span)
   }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { pause, systemClock } from '../../clock.ts'
-import { PAGE_HEADERS } from '../../pages/layout.tsx'
+import { UNCACHED_PAGE_HEADERS } from '../../pages/layout.tsx'
 import { addStaticFiles } from '../../pages/static.ts'
 import { errorMessage } from '../../program/error-message.ts'
 import type { Probe } from '../../server/app.ts'
@@ -12,8 +12,6 @@ import { FILES, figures, idsOf, type Status, statusPage, TOPIC } from './page.ts
 
 /** While somebody watches, readiness is checked this often. */
 const PROBE_INTERVAL_MS = 10_000
-
-const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' }
 
 interface StatusOptions {
   readonly history: History
@@ -32,7 +30,7 @@ export function addStatus(app: App, { history, probe, port }: StatusOptions): vo
     points: history.since(0),
   })
   app.get('/', context => context.redirect('/status', 307))
-  app.get('/status', async context => context.html(statusPage(status(await troubleOf())), 200, HEADERS))
+  app.get('/status', async context => context.html(statusPage(status(await troubleOf())), 200, UNCACHED_PAGE_HEADERS))
   app.get('/status/events', context => {
     refuseOtherOrigins(context.req.raw.headers)
     const shown = context.req.query('charts') ?? null

@@ -26,8 +26,6 @@ export interface Chart {
   readonly series: readonly Series[]
 }
 
-const HUNDRED = 100
-
 /** All charts that a server may have, the most important first. */
 export const CHARTS: readonly Chart[] = [
   chart('requests', 'Requests', 'per second', 'stockroom_http_requests_total', [
@@ -156,5 +154,5 @@ function hitRate(window: Window): number | null {
 }
 
 function percent(fraction: number | null): number | null {
-  return fraction === null ? null : fraction * HUNDRED
+  return fraction === null ? null : fraction * 100
 }

@@ -24,7 +24,7 @@ export const RENDERING_SHARE = 0.5
 /** Rendering time that a process may save up: enough for thousands of ordinary pieces that arrive at once. */
 export const RENDERING_BURST_MS = 200
 
-/** Longest delay before a piece is rendered, at any cost. */
+/** After this time, a piece is rendered even if no time for rendering is left. */
 export const BEHIND_MAX_MS = 100
 
 /** Text rendered in one step, in UTF-16 code units. It bounds the time of a step if all of it is highlighted. */

@@ -15,11 +15,8 @@ export const RECENT_MS = DAY_MS
 /** The same for a prompt whose answer nobody has asked for. A page asks at once. */
 export const RECENT_UNANSWERED_MS = HOUR_MS
 
-const PROMPTS_MAX = 20_000
-const PROMPTS_PER_ADDRESS_MAX = 2_000
-
 export const RETENTION: Retention = {
-  promptsMax: PROMPTS_MAX,
-  perAddressMax: PROMPTS_PER_ADDRESS_MAX,
+  promptsMax: 20_000,
+  perAddressMax: 2_000,
   ageMaxMs: 7 * DAY_MS,
 }

@@ -81,11 +81,9 @@ export function failureOf(error: unknown): Failure {
   return /CONNECTION|TIMEOUT|CLOSED/.test(error.code) ? 'lost' : 'fault'
 }
 
-const DUPLICATE_KEY = '23505'
-
 /** Whether the statement would have stored a key twice. */
 export function isDuplicate(error: unknown, constraint: string): boolean {
-  return stateOf(error) === DUPLICATE_KEY && error instanceof Bun.SQL.PostgresError && error.constraint === constraint
+  return stateOf(error) === '23505' && error instanceof Bun.SQL.PostgresError && error.constraint === constraint
 }
 
 /** Whether a pooler has refused a connection because of a setting that it does not pass on. */

@@ -6,14 +6,11 @@ import type { Theme } from './theme.ts'
 /** Longer lines are not highlighted: the time to tokenize a line grows with the square of its length. */
 const LINE_MAX_CHARACTERS = 300
 
-/** Highlights code in the known languages. A caller turns the styles into HTML or terminal colors. */
-export interface Highlighter<Style> {
-  /**
-   * The tokenizer for a language; `null` if the language is not known. `label` is untrusted text: the first word after a
-   * fence's marks. The first call for a language compiles its grammar, which takes up to 0.2 s.
-   */
-  tokenizer(label: string): Tokenizer<Style> | null
-}
+/**
+ * Finds the tokenizer for a language; `null` if the language is not known. `label` is untrusted text: the first word after a
+ * fence's marks. The first call for a language compiles its grammar, which takes up to 0.2 s.
+ */
+export type Highlighter<Style> = (label: string) => Tokenizer<Style> | null
 
 /** Loads the regex engine and the grammars. Takes about 50 ms. */
 export async function openHighlighter<Style>(theme: Theme<Style>): Promise<Highlighter<Style>> {
@@ -22,14 +19,12 @@ export async function openHighlighter<Style>(theme: Theme<Style>): Promise<Highl
     loadLanguages(),
   ])
   const tokenizers = new Map<Language, Tokenizer<Style>>()
-  return {
-    tokenizer: label => {
-      const language = languages.get(label.toLowerCase())
-      if (!language) return null
-      const tokenizer = tokenizers.get(language) ?? new Tokenizer(engine, language, theme)
-      tokenizers.set(language, tokenizer)
-      return tokenizer
-    },
+  return label => {
+    const language = languages.get(label.toLowerCase())
+    if (!language) return null
+    const tokenizer = tokenizers.get(language) ?? new Tokenizer(engine, language, theme)
+    tokenizers.set(language, tokenizer)
+    return tokenizer
   }
 }
 

@@ -23,9 +23,9 @@ export type CodeCache = HighlightedLines[]
 export type RenderCode = (label: string, code: string, cache: CodeCache, place: number) => string
 
 /** Renders code blocks in that style. */
-export function codeRenderer(highlighter: Highlighter<string>, blockStyle: string): RenderCode {
+export function codeRenderer(tokenizerOf: Highlighter<string>, blockStyle: string): RenderCode {
   return (label, code, cache, place) => {
-    const tokenizer = highlighter.tokenizer(label)
+    const tokenizer = tokenizerOf(label)
     const name = tokenizer ? ` class="language-${tokenizer.language}"` : ''
     const html = tokenizer ? highlighted(tokenizer, code, cache, place) : escapeHtml(code).replaceAll('\n', LINE_BREAK)
     return `<pre class="code" style="${blockStyle}"><code${name}>${html}</code></pre>${LINE_BREAK}`

@@ -25,9 +25,9 @@ export type CodeHighlighting = (label: string) => (line: string) => string
 
 /** Loads the highlighter. Takes about 50 ms. */
 export async function openCodeHighlighting(): Promise<CodeHighlighting> {
-  const highlighter = await openHighlighter(themeOf(RULES))
+  const tokenizerOf = await openHighlighter(themeOf(RULES))
   return label => {
-    const tokenizer = highlighter.tokenizer(label)
+    const tokenizer = tokenizerOf(label)
     if (!tokenizer) return line => line
     let state: Parameters<typeof tokenizer.line>[1] = null
     return line => {

@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from '../clock.ts'
-import { credential } from '../program/config.ts'
+import { credential, fromEnvironment } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 import type { ChatModel } from './chat-model.ts'
 import { demoModel } from './demo.ts'
 import { PROVIDERS, type Provider } from './providers.ts'
-import { type ModelChoice, providerAddress } from './settings.ts'
+import { type ModelChoice, webAddress } from './settings.ts'
 
 interface ModelOptions {
   readonly clock?: Clock
@@ -53,6 +53,7 @@ function addressOf(provider: Provider, choice: ModelChoice, baseUrl: string | nu
       `CHAT_BASE_URL: applies to compatible: models only; for ${choice.provider}: set ${provider.addressVariable}`,
     )
   }
-  const address = providerAddress(provider.addressVariable)
+  // The variable that the provider's own clients use.
+  const address = fromEnvironment(provider.addressVariable, webAddress)
   return address === null ? provider.defaultAddress : address + (provider.addressSuffix ?? '')
 }

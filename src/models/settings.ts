@@ -1,4 +1,4 @@
-import { fromEnvironment, type Setting } from '../program/config.ts'
+import type { Setting } from '../program/config.ts'
 import { SettingError } from '../program/operator-error.ts'
 
 /** `compatible` is any server with the OpenAI chat-completions protocol. */
@@ -34,11 +34,6 @@ export const chatBaseUrl: Setting<string | null> = {
   parse: text => (text === '' ? null : webAddress(text)),
 }
 
-/** A provider's address from the variable that its own clients use; there is no flag. `null` if it is not set. */
-export function providerAddress(variable: string): string | null {
-  return fromEnvironment(variable, webAddress)
-}
-
 function modelChoice(text: string): ModelChoice {
   const [scheme = '', ...rest] = text.split(':')
   const provider = MODEL_PROVIDERS.find(name => name === scheme)
@@ -52,7 +47,7 @@ function modelChoice(text: string): ModelChoice {
 }
 
 /** A base URL, to which paths are appended. It may contain a password, so errors do not repeat it. */
-function webAddress(text: string): string {
+export function webAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new SettingError('an http or https URL is required, for example http://localhost:11434/v1')

@@ -73,8 +73,7 @@ export async function serveChat(line: CommandLine): Promise<void> {
   const keys = asksForKeys ? new KeyRing(keysOf(database)) : null
   const { secrets } = repositories
   const isOpen = password === null && keys === null
-  const ofLogin = { password, keys, secrets, cookieName: COOKIE_NAME, trustedProxies }
-  const login = isOpen ? null : new Login(ofLogin)
+  const login = isOpen ? null : new Login({ password, keys, secrets, cookieName: COOKIE_NAME, trustedProxies })
   const probe = () => database.probe()
   const app = createChat({ prompts, answers, spending, login, probe })
   const admin = await openAdmin(settings.admin, ALONE)

@@ -11,8 +11,7 @@ export type Probe = () => Promise<void>
  * while the probe passes, and JSON answers for unknown paths, wrong methods and errors. Call it after adding all routes.
  */
 export function finishApp(app: App, probe?: Probe): void {
-  app.get('/healthz', context => context.json({ status: 'ok' }))
-  app.get('/health', context => context.json({ status: 'ok' }))
+  for (const path of ['/healthz', '/health']) app.get(path, context => context.json({ status: 'ok' }))
   if (probe) {
     app.get('/readyz', async context => {
       await probe()

@@ -66,8 +66,6 @@ export function postgresRooms(database: PostgresDatabase): RoomRepository {
       )
       return found?.count ?? 0
     },
-    deleteMessages: async room => {
-      await database.write('DELETE FROM messages WHERE room = $1::text', room)
-    },
+    deleteMessages: room => database.write('DELETE FROM messages WHERE room = $1::text', room),
   }
 }

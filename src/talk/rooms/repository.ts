@@ -50,7 +50,7 @@ export interface RoomRepository {
   prompts(room: string, limit: number): Promise<string[]>
   count(room: string): Promise<number>
   /** Deletes all messages. A SQLite file no longer contains their text. */
-  deleteMessages(room: string): Promise<void>
+  deleteMessages(room: string): Promise<unknown>
 }
 
 export function messageOf({ id, sender, text, sent_at, answer_to, stopped }: MessageRow): Message {

@@ -58,9 +58,6 @@ export function sqliteRooms(database: SqliteDatabase): RoomRepository {
       database.snapshot(() => selectTurns.all(room, afterPromptId, limit).map(messageOf)),
     prompts: async (room, limit) => database.snapshot(() => selectPrompts.all(room, limit).map(({ text }) => text)),
     count: async room => database.snapshot(() => selectCount.get(room)?.count ?? 0),
-    deleteMessages: room =>
-      database.erase(() => {
-        remove.run(room)
-      }),
+    deleteMessages: room => database.erase(() => remove.run(room)),
   }
 }

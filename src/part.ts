@@ -7,7 +7,7 @@ import type { Progress } from './program/progress.ts'
 /** A part of the product. To remove it, delete its folder and its entry in `cli.ts`. */
 export interface Part {
   readonly commands: readonly Command[]
-  /** Loads the part's storage, which only `copy` needs; `null` for a part that stores nothing. */
+  /** Loads the part's storage, which only commands that span all parts need; `null` for a part that stores nothing. */
   readonly storage: (() => Promise<Storage>) | null
 }
 

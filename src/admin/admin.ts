@@ -96,7 +96,7 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
   }
 }
 
-/** Probes, and tells whether the last probe to end has succeeded. One that takes too long tells it to the next call. */
+/** Probes, and tells whether the last probe that has ended succeeded. If a probe takes too long, the next call tells its result. */
 function lastKnown(probe: Probe): () => Promise<boolean> {
   let isReady = false
   const probing = shared(async () => {

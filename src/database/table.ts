@@ -43,7 +43,7 @@ export interface TableWriter extends TableReader {
   nextIds(table: Table, count: number): Promise<number[]>
   /** Makes all further ids higher than `id`. */
   continueIds(table: Table, id: number): Promise<void>
-  /** Stores rows with all columns of the table. Who knows that the rows are many drops the indexes first. */
+  /** Stores rows with all columns of the table. If they are many, call `dropIndexes` first. */
   insert(table: Table, rows: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[]): Promise<void>
   /** Drops indexes and, on PostgreSQL, foreign keys. Creating them after the rows are stored takes a tenth of the time. */
   dropIndexes(tables: readonly Table[]): Promise<void>

@@ -9,7 +9,7 @@ const PEOPLE_COUNT = 240
 const REVIEWS_MAX = 140
 /** A few products have most of the reviews, and a few have none. */
 const POPULARITY = 6
-/** How much of what reviewers say is about the kind of product, and not about any. */
+/** The share of sentences that are about this kind of product, and not true of any product. */
 const OF_KIND_SHARE = 0.6
 /** How much dearer the next size is. */
 const SIZE_FACTOR = 1.3

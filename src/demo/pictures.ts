@@ -21,7 +21,7 @@ const FIXED_SHADES: Readonly<Record<string, string>> = {
   o: '#e38a49',
 }
 
-/** Another hand's product, of which the vocabulary knows nothing: a parcel. */
+/** Drawn for products that are not the demo's own: a parcel. */
 const PARCEL = ['a#22,34,56,48,4', 'b#22,34,56,10,4', 'c#46,34,8,48,0']
 
 /**

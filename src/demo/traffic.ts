@@ -15,11 +15,11 @@ const BUSY_REVIEW_MS = 500
 /** The shop calms down by itself, because somebody may forget it. */
 const BUSY_MAX_MS = 600_000
 
-/** How many products visitors see first, and how many of the changes are in these, so that nobody has to wait for one. */
+/** The number of products that visitors see first, and the share of changes that is for these, so that nobody waits for one. */
 const SHOWN_FIRST = 12
 const SHOWN_FIRST_SHARE = 0.6
 const BUSY_SHOWN_FIRST_SHARE = 0.25
-/** How far a price moves from the first one. */
+/** The greatest change of a price from the first one, as a share of it. */
 const PRICE_SPREAD = 0.25
 
 /** What others do in the shop: prices change and reviews are written, as any client of the service would do it. */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { once } from '../shared.ts'
 
-/** The secret that sessions are signed with. */
+/** The length of the secret that sessions are signed with. */
 export const SECRET_BYTES = 32
 
 /** Stores the secret behind the signatures of sessions. */

@@ -25,8 +25,8 @@ export function shown(value: number | null, unit: ChartUnit): string {
   if (value === null) return '–'
   const scales = SCALES[unit]
   const [from, suffix] = scales.find(([from]) => value >= from) ?? scales.at(-1) ?? [1, '']
-  // Whole numbers are not rounded.
   const scaled = value / from
+  // From 1,000 on, all digits before the point are shown.
   return `${scaled >= 1_000 ? Math.round(scaled).toLocaleString('en') : NUMBER.format(scaled)}${suffix}`
 }
 

@@ -28,12 +28,12 @@ export function freeTurn(table: string): string {
 /** SQL that keeps reviews where they are, and categories and users existing, until the transaction ends. */
 export const NO_MOVES = `pg_advisory_xact_lock_shared(${MOVES})`
 
-/** The lock that bulk loads share, however long they take, and that those who hold the lock of moves alone hold alone before it. */
+/** Bulk loads share this lock, however long they take. A transaction that holds the lock of moves alone takes this one alone first. */
 const LOADS = "hashtext('stockroom moves'), 1"
 
 /**
- * SQL that waits until no other transaction loads rows, reads several shards, or changes what is on one. It waits for loads first,
- * when it does not hold up reads yet.
+ * SQL that waits until no other transaction loads rows, reads several shards, or changes what is on one. It waits for loads
+ * before it takes the lock of moves, because that holds up reads.
  */
 export const ALONE = `pg_advisory_xact_lock(${LOADS}), pg_advisory_xact_lock(${MOVES})`
 

@@ -43,7 +43,7 @@ export interface Servers extends AsyncDisposable {
    */
   readonly reading: Pool
   readonly replicas: Replicas
-  /** SQL for the version of the database that a statement reads; `null` if the server cannot tell. */
+  /** SQL for the state of the database that a statement reads, see `stateOn`; `null` if the server cannot tell. */
   readonly state: string | null
   /** Whether Citus distributes the tables over several servers. */
   readonly isDistributed: boolean

@@ -7,8 +7,8 @@ import { type Prepared, prepared } from './connection.ts'
 const READ_COMMITS_MAX = 1_024
 /** Number of commits between two removals of old rows. */
 const REMOVAL_INTERVAL_COMMITS = 256
-/** How many of the last old rows may be without changes: those of two removals, because another program may have skipped one. */
-const PERHAPS_EMPTY = 2 * REMOVAL_INTERVAL_COMMITS
+/** How many old rows a removal looks at: those since the last two removals, because another program may have skipped one. */
+const LOOKED_AT = 2 * REMOVAL_INTERVAL_COMMITS
 
 const SELECT_LAST = 'SELECT place, events FROM change_log ORDER BY place DESC LIMIT 1'
 const INSERT = 'INSERT INTO change_log (commit_number, changes, logged_at, tag, events) VALUES (?, ?, ?, ?, ?)'
@@ -125,7 +125,7 @@ export class ChangeLog {
     this.#insertRow(prepared(connection, INSERT), this.#commits.number + 1, changes, events)
   }
 
-  /** Call it when that transaction is committed. */
+  /** Call it when the transaction that `append` has added to is committed. */
   committed(): void {
     if (this.#appended === null) return
     this.#number += 1
@@ -147,6 +147,6 @@ export class ChangeLog {
 
   /** `history.ts` removes those with changes. Returns the number of removed rows. */
   #removeOldEmpty(until: number): number {
-    return this.#removeEmpty.run(until - PERHAPS_EMPTY, until).changes
+    return this.#removeEmpty.run(until - LOOKED_AT, until).changes
   }
 }

@@ -7,8 +7,8 @@ const SAME_STAMP_MS = 3_000
 const LOOK_INTERVAL_MS = 100
 
 /**
- * Tells whether the files of a directory are still in their places. Whoever creates, removes or renames one changes the
- * directory's own stamp, so one system call takes the place of a look at each file. A commit looks twice.
+ * Tells whether the files of a directory are still in their places. Creating, removing or renaming one changes the
+ * directory's own stamp, so one system call takes the place of a look at each file. Each commit looks twice.
  */
 export class Directory {
   readonly #path: string

@@ -70,7 +70,7 @@ export class LogRecord implements Disposable {
     this.#write(LOST, position)
   }
 
-  /** Whether the disk has lost a part of the log of this generation, or of any one. */
+  /** Whether the disk has lost a part of the log of this generation; without a position, of any generation. */
   isLost(position?: LogPosition): boolean {
     const lost = this.#read(LOST)
     return lost !== null && (position === undefined || isSameLog(position, lost))

@@ -94,15 +94,14 @@ export class LogSync {
    * whole log for `null`. Costs no sync if this or another process has done it. Throws if it fails.
    */
   upTo(position: LogPosition | null): void {
-    // Reads go on.
+    // After a failure, reads go on, and may show what the disk has lost.
     if (this.#failure) return
     if (position && this.covers(position)) return
     this.#now()
   }
 
-  /** Like `upTo`, for the whole log, but waits on another thread. Rejects if it fails. */
+  /** Like `upTo`, for the whole log, but the sync is on another thread. Rejects if it fails. */
   async untilNow(): Promise<void> {
-    // Reads go on.
     if (!this.#failure) await this.ahead()
   }
 

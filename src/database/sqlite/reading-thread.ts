@@ -79,7 +79,7 @@ export class ReadingThread implements AsyncDisposable {
     }
   }
 
-  /** Ends the thread, after its statement or after a second. */
+  /** Ends the thread, after its statement or after `CLOSE_MAX_MS`. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = new DatabaseUnavailableError('the database is closed')
     this.#closing.abort(closed)

@@ -1,4 +1,5 @@
 import { type CommandLine, list, type Setting, wholeNumber } from '../program/config.ts'
+import type { OperatorOptions } from '../server/listen.ts'
 import { host, hostName, PORT_MAX } from '../server/settings.ts'
 
 const adminPort: Setting<number | null> = {
@@ -27,11 +28,7 @@ const adminAllowedHosts = list(
 
 export const adminSettings = [adminPort, adminHost, adminAllowedHosts]
 
-export interface AdminSettings {
-  readonly host: string
-  readonly port: number
-  readonly allowedHosts: readonly string[]
-}
+export type AdminSettings = Omit<OperatorOptions, 'app'>
 
 /** `null` without a port for operators. Throws a `SettingError` that names the wrong setting. */
 export function readAdminSettings(line: CommandLine): AdminSettings | null {

@@ -24,6 +24,9 @@ export interface Table {
 /** The values of a row, in the order of its table's columns. */
 export type Row = readonly (string | number | null)[]
 
+/** Rows, some at a time. */
+export type RowBatches = AsyncIterable<readonly Row[]> | readonly (readonly Row[])[]
+
 /** Reads tables in one transaction. */
 export interface TableReader {
   /** Whether none of the tables has a row. */
@@ -44,7 +47,7 @@ export interface TableWriter extends TableReader {
   /** Makes all further ids higher than `id`. */
   continueIds(table: Table, id: number): Promise<void>
   /** Stores rows with all columns of the table. If they are many, call `dropIndexes` first. */
-  insert(table: Table, rows: AsyncIterable<readonly Row[]> | readonly (readonly Row[])[]): Promise<void>
+  insert(table: Table, batches: RowBatches): Promise<void>
   /** Drops indexes and, on PostgreSQL, foreign keys. Creating them after the rows are stored takes a tenth of the time. */
   dropIndexes(tables: readonly Table[]): Promise<void>
   /** Call it after the last row: creates what was dropped. `report` gets the number of indexes created so far. */

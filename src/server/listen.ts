@@ -11,7 +11,7 @@ const IDLE_SECONDS = 30
 /** Limit on the event streams of one operator's address. */
 const OPERATOR_STREAMS_MAX = 64
 
-interface OperatorOptions {
+export interface OperatorOptions {
   readonly app: ServedApp
   readonly host: string
   readonly port: number

@@ -1,4 +1,4 @@
-import type { Row, Table, TableColumnType, TableWriter } from '../table.ts'
+import type { Row, RowBatches, Table, TableColumnType, TableWriter } from '../table.ts'
 import { lineOf, linesOf, rowOf } from './copy-text.ts'
 import type { Query, RawConnection } from './pool.ts'
 
@@ -135,7 +135,7 @@ export class PostgresTables implements TableWriter {
     await this.query(`ALTER SEQUENCE ${sequenceOf(table)} RESTART WITH ${id + 1}`)
   }
 
-  async insert(table: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
+  async insert(table: Table, batches: RowBatches): Promise<void> {
     if (this.#storing === 'COPY') return this.#copy(table, batches)
     for await (const rows of batches) if (rows.length > 0) await this.#insert(table, rows)
   }
@@ -154,7 +154,7 @@ export class PostgresTables implements TableWriter {
     )
   }
 
-  async #copy({ name, columns }: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
+  async #copy({ name, columns }: Table, batches: RowBatches): Promise<void> {
     const times = timesOf(columns)
     const writer = this.#connection.copyIn(`COPY ${name} (${Object.keys(columns).join(', ')}) FROM STDIN`).getWriter()
     const encoder = new TextEncoder()

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Row, Table, TableWriter } from '../table.ts'
+import type { Row, RowBatches, Table, TableWriter } from '../table.ts'
 import type { Parameter, Prepared } from './connection.ts'
 import type { SqliteTransaction } from './database.ts'
 
@@ -74,7 +74,7 @@ export class SqliteTables implements TableWriter {
       .run(table.name, id)
   }
 
-  async insert(table: Table, batches: Parameters<TableWriter['insert']>[1]): Promise<void> {
+  async insert(table: Table, batches: RowBatches): Promise<void> {
     for await (const rows of batches) {
       for (let start = 0; start < rows.length; start += ROWS_STORED_AT_ONCE) {
         const some = rows.slice(start, start + ROWS_STORED_AT_ONCE)

@@ -4,17 +4,20 @@ import { currentTimeline, Timeline, timedFromQueue } from '../../tracing/timelin
 import { DatabaseUnavailableError } from '../errors.ts'
 
 /** Limits on the statements in progress. */
-interface Limits {
+export interface BatchLimits {
   /** While this many statements are in progress, further inputs wait for the next one. */
   readonly statementsMax: number
   /** Limit on the inputs of one statement. */
   readonly inputsMax: number
 }
 
-const LIMITS: Limits = { statementsMax: 2, inputsMax: 128 }
+const LIMITS: BatchLimits = { statementsMax: 2, inputsMax: 128 }
 
 /** Limit on waiting inputs; further ones are rejected. */
 const WAITING_MAX = 8_192
+
+/** Runs one statement. Resolves to one output per input, in the same order. */
+export type RunBatch<Input, Output> = (inputs: readonly Input[]) => Promise<readonly Output[]>
 
 interface Waiting<Input, Output> {
   readonly input: Input
@@ -29,19 +32,15 @@ interface Waiting<Input, Output> {
  * nothing waits. If the statement fails, it fails for all of its inputs.
  */
 export class Batch<Input, Output> {
-  readonly #run: (inputs: readonly Input[]) => Promise<readonly Output[]>
-  readonly #limits: Limits
+  readonly #run: RunBatch<Input, Output>
+  readonly #limits: BatchLimits
   readonly #sizes: Histogram
   #waiting: Waiting<Input, Output>[] = []
   #running = 0
   #isScheduled = false
 
-  /** `run` resolves to one output per input, in the same order. `sizes` counts the inputs of each statement. */
-  constructor(
-    run: (inputs: readonly Input[]) => Promise<readonly Output[]>,
-    limits = LIMITS,
-    sizes = new Histogram(COUNTS),
-  ) {
+  /** `sizes` counts the inputs of each statement. */
+  constructor(run: RunBatch<Input, Output>, limits = LIMITS, sizes = new Histogram(COUNTS)) {
     this.#run = run
     this.#limits = limits
     this.#sizes = sizes

@@ -50,12 +50,10 @@ export const LOG_NO_CHANGES = insertChanges("'[]'", '0')
 export const LOG_CHANGES = insertChanges('$1::text::json', '$2::integer')
 
 /** A row of the log with the state. If nothing is logged, the state alone. */
-interface LogRow {
-  readonly state: string | null
-  readonly transaction: number | null
-  readonly insertedBy: number
-  readonly changes: readonly Change[]
-}
+type LogRow = { readonly state: string | null } & (
+  | { readonly transaction: number; readonly insertedBy: number; readonly changes: readonly Change[] }
+  | { readonly transaction: null; readonly insertedBy: null; readonly changes: null }
+)
 
 interface State {
   readonly snapshot: Snapshot
@@ -123,7 +121,8 @@ export class Changes implements ChangeSource {
     const rows = await this.#ask<LogRow>(
       `SELECT ${this.state} AS state, logged.* FROM (SELECT) AS always LEFT JOIN (
         SELECT transaction_id::float8 AS transaction, xmin::text::float8 AS "insertedBy", changes FROM change_log
-        WHERE transaction_id >= $1::bigint AND transaction_id < pg_snapshot_xmax(pg_current_snapshot())::text::bigint ORDER BY transaction_id LIMIT ${LOGGED_MAX}
+        WHERE transaction_id >= $1::bigint AND transaction_id < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+        ORDER BY transaction_id LIMIT ${LOGGED_MAX}
       ) AS logged ON TRUE`,
       this.#known.snapshot.first,
     )

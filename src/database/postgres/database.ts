@@ -5,7 +5,7 @@ import { COUNTS, type Distribution, Histogram } from '../../metrics/histogram.ts
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
-import { Batch } from './batch.ts'
+import { Batch, type BatchLimits, type RunBatch } from './batch.ts'
 import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
@@ -134,7 +134,7 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /** Joins concurrent calls into one statement: see `Batch`. */
-  batch<Input, Output>(...[run, limits]: ConstructorParameters<typeof Batch<Input, Output>>): Batch<Input, Output> {
+  batch<Input, Output>(run: RunBatch<Input, Output>, limits?: BatchLimits): Batch<Input, Output> {
     const batch = new Batch(run, limits, this.#batchSizes)
     this.#batches.push(batch)
     return batch

@@ -1,7 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { sharedServerUrl } from '../../../test/harness/postgres/shared-server.ts'
+import { run, startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 import { errorMessage } from '../../program/error-message.ts'
 
@@ -84,6 +88,25 @@ test('a node that has nothing to migrate starts while another one migrates', asy
   expect(await isWaiting()).toBe(true)
   await other`COMMIT`
   await migrating
+})
+
+test('a start and a command that wait for the migration of another node say so', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using other = connected(database.url)
+  await other`SELECT pg_advisory_lock(4718392)`
+  using folder = temporaryFolder()
+  const files = ['service', 'command'].map(name => join(folder.path, name))
+  // So that they can be read before the end.
+  const [service, command] = files.map(file => ({ through: ['bash', '-c', `exec "$@" 2> '${file}'`, 'bash'] }))
+  const starting = startService(database.url, service)
+  const seeding = run(['seed', '--database', database.url, '--products', '1'], command)
+  const name = new URL(database.url).host + new URL(database.url).pathname
+  const line = `${name} is being migrated by the session that holds the advisory lock 4718392; waiting for it`
+  for (const file of files) await until(() => existsSync(file) && readFileSync(file, 'utf8').includes(line))
+  await other`SELECT pg_advisory_unlock(4718392)`
+  await using _ = await starting
+  expect(await seeding).toMatchObject({ status: 0 })
+  for (const file of files) expect(readFileSync(file, 'utf8').split(line)).toHaveLength(2)
 })
 
 test('behind a pooler, migrations, their waits for each other and bulk work may last longer than the limits of the user', async () => {

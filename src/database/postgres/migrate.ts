@@ -1,12 +1,19 @@
+import { getConfig, getLogger } from '@logtape/logtape'
 import { OperatorError } from '../../program/operator-error.ts'
+import { printError } from '../../program/output.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
 import { clusterOf } from './citus-cluster.ts'
 import type { Pool, Query, RawConnection } from './pool.ts'
 
+const log = getLogger(['stockroom', 'database'])
+
 const CREATE_TABLE = 'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL)'
 
 /** For one node at a time. The number is arbitrary. */
-const LOCK = 'SELECT pg_advisory_xact_lock(4718392)'
+const LOCK_NUMBER = 4_718_392
+const LOCK = `SELECT pg_advisory_xact_lock(${LOCK_NUMBER})`
+/** Time for which a wait for the lock goes unmentioned. */
+const SILENT_MS = 2_000
 /** So that a node sees what others have committed while it waited for the lock. */
 const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
@@ -36,7 +43,7 @@ export async function migrate(
 ): Promise<boolean> {
   // Without the lock if the table is there, because another node may migrate for long. Fails if the server takes no writes.
   if (await isMigrated(pool)) await pool.query(CREATE_TABLE)
-  else await alone(pool, query => query(CREATE_TABLE))
+  else await alone(pool, place, query => query(CREATE_TABLE))
   const applied = new Set((await pool.query<{ name: string }>('SELECT name FROM migrations')).map(row => row.name))
   const migrations = parts.flatMap(({ postgres }) => postgres)
   const distributing = parts.flatMap(({ citus }) => citus)
@@ -49,18 +56,18 @@ export async function migrate(
     throw new OperatorError(`${place} has data that is not distributed yet; run stockroom distribute`)
   }
   if (isNew && isDistributed) {
-    await alone(pool, async query => {
+    await alone(pool, place, async query => {
       await clusterOf(query, place)
       await record(query, DISTRIBUTE)
     })
   }
   const missing = (of: readonly Migration[]) => of.filter(({ name }) => !applied.has(name))
   for (const migration of missing(migrations)) {
-    await apply(pool, migration, (_, connection) => connection.runScript(migration.sql))
+    await apply(pool, place, migration, (_, connection) => connection.runScript(migration.sql))
   }
   if (!isDistributed) return false
   for (const migration of missing(distributing)) {
-    await apply(pool, migration, async query => {
+    await apply(pool, place, migration, async query => {
       for (const command of commandsOf(migration)) await query(command)
     })
   }
@@ -73,18 +80,33 @@ export function commandsOf({ sql }: Migration): string[] {
   return paragraphs.filter(command => command !== '')
 }
 
-async function apply(pool: Pool, migration: Migration, work: Work): Promise<void> {
-  await alone(pool, async (query, connection) => {
+async function apply(pool: Pool, place: string, migration: Migration, work: Work): Promise<void> {
+  await alone(pool, place, async (query, connection) => {
     if (await record(query, migration)) await work(query, connection)
   })
 }
 
-async function alone(pool: Pool, work: Work): Promise<void> {
+async function alone(pool: Pool, place: string, work: Work): Promise<void> {
   await pool.transaction(async (query, connection) => {
     await query(READ_COMMITTED)
-    await query(LOCK)
+    const silence = setTimeout(tellOfWait, SILENT_MS, place)
+    await query(LOCK).finally(() => clearTimeout(silence))
     await work(query, connection)
   })
+}
+
+function tellOfWait(place: string): void {
+  if (getConfig()) {
+    log.warning('{place} is being migrated by the session that holds the advisory lock {lock}; waiting for it', {
+      place,
+      lock: LOCK_NUMBER,
+    })
+    // Most commands keep no log.
+  } else {
+    printError(
+      `${place} is being migrated by the session that holds the advisory lock ${LOCK_NUMBER}; waiting for it\n`,
+    )
+  }
 }
 
 /** Records a migration before it is applied, in the same transaction. Resolves to whether it is new. */

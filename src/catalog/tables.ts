@@ -38,6 +38,7 @@ function withRevisions(resource: StoredRows): Table {
   const table = tableOf(resource)
   return {
     ...table,
+    isLogged: true,
     columns: { ...table.columns, revision: 'integer' },
     citusAfterCopy: afterCopy(resource.table),
   }

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { EventFollower } from '../../test/harness/catalog/follower.ts'
 import { client } from '../../test/harness/client.ts'
 import { countSkippedOnCitus } from '../../test/harness/contract.ts'
 import { copied, everythingIn, everythingOf } from '../../test/harness/copy/copied.ts'
@@ -96,6 +97,28 @@ test("a copy to PostgreSQL has the chat's tables that only PostgreSQL has, and j
   await copied(again.url, back.url)
   const growing = expect.objectContaining({ req_id: 'growing', state: 'running', text: 'As long as it takes.' })
   expect(contentsOf(back.url).answers).toContainEqual(growing)
+})
+
+test('a service that runs on the empty database shows the copy at once, and tells its followers', async () => {
+  for (const engine of ENGINES) {
+    await using target = await migrated(engine)
+    await using service = await startService(target.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    expect(await everythingOf(api)).toEqual([[], [], [], []])
+    // A cached absence.
+    for (let read = 0; read < 2; read += 1) expect((await api.get('/products/2')).status).toBe(404)
+    await using follower = await EventFollower.at(service.address)
+    await copied(shop.url, target.url)
+    expect((await api.get('/products/2')).status, engine.name).toBe(200)
+    expect(await everythingOf(api)).toEqual(await everythingIn(shop.url))
+    const events = (await follower.count(4)).map(({ event, data }) => [event, data?.data])
+    expect(events, engine.name).toEqual([
+      ['categories.imported', { count: 4, first_id: 1, last_id: 4 }],
+      ['products.imported', { count: 17, first_id: 1, last_id: 18 }],
+      ['users.imported', { count: 2, first_id: 1, last_id: 2 }],
+      ['reviews.imported', { count: 3, first_id: 1, last_id: 3 }],
+    ])
+  }
 })
 
 test('an empty database can be copied', async () => {

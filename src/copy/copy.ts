@@ -21,7 +21,9 @@ export async function copy({ operands }: CommandLine, storages: readonly Storage
   await using sourceDatabase = await openDatabase({ address: source }, migrations, { mustExist: true })
   await using targetDatabase = await openDatabase({ address: target }, migrations)
   const shown = progress()
-  const copied = await fillTables(targetDatabase, tables, target => transfer(sourceDatabase, target, tables, shown))
+  const copied = await fillTables(targetDatabase, tables, (target, log) =>
+    transfer(sourceDatabase, { target, log }, tables, shown),
+  )
   for (const { complete } of storages) await complete?.(targetDatabase, shown)
   const counts = copied.map(({ name, rows }) => `${rows} ${name}`)
   print(`Copied and compared: ${counts.join(', ')}\n`)

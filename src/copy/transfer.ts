@@ -1,4 +1,4 @@
-import { readTables } from '../database/bulk.ts'
+import { type LogChanges, readTables } from '../database/bulk.ts'
 import type { StoreDatabase } from '../database/open.ts'
 import type { Row, Table, TableReader, TableWriter } from '../database/table.ts'
 import { OperatorError } from '../program/operator-error.ts'
@@ -10,8 +10,16 @@ const REPORT_ROWS = 10_000
 interface CopiedTable {
   readonly table: Table
   readonly rows: number
+  /** `null` without rows. */
+  readonly firstKey: Row[number]
+  readonly lastKey: Row[number]
   /** The SHA-256 digest of its rows, in hexadecimal. */
   readonly checksum: string
+}
+
+interface Target {
+  readonly target: TableWriter
+  readonly log: LogChanges
 }
 
 /**
@@ -20,7 +28,7 @@ interface CopiedTable {
  */
 export async function transfer(
   source: StoreDatabase,
-  target: TableWriter,
+  { target, log }: Target,
   tables: readonly Table[],
   progress: Progress,
 ): Promise<{ name: string; rows: number }[]> {
@@ -32,6 +40,14 @@ export async function transfer(
   const copied = await readTables(source, reader => copyTables(reader, target, tables, progress))
   await target.complete((done, total) => progress.report('indexes', done, total))
   for (const content of copied) await compare(content, target, progress)
+  // A service may run on the empty database, with followers.
+  await log(
+    copied
+      .filter(({ table, rows }) => table.isLogged && rows > 0)
+      .map(({ table, rows, firstKey, lastKey }) => {
+        return { table: table.name, count: rows, firstId: Number(firstKey), lastId: Number(lastKey) }
+      }),
+  )
   return copied.map(({ table: { name }, rows }) => ({ name, rows }))
 }
 
@@ -68,6 +84,8 @@ async function compare({ table, rows, checksum }: CopiedTable, target: TableWrit
 function digestOf(part: string, total: number, progress: Progress) {
   const hash = new Bun.CryptoHasher('sha256')
   let count = 0
+  let firstKey: Row[number] = null
+  let lastKey: Row[number] = null
   let reported = 0
   return {
     async *pass(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
@@ -75,6 +93,8 @@ function digestOf(part: string, total: number, progress: Progress) {
         // Without the outer brackets, because the source and the target may come in different batches.
         if (rows.length > 0) hash.update(`${JSON.stringify(rows).slice(1, -1)},`)
         count += rows.length
+        firstKey ??= rows[0]?.[0] ?? null
+        lastKey = rows.at(-1)?.[0] ?? lastKey
         if (count >= reported + REPORT_ROWS && count < total) {
           reported = count
           progress.report(part, count, total)
@@ -84,6 +104,6 @@ function digestOf(part: string, total: number, progress: Progress) {
       progress.report(part, count, count)
     },
     /** Covers everything that has passed. */
-    content: () => ({ rows: count, checksum: hash.digest('hex') }),
+    content: () => ({ rows: count, firstKey, lastKey, checksum: hash.digest('hex') }),
   }
 }

@@ -1,5 +1,7 @@
+import type { Change } from './change.ts'
 import type { StoreDatabase } from './open.ts'
 import { beginReading, lockTables, PostgresTables } from './postgres/bulk.ts'
+import { LOG_CHANGES } from './postgres/changes.ts'
 import { beginFillingShards, CitusTables, takeSnapshots } from './postgres/citus-bulk.ts'
 import { SqliteTables } from './sqlite/bulk.ts'
 import type { Table, TableReader, TableWriter } from './table.ts'
@@ -23,6 +25,9 @@ export async function readTables<Result>(
   return read
 }
 
+/** Logs all changes of the transaction that services and their followers shall know of. */
+export type LogChanges = (changes: readonly Change[]) => Promise<void>
+
 /**
  * Fills whole tables, which nobody else can use until `work` ends. All is stored if `work` resolves, and nothing if it rejects
  * or the process dies.
@@ -30,14 +35,19 @@ export async function readTables<Result>(
 export function fillTables<Result>(
   database: StoreDatabase,
   tables: readonly Table[],
-  work: (writer: TableWriter) => Promise<Result>,
+  work: (writer: TableWriter, log: LogChanges) => Promise<Result>,
 ): Promise<Result> {
   if (database.engine === 'sqlite') {
-    return database.bulk('writing', transaction => work(new SqliteTables(transaction)))
+    return database.bulk('writing', transaction =>
+      work(new SqliteTables(transaction), async changes => transaction.log(changes)),
+    )
   }
   return database.bulk(async (query, connection) => {
     if (database.isDistributed) await beginFillingShards(query)
     await lockTables(query, tables)
-    return work(database.isDistributed ? new CitusTables(query, connection) : new PostgresTables(query, connection))
+    const writer = database.isDistributed ? new CitusTables(query, connection) : new PostgresTables(query, connection)
+    return work(writer, async changes => {
+      await query(LOG_CHANGES, JSON.stringify(changes), changes.length)
+    })
   })
 }

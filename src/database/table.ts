@@ -13,6 +13,8 @@ export interface Table {
   /** The primary key. Rows are read in its order; texts sort by their UTF-8 bytes. */
   readonly key: string
   readonly columns: Readonly<Record<string, TableColumnType>>
+  /** Whether services show its rows, so that the change log has to tell of them. Its key is an id then, and the first column. */
+  readonly isLogged?: boolean
   /** Columns that PostgreSQL stores in another form: the SQL that reads them. */
   readonly postgres?: Readonly<Record<string, string>>
   /** SQL to run on PostgreSQL after the rows of all tables are copied. */

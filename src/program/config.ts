@@ -195,6 +195,10 @@ function parseLine(argv: readonly string[], options: Record<string, { type: 'str
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (error) {
     const reason = errorMessage(error)
+    const [, ambiguous] = /^Option '.*(--[^ ]+).*' argument is ambiguous/.exec(reason) ?? []
+    if (ambiguous) {
+      throw new SettingError(`${ambiguous}: a value is required; one that begins with - is written ${ambiguous}=VALUE`)
+    }
     throw new SettingError(reason.split(/\. |\.?\n/)[0] ?? reason)
   }
 }

@@ -14,6 +14,8 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3_600
 /** The most verbose first. */
 const LOG_LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
+const NOT_IN_NAMES = /[\s:/[\]]/
+
 export const host: Setting<string> = {
   variable: 'HOST',
   flag: 'host',
@@ -144,7 +146,12 @@ export function readServerSettings(line: CommandLine, port: Setting<number>) {
 function listeningAddress(text: string): string {
   // As in a URL.
   const address = text.replace(/^\[(.*)\]$/, '$1')
-  if (address.trim() === '') throw new SettingError('an address is required, for example 127.0.0.1')
+  if (address === '') throw new SettingError('an address is required, for example 127.0.0.1')
+  if (NOT_IN_NAMES.test(address) && !isIP(address)) {
+    throw new SettingError(
+      `${JSON.stringify(text)} is neither an address, for example 127.0.0.1, nor the name of a host`,
+    )
+  }
   return address
 }
 

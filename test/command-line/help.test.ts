@@ -121,6 +121,12 @@ test('a negative number is refused in one line', async () => {
   expectRefusal(await run(['seed', '--products=-1']), { status: 2, reason: /--products/ }, 'after =')
 })
 
+test('a value that begins with a dash is refused with the way to write it', async () => {
+  const reason = /^stockroom: --port: a value is required; one that begins with - is written --port=VALUE$/m
+  expectRefusal(await run(['serve', '--port', '-1']), { status: 2, reason })
+  expectRefusal(await run(['serve', '--port=-1']), { status: 2, reason: /--port: "-1" is not a whole number/ })
+})
+
 test('a word that a command has no use for is refused', async () => {
   expectRefusal(await run(['serve', 'now']), { status: 2, reason: /unexpected/ }, 'serve')
   expectRefusal(await run(['seed', '500']), { status: 2, reason: /unexpected/ }, 'seed')

@@ -1,24 +1,31 @@
-import { parseArgs } from 'node:util'
-import { ENGINES } from '../harness/engines.ts'
+import { type CommandLine, readCommandLine, type Setting, wholeNumber } from '../../src/program/config.ts'
+import { OperatorError, SettingError } from '../../src/program/operator-error.ts'
+import { ENGINES, type Engine } from '../harness/engines.ts'
 import { SHARED_SERVER_VARIABLE, startSharedServer } from '../harness/postgres/shared-server.ts'
 import { startService } from '../harness/service.ts'
 import { fuzzCatalog } from './catalog.ts'
 
-/** `npm run fuzz`: sends requests to a service of its own until one is answered wrong. */
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 2 ** 31)) },
-    requests: { type: 'string', default: '100000' },
-    engine: { type: 'string', default: 'sqlite' },
-    workers: { type: 'string', default: '8' },
-  },
-})
-const [seed, requests, workers] = [values.seed, values.requests, values.workers].map(Number)
-const engine = ENGINES.find(({ name }) => name.toLowerCase().startsWith(values.engine))
-if (!engine || !seed || !requests || !workers) {
-  console.error('usage: npm run fuzz -- [--seed N] [--requests N] [--engine sqlite|postgres] [--workers N]')
-  process.exitCode = 2
-} else {
+const USAGE = 'usage: npm run fuzz -- [--seed N] [--requests N] [--engine sqlite|postgres] [--workers N]'
+
+const NUMBER_MAX = 2 ** 31
+const SEED = numberAbove0('seed', Math.ceil(Math.random() * NUMBER_MAX))
+const REQUESTS = numberAbove0('requests', 100_000)
+const WORKERS = numberAbove0('workers', 8)
+const ENGINE = { flag: 'engine', placeholder: 'NAME', fallback: 'sqlite', meaning: 'the database', parse: engineOf }
+
+const words = process.argv.slice(2)
+try {
+  if (words.includes('--help')) console.log(USAGE)
+  else await fuzz(readCommandLine(words, [SEED, REQUESTS, WORKERS, ENGINE]))
+} catch (error) {
+  if (!(error instanceof OperatorError)) throw error
+  console.error(`${error.message}; ${USAGE}`)
+  process.exitCode = error.exitStatus
+}
+
+/** Sends requests to a service of its own until one is answered wrong. */
+async function fuzz({ value }: CommandLine): Promise<void> {
+  const [seed, requests, workers, engine] = [value(SEED), value(REQUESTS), value(WORKERS), value(ENGINE)]
   await using server = engine.name === 'SQLite' ? null : await startSharedServer()
   if (server) process.env[SHARED_SERVER_VARIABLE] = server.url()
   await using database = await engine.freshDatabase()
@@ -33,4 +40,15 @@ if (!engine || !seed || !requests || !workers) {
   console.log(`resident memory: ${residentKib.map(kib => `${Math.round(kib / 1_024)} MiB`).join(' at first, then ')}`)
   console.log(finding ?? 'nothing was wrong')
   process.exitCode = finding === null ? 0 : 1
+}
+
+function numberAbove0(flag: string, fallback: number): Setting<number> {
+  const parse = (text: string) => wholeNumber(text, 1, NUMBER_MAX)
+  return { flag, placeholder: 'N', fallback: String(fallback), meaning: 'a number', parse }
+}
+
+function engineOf(text: string): Engine {
+  const engine = ENGINES.find(({ name }) => text !== '' && name.toLowerCase().startsWith(text))
+  if (!engine) throw new SettingError(`${JSON.stringify(text)} is no engine`)
+  return engine
 }

@@ -91,6 +91,11 @@ export function isUnsupportedParameter(error: unknown): boolean {
   return stateOf(error) === '08P01'
 }
 
+/** Whether the server has refused a connection because it does not know one of its settings. */
+export function isUnknownSetting(error: unknown): boolean {
+  return stateOf(error) === '42704'
+}
+
 export function isDiskFull(error: unknown): boolean {
   return stateOf(error) === '53100'
 }

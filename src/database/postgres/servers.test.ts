@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
 import { connected, createDatabase, type TestDatabase } from '../../../test/harness/postgres/database.ts'
 import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
@@ -38,10 +39,28 @@ test('an engine that only resembles PostgreSQL is refused in one line, and stays
   expect(await tablesOf(database)).toEqual([])
 })
 
+test('a server that is too old is refused by its version, also if it does not know our settings', async () => {
+  await using database = await createDatabase(server.url())
+  const tell = await telling(database)
+  await using old = await withoutIdleTimeout(server.port)
+  const url = new URL(database.url)
+  url.port = String(old.port)
+  for (const version of ['13.22', '13.22 (Debian 13.22-0+deb11u1)', '10.23', '9.6.24']) {
+    const told = `PostgreSQL ${version} on x86_64-pc-linux-gnu, compiled by gcc (Debian 10.2.1-6) 10.2.1, 64-bit`
+    await tell(told)
+    for (const address of [database.url, url.href]) {
+      const refusal = await connectTo({ ...database, url: address }).catch(errorMessage)
+      expect(refusal).toEndWith(`/${database.name} is too old: ${told}; use PostgreSQL 14 or later`)
+    }
+  }
+  expectRefusal(await start(url.href), { status: 1, reason: / is too old: PostgreSQL 9\.6\.24 on .+ 14 or later$/m })
+  expect(await tablesOf(database)).toEqual([])
+})
+
 test('PostgreSQL is known by its version, whoever has built it, and before its release, too', async () => {
   await using database = await createDatabase(server.url())
   const tell = await telling(database)
-  for (const version of ['18.1', '18.1 (Debian 18.1-1.pgdg13+2)', '19beta2', '19rc1', '20devel']) {
+  for (const version of ['14.0', '18.1', '18.1 (Debian 18.1-1.pgdg13+2)', '19beta2', '19rc1', '20devel']) {
     await tell(`PostgreSQL ${version} on x86_64-pc-linux-gnu, compiled by gcc (Debian 14.2.0-19) 14.2.0, 64-bit`)
     await connectTo(database)
   }
@@ -99,6 +118,28 @@ async function connectTo({ url }: TestDatabase): Promise<void> {
 async function telling(database: TestDatabase) {
   const fake = await faking(database)
   return (version: string) => fake(`version() RETURNS text LANGUAGE sql AS $$ SELECT '${version}'::text $$`)
+}
+
+/** A proxy of a server, which does not know a setting of new connections: as one before version 14 does. */
+async function withoutIdleTimeout(port: number): Promise<AsyncDisposable & { readonly port: number }> {
+  const proxy = Bun.listen<Socket>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      open: client => {
+        client.data = connect(port, '127.0.0.1')
+        client.data.on('data', bytes => client.write(bytes)).on('close', () => client.end())
+      },
+      data: ({ data: server }, bytes) => {
+        const known = bytes.toString('latin1')
+        server.write(Buffer.from(known.replace('idle_session_timeout', 'no_session_timeout__'), 'latin1'))
+      },
+      close: ({ data: server }) => {
+        server.destroy()
+      },
+    },
+  })
+  return { port: proxy.port, [Symbol.asyncDispose]: async () => proxy.stop(true) }
 }
 
 /** Lets a database have other functions in place of the engine's. */

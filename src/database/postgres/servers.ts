@@ -5,7 +5,7 @@ import type { Migrations } from '../migrations.ts'
 import type { PostgresAddress } from './address.ts'
 import { stateOn } from './changes.ts'
 import { warnOfCitusSettings } from './citus-settings.ts'
-import { failureOf, isUnsupportedParameter } from './failure.ts'
+import { failureOf, isUnknownSetting, isUnsupportedParameter } from './failure.ts'
 import { isMigrated, migrate } from './migrate.ts'
 import { Pool } from './pool.ts'
 import { Replicas } from './replicas.ts'
@@ -22,7 +22,9 @@ const LOCK_MS = 1_000
 export const BULK_MS = 86_400_000
 
 /** How PostgreSQL tells its version. Engines that resemble it give more numbers than it has, or words of their own. */
-const POSTGRES_VERSION = /^PostgreSQL (\d+)(\.\d+|[a-z]+\d*)? (?!.*-YB-)/
+const POSTGRES_VERSION = /^PostgreSQL (9\.\d+|\d+)(\.\d+|[a-z]+\d*)? (?!.*-YB-)/
+
+const OLDEST_VERSION = 14
 
 export interface ServersSettings {
   readonly address: PostgresAddress
@@ -107,21 +109,24 @@ async function stateOf(primary: Pool, version: number): Promise<string | null> {
 }
 
 /**
- * The major version. Rejects with an `OperatorError` if the database is not PostgreSQL, or not encoded in UTF-8, or if an
+ * The major version. Rejects with an `OperatorError` if the database is not PostgreSQL, too old or not encoded in UTF-8, or if an
  * undeclared pooler, such as PgBouncer, shares connections between transactions: it refuses the settings of a new connection, or
  * drops them. Behind one, statements must not be prepared, because a prepared statement's name may mean another statement on the
  * next connection.
  */
-async function versionOf(migrating: Pool, { isPooled, place }: PostgresAddress): Promise<number> {
+async function versionOf(migrating: Pool, address: PostgresAddress): Promise<number> {
+  const { isPooled, place } = address
   const pooled = `a pooler in front of ${place} does not keep the settings of connections; set DATABASE_POOLER=transaction`
   const settings =
     "SELECT setting AS limit, current_setting('server_encoding') AS encoding FROM pg_settings WHERE name = 'statement_timeout'"
   try {
     // Alone, because another engine may not know what the next query asks for.
-    const [server] = await migrating.query<{ version: string }>('SELECT version() AS version')
-    const version = POSTGRES_VERSION.exec(server?.version ?? '')
+    const told = await toldVersion(migrating, address)
+    const version = POSTGRES_VERSION.exec(told)
     if (!version)
-      throw new OperatorError(`the database ${place} is not PostgreSQL but ${server?.version}; use PostgreSQL or Citus`)
+      throw new OperatorError(`the database ${place} is not PostgreSQL but ${told}; use PostgreSQL or Citus`)
+    if (Number(version[1]) < OLDEST_VERSION)
+      throw new OperatorError(`the database ${place} is too old: ${told}; use PostgreSQL ${OLDEST_VERSION} or later`)
     const [found] = await migrating.query<{ limit: string; encoding: string }>(settings)
     if (found?.encoding !== 'UTF8')
       throw new OperatorError(`the database ${place} is not encoded in UTF-8; create it with ENCODING 'UTF8'`)
@@ -129,5 +134,23 @@ async function versionOf(migrating: Pool, { isPooled, place }: PostgresAddress):
     return Number(version[1])
   } catch (error) {
     throw isUnsupportedParameter(error) ? new OperatorError(pooled, { cause: error }) : error
+  }
+}
+
+async function toldVersion(migrating: Pool, address: PostgresAddress): Promise<string> {
+  const ask = async (pool: Pool) => {
+    const [server] = await pool.query<{ version: string }>('SELECT version() AS version')
+    return server?.version ?? ''
+  }
+  try {
+    return await ask(migrating)
+  } catch (error) {
+    if (!isUnknownSetting(error)) throw error
+    // A server before version 14 refuses connections with our settings.
+    await using plain = new Pool(
+      { ...address, isPooled: true },
+      { connections: 1, statementMs: STATEMENT_MS, lockMs: LOCK_MS },
+    )
+    return await ask(plain)
   }
 }

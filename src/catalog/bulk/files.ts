@@ -9,6 +9,7 @@ import { csvLines } from './csv.ts'
 import { type Line, ndjsonLines } from './ndjson.ts'
 import { BULK_RESOURCES, type BulkResource } from './resources.ts'
 import { FORMATS, type Format, format, resource } from './settings.ts'
+import { textOf } from './text.ts'
 
 /** A file that is named on the command line; `-` is standard input or output. */
 export interface BulkFile {
@@ -70,7 +71,7 @@ export class SourceFile {
   async *lines(ignored: (columns: readonly string[]) => void): AsyncGenerator<readonly Line[]> {
     const { path, resource, format } = this.file
     try {
-      const bytes = this.#bytes()
+      const bytes = textOf(this.#bytes())
       if (format === 'csv') yield* csvLines(bytes, { resource, ignored })
       else yield* ndjsonLines(bytes)
     } catch (error) {

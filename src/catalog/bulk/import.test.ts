@@ -25,6 +25,9 @@ const PRODUCT = '{"name":"Spade","description":"Steel","price":34.5}\n'
 const USER = '{"name":"Ada Byron","email":"ada@mail.example","avatar":"/ada.png","password":"a secret"}\n'
 const REVIEW = '{"product_id":1,"user_id":1,"rating":4,"comment":"Digs well"}\n'
 
+/** How an archive, and with it the file of a spreadsheet, begins. */
+const ZIP = Buffer.from('504b030414000600080000002100', 'hex')
+
 /** More rows than are stored without taking the indexes of their table away for the time. */
 const MANY = 11_000
 
@@ -320,6 +323,9 @@ test('files that cannot be read as a whole are refused in one line', async () =>
     [{ 'products.csv': `name,description,price${',x'.repeat(1_000)}\n` }, 1, /names more than 1000 columns/],
     [{ 'products.csv': Buffer.from('name,description,price\nGr\xfcn,Steel,1\n', 'latin1') }, 1, /not encoded in UTF-8/],
     [{ 'products.ndjson.gz': PRODUCT }, 1, /products\.ndjson\.gz: /],
+    [{ 'products.ndjson': ZIP }, 1, /products\.ndjson: neither CSV nor NDJSON in UTF-8; save a spreadsheet as/],
+    [{ 'products.csv': Buffer.from('name,price\n', 'utf16le') }, 1, /products\.csv: neither CSV nor NDJSON in UTF-8/],
+    [{ 'products.ndjson.gz': gzipSync(ZIP) }, 1, /products\.ndjson\.gz: neither CSV nor NDJSON/],
   ]
   for (const [files, status, reason, flags] of refusals) {
     expectRefusal(await imported(database.url, files, flags), { status, reason }, String(reason))
@@ -329,6 +335,14 @@ test('files that cannot be read as a whole are refused in one line', async () =>
   expectRefusal(missing, { status: 1, reason: /\/nowhere\/products\.csv does not exist/ })
   const long = await run(['import', '--database', database.url, `products-${'long'.repeat(64)}.csv`])
   expectRefusal(long, { status: 1, reason: /products-(long)+\.csv: ENAMETOOLONG/ })
+})
+
+test('an empty file, such as the export of an empty list, is imported, and named as empty', async () => {
+  await using database = await sqlite.freshDatabase()
+  const { status, output, errors } = await imported(database.url, { 'users.ndjson': '', 'products.ndjson': PRODUCT })
+  expect({ status, output }).toEqual({ status: 0, output: 'Imported 1 products, 0 users\n' })
+  expect(errors).toContain('users.ndjson: the file is empty\n')
+  expect(errors).not.toContain('products.ndjson: the file is empty')
 })
 
 test('a field of a million digits that is no number is found out at once', async () => {

@@ -76,6 +76,7 @@ async function storeFiles(
       report(source, false, shown)
     }
     report(source, true, shown)
+    if (source.bytesRead === 0) shown.note(`${path}: the file is empty`)
   }
   if (wrong > 0 && !keepsGood) throw nothingImported(wrong, '')
   return wrong

@@ -10,6 +10,7 @@ import { ndjsonLines } from '../bulk/ndjson.ts'
 import { hashingPasswords } from '../bulk/password-hashes.ts'
 import type { BulkResource } from '../bulk/resources.ts'
 import { BAD_LINES_MAX, type BadLine, type CheckedRows, rowsOf, storeAllRows, WrongLinesError } from '../bulk/rows.ts'
+import { textOf } from '../bulk/text.ts'
 import { RequestBodies } from '../http/request-bodies.ts'
 import type { PasswordHasher } from '../users/password.ts'
 
@@ -102,10 +103,9 @@ async function check(
   ignored: string[],
 ): Promise<CheckedFile> {
   const hashPasswords = hashingPasswords(password => hashPassword(password, signal))
+  const text = textOf(chunks)
   const ofFile =
-    format === 'csv'
-      ? csvLines(chunks, { resource, ignored: columns => ignored.push(...columns) })
-      : ndjsonLines(chunks)
+    format === 'csv' ? csvLines(text, { resource, ignored: columns => ignored.push(...columns) }) : ndjsonLines(text)
   await using rows = await open(path, 'wx', 0o600)
   const bad: BadLine[] = []
   let lines = 0
@@ -113,12 +113,13 @@ async function check(
     const read = await rowsOf(resource, some, hashPasswords)
     bad.push(...read.bad)
     if (bad.length >= BAD_LINES_MAX) throw new WrongLinesError(bad)
-    let text = ''
-    for (const [place, row] of read.rows.entries()) text += `${JSON.stringify([read.numbers[place], row])}\n`
-    await rows.appendFile(text)
+    let good = ''
+    for (const [place, row] of read.rows.entries()) good += `${JSON.stringify([read.numbers[place], row])}\n`
+    await rows.appendFile(good)
     lines += some.length
   }
-  if (lines > 0 && bad.length === lines) throw new WrongLinesError(bad)
+  if (lines === 0) throw new OperatorError('the file is empty: it has no lines to import')
+  if (bad.length === lines) throw new WrongLinesError(bad)
   return { path, lines, bad }
 }
 

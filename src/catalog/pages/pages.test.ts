@@ -212,6 +212,29 @@ for (const engine of ENGINES) {
   })
 }
 
+test('a file without lines or without text is refused with one reason', async () => {
+  await using shop = await startShop()
+  const post = async (format: string, body: string | Uint8Array<ArrayBuffer>) => {
+    const { body: html } = await shop.api.send(`/admin/import?list=products&format=${format}`, { method: 'POST', body })
+    return String(html)
+  }
+  const header = 'name,description,price\n'
+  for (const [format, body] of [
+    ['ndjson', ''],
+    ['ndjson', '\n\n'],
+    ['csv', ''],
+    ['csv', header],
+  ] as const) {
+    expect(await post(format, body)).toContain('Nothing was imported: the file is empty: it has no lines to import.')
+  }
+  const picture = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+  for (const body of [Buffer.from(`\ufeff${header}`, 'utf16le'), picture]) {
+    for (const format of ['csv', 'ndjson']) {
+      expect(await post(format, body)).toContain('Nothing was imported: neither CSV nor NDJSON in UTF-8; save a spread')
+    }
+  }
+})
+
 test('an import without a place for its rows is refused, and the log says why', async () => {
   await using database = await sqlite.freshDatabase()
   await using service = await startService(database.url, { environment: { TMPDIR: '/nowhere' } })

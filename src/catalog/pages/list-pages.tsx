@@ -213,7 +213,7 @@ function Filters({ list, query, orders, children }: FiltersProperties) {
         <Choice
           name="sort"
           label="Order"
-          options={[['', 'Best match'], ...Object.entries(orders)]}
+          options={[['', 'Best match, else newest'], ...Object.entries(orders)]}
           chosen={query.get('sort')}
         />
         <noscript>

@@ -4,6 +4,7 @@ import { entityTag, versionOf } from '../http/entity-tag.ts'
 import { ListParameters } from '../http/lists/page.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
 import { requestReader } from '../http/validation/request.ts'
+import { searchOf } from '../search/search.ts'
 import type { Representation } from '../storage/representation.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
 import type { ResourceStore } from '../storage/store.ts'
@@ -80,7 +81,7 @@ export function pageList<Row extends Values, Value extends Readonly<Record<strin
       const sent = new URLSearchParams(
         [...query].filter(([name, value]) => value !== '' && name in parameters.shape.shape),
       )
-      if (!sent.has('q') && !sent.has('sort')) sent.set('sort', '-id')
+      if (!sent.has('sort') && !searchOf(sent.get('q') ?? '')) sent.set('sort', '-id')
       sent.set('limit', String(limit))
       const asked = await read(new Request(`http://localhost/?${sent}`), {}, null)
       if ('errors' in asked) return { items: [], next: null, total: 0, errors: asked.errors }

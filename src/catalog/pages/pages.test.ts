@@ -316,6 +316,18 @@ test('a price whose comma may stand for thousands is refused, and any other comm
   )
 })
 
+test('without an order, the best matches come first, and the newest if no word is sought', async () => {
+  await using shop = await startShop()
+  for (const name of ['Spade', 'Big spade', 'Rake']) await shop.api.create('/products/', { ...sample.product, name })
+  const names = async (query: string) => {
+    const page = await shop.page.open(`/admin/${query}`)
+    expect(page.text).toMatch(/<select name="sort"><option value=""[^>]*>Best match, else newest</)
+    return [...page.text.matchAll(/<tr [^>]*data-name="([^"]*)"/g)].map(([, name]) => name)
+  }
+  expect(await names('?q=spade&sort=')).toEqual(['Spade', 'Big spade'])
+  for (const query of ['', '?q=&sort=', '?q=-']) expect(await names(query)).toEqual(['Rake', 'Big spade', 'Spade'])
+})
+
 test('beside the list, the band of prices that was chosen is marked, and chosen again it is no longer', async () => {
   await using shop = await startShop()
   for (const price of [5, 15]) await shop.api.create('/products/', { ...sample.product, price })

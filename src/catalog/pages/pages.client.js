@@ -7,8 +7,8 @@ const ASK_AGAIN_MS = 2_000
 const RELOAD_AFTER_MS = 1_000
 const SENT_LATE = 'stockroom deletions sent late'
 
-/** The server takes no more items in one request. */
-const ITEMS_MAX = 1_000
+/** Limit on the deletions that wait. When the page goes, browsers send no more than 64 KiB, and the server takes 1,000 in a request. */
+const WAITING_MAX = 500
 
 const root = document.documentElement
 root.classList.add('has-scripts')
@@ -66,7 +66,11 @@ async function refused(text, status) {
   const { detail } = await Promise.resolve(text)
     .then(JSON.parse)
     .catch(() => ({}))
-  showConnection(typeof detail === 'string' ? `${detail}.` : `The server answered ${status}.`)
+  showShortly(typeof detail === 'string' ? `${detail}.` : `The server answered ${status}.`)
+}
+
+function showShortly(text) {
+  showConnection(text)
   setTimeout(() => asking || showConnection(''), 8_000)
 }
 
@@ -171,13 +175,19 @@ document.addEventListener('change', ({ target }) => {
 /** By item: its element, and when it is due. */
 const pending = new Map()
 
+/** Returns whether it could; otherwise, the page says why. */
 function deleteLater(element) {
   const { item, name } = element.dataset
-  if (pending.has(item)) return
+  if (pending.has(item)) return true
+  if (pending.size >= WAITING_MAX) {
+    showShortly(`Only ${WAITING_MAX} deletions can wait at once. Delete the rest after these.`)
+    return false
+  }
   const deletion = { dueAt: Date.now() + DELETION_WAIT_MS }
   pending.set(item, deletion)
   mark(element, deletion)
   tell(`${name} will be deleted in ${DELETION_WAIT_MS / 1_000} seconds.`)
+  return true
 }
 
 /** Stands for something that the page does not show any more, so that its deletion can still be undone. */
@@ -300,7 +310,7 @@ setInterval(() => {
     if (deletion.dueAt <= now) due.push(item)
     else if (deletion.dueAt < Number.POSITIVE_INFINITY) showLeft(deletion)
   }
-  if (due.length > 0) send(due.slice(0, ITEMS_MAX))
+  if (due.length > 0) send(due)
 }, 250)
 
 addEventListener('beforeunload', event => {
@@ -347,7 +357,9 @@ document.addEventListener('click', event => {
     pending.get(element.dataset.item)?.button.focus()
     return
   }
-  for (const box of document.querySelectorAll('input[name="item"]:checked')) deleteLater(box.closest('[data-item]'))
+  for (const box of document.querySelectorAll('input[name="item"]:checked')) {
+    if (!deleteLater(box.closest('[data-item]'))) break
+  }
 })
 
 // Keys in lists

@@ -126,6 +126,21 @@ test('large forms of all requests are bounded together, and nobody is kept from 
   await until(async () => (await large()) !== 503)
 })
 
+test('a form whose length is not declared is read, too, up to the same limit', async () => {
+  await using office = startOffice()
+  const logIn = (password: string) =>
+    office.get('/office/login', {
+      method: 'POST',
+      // A stream that no file or text is behind.
+      body: new Blob([`password=${password}`]).stream().pipeThrough(new TransformStream()),
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    })
+  expect((await logIn(office.createKey('write'))).status).toBe(303)
+  const large = await logIn('x'.repeat(1_100_000))
+  expect(large.status).toBe(413)
+  expect(await large.json()).toEqual({ detail: 'The body is larger than 1048576 bytes' })
+})
+
 /** Sends the beginning of a form. Returns the function that hangs up. */
 function beginForm(address: string, length: number): () => void {
   const { hostname, port } = new URL(address)

@@ -1,40 +1,27 @@
 import type { MiddlewareHandler } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
-import { BusyError } from '../limits/busy-error.ts'
-import { ByteBudget } from '../limits/byte-budget.ts'
 import { refuseEncodedBody } from '../server/encoded-body.ts'
-import { detailResponse } from '../server/errors.ts'
+import { RequestBodies } from '../server/request-bodies.ts'
 
 const FORM_MAX_BYTES = 1_048_576
 
 /** Limit on the forms over 64 KiB of all requests in progress. Nobody needs to have logged in to send one. */
 const LARGE_FORMS_MAX_BYTES = 67_108_864
-const SMALL_BYTES = 65_536
-
-const sizeLimit = bodyLimit({
-  maxSize: FORM_MAX_BYTES,
-  onError: () => detailResponse(413, 'The form is too large'),
-})
 
 /**
- * Makes the limit for all forms of one app; use it before its routes. It answers 413 to a form that is too large, and throws a
- * `BusyError` if too many large ones are under way.
+ * Makes the limit for all forms of one app; use it before its routes. It throws an `HttpError` 413 for a form that is too large,
+ * and a `BusyError` if too many large ones are under way.
  */
 export function formLimit(): MiddlewareHandler {
-  const largeForms = new ByteBudget(LARGE_FORMS_MAX_BYTES)
+  const forms = new RequestBodies({ bodyMaxBytes: FORM_MAX_BYTES, maxBytes: LARGE_FORMS_MAX_BYTES })
   return async (context, next) => {
-    if (context.req.raw.body === null) return next()
-    // Browsers declare the length.
-    const declared = Number(context.req.header('Content-Length') ?? FORM_MAX_BYTES)
-    if (declared <= SMALL_BYTES) return sizeLimit(context, next)
-    if (largeForms.isSpent) throw new BusyError('Too many large forms are under way')
-    const bytes = Math.min(declared, FORM_MAX_BYTES)
-    largeForms.hold(bytes)
-    try {
-      return await sizeLimit(context, next)
-    } finally {
-      largeForms.release(bytes)
-    }
+    const { raw } = context.req
+    if (raw.body === null) return next()
+    return forms.answering(raw, async body => {
+      // Browsers declare the length.
+      if (!raw.headers.has('Content-Length')) context.req.raw = new Request(raw, { body: await body.bytes() })
+      await next()
+      return context.res
+    })
   }
 }
 

@@ -1,4 +1,4 @@
-import { RequestBodies } from './request-bodies.ts'
+import { RequestBodies } from '../../server/request-bodies.ts'
 import { BODY_MAX_BYTES } from './validation/request.ts'
 
 /** Limit on the bodies over 64 KiB of all requests in progress. */

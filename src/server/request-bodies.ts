@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Awaitable } from '../../awaitable.ts'
-import { type Clock, systemClock } from '../../clock.ts'
-import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
-import { type BudgetFigures, ByteBudget } from '../../limits/byte-budget.ts'
-import { Tally } from '../../limits/tally.ts'
-import { refuseEncodedBody } from '../../server/encoded-body.ts'
-import { HttpError } from '../../server/errors.ts'
+import type { Awaitable } from '../awaitable.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { BusyError, ClientLimitError } from '../limits/busy-error.ts'
+import { type BudgetFigures, ByteBudget } from '../limits/byte-budget.ts'
+import { Tally } from '../limits/tally.ts'
+import { refuseEncodedBody } from './encoded-body.ts'
+import { HttpError } from './errors.ts'
 
 /** Smaller bodies are bounded by the number of requests that may wait. */
 const SMALL_BYTES = 65_536

@@ -103,6 +103,21 @@ test('a wrong password, user or database is reported in one line without the pas
   }
 })
 
+test('the password and the parameters of DATABASE_URL are not used for another address', async () => {
+  await using database = await createDatabase(server.url())
+  const other = new URL(server.url())
+  other.hostname = 'other.example'
+  other.searchParams.set('search_path', 'nowhere')
+  const environment = { DATABASE_URL: other.href }
+  const withoutPassword = database.url.replace(/:[^:/@]+@/, '@')
+  const refused = await run(['seed', '--database', withoutPassword, '--products', '1'], { environment })
+  expectRefusal(refused, { status: 1, reason: /password authentication failed/ })
+  expect(await run(['seed', '--database', database.url, '--products', '1'], { environment })).toHaveProperty(
+    'status',
+    0,
+  )
+})
+
 test('if the server cannot be reached, the reason is the one of the system', async () => {
   const reasons = {
     [`127.0.0.1:${await freePort()}`]: 'ECONNREFUSED',

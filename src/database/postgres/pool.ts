@@ -300,6 +300,8 @@ function connect(
   // Not imported: Bun loads it when it is first used, which takes 4 ms of a start on SQLite, too.
   return new Bun.SQL({
     adapter: 'postgres',
+    // Without one, Bun takes the password and the parameters that are missing here from DATABASE_URL, which may be another server's.
+    url: 'postgres://localhost',
     hostname: address.hostname,
     port: address.port,
     username: address.username,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { idsOf, nextOf } from '../../../test/harness/catalog/list-pages.ts'
 import { client } from '../../../test/harness/client.ts'
 import { type Certificate, makeCertificate, opensslPath } from '../../../test/harness/postgres/certificate.ts'
-import { createDatabase } from '../../../test/harness/postgres/database.ts'
+import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { freePort } from '../../../test/harness/postgres/port.ts'
 import { runAsDatabaseUser } from '../../../test/harness/postgres/programs.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
@@ -79,6 +79,25 @@ test('connections stay open also in a database that ends idle ones', async () =>
   await server.ask(sql => sql`SELECT pg_sleep(0.3)::text`)
   expect(before).not.toEqual([])
   expect(await connections()).toEqual(expect.arrayContaining(before))
+})
+
+test('an export takes as long as it needs also in a database that ends long transactions', async () => {
+  await using database = await createDatabase(server.url())
+  await run(['seed', '--database', database.url, '--products', '3', '--reviews', '0'])
+  // PostgreSQL before version 17 has no such limit.
+  await server
+    .ask(sql => sql.unsafe(`ALTER DATABASE ${database.name} SET transaction_timeout = '100ms'`))
+    .catch(error => expect(String(error)).toContain('unrecognized configuration parameter'))
+  await using sql = connected(database.url)
+  await sql`SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) <> ''`
+  await sql`BEGIN`
+  await sql`LOCK TABLE products`
+  const exported = run(['export', '--database', database.url, '--resource', 'products'])
+  await until(async () => (await server.ask(sql => sql`SELECT pid FROM pg_locks WHERE NOT granted`)).length > 0)
+  await sql`SELECT pg_sleep(0.3)::text`
+  await sql`COMMIT`
+  const { status, output } = await exported
+  expect({ status, lines: output.trim().split('\n').length }).toEqual({ status: 0, lines: 3 })
 })
 
 test('pages of all lengths are read by the same prepared statement', async () => {

@@ -30,6 +30,13 @@ const CHECK_INTERVAL_MS = 100
 /** The server ends a transaction that is idle for this long, because its client has died. */
 const IDLE_TRANSACTION_MS = 30_000
 
+/**
+ * From version 17 on, a role or a server may limit whole transactions, too. Earlier versions do not know the setting, so no
+ * connection can begin with it.
+ */
+const WITHOUT_TRANSACTION_TIMEOUT =
+  "SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) IS NOT NULL"
+
 export type Parameter = string | number | null
 
 export interface PoolOptions {
@@ -138,9 +145,10 @@ export class Pool implements AsyncDisposable {
 
   /** Runs `work` on one connection, in one transaction. */
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
-    return this.#timed((connections, pending) =>
-      connections.begin(async connection => {
-        const { isLong } = this.#options
+    const { isLong } = this.#options
+    return this.#timed(async (connections, pending) => {
+      if (isLong && !this.#address.isPooled) await connections.unsafe(WITHOUT_TRANSACTION_TIMEOUT)
+      return connections.begin(async connection => {
         // A pooler's connections have the limits of their user, which are those of short work.
         if (isLong && this.#address.isPooled) {
           const limits = Object.entries(limitsOf(this.#options))
@@ -156,8 +164,8 @@ export class Pool implements AsyncDisposable {
           copyOut: sql => connection.unsafe(sql).readable(),
           copyIn: sql => connection.unsafe(sql).writable(),
         })
-      }),
-    )
+      })
+    })
   }
 
   /** Replaces all connections. Statements in progress end on the old ones. */

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { linkSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -64,6 +65,26 @@ test('a copy from a missing database is refused, and does not create it', async 
   missing.pathname = 'nowhere'
   expectRefusal(await run(['copy', missing.href, target]), { status: 1, reason: /nowhere/ })
   expect(readdirSync(folder.path)).toEqual(['notes.txt'])
+})
+
+test('a copy of rows that refer to missing ones is refused, says how to find them, and copies nothing', async () => {
+  await using source = await migrated(sqlite)
+  {
+    // As in the shell of SQLite, where foreign keys are off.
+    using file = new Database(source.url.slice('sqlite:'.length))
+    file.run('PRAGMA foreign_keys = OFF')
+    file.run("INSERT INTO users VALUES (1, 'Ada', 'ada@example.com', '', 1, 0, 0, 0, 0, 0, 0, '', 1)")
+    file.run("INSERT INTO reviews VALUES (1, 7, 1, 5, 'Good.', 1)")
+  }
+  for (const engine of ENGINES) {
+    await using target = await migrated(engine)
+    const { status, errors } = await run(['copy', source.url, target.url])
+    expect({ status, last: errors.trim().split('\n').at(-1) }, engine.name).toEqual({
+      status: 1,
+      last: expect.stringMatching(/^stockroom: FROM has rows that refer to missing ones.*foreign_key_check/),
+    })
+    expect(await sizesIn(engine, target.url)).toEqual([0, 0, 0, 0])
+  }
 })
 
 test('a copy of a database into itself is refused, by whatever path it is reached', async () => {

@@ -1,4 +1,4 @@
-import { type LogChanges, readTables } from '../database/bulk.ts'
+import { isMissingReference, type LogChanges, readTables } from '../database/bulk.ts'
 import type { StoreDatabase } from '../database/open.ts'
 import type { Row, Table, TableReader, TableWriter } from '../database/table.ts'
 import { OperatorError } from '../program/operator-error.ts'
@@ -36,19 +36,27 @@ export async function transfer(
     throw new OperatorError('TO is not empty, so nothing was copied; copy needs an empty database')
   }
   await target.dropIndexes(tables)
-  // Release the source before creating the indexes, which takes a while.
-  const copied = await readTables(source, reader => copyTables(reader, target, tables, progress))
-  await target.complete((done, total) => progress.report('indexes', done, total))
-  for (const content of copied) await compare(content, target, progress)
-  // A service may run on the empty database, with followers.
-  await log(
-    copied
-      .filter(({ table, rows }) => table.isLogged && rows > 0)
-      .map(({ table, rows, firstKey, lastKey }) => {
-        return { table: table.name, count: rows, firstId: Number(firstKey), lastId: Number(lastKey) }
-      }),
-  )
-  return copied.map(({ table: { name }, rows }) => ({ name, rows }))
+  try {
+    // Release the source before creating the indexes, which takes a while.
+    const copied = await readTables(source, reader => copyTables(reader, target, tables, progress))
+    await target.complete((done, total) => progress.report('indexes', done, total))
+    for (const content of copied) await compare(content, target, progress)
+    // A service may run on the empty database, with followers.
+    await log(
+      copied
+        .filter(({ table, rows }) => table.isLogged && rows > 0)
+        .map(({ table, rows, firstKey, lastKey }) => {
+          return { table: table.name, count: rows, firstId: Number(firstKey), lastId: Number(lastKey) }
+        }),
+    )
+    return copied.map(({ table: { name }, rows }) => ({ name, rows }))
+  } catch (error) {
+    if (!isMissingReference(error)) throw error
+    throw new OperatorError(
+      "FROM has rows that refer to missing ones, so nothing was copied; in SQLite's shell, PRAGMA foreign_key_check lists them",
+      { cause: error },
+    )
+  }
 }
 
 async function copyTables(

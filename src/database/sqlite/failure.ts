@@ -22,6 +22,11 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
+/** Whether a row was refused because it refers to a missing one. */
+export function refersToNone(error: unknown): boolean {
+  return error instanceof SQLiteError && error.code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+}
+
 /** The error for the caller: problems with the file become a `DatabaseUnavailableError`; other errors are bugs of ours. */
 export function translated(error: unknown): unknown {
   if (!(error instanceof SQLiteError && UNAVAILABLE.test(error.code ?? ''))) return error

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, linkSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
@@ -88,6 +88,27 @@ test('a database file that others may read keeps its mode and is logged; one tha
     expect(told).toHaveLength(warnings)
     for (const line of told) expect(JSON.parse(line)).toMatchObject({ level: 'warning', path: file, mode: '644' })
   }
+})
+
+test('a database file with a second name is logged at each start, because two processes must not use different ones', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  const warnings = async () => {
+    await using service = await startServer(['serve'], { environment: { ...LOOPBACK, DATABASE_URL: `sqlite:${file}` } })
+    await service.stop()
+    return (
+      service
+        .errors()
+        .match(/^.*the database file has another name.*$/gm)
+        ?.map(line => JSON.parse(line)) ?? []
+    )
+  }
+  expect(await warnings()).toEqual([])
+  linkSync(file, join(folder.path, 'second.db'))
+  expect(await warnings()).toMatchObject([{ level: 'warning', path: file }])
+  rmSync(join(folder.path, 'second.db'))
+  symlinkSync(file, join(folder.path, 'second.db'))
+  expect(await warnings()).toEqual([])
 })
 
 test('a password in a database URL is never printed, wherever the URL stands and whatever is wrong with it', async () => {

@@ -32,6 +32,7 @@ export async function openSqlite(
     await migrate(connection, migrations, path)
     failOnTakenLocks(connection)
     warnOfOtherUsers(path)
+    warnOfOtherNames(path)
     return new SqliteDatabase(path, connection, isNew ? resolve(path) : null)
   } catch (error) {
     throw unusable(error, path)
@@ -71,4 +72,10 @@ function warnOfOtherUsers(path: string): void {
     path,
     mode: (mode & 0o777).toString(8),
   })
+}
+
+/** Each name has a log of its own, so two processes that open the file by different names overwrite each other's changes. */
+function warnOfOtherNames(path: string): void {
+  if (statSync(path).nlink <= 1) return
+  log.warning('the database file has another name, which is a hard link; always open it by the same one', { path })
 }

@@ -70,6 +70,31 @@ test('nodes migrate at once, each migration once, also if transactions are seria
   expect(await sql`SELECT name FROM migrations`).toHaveLength(1)
 })
 
+test('tables stay where they are if the search path begins with a newer schema, and further ones are created beside them', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  const { username } = new URL(database.url)
+  await migrated(database.url, 'CREATE TABLE shelves ()')
+  await using sql = connected(database.url)
+  await sql.unsafe(`CREATE SCHEMA ${username}`)
+  await migrated(database.url, 'CREATE TABLE shelves ()')
+  await migrated(database.url, 'CREATE TABLE boxes ()', 'boxes')
+  expect(
+    await sql`SELECT schemaname AS schema, tablename AS name FROM pg_tables WHERE schemaname !~ '^(pg_|information)' ORDER BY 2`,
+  ).toEqual(['boxes', 'migrations', 'shelves'].map(name => ({ schema: 'public', name })))
+})
+
+test('a table of another program that is called migrations, too, does not matter if it is in another schema', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  const { username } = new URL(database.url)
+  await using sql = connected(database.url)
+  await sql`CREATE TABLE migrations (id int, name text)`
+  await sql.unsafe(`CREATE SCHEMA ${username}`)
+  await migrated(database.url, 'CREATE TABLE shelves ()')
+  await migrated(database.url, 'CREATE TABLE shelves ()')
+  expect(await sql.unsafe(`SELECT name FROM ${username}.migrations`)).toHaveLength(1)
+  expect(await sql`SELECT name FROM public.migrations`).toHaveLength(0)
+})
+
 test('a node that has nothing to migrate starts while another one migrates', async () => {
   await using database = await createDatabase(await sharedServerUrl())
   await migrated(database.url, 'CREATE TABLE shelves ()')

@@ -7,7 +7,13 @@ import type { Pool, Query, RawConnection } from './pool.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
-const CREATE_TABLE = 'CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL)'
+const createTable = (name: string) =>
+  `CREATE TABLE IF NOT EXISTS ${name} (name text PRIMARY KEY, applied_at timestamptz NOT NULL)`
+
+/** New tables go into the schema of the others. */
+const BESIDE_OTHERS = `
+  SELECT set_config('search_path', concat_ws(', ', relnamespace::regnamespace, current_setting('search_path')), true)
+  FROM pg_class WHERE oid = 'migrations'::regclass`
 
 /** For one node at a time. The number is arbitrary. */
 const LOCK_NUMBER = 4_718_392
@@ -27,8 +33,15 @@ const DISTRIBUTE = { name: 'distribute' }
 
 /** Whether any migration was ever applied. */
 export async function isMigrated(pool: Pool): Promise<boolean> {
-  const [found] = await pool.query<{ exists: boolean }>("SELECT to_regclass('migrations') IS NOT NULL AS exists")
-  return found?.exists === true
+  return (await schemaOf(pool)) !== null
+}
+
+/** The schema of the tables, or `null` if there are none. Another schema may have another program's table called `migrations`. */
+async function schemaOf(pool: Pool): Promise<string | null> {
+  const [found] = await pool.query<{ schema: string }>(`
+    SELECT relnamespace::regnamespace::text AS schema FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+    WHERE pg_class.oid = to_regclass('migrations') AND attname = 'applied_at'`)
+  return found?.schema ?? null
 }
 
 /**
@@ -41,9 +54,11 @@ export async function migrate(
   parts: readonly Migrations[],
   { place, shallDistribute }: { readonly place: string; readonly shallDistribute: boolean },
 ): Promise<boolean> {
-  // Without the lock if the table is there, because another node may migrate for long. Fails if the server takes no writes.
-  if (await isMigrated(pool)) await pool.query(CREATE_TABLE)
-  else await alone(pool, place, query => query(CREATE_TABLE))
+  const schema = await schemaOf(pool)
+  // Without the lock if the table is there, because another node may migrate for long. Fails if the server takes no writes. With its
+  // schema, because the search path may begin with a newer one by now, such as one with the name of the user.
+  if (schema !== null) await pool.query(createTable(`${schema}.migrations`))
+  else await alone(pool, place, query => query(createTable('migrations')))
   const applied = new Set((await pool.query<{ name: string }>('SELECT name FROM migrations')).map(row => row.name))
   const migrations = parts.flatMap(({ postgres }) => postgres)
   const distributing = parts.flatMap(({ citus }) => citus)
@@ -82,7 +97,9 @@ export function commandsOf({ sql }: Migration): string[] {
 
 async function apply(pool: Pool, place: string, migration: Migration, work: Work): Promise<void> {
   await alone(pool, place, async (query, connection) => {
-    if (await record(query, migration)) await work(query, connection)
+    if (!(await record(query, migration))) return
+    await query(BESIDE_OTHERS)
+    await work(query, connection)
   })
 }
 

@@ -51,8 +51,8 @@ export async function connect(path: string): Promise<Database> {
     failOnTakenLocks(connection)
     try {
       // Check before changing anything in the file.
-      const isOurs = await whenUnlocked(() => hasMoved(connection) || !isOfAnotherProgram(connection), start)
-      if (!isOurs) throw new OperatorError(`${path} is a database of another program`)
+      const obstacle = await whenUnlocked(() => (hasMoved(connection) ? null : obstacleIn(connection)), start)
+      if (obstacle !== null) throw new OperatorError(`${path} ${obstacle}`)
       await useLog(connection, start)
       // The first read in a log takes the lock that keeps a restore away until the connection is closed.
       connection.run('SELECT count(*) FROM sqlite_schema')
@@ -158,7 +158,11 @@ export function applicationId(connection: Database): number | undefined {
   return connection.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id
 }
 
-function isOfAnotherProgram(connection: Database): boolean {
+/** Says why the file cannot be used; `null` if it can. */
+function obstacleIn(connection: Database): string | null {
   const something = connection.query<{ name: string }, []>('SELECT name FROM sqlite_schema LIMIT 1').get()
-  return applicationId(connection) !== APPLICATION_ID && something !== null
+  if (applicationId(connection) !== APPLICATION_ID && something !== null) return 'is a database of another program'
+  const { encoding } = connection.query<{ encoding: string }, []>('PRAGMA encoding').get() ?? {}
+  // Another encoding has another order of texts, which PostgreSQL and the search index do not have.
+  return encoding === 'UTF-8' ? null : `is not encoded in UTF-8 but in ${encoding}; use another file`
 }

@@ -73,6 +73,18 @@ test('a file that is not a database is reported and stays as it was', async () =
   }
 })
 
+test('a database that is not encoded in UTF-8 is refused, because it orders texts in another way', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  {
+    using other = new Database(file)
+    other.run("PRAGMA encoding = 'UTF-16'")
+    other.run('CREATE TABLE emptied (id)')
+    other.run('DROP TABLE emptied')
+  }
+  await expectUnusable(file, /shop\.db is not encoded in UTF-8/)
+})
+
 test('a database whose first page is cut off is reported', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')

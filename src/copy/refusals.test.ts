@@ -67,21 +67,31 @@ test('a copy from a missing database is refused, and does not create it', async 
   expect(readdirSync(folder.path)).toEqual(['notes.txt'])
 })
 
-test('a copy of rows that refer to missing ones is refused, says how to find them, and copies nothing', async () => {
-  await using source = await migrated(sqlite)
-  {
-    // As in the shell of SQLite, where foreign keys are off.
-    using file = new Database(source.url.slice('sqlite:'.length))
-    file.run('PRAGMA foreign_keys = OFF')
-    file.run("INSERT INTO users VALUES (1, 'Ada', 'ada@example.com', '', 1, 0, 0, 0, 0, 0, 0, '', 1)")
-    file.run("INSERT INTO reviews VALUES (1, 7, 1, 5, 'Good.', 1)")
-  }
-  for (const engine of ENGINES) {
+test('a copy of rows that other programs wrote and the target refuses says why in one line, and copies nothing', async () => {
+  const user = "INSERT INTO users VALUES (1, 'Ada', 'ada@example.com', '', 1, 0, 0, 0, 0, 0, 0, '', 1)"
+  const orphan = "INSERT INTO reviews VALUES (1, 7, 1, 5, 'Good.', 1)"
+  const withNul = "INSERT INTO categories VALUES (1, 'Garden' || char(0), 'All of it', 1)"
+  const tooMuch = "INSERT INTO products VALUES (1, NULL, 'Spade', 9e999, 'For digging', 1)"
+  for (const [engine, written, reason] of [
+    [sqlite, [user, orphan], 'FOREIGN KEY constraint failed; PRAGMA foreign_key_check lists such rows'],
+    [postgres, [user, orphan], '.* violates foreign key constraint .*'],
+    [postgres, [withNul], 'invalid byte sequence .* \\(COPY categories, line 1.*\\)'],
+    [postgres, [tooMuch], '.* violates check constraint .* \\(COPY products, line 1\\)'],
+  ] as const) {
+    await using source = await migrated(sqlite)
     await using target = await migrated(engine)
+    {
+      // As in the shell of SQLite, where foreign keys are off.
+      using file = new Database(source.url.slice('sqlite:'.length))
+      file.run('PRAGMA foreign_keys = OFF')
+      for (const sql of written) file.run(sql)
+    }
     const { status, errors } = await run(['copy', source.url, target.url])
-    expect({ status, last: errors.trim().split('\n').at(-1) }, engine.name).toEqual({
+    expect({ status, last: errors.trim().split('\n').at(-1) }, reason).toEqual({
       status: 1,
-      last: expect.stringMatching(/^stockroom: FROM has rows that refer to missing ones.*foreign_key_check/),
+      last: expect.stringMatching(
+        new RegExp(`^stockroom: TO refused a row of FROM, so nothing was copied: ${reason}$`),
+      ),
     })
     expect(await sizesIn(engine, target.url)).toEqual([0, 0, 0, 0])
   }

@@ -1,4 +1,4 @@
-import { isMissingReference, type LogChanges, readTables } from '../database/bulk.ts'
+import { type LogChanges, readTables, reasonOfRefusedRow } from '../database/bulk.ts'
 import type { StoreDatabase } from '../database/open.ts'
 import type { Row, Table, TableReader, TableWriter } from '../database/table.ts'
 import { OperatorError } from '../program/operator-error.ts'
@@ -51,11 +51,10 @@ export async function transfer(
     )
     return copied.map(({ table: { name }, rows }) => ({ name, rows }))
   } catch (error) {
-    if (!isMissingReference(error)) throw error
-    throw new OperatorError(
-      "FROM has rows that refer to missing ones, so nothing was copied; in SQLite's shell, PRAGMA foreign_key_check lists them",
-      { cause: error },
-    )
+    // Other programs may have written what TO does not take, such as a text with a NUL.
+    const reason = reasonOfRefusedRow(error)
+    if (reason === null) throw error
+    throw new OperatorError(`TO refused a row of FROM, so nothing was copied: ${reason}`, { cause: error })
   }
 }
 

@@ -3,9 +3,9 @@ import type { StoreDatabase } from './open.ts'
 import { beginReading, lockTables, PostgresTables } from './postgres/bulk.ts'
 import { LOG_CHANGES } from './postgres/changes.ts'
 import { beginFillingShards, CitusTables, takeSnapshots } from './postgres/citus-bulk.ts'
-import { refersToNone as refersToNoneOnPostgres } from './postgres/failure.ts'
+import { reasonOfRefusedRow as refusedByPostgres } from './postgres/failure.ts'
 import { SqliteTables } from './sqlite/bulk.ts'
-import { refersToNone as refersToNoneOnSqlite } from './sqlite/failure.ts'
+import { reasonOfRefusedRow as refusedBySqlite } from './sqlite/failure.ts'
 import type { Table, TableReader, TableWriter } from './table.ts'
 
 /** Reads whole tables as they are at one moment. */
@@ -54,7 +54,7 @@ export function fillTables<Result>(
   })
 }
 
-/** Whether a row that refers to a missing one was refused. */
-export function isMissingReference(error: unknown): boolean {
-  return refersToNoneOnSqlite(error) || refersToNoneOnPostgres(error)
+/** Says why the database refused a row because of what is in it; `null` for all other errors. */
+export function reasonOfRefusedRow(error: unknown): string | null {
+  return refusedBySqlite(error) ?? refusedByPostgres(error)
 }

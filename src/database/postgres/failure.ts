@@ -35,9 +35,10 @@ export type Failure =
  * A standby refuses what `onPrimary` adds to a read with 55000, and a read of an unlogged table with 0A000.
  * It refuses what `inTime` adds to a late write with 2201X. It closes the connection of an idle transaction with 25P03, and of one
  * that takes too long with 25P04.
+ * A foreign key violation is a conflict: our statements check that the parent exists, so it was deleted in the meantime.
  */
 const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
-  [/^(40001|40P01)$/, 'conflict'],
+  [/^(40001|40P01|23503)$/, 'conflict'],
   [/^(25P03|25P04|57P01|57P02|57P05|08...)$/, 'lost'],
   [/^57P03$/, 'unreachable'],
   [/^25006$/, 'read-only'],
@@ -72,8 +73,7 @@ export function failureOf(error: unknown): Failure {
   if (!(error instanceof Bun.SQL.PostgresError)) return 'fault'
   const state = stateOf(error)
   if (state !== null && isWorkerLost(error, state)) return 'worker'
-  // Our statements check that the parent exists, so it was deleted in the meantime.
-  if (refersToNone(error)) return 'conflict'
+  if (state === 'XX000' && REFERS_TO_NONE.test(error.message)) return 'conflict'
   if (state !== null) return BY_STATE.find(([pattern]) => pattern.test(state))?.[1] ?? 'fault'
   if (error.code === 'ERR_POSTGRES_CONNECTION_REFUSED' || error.code === 'ERR_POSTGRES_CONNECTION_TIMEOUT')
     return 'unreachable'
@@ -81,11 +81,14 @@ export function failureOf(error: unknown): Failure {
   return /CONNECTION|TIMEOUT|CLOSED/.test(error.code) ? 'lost' : 'fault'
 }
 
-/** Whether a row was refused because it refers to a missing one. */
-export function refersToNone(error: unknown): boolean {
-  const state = stateOf(error)
-  if (state === 'XX000' && error instanceof Bun.SQL.PostgresError) return REFERS_TO_NONE.test(error.message)
-  return state === '23503'
+/** Where COPY found a row, without what is in the row. */
+const PLACE_OF_ROW = /^COPY \w+, line \d+(, column \w+)?/
+
+/** Says why a row was refused because of what is in it; `null` for all other errors. */
+export function reasonOfRefusedRow(error: unknown): string | null {
+  if (!(error instanceof Bun.SQL.PostgresError) || !/^2[23]/.test(stateOf(error) ?? '')) return null
+  const place = PLACE_OF_ROW.exec(error.where ?? '')?.[0]
+  return place === undefined ? error.message : `${error.message} (${place})`
 }
 
 /** Whether the statement would have stored a key twice. */

@@ -22,9 +22,12 @@ export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 }
 
-/** Whether a row was refused because it refers to a missing one. */
-export function refersToNone(error: unknown): boolean {
-  return error instanceof SQLiteError && error.code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+/** Says why a row was refused because of what is in it; `null` for all other errors. */
+export function reasonOfRefusedRow(error: unknown): string | null {
+  if (!(error instanceof SQLiteError && error.code?.startsWith('SQLITE_CONSTRAINT'))) return null
+  return error.code === 'SQLITE_CONSTRAINT_FOREIGNKEY'
+    ? `${error.message}; PRAGMA foreign_key_check lists such rows`
+    : error.message
 }
 
 /** The error for the caller: problems with the file become a `DatabaseUnavailableError`; other errors are bugs of ours. */

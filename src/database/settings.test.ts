@@ -48,6 +48,16 @@ test('a database path with white space at an end is refused, because SQLite woul
   expect(readdirSync(folder.path)).toEqual([])
 })
 
+test('a parameter that an address has twice, or that is unknown, is refused', async () => {
+  for (const [query, reason] of [
+    ['sslmode=disable&sslmode=verify-full', /the address has sslmode more than once/],
+    ['options=-csearch_path%3Dshop', /the address has an unknown parameter; the known ones are sslmode/],
+  ] as const) {
+    const refused = await run(['seed', '--database', `postgres://shop@127.0.0.1:1/shop?${query}`])
+    expectRefusal(refused, { status: 2, reason }, query)
+  }
+})
+
 test('an address of several PostgreSQL servers is refused, and a comma in a user or password is not', async () => {
   const reason = /DATABASE_URL: the address has several hosts/
   for (const place of [

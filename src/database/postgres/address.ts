@@ -59,6 +59,7 @@ export function postgresAddress(text: string, { password, isPooled, shallDistrib
     if (!PARAMETERS.some(known => known === name)) {
       throw new SettingError(`the address has an unknown parameter; the known ones are ${PARAMETERS.join(', ')}`)
     }
+    if (url.searchParams.getAll(name).length > 1) throw new SettingError(`the address has ${name} more than once`)
   }
   const username = decoded(url.username) || 'postgres'
   const database = decoded(url.pathname.slice(1)) || username

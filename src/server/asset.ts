@@ -14,7 +14,8 @@ export type Asset = (request: Request) => Response
 export function asset(contents: string, contentType: string): Asset {
   const version = versionOf(contents)
   const plainHeaders = {
-    'Content-Type': `${contentType}; charset=utf-8`,
+    // JSON has no parameter for the character set (RFC 8259, 11).
+    'Content-Type': contentType === 'application/json' ? contentType : `${contentType}; charset=utf-8`,
     'Cache-Control': 'no-cache',
     // Weak, because the same file has different bytes in each coding (RFC 9110, 8.8.3).
     ETag: `W/"${version}"`,

@@ -179,6 +179,22 @@ onOneEngine('the interface description', api => {
     expect(answer.body).toMatchObject({ openapi: '3.1.0', info: { title: 'Store API', version: '0.1.0' } })
   })
 
+  test('both interface descriptions are compressed, revalidated before each use, and 304 for a client that has them', async () => {
+    for (const path of ['/openapi.json', '/openapi.strict.json']) {
+      const plain = await fetch(api.address() + path, { headers: { 'Accept-Encoding': 'identity' } })
+      const packed = await fetch(api.address() + path, { headers: { 'Accept-Encoding': 'gzip' } })
+      expect(await packed.text(), path).toBe(await plain.text())
+      expect(packed.headers.get('Content-Encoding'), path).toBe('gzip')
+      for (const { headers } of [plain, packed]) {
+        expect(headers.get('Content-Type'), path).toBe('application/json')
+        expect(headers.get('Cache-Control'), path).toBe('no-cache')
+        expect(headers.get('Vary'), path).toBe('Accept-Encoding')
+      }
+      const known = await api.get(path, { 'If-None-Match': plain.headers.get('ETag') ?? '' })
+      expect([known.status, known.body], path).toEqual([304, ''])
+    }
+  })
+
   test('/openapi.json has exactly the 25 operations of the specification, with its ids, methods and paths', async () => {
     const described = (await operations(api)).map(({ operationId, method, path }) => `${operationId} ${method} ${path}`)
     expect(described.sort()).toEqual(OPERATIONS.map(([id, method, path]) => `${id} ${method} ${path}`).sort())

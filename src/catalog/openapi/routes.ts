@@ -1,3 +1,4 @@
+import { type Asset, asset } from '../../server/asset.ts'
 import { once } from '../../shared.ts'
 import type { Catalog } from '../http/operation.ts'
 import { interfaceDescription } from './document.ts'
@@ -9,20 +10,21 @@ const PAGE_HEADERS = {
   'Referrer-Policy': 'same-origin',
 }
 
+const JSON_TYPE = 'application/json'
+
 const ASSETS = ['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/page.css', '/docs/start.js'] as const
 
 /** Serves both interface descriptions and the interactive page. Call it when all operations were added. */
 export function addInterfaceDescriptions({ app, contracts, access }: Catalog): void {
   // The first request makes a description or loads the page: together they take longer than the rest of the start.
-  let specified: string | undefined
-  const strict = once(async () => (await import('./strict.ts')).strictDescription(contracts, access))
+  let specified: Asset | undefined
+  const strict = once(async () => asset((await import('./strict.ts')).strictDescription(contracts, access), JSON_TYPE))
   const docs = () => import('./docs.tsx')
-  const json = { 'Content-Type': 'application/json' }
   app.get('/openapi.json', context => {
-    specified ??= interfaceDescription(contracts, access)
-    return context.body(specified, 200, json)
+    specified ??= asset(interfaceDescription(contracts, access), JSON_TYPE)
+    return specified(context.req.raw)
   })
-  app.get('/openapi.strict.json', async context => context.body(await strict(), 200, json))
+  app.get('/openapi.strict.json', async context => (await strict())(context.req.raw))
   app.get('/docs', async context =>
     context.html((await docs()).page(context.req.query('description')), 200, PAGE_HEADERS),
   )

@@ -46,9 +46,12 @@ const UserLine = z
   .openapi('UserLine', stricter({ anyOf: [{ required: ['password'] }, { required: ['password_hash'] }] }))
 
 function passwordHash() {
-  return text(undefined, { allOf: [{ pattern: PASSWORD_HASH.source }] }).superRefine((value, context) => {
-    if (!PASSWORD_HASH.test(value)) context.addIssue(fault.value('not a hash of argon2 or bcrypt'))
-  })
+  // With the type once more, because generators of clients make `any`, or no type at all, of a part without one.
+  return text(undefined, { allOf: [{ type: 'string', pattern: PASSWORD_HASH.source }] }).superRefine(
+    (value, context) => {
+      if (!PASSWORD_HASH.test(value)) context.addIssue(fault.value('not a hash of argon2 or bcrypt'))
+    },
+  )
 }
 
 /** Converts between the lines of a file and rows. */

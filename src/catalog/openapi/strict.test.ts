@@ -12,7 +12,7 @@ const Operation = z.object({
   parameters: z.array(z.object({ name: z.string().optional(), description: z.string().optional() })),
   responses: z.record(z.string(), z.unknown()),
 })
-const Property = z.object({ default: z.unknown().optional() })
+const Property = z.object({ default: z.unknown().optional(), allOf: z.array(z.unknown()).default([]) })
 const Description = z.object({
   paths: z.record(z.string(), z.record(z.string(), Operation)),
   components: z.object({
@@ -40,6 +40,14 @@ onOneEngine('the strict description', api => {
     expect(schemas.ProductLine?.properties).toHaveProperty('category_id')
     expect(defaults('ProductLine')).toEqual([])
     expect(defaults('UserCreate')).toHaveLength(7)
+  })
+
+  test('/openapi.strict.json repeats the type in every part of a schema: generators make any or no type of one without', async () => {
+    const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
+    const parts = Object.values(schemas).flatMap(({ properties = {} }) =>
+      Object.values(properties).flatMap(({ allOf }) => allOf),
+    )
+    expect(parts).toEqual([{ type: 'string', pattern: expect.stringContaining('argon2') }])
   })
 
   test('/openapi.strict.json says in words which parameters exclude or bound each other', async () => {

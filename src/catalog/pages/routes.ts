@@ -41,9 +41,12 @@ export function addPages(services: PageServices): NonNullable<ServedApp['identif
   const { app } = services.catalog
   const admin = services.hasAdminPage ? ADMIN : []
   app.all(START, async context => {
-    // Programs get the answer of a path without a route.
     const wantsPage = context.req.method === 'GET' && showsPages(context.req.raw.headers)
-    return wantsPage ? (await pages()).fetch(context.req.raw, context.env) : context.notFound()
+    if (wantsPage) return (await pages()).fetch(context.req.raw, context.env)
+    // Programs get the answer of a path without a route. A cache may keep a 404 (RFC 9110, 15.1), and must not give it to people.
+    const absent = await context.notFound()
+    absent.headers.set('Vary', 'Accept')
+    return absent
   })
   for (const path of [...FILES, ...admin]) {
     app.all(path, async context => (await pages()).fetch(context.req.raw, context.env))

@@ -25,7 +25,8 @@ export function asset(contents: string, contentType: string): Asset {
   let compressed: Uint8Array<ArrayBuffer> | undefined
   return ({ url, headers: requestHeaders }) => {
     const headers = url.endsWith(versionQuery(version)) ? immutableHeaders : plainHeaders
-    if (requestHeaders.get('If-None-Match')?.includes(version)) return new Response(null, { status: 304, headers })
+    const known = requestHeaders.get('If-None-Match')
+    if (known === '*' || known?.includes(version)) return new Response(null, { status: 304, headers })
     const coding = contentCoding(requestHeaders.get('Accept-Encoding'), ['gzip'])
     if (coding === 'identity') return new Response(contents, { headers })
     compressed ??= gzipSync(contents)

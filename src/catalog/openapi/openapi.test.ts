@@ -190,8 +190,11 @@ onOneEngine('the interface description', api => {
         expect(headers.get('Cache-Control'), path).toBe('no-cache')
         expect(headers.get('Vary'), path).toBe('Accept-Encoding')
       }
-      const known = await api.get(path, { 'If-None-Match': plain.headers.get('ETag') ?? '' })
-      expect([known.status, known.body], path).toEqual([304, ''])
+      for (const tag of [plain.headers.get('ETag') ?? '', '*', '"other"']) {
+        const { status, body } = await api.get(path, { 'If-None-Match': tag })
+        expect(status, `${path} ${tag}`).toBe(tag === '"other"' ? 200 : 304)
+        expect(body === '', `${path} ${tag}`).toBe(status === 304)
+      }
     }
   })
 

@@ -151,6 +151,16 @@ test('the API is at the same address: lists, NDJSON, errors and its documentatio
   expect((await fetch(`${demo.address}/products`, { redirect: 'manual' })).status).toBe(307)
 })
 
+test('HEAD at the API of the demo has the length of GET, or none if the answer is streamed', async () => {
+  const lengthOf = async (path: string, method: string) =>
+    (await fetch(demo.address + path, { method, headers: { 'Accept-Encoding': 'identity' } })).headers.get(
+      'Content-Length',
+    )
+  expect(await lengthOf('/products/?limit=500', 'GET')).toBeNull()
+  expect(await lengthOf('/products/?limit=500', 'HEAD')).toBeNull()
+  expect(await lengthOf('/openapi.json', 'HEAD')).toBe(await lengthOf('/openapi.json', 'GET'))
+})
+
 test('prices change by themselves', async () => {
   const before = await prices()
   await until(async () => changes(before, await prices()) > 0)

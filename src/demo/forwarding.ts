@@ -35,7 +35,10 @@ export function forwardTo(address: string) {
       // The client gets it as the service has compressed it.
       decompress: false,
     })
-    return new Response(answer.body, { status: answer.status, headers: without(OF_CONNECTION, answer.headers) })
+    // Without a body, the runtime would say that the length is 0 (RFC 9110, 8.6).
+    const isStreamedHead = method === 'HEAD' && answer.ok && !answer.headers.has('Content-Length')
+    const sent = isStreamedHead ? new ReadableStream() : answer.body
+    return new Response(sent, { status: answer.status, headers: without(OF_CONNECTION, answer.headers) })
   }
 }
 

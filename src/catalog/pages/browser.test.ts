@@ -397,6 +397,43 @@ test('of two people who change a product, the second sees both versions side by 
   expect(unexpected(tab)).toEqual([])
 })
 
+test('a text that “Back” brings back is a change of the version that it was typed into', async () => {
+  const id = await api.create('/products/', product('Old', 5))
+  await using tab = await open(`/admin/products/${id}`)
+  const { page } = tab
+  await page.getByRole('textbox', { name: 'Name' }).fill('Mine')
+  await page.getByRole('link', { name: 'Categories' }).click()
+  await page.waitForURL('**/categories/')
+  await api.put(`/products/${id}`, product('Theirs', 5))
+  await page.goBack()
+  await until(async () => (await page.getByRole('textbox', { name: 'Name' }).inputValue()) === 'Mine')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Somebody else has changed this meanwhile').waitFor()
+  expect(await page.locator('.conflict tbody tr').allInnerTexts()).toEqual(['Name\tTheirs\tMine'])
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Theirs' })
+  await api.delete(`/products/${id}`)
+})
+
+test('what is typed stays while the last review goes, and when the page comes back from the browser’s memory', async () => {
+  const id = await api.create('/products/', product('Described', 5))
+  await api.create('/reviews/', { product_id: id, user_id: 1, rating: 2, comment: 'Only one' })
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.clock.install()
+  await page.goto(`${service.address}/admin/products/${id}`)
+  await page.getByRole('button', { name: /^Delete the review/ }).click()
+  await page.getByLabel('Description').fill('Typed')
+  await page.clock.runFor(11_000)
+  await page.getByText('There are no reviews yet.').waitFor()
+  expect(await page.locator('.histogram .number').allInnerTexts()).toEqual(['0', '0', '0', '0', '0'])
+  await api.create('/reviews/', { product_id: id, user_id: 1, rating: 3, comment: 'Another' })
+  await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
+  await page.getByText('Another').waitFor()
+  expect(await page.getByLabel('Description').inputValue()).toBe('Typed')
+  await api.delete(`/products/${id}`)
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('a form that is refused says why, and a proxy’s page does not take its place', async () => {
   const category = await api.create('/categories/', { name: 'Passing', description: 'Soon gone' })
   await using tab = await open('/admin/products/new')

@@ -116,6 +116,23 @@ function tidyAddress() {
 }
 tidyAddress()
 
+/** Whether the form has something that was not sent. */
+function isTyped() {
+  const fields = [...document.querySelectorAll('#form :is(input, textarea):not([type="hidden"])')]
+  return fields.some(field => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
+}
+
+/**
+ * A browser that comes back to a page fills its form with what was typed before, but not its hidden field. With the tag of the
+ * newest version, an old text would replace that unasked.
+ */
+function keepTag() {
+  const tag = document.querySelector('#form [name="tag"]')
+  if (!tag) return
+  if (history.state?.tag && isTyped()) tag.value = history.state.tag
+  history.replaceState({ tag: tag.value }, '')
+}
+
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   // The answer has the form again, with the reason. The error page of a proxy has not.
   const hasForm = detail.xhr.responseText.includes('name="tag"')
@@ -130,6 +147,7 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
   if (target.id === 'content') {
     history.replaceState(null, '', xhr.responseURL)
     tidyAddress()
+    keepTag()
     document.getElementById('content')?.focus({ preventScroll: true })
   }
   if (elt.matches('[data-filters]')) {
@@ -290,8 +308,18 @@ function removed(item) {
   }
   tell(`${element.dataset.name} is deleted.`)
   removeRow(element)
-  if (!document.querySelector('#rows > tr') && pending.size === 0) location.reload()
+  if (!document.querySelector('#rows > tr') && pending.size === 0) listAgain()
   else countAgain()
+}
+
+/** Shows the list as it is now, and nothing else: a form beside it may have text that was not sent. */
+function listAgain() {
+  const filters = document.querySelector('[data-filters]')
+  if (filters) htmx.trigger(filters, 'submit')
+  else if (document.getElementById('results')) {
+    const selectOOB = '#chips,#histogram'
+    htmx.ajax('GET', location.href, { target: '#results', select: '#results', swap: 'outerHTML', selectOOB })
+  }
 }
 
 /** Shows what the server counts now: of the list, and of a product's stars. */
@@ -328,8 +356,12 @@ document.querySelector('[action="/admin/logout"]')?.addEventListener('submit', a
   pending.clear()
   event.target.submit()
 })
-// What a page from the browser's memory shows may have been deleted.
-addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
+addEventListener('pageshow', ({ persisted }) => {
+  // What a page from the browser's memory shows may have been deleted.
+  if (!persisted) keepTag()
+  else if (isTyped()) listAgain()
+  else location.reload()
+})
 addEventListener('pagehide', () => {
   if (pending.size === 0) return
   post(pending.keys(), { keepalive: true })
@@ -340,11 +372,7 @@ addEventListener('pagehide', () => {
 setTimeout(() => {
   if (sessionStorage.getItem(SENT_LATE) === null) return
   sessionStorage.removeItem(SENT_LATE)
-  const filters = document.querySelector('[data-filters]')
-  if (filters) htmx.trigger(filters, 'submit')
-  else if (document.getElementById('results')) {
-    htmx.ajax('GET', location.href, { target: '#results', select: '#results', swap: 'outerHTML' })
-  }
+  listAgain()
 }, RELOAD_AFTER_MS)
 
 document.addEventListener('click', event => {

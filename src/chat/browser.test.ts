@@ -81,6 +81,28 @@ test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the 
   await next.finish()
 })
 
+test('what is typed while a prompt is being sent is in the field afterwards', async () => {
+  await using tab = await open.browser.openTab()
+  const { page } = tab
+  await page.goto(open.server.chat.address)
+  const passing = Promise.withResolvers<void>()
+  await page.route('**/chat/*', async route => {
+    await passing.promise
+    await route.continue()
+  })
+  await page.getByLabel('Your message').fill('first')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('and second')
+  passing.resolve()
+  const call = await open.server.model.nextCall()
+  expect(call.prompt).toBe('first')
+  await page.locator('.turn').waitFor()
+  expect(await page.getByLabel('Your message').inputValue()).toBe('and second')
+  await call.finish()
+  await answered(page)
+  expect(tab.complaints()).toEqual([])
+})
+
 test('the stop button ends the answer: the connection to the model is closed, and the text so far stays', async () => {
   await using tab = await open.browser.openTab()
   const { page } = tab

@@ -17,6 +17,9 @@ const trouble = document.getElementById('trouble')
 const hasLogin = document.querySelector('.logout') !== null
 
 let sessionHasEnded = false
+
+/** The prompt that was sent last. */
+let sent = ''
 let isFollowing = true
 
 /** The newest `Response`, if it is held back because the previous one was drawn a moment ago. */
@@ -69,6 +72,17 @@ document.addEventListener('htmx:beforeSwap', ({ detail }) => {
 // A prompt without a session: htmx goes to the log-in page.
 document.addEventListener('htmx:beforeOnLoad', ({ detail }) => {
   if (detail.xhr.status === 401) keepDraft()
+})
+
+// Until the response is there, the field keeps the prompt, and users may continue to type.
+document.addEventListener('htmx:configRequest', () => {
+  sent = document.getElementById('user_prompt').value
+})
+document.addEventListener('htmx:oobBeforeSwap', ({ target, detail }) => {
+  if (target.id !== 'composer') return
+  const typed = document.getElementById('user_prompt').value
+  const field = detail.fragment.querySelector('#user_prompt')
+  if (typed !== sent) field.value = field.value === '' && typed.startsWith(sent) ? typed.slice(sent.length) : typed
 })
 
 // The previous turn keeps its text, but gives up its id to the new answer.

@@ -60,9 +60,10 @@ function Facet({ query, name, count, filters }: FacetProperties) {
   if (count === 0 && !isChosen) return null
   const changed = new URLSearchParams([...query].filter(([sent]) => sent !== 'cursor' && !(sent in filters)))
   if (!isChosen) for (const [filter, value] of entries) if (value !== '') changed.set(filter, value)
+  // With an id, it keeps the focus when the list is counted again.
   return (
     <li>
-      <a href={`/admin/?${changed}`} {...(isChosen && { 'aria-current': 'true' })}>
+      <a href={`/admin/?${changed}`} {...(isChosen && { 'aria-current': 'true' })} id={entries.flat().join('-')}>
         <span dir="auto">{name}</span> <span class="quiet">{countText(count)}</span>
       </a>
     </li>

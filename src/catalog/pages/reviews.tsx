@@ -167,11 +167,12 @@ export function StarChips({ path, query, histogram }: StarChipsProperties) {
   }
   return (
     <nav id="chips" class="chips" aria-label="Stars">
-      <a href={path} {...(chosen.length === 0 && { 'aria-current': 'true' })}>
+      {/* A link with an id keeps the focus when the list is counted again. */}
+      <a id="stars-all" href={path} {...(chosen.length === 0 && { 'aria-current': 'true' })}>
         All
       </a>
       {STARS.map(stars => (
-        <a href={pathWith(stars)} {...(chosen.includes(stars) && { 'aria-current': 'true' })}>
+        <a id={`stars-${stars}`} href={pathWith(stars)} {...(chosen.includes(stars) && { 'aria-current': 'true' })}>
           {stars} <Star />
           <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
           {histogram && <span class="quiet"> {countText(histogram[stars - 1] ?? 0)}</span>}

@@ -94,7 +94,12 @@ const ACTIVITY: Framed = {
 function Change({ type, time, data }: Omit<z.output<typeof Event>, 'id'>) {
   const [what = '', change = ''] = type.split('.')
   const [list] = Object.entries(LISTS).find(([, { noun }]) => noun === what) ?? []
-  const label = typeof data.name === 'string' ? data.name : `${what} ${data.id ?? ''}`
+  const label =
+    type === 'reset'
+      ? 'Changes before this one may be missing.'
+      : typeof data.name === 'string'
+        ? data.name
+        : `${what} ${data.id ?? ''}`
   return (
     <li>
       <time datetime={time}>{time.slice(11, 19)}</time>

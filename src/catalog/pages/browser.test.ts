@@ -295,9 +295,11 @@ test('what a list counts follows a deletion', async () => {
   expect(await counted()).toEqual(['3 reviews', '02010', '01020'])
   for (const place of [1, 2]) await page.locator('#rows input').nth(place).check()
   await page.getByRole('button', { name: 'Delete selected' }).click()
+  await page.locator('.chips a').nth(4).focus()
   await page.clock.runFor(11_000)
   await page.getByText('1 review', { exact: true }).waitFor()
   expect(await counted()).toEqual(['1 review', '00010', '01000'])
+  expect(await page.evaluate('document.activeElement.id')).toBe('stars-4')
   await api.delete(`/products/${id}`)
   expect(unexpected(tab)).toEqual([])
 })
@@ -345,6 +347,50 @@ test('logging out before a deletion is due asks first, and then sends it while t
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.waitForURL('**/admin/login')
   expect((await shop.api.admin.get(`/products/${id}`)).status).toBe(404)
+})
+
+test('a double click deletes like a click, and a key that is held down deletes one thing', async () => {
+  await using tab = await open('/admin/?q=spade&sort=id')
+  const { page } = tab
+  await row(page, 47)
+    .getByRole('button', { name: /^Delete/ })
+    .dblclick()
+  expect(await page.locator('.leaving').count()).toBe(1)
+  await page.locator('.leaving .undo button').click()
+  await row(page, 47).locator('.name').focus()
+  for (let time = 0; time < 4; time += 1) await page.keyboard.down('d')
+  await page.keyboard.up('d')
+  expect(await page.locator('.leaving').count()).toBe(1)
+  await page.keyboard.press('u')
+})
+
+test('the bar for selected rows does not cover what has the focus', async () => {
+  await using tab = await open('/admin/?q=spade&sort=id', PHONE)
+  const { page } = tab
+  await page.locator('#rows input').first().check()
+  const covered: string[] = []
+  for (let presses = 0; presses < 40; presses += 1) {
+    await page.keyboard.press('Tab')
+    const focused = page.locator(':focus')
+    const [bar, box] = await Promise.all([page.locator('.selection').boundingBox(), focused.boundingBox()])
+    if (bar && box && box.y + box.height > bar.y && box.y < bar.y + bar.height) covered.push(await focused.innerText())
+  }
+  expect(covered).toEqual([])
+})
+
+test('a row that is being saved cannot be cancelled, so it shows what was saved', async () => {
+  const id = await api.create('/products/', product('Before', 1))
+  await using tab = await open('/admin/')
+  const { page } = tab
+  await row(page, id).getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('After')
+  const saving = await holdBack(page, `**/admin/products/${id}/row`)
+  await page.keyboard.press('Enter')
+  await saving.isAsked
+  await page.keyboard.press('Escape')
+  saving.letPass()
+  await page.getByRole('link', { name: 'After', exact: true }).waitFor()
+  await api.delete(`/products/${id}`)
 })
 
 test('leaving the page before a deletion is due asks first, and then sends it', async () => {

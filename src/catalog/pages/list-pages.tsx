@@ -147,7 +147,7 @@ function namedPage<Value>(
 /** The page of a list, with the way to a new item if that has a form, and with what became of a deletion. */
 export function listPage(list: ListName, query: URLSearchParams, content: Child): Framed {
   const { path, title, noun } = LISTS[list]
-  const [deleted, kept] = [Number(query.get('deleted')), Number(query.get('kept'))]
+  const [deleted, kept] = [Number(query.get('deleted')) || 0, Number(query.get('kept')) || 0]
   return {
     title,
     section: path,
@@ -161,7 +161,7 @@ export function listPage(list: ListName, query: URLSearchParams, content: Child)
             </a>
           )}
         </div>
-        {query.has('deleted') && (
+        {deleted + kept > 0 && (
           <Notice>
             {deleted} deleted.{kept > 0 && ` ${kept} not: ${KEPT}`}
           </Notice>

@@ -225,7 +225,10 @@ function mark(element, deletion) {
   undo.innerHTML = '<span></span><button type="button" class="plain">Undo</button>'
   const [left, button] = undo.children
   button.ariaLabel = `Undo the deletion of ${element.dataset.name}`
-  button.addEventListener('click', () => restore(element.dataset.item, ''))
+  button.addEventListener('click', ({ detail }) => {
+    // It may stand where "Delete" was, so the second click of a double click does not count.
+    if (detail < 2) restore(element.dataset.item, '')
+  })
   element.querySelector('.failed')?.remove()
   element.querySelector('.actions').append(undo)
   element.classList.add('leaving')
@@ -402,7 +405,7 @@ function removeRow(row) {
 }
 
 document.addEventListener('keydown', event => {
-  const { target, key, ctrlKey, metaKey, altKey } = event
+  const { target, key, repeat, ctrlKey, metaKey, altKey } = event
   if (key === 'Escape') target.closest('.editing')?.querySelector('[data-cancel]')?.click()
   const row = target.closest('#rows > tr[data-item]')
   if (!row || ctrlKey || metaKey || altKey || target.matches('input:not([type="checkbox"])')) return
@@ -414,6 +417,8 @@ document.addEventListener('keydown', event => {
     x: () => row.querySelector('input[name="item"]')?.click(),
     e: () => row.querySelector('[data-edit]')?.click(),
     d: () => {
+      // A key that is held down would go through the whole list.
+      if (repeat) return
       deleteLater(row)
       focusRow(row.nextElementSibling ?? row.previousElementSibling)
     },

@@ -172,6 +172,8 @@ for (const engine of ENGINES) {
       await api.put(`/products/${ids[1]}`, { ...sample.product, name: 'Changed' })
       const done = await page.send('/admin/deletions', { item: [...item, 'nonsense/1 "a.b"'], confirmed: 'yes' })
       expect(done.headers.get('Location')).toBe('/admin/?deleted=1&kept=1')
+      expect((await page.open('/admin/?deleted=1&kept=1')).text).toContain('1 deleted. 1 not: ')
+      expect((await page.open('/admin/?deleted=nonsense')).text).not.toContain('deleted.')
       expect((await api.get(`/products/${ids[0]}`)).status).toBe(404)
       expect((await api.get(`/products/${ids[1]}`)).status).toBe(200)
       // With scripts, the page gets what became of each.
@@ -336,7 +338,7 @@ test('beside the list, the band of prices that was chosen is marked, and chosen 
   for (const price of [5, 15]) await shop.api.create('/products/', { ...sample.product, price })
   const chosen = async (query: string) => {
     const { text } = await shop.page.open(`/admin/facets${query}`)
-    return [...text.matchAll(/<a href="([^"]*)" aria-current="true">/g)].map(([, path]) => path)
+    return [...text.matchAll(/<a href="([^"]*)" aria-current="true"/g)].map(([, path]) => path)
   }
   expect(await chosen('')).toEqual([])
   expect(await chosen('?min_price=10&below_price=25')).toEqual(['/admin/?'])
@@ -376,6 +378,8 @@ test('an activity page that has lost its connection gets what has changed since'
   const [, reached = ''] = /^id: (.+)$/m.exec(await changesAfter(shop.service.address, null, '\n\nid: ')) ?? []
   await create('Last')
   expect(await changesAfter(shop.service.address, reached, '>Last<')).not.toContain('>Missed')
+  // Of another database, as after a restored backup.
+  await changesAfter(shop.service.address, '9.unknown', 'Changes before this one may be missing.')
 })
 
 /** Reads the stream of the activity page, after an id, until it has sent a text. */

@@ -58,7 +58,15 @@ function RowForm({ id, tag, name, price, problem }: RowFormProperties) {
   return (
     <tr id={`products-${id}`} class="editing">
       <td colspan={5}>
-        <form action={row} method="post" hx-post={row} hx-target="closest tr" hx-swap="outerHTML">
+        {/* While it is being saved, it is too late to cancel. */}
+        <form
+          action={row}
+          method="post"
+          hx-post={row}
+          hx-target="closest tr"
+          hx-swap="outerHTML"
+          hx-sync="closest tr:drop"
+        >
           <input type="hidden" name="tag" value={tag} />
           <label>
             <span>Name</span>

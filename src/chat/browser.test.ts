@@ -226,6 +226,23 @@ test('an answer that waits in line says so', async () => {
   expect(tab.complaints()).toEqual([])
 })
 
+test('text has the direction of its language, and code that of code', async () => {
+  await using tab = await open.browser.openTab()
+  const { page } = tab
+  await page.goto(open.server.chat.address)
+  const call = await send(page, 'ما هي المجرفة؟', open.server)
+  await call.answer('المجرفة أداة!\n\n- أولاً: `f(x)`!\n\nEnglish, too!\n\n```\nf(x)!\n```\n')
+  await answered(page)
+  expect(await firstAndLast(page, '.typed')).toBe('right to left')
+  expect(await firstAndLast(page, '#Response > p:first-child')).toBe('right to left')
+  expect(await firstAndLast(page, '#Response li')).toBe('right to left')
+  expect(await firstAndLast(page, '#Response li code')).toBe('left to right')
+  expect(await firstAndLast(page, '#Response ul + p')).toBe('left to right')
+  expect(await firstAndLast(page, '#Response pre code')).toBe('left to right')
+  expect(await page.evaluate(`getComputedStyle(document.querySelector('#Response ul')).direction`)).toBe('rtl')
+  expect(tab.complaints()).toEqual([])
+})
+
 test('the page fits a phone and is dark if the reader prefers that', async () => {
   await using tab = await open.browser.openTab({ ...PHONE, colorScheme: 'dark' })
   const { page } = tab
@@ -274,6 +291,23 @@ const TRICKS = [
   '| <base href="http://evil.example/"> | `</code><script>alert(1)</script>` |\n| --- | --- |',
   '<meta http-equiv="refresh" content="0; url=http://evil.example/">',
 ]
+
+/** Which way it is from the first character of the last such element to its last character. */
+function firstAndLast(page: Page, selector: string): Promise<string> {
+  return page.evaluate<string>(`
+    const places = []
+    const walker = document.createTreeWalker([...document.querySelectorAll('${selector}')].at(-1), NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      for (let at = 0; at < walker.currentNode.data.trimEnd().length; at += 1) {
+        const range = document.createRange()
+        range.setStart(walker.currentNode, at)
+        range.setEnd(walker.currentNode, at + 1)
+        places.push(range.getBoundingClientRect().x)
+      }
+    }
+    places.at(-1) > places[0] ? 'left to right' : 'right to left'
+  `)
+}
 
 function focused(page: Page): Promise<string> {
   return page.evaluate<string>('document.activeElement.id')

@@ -141,6 +141,10 @@ function answerGrows() {
   shownAt = performance.now()
   const waiting = document.getElementById('waiting')
   if (waiting) waiting.textContent = 'Answering'
+  // Chromium does not look at the direction again when the text is replaced.
+  const bubble = document.getElementById('Response').parentElement
+  bubble.dir = ''
+  bubble.dir = 'auto'
   follow()
 }
 

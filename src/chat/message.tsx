@@ -44,7 +44,7 @@ export function AnswerMessage({ rendering }: { rendering: Rendering | null }) {
     <MessageBox sender="ai">
       {/* The attributes are on the bubble because the answer inside is replaced again and again. Screen readers read the
           answer once it is complete; otherwise they would start again with each piece. */}
-      <div class="bubble written" aria-live="polite" aria-busy={rendering?.ending ? 'false' : 'true'}>
+      <div class="bubble written" dir="auto" aria-live="polite" aria-busy={rendering?.ending ? 'false' : 'true'}>
         <Answer rendering={rendering} />
       </div>
     </MessageBox>

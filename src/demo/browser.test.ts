@@ -295,6 +295,20 @@ test('a review that somebody writes changes the stars in all tabs', async () => 
   await until(async () => (await item.locator('.rating').textContent()) !== before)
 })
 
+test('a product that somebody adds shows the list again, and the focus stays where it was in it', async () => {
+  await using tab = await openShop()
+  const { page } = tab
+  const link = page.locator('#products a').nth(2)
+  await link.focus()
+  await page.evaluate(`document.querySelector('#products li').className = 'old'`)
+  const { products } = createClient(demo.address)
+  const { id } = await products.create({ name: 'Short-lived', description: 'Soon gone', price: 1 })
+  await page.locator('#products .old').waitFor({ state: 'detached' })
+  await page.locator('#products[aria-busy=false]').waitFor()
+  expect(await page.evaluate(`document.activeElement.getAttribute('href')`)).toBe(await link.getAttribute('href'))
+  await products.delete(id)
+})
+
 test('a hidden tab closes its stream, and goes on where it was when it is shown again', async () => {
   await using tab = await openShop()
   const { page } = tab

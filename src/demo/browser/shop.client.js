@@ -116,8 +116,10 @@ async function showProducts(client, signal) {
   const order = sort ?? (chosen.q ? 'relevance' : '-reviews')
   const query = { ...chosen, sort: order, limit: Math.min(limit, COUNTED), count: COUNTED, fields: FIELDS }
   last = await client.products.list(query, { signal })
+  const focused = document.activeElement?.closest('#products a')?.getAttribute('href')
   list.replaceChildren()
   add(last.items)
+  if (focused) list.querySelector(`a[href="${focused}"]`)?.focus({ preventScroll: true })
   list.ariaBusy = 'false'
   showTotal()
   clear.hidden = address() === '/'

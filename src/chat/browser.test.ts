@@ -259,6 +259,18 @@ test('the page fits a phone and is dark if the reader prefers that', async () =>
   expect(tab.complaints()).toEqual([])
 })
 
+test('nothing moves while the page waits, if the reader prefers that', async () => {
+  await using tab = await open.browser.openTab({ reducedMotion: 'reduce' })
+  const { page } = tab
+  await page.goto(open.server.chat.address)
+  const call = await send(page, 'still', open.server)
+  await page.locator('#Response').waitFor({ state: 'attached' })
+  expect(await page.evaluate('document.getAnimations().length')).toBe(0)
+  await page.emulateMedia({ reducedMotion: 'no-preference' })
+  expect(await page.evaluate('document.getAnimations().length')).toBe(1)
+  await call.finish()
+})
+
 test('without scripts, a plain form leads to the answer', async () => {
   await using tab = await open.browser.openTab({ javaScriptEnabled: false })
   const { page } = tab

@@ -480,6 +480,25 @@ test('what is typed stays while the last review goes, and when the page comes ba
   expect(unexpected(tab)).toEqual([])
 })
 
+test('what is typed while a form is being saved stays in it, with the focus', async () => {
+  const id = await api.create('/products/', product('Saved slowly', 5))
+  await using tab = await open(`/admin/products/${id}`)
+  const { page } = tab
+  const saving = await holdBack(page, `**/admin/products/${id}`)
+  await page.getByRole('textbox', { name: 'Name' }).fill('Saved first')
+  await page.keyboard.press('Enter')
+  await saving.isAsked
+  await page.getByLabel('Description').fill('Typed la')
+  saving.letPass()
+  await page.getByText('Saved.').waitFor()
+  await page.keyboard.type('ter')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await until(async () => JSON.stringify((await api.get(`/products/${id}`)).body).includes('Typed later'))
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Saved first', description: 'Typed later' })
+  await api.delete(`/products/${id}`)
+  expect(unexpected(tab)).toEqual([])
+})
+
 test('a form that is refused says why, and a proxy’s page does not take its place', async () => {
   const category = await api.create('/categories/', { name: 'Passing', description: 'Soon gone' })
   await using tab = await open('/admin/products/new')

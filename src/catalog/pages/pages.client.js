@@ -133,6 +133,17 @@ function keepTag() {
   history.replaceState({ tag: tag.value }, '')
 }
 
+/** Puts what was typed while a form was being sent into the form that has come back. */
+function keepTyped(form, sent) {
+  const isLater = ({ name, type, value }) => ['text', 'password', 'textarea'].includes(type) && value !== sent[name]
+  const later = [...form.elements].filter(isLater)
+  for (const { name, value } of later) {
+    const field = document.querySelector(`#form [name="${name}"]`)
+    if (field) field.value = value
+  }
+  return later.length > 0
+}
+
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   // The answer has the form again, with the reason. The error page of a proxy has not.
   const hasForm = detail.xhr.responseText.includes('name="tag"')
@@ -148,7 +159,7 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
     history.replaceState(null, '', xhr.responseURL)
     tidyAddress()
     keepTag()
-    document.getElementById('content')?.focus({ preventScroll: true })
+    if (!keepTyped(elt, requestConfig.parameters)) document.getElementById('content')?.focus({ preventScroll: true })
   }
   if (elt.matches('[data-filters]')) {
     const chosen = [...new FormData(elt)].filter(([, value]) => value !== '')

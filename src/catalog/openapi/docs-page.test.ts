@@ -112,6 +112,14 @@ onOneEngine('the /docs page', api => {
     expect(tab.complaints().filter(complaint => !/status of 401|escaping deep link/.test(complaint))).toEqual([])
   })
 
+  test('without scripts, /docs says so and leads to the description that it would draw', async () => {
+    await using tab = await browser.openTab({ javaScriptEnabled: false })
+    const { page } = tab
+    await page.goto(`${api.address()}/docs?description=strict`)
+    await page.locator('noscript a').click()
+    await page.waitForURL('**/openapi.strict.json')
+  })
+
   test('/docs has a switch to the complete description, and back, and fits the width of a phone with either', async () => {
     await using tab = await browser.openTab(PHONE)
     const { page } = tab

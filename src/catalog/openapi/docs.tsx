@@ -49,6 +49,12 @@ export function page(description: string | undefined): string {
           ))}
         </nav>
         <div id="docs" data-description={shown.path}></div>
+        <noscript>
+          <p>
+            This page needs JavaScript to draw the description. The description itself is{' '}
+            <a href={shown.path}>{shown.path.slice(1)}</a>.
+          </p>
+        </noscript>
         <script src="/docs/swagger-ui.js"></script>
         <script src="/docs/start.js"></script>
       </body>

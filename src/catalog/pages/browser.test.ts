@@ -159,7 +159,10 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
   await second.getByRole('checkbox').check()
   await third.getByRole('checkbox').check()
   await page.getByText('2 selected').waitFor()
-  await page.getByRole('button', { name: 'Delete selected' }).click()
+  await page.getByRole('button', { name: 'Delete selected' }).press('Enter')
+  // The bar with the button has gone.
+  expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Undo the deletion of Spade 2')
+  expect(await page.locator('#told').textContent()).toBe('2 will be deleted in 10 seconds.')
   await api.put('/products/3', product('Changed', 3))
   await page.clock.runFor(9_000)
   expect((await api.get('/products/2')).status).toBe(200)

@@ -15,6 +15,8 @@ import { forgetSession, keepSession } from './session-cookie.ts'
 
 type LoginContext = Context<{ Bindings: RequestScope }>
 
+const NOT_KEPT = 'Your browser has not kept the session. Allow cookies, and log in again.'
+
 /** Finds the keys of requests for these pages, for the log and the bounds. */
 export function identifying(login: Login, pages: ProtectedPages): NonNullable<ServedApp['identify']> {
   return route => (needsSession(pages, route) || route === pages.loginPath ? headers => login.keyOf(headers) : null)
@@ -37,7 +39,10 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
       return context.html(reloadingPage(pages, next), 200, UNCACHED_PAGE_HEADERS)
     }
     const hasEnded = context.req.query('ended') !== undefined
-    const page = loginPage(pages, { next, credential, ...(hasEnded && { notice: pages.ended }) })
+    // Whoever comes from here has just logged in.
+    const isBack = parsedPath(context.req.header('Referer') ?? '') === loginPath
+    const notice = isBack ? NOT_KEPT : hasEnded ? pages.ended : null
+    const page = loginPage(pages, { next, credential, ...(notice !== null && { notice }) })
     return context.html(page, 200, UNCACHED_PAGE_HEADERS)
   })
 

@@ -128,12 +128,31 @@ test('without scripts, a prompt after the end of the session comes back too', as
   await page.getByText('Kept.').waitFor()
 })
 
+test('a browser that keeps no cookies is told why it is back at the log-in page', async () => {
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await page.goto(place.server.chat.address)
+  await page.route('**/login', async route => {
+    const response = await route.fetch({ maxRedirects: 0 })
+    await page.context().clearCookies()
+    const { 'set-cookie': _, ...headers } = response.headers()
+    await route.fulfill({ response, headers })
+  })
+  await logInAt(page, PASSWORD)
+  await page.getByText('Your browser has not kept the session. Allow cookies, and log in again.').waitFor()
+  await page.unrouteAll()
+  await logInAt(page, PASSWORD)
+  await page.getByLabel('Your message').waitFor()
+})
+
 test('a link on another site opens the chat at once if there is a session, otherwise the log-in page', async () => {
   await using site = otherSite(`${place.server.chat.address}/chat/no-such-turn`)
   await using tab = await place.browser.openTab()
   const { page } = tab
   await page.goto(site.address)
   await page.getByRole('link').click()
+  await page.getByLabel('Password').waitFor()
+  expect(await page.getByRole('status').count()).toBe(0)
   await logInAt(page, PASSWORD)
   await page.getByText('This chat is no longer available.').waitFor()
   await page.goto(site.address)

@@ -399,10 +399,12 @@ document.addEventListener('click', event => {
     pending.get(element.dataset.item)?.button.focus()
     return
   }
-  const boxes = document.querySelectorAll('input[name="item"]:checked')
-  const selected = [...boxes].map(box => box.closest('[data-item]'))
-  const full = selected.findIndex(element => !deleteLater(element))
-  const items = full === -1 ? selected : selected.slice(0, full)
+  const items = []
+  for (const box of document.querySelectorAll('input[name="item"]:checked')) {
+    const element = box.closest('[data-item]')
+    if (!deleteLater(element)) break
+    items.push(element)
+  }
   if (items.length > 1) tell(`${items.length} will be deleted in ${DELETION_WAIT_MS / 1_000} seconds.`)
   // The bar with the pressed button goes away with the selection.
   pending.get(items[0]?.dataset.item)?.button.focus()

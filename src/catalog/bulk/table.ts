@@ -1,5 +1,5 @@
 import type { Table, TableColumnType } from '../../database/table.ts'
-import type { ColumnType, ResourceName, TableName } from '../storage/resource.ts'
+import type { ColumnType, StoredResource, Values } from '../storage/resource.ts'
 
 const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
   text: 'text',
@@ -10,16 +10,7 @@ const TABLE_TYPE: Readonly<Record<ColumnType, TableColumnType>> = {
 }
 
 /** The part of a resource's description that is needed to store its rows. */
-export interface StoredRows {
-  readonly name: ResourceName
-  readonly table: TableName
-  readonly columns: Readonly<Record<string, ColumnType>>
-  readonly references: readonly {
-    readonly column: string
-    readonly table: TableName
-    readonly resource: ResourceName
-  }[]
-}
+export type StoredRows = Pick<StoredResource<Values>, 'name' | 'table' | 'columns' | 'references'>
 
 /** The table of a resource, without the revisions, which the database makes. */
 export function tableOf({ table, columns }: StoredRows): Table {

@@ -29,7 +29,7 @@ export interface StoredResource<Row extends Values> {
   /** If the members were chosen: whether a response shows the `id`. Then it also shows all `furtherMembers`. */
   readonly chosen?: { readonly hasId: boolean }
   /** Columns with the id of another row, which must exist, or `null`. A 404 names the first one that is missing. */
-  readonly references: readonly Reference<Row>[]
+  readonly references: readonly Reference<keyof Row & string>[]
   /** Columns that an update does not change. */
   readonly keptOnUpdate: readonly (keyof Row & string)[]
   /** The last member of a response, an array of the rows that reference this one; `null` if there is none. */
@@ -152,8 +152,8 @@ export interface NestedObject<Row extends Values = Values> {
   readonly columns: NestedColumns
 }
 
-export interface Reference<Row extends Values = Values> {
-  readonly column: keyof Row & string
+export interface Reference<Column extends string> {
+  readonly column: Column
   readonly table: TableName
   readonly resource: ResourceName
 }

@@ -111,7 +111,7 @@ export class RepresentationCache {
     this.#source = maxBytes > 0 ? source : NOTHING_KNOWN
     this.#derivedCharacters = derivedCharacters
     this.#cache = new BoundedCache(maxBytes)
-    const byTable = new Map(resources.map(resource => [resource.table, resource]))
+    const byTable = new Map<string, ShownRows>(resources.map(resource => [resource.table, resource]))
     const partsOf = (change: Change) => {
       const resource = byTable.get(change.table)
       // Nothing is cached of a table that only a newer version of the program knows.

@@ -1,6 +1,6 @@
 import type { Change } from '../../../database/change.ts'
 import type { ListQuery } from '../query.ts'
-import type { IndexColumn, NestedArray, Values } from '../resource.ts'
+import type { IndexColumn, StoredResource, Values } from '../resource.ts'
 
 /**
  * The parts of representations and pages: a row; the set of rows in other tables that refer to it, with their contents; the
@@ -16,11 +16,7 @@ export interface ChangedPart {
 }
 
 /** The properties of a `StoredResource` that the rule needs. */
-export interface ShownRows {
-  readonly table: string
-  readonly references: readonly { readonly column: string; readonly table: string }[]
-  readonly array: NestedArray | null
-}
+export type ShownRows = Pick<StoredResource<Values>, 'table' | 'references' | 'array'>
 
 /**
  * The parts that a change affects: the row itself, unless it is new, because nothing has shown it yet; for each row that it

@@ -157,7 +157,7 @@ function parentReader<Row extends Values>(
   resource: StoredResource<Row>,
 ): (rows: readonly Row[]) => Promise<Parents[]> {
   const nested = nestedObjects(resource)
-  const read = async (rows: readonly Row[], { column, table: owners }: Reference<Row>) => {
+  const read = async (rows: readonly Row[], { column, table: owners }: Reference<keyof Row & string>) => {
     const ids = [...new Set(rows.flatMap(row => row[column] ?? []))]
     if (ids.length === 0) return new Map<Value, Nested>()
     const objects = nested.filter(({ table }) => table === owners)

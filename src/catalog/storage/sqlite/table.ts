@@ -174,7 +174,7 @@ function goneRows(source: SqliteTransaction, array: NestedArray | null): (ownerI
 /** Selects the id of a row that is referred to, and what the referring row shows of it. */
 function selectParent<Row extends Values>(
   resource: StoredResource<Row>,
-  { column: referring, table }: Reference<Row>,
+  { column: referring, table }: Reference<string>,
 ): string {
   const objects = nestedObjects(resource).filter(({ referredBy }) => referredBy === referring)
   const shown = objects.flatMap(object => objectColumns(object, column, 'owner'))

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { CATEGORIES } from '../categories/stored.ts'
+import { EmbeddedReview } from '../http/nested.ts'
 import { Rating } from '../products/schema.ts'
 import { PRODUCTS } from '../products/stored.ts'
 import type { Repositories } from '../repositories.ts'
@@ -31,22 +32,15 @@ const UserItem = z.object({
   is_suspended: flag,
   is_verified: flag,
 })
-const FullReview = z.object({
-  id: z.int(),
-  product_id: z.int(),
-  user_id: z.int(),
-  rating: z.int(),
-  comment: z.string(),
-})
 /** One character more than a row shows tells that there is more. A slice alone would keep the whole text in memory; a copy does not. */
-const ReviewItem = FullReview.extend({
+const ReviewItem = EmbeddedReview.extend({
   comment: z.string().transform(text => Buffer.from(text.slice(0, COMMENT_SHOWN_CHARACTERS + 1)).toString()),
 })
 
 export type ProductItem = z.output<typeof ProductItem>
 export type CategoryItem = z.output<typeof CategoryItem>
 export type UserItem = z.output<typeof UserItem>
-export type ReviewItem = z.output<typeof FullReview>
+export type ReviewItem = z.output<typeof EmbeddedReview>
 
 export type ManagedLists = ReturnType<typeof listsOf>
 
@@ -63,7 +57,7 @@ export function listsOf({ products, categories, users, reviews }: Repositories) 
       products: pageList(PRODUCTS, products, ProductItem.extend({ description: z.string() })),
       categories: namedCategories,
       users: pageList(USERS, users, UserItem.extend({ avatar: z.string() })),
-      reviews: pageList(REVIEWS, reviews, FullReview),
+      reviews: pageList(REVIEWS, reviews, EmbeddedReview),
     },
   }
 }

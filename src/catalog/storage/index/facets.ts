@@ -31,18 +31,6 @@ export interface FacetsQuery<Row extends Values> {
 /** Counts facets. While nothing changes that they show, it may return the same object. */
 export type CountFacets<Row extends Values> = (query: FacetsQuery<Row>) => Awaitable<{ readonly json: string }>
 
-/** The answer, in the order of its members. Only the facets that were asked for are there. */
-interface Facets {
-  readonly count: number
-  readonly category_id?: readonly CategoryCount[]
-  readonly price?: {
-    readonly min: number | null
-    readonly max: number | null
-    readonly bands: readonly { readonly min: number | null; readonly max: number | null; readonly count: number }[]
-  }
-  readonly rating?: readonly { readonly min: number; readonly count: number }[]
-}
-
 /** 0 stands for products without a category. */
 interface CategoryCount {
   readonly value: number
@@ -136,7 +124,8 @@ export function facetCounter<Row extends Values>(read: FacetReads<Row>, index: C
       isCurrent &&= counts.isCurrent
       return counts
     }
-    const facets: Facets = {
+    // In the order of the answer.
+    const facets = {
       count: all.count,
       ...(names.includes('category_id') && { category_id: (await countsOf('category_id')).categories }),
       ...(names.includes('price') && { price: priceFacet(await countsOf('price'), priceBands) }),
@@ -146,7 +135,7 @@ export function facetCounter<Row extends Values>(read: FacetReads<Row>, index: C
   }
 }
 
-function priceFacet({ count, min, max, below }: FacetCounts, bounds: readonly number[]): NonNullable<Facets['price']> {
+function priceFacet({ count, min, max, below }: FacetCounts, bounds: readonly number[]) {
   const ends = bounds.length === 0 ? [] : [...bounds, null]
   const bands = ends.map((end, at) => {
     const before = at === 0 ? 0 : (below[at - 1] ?? 0)
@@ -155,6 +144,6 @@ function priceFacet({ count, min, max, below }: FacetCounts, bounds: readonly nu
   return { min, max, bands }
 }
 
-function ratingFacet({ rated }: FacetCounts): NonNullable<Facets['rating']> {
+function ratingFacet({ rated }: FacetCounts) {
   return LEAST_STARS.map((min, at) => ({ min, count: rated[at] ?? 0 }))
 }

@@ -1,4 +1,4 @@
-const ASCII = /^[\0-\x7f]*$/
+export const ASCII: RegExp = /^[\0-\x7f]*$/
 
 /** Accents, the points of Hebrew and Arabic, and invisible characters. Other marks stay: Hindi and Thai are unreadable without. */
 const DROPPED =

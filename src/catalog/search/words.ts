@@ -1,4 +1,4 @@
-import { firstCodePoints } from './folding.ts'
+import { ASCII, firstCodePoints } from './folding.ts'
 
 /** Limit on a word, because PostgreSQL takes index entries of 2.7 kB at most. */
 const WORD_MAX_CODE_POINTS = 64
@@ -13,7 +13,6 @@ const UNSPACED = '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30fc\\p{sc=Thai}
 const LETTER = '[[\\p{L}\\p{N}\\p{M}]--\\u02bc]'
 const SPACED_LETTER = `[${LETTER}--[${UNSPACED}]]`
 
-const IS_ASCII = /^[\0-\x7f]*$/
 const ASCII_CHAIN = /[a-z0-9]+(?:[-'][a-z0-9]+)*/g
 const CHAIN = new RegExp(`${LETTER}+(?:[${JOINER}]${LETTER}+)*`, 'gv')
 const HAS_JOINER = new RegExp(`[${JOINER}]`, 'v')
@@ -43,7 +42,7 @@ export interface Word {
 
 /** The words of a folded text: those of each chain in order, then those of its joined form, if these are others. */
 export function wordsOf(folded: string): Word[] {
-  const isAscii = IS_ASCII.test(folded)
+  const isAscii = ASCII.test(folded)
   const hasUnspaced = !isAscii && HAS_UNSPACED.test(folded)
   const hasJoiner = HAS_JOINER.test(folded)
   const words: Word[] = []

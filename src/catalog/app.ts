@@ -7,7 +7,6 @@ import { routing } from '../server/routing.ts'
 import { creationOf } from './bulk/creation.ts'
 import { CATEGORY_LINES, PRODUCT_LINES, REVIEW_LINES, USER_LINES } from './bulk/resources.ts'
 import { addCategories } from './categories/routes.ts'
-import type { Feed } from './events/feed.ts'
 import { addEvents } from './events/routes.ts'
 import type { Budgets } from './http/budgets.ts'
 import type { Access } from './http/guard.ts'
@@ -16,12 +15,11 @@ import type { Catalog } from './http/operation.ts'
 import { TOTAL_COUNT } from './http/streamed.ts'
 import { addInterfaceDescriptions } from './openapi/routes.ts'
 import { addPages } from './pages/routes.ts'
+import type { PageServices } from './pages/services.ts'
 import { addFacets } from './products/facets.ts'
 import { addRatings } from './products/ratings.ts'
 import { addProducts } from './products/routes.ts'
-import type { Repositories } from './repositories.ts'
 import { addReviews } from './reviews/routes.ts'
-import type { PasswordHasher } from './users/password.ts'
 import { addUsers } from './users/routes.ts'
 
 /** The headers of responses that pages of other origins may read. */
@@ -37,25 +35,17 @@ const EXPOSED_HEADERS = [
   'Preference-Applied',
 ]
 
-export interface CatalogOptions {
-  readonly repositories: Repositories
+export interface CatalogOptions extends Omit<PageServices, 'catalog'> {
   readonly budgets: Budgets
-  readonly hashPassword: PasswordHasher
   /** Web origins whose pages may call the service; if empty, none may. */
   readonly corsOrigins: readonly string[]
-  /** `null` without `/events`. */
-  readonly feed: Feed | null
   /** `null` if anyone may do anything. */
   readonly access: Access | null
-  /** Whether there is an admin page. */
-  readonly hasAdminPage: boolean
-  /** The number of proxies in front. */
-  readonly trustedProxies: number
 }
 
 /** The store catalog service. It opens no port. */
 export function createCatalog(options: CatalogOptions): ServedApp {
-  const { repositories, budgets, hashPassword, corsOrigins, feed, access, hasAdminPage, trustedProxies } = options
+  const { repositories, budgets, hashPassword, corsOrigins, feed, access } = options
   const app: App = new Hono(routing())
   const { categories, products, reviews, users, loader, idempotency } = repositories
   const catalog: Catalog = { app, operations: new Map(), contracts: [], access, idempotency, budgets }
@@ -68,7 +58,7 @@ export function createCatalog(options: CatalogOptions): ServedApp {
   addUsers(catalog, users, creationOf(USER_LINES, means), hashPassword)
   if (feed) addEvents(catalog, feed)
   addInterfaceDescriptions(catalog)
-  const identifyOnPages = addPages({ catalog, repositories, hashPassword, feed, hasAdminPage, trustedProxies })
+  const identifyOnPages = addPages({ ...options, catalog })
   finishApp(app, repositories.probe)
   return {
     fetch: app.fetch,

@@ -1,6 +1,6 @@
 import { CsvError, type Options, type Parser, parse } from 'csv-parse'
 import { OperatorError } from '../../program/operator-error.ts'
-import { fault } from '../http/validation/errors.ts'
+import { errorAt, fault } from '../http/validation/errors.ts'
 import type { Value } from '../storage/resource.ts'
 import { LINE_FEED, LINE_MAX_BYTES, type Line } from './ndjson.ts'
 import type { BulkResource } from './resources.ts'
@@ -128,7 +128,7 @@ class CsvReader {
     const number = lastLine - this.#countedTwice - breaks
     if (record.length > this.#names.length) {
       const reason = `${record.length} fields, but the first line names ${this.#names.length}`
-      this.#lines.push({ number, errors: [{ loc: ['body'], ...fault.value(reason).params }] })
+      this.#lines.push({ number, errors: [errorAt(['body'], fault.value(reason))] })
     } else {
       this.#lines.push({ number, value: this.#valueOf(record, this.#names) })
     }

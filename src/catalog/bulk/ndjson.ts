@@ -59,7 +59,4 @@ function lineOf(bytes: Uint8Array, number: number): Line | null {
   return { number, errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
 }
 
-const tooLong: ValidationError = {
-  loc: ['body'],
-  ...fault.value(`the line is longer than ${LINE_MAX_BYTES} bytes`).params,
-}
+const tooLong = errorAt(['body'], fault.value(`the line is longer than ${LINE_MAX_BYTES} bytes`))

@@ -1,5 +1,5 @@
-import { fault, type ValidationError, validationErrors } from '../http/validation/errors.ts'
-import { objectIn } from '../http/validation/request.ts'
+import { errorAt, fault, type ValidationError } from '../http/validation/errors.ts'
+import { readBodyValue } from '../http/validation/request.ts'
 import type { Load, NewRow } from './load.ts'
 import type { Line } from './ndjson.ts'
 import type { HashPasswords } from './password-hashes.ts'
@@ -43,23 +43,14 @@ export async function rowsOf(
   const numbers: number[] = []
   const bad: BadLine[] = []
   for (const line of lines) {
-    const read = 'errors' in line ? line : rowOf(resource, line.value)
+    const read = 'errors' in line ? line : readBodyValue(resource.line, line.value)
     if ('errors' in read) bad.push({ number: line.number, errors: read.errors })
     else {
-      rows.push(read.row)
+      rows.push(read.value)
       numbers.push(line.number)
     }
   }
   return { rows: resource.stored.table === 'users' ? await hashPasswords(rows) : rows, numbers, bad }
-}
-
-type Read = { readonly row: NewRow } | { readonly errors: readonly ValidationError[] }
-
-function rowOf({ line }: BulkResource, value: unknown): Read {
-  const fields = objectIn(value)
-  if ('errors' in fields) return fields
-  const read = line.safeParse(fields.value)
-  return read.success ? { row: read.data } : { errors: validationErrors(read.error.issues, 'body', fields.value, line) }
 }
 
 /** Stores rows. Returns their ids and the lines that were not stored, both in order. */
@@ -72,7 +63,7 @@ export async function storeRows(
   if (misfits.size === 0) return { ids, bad }
   const wrong = [...misfits].map(([place, { column, reason }]) => ({
     number: numbers[place] ?? 0,
-    errors: [{ loc: ['body', column], ...fault.value(reason).params }],
+    errors: [errorAt(['body', column], fault.value(reason))],
   }))
   return { ids, bad: [...bad, ...wrong].toSorted((one, other) => one.number - other.number) }
 }

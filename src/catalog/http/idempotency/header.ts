@@ -1,4 +1,4 @@
-import { fault, type ValidationError } from '../validation/errors.ts'
+import { errorAt, fault, type ValidationError } from '../validation/errors.ts'
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
 /** Present if this answer was given before. */
@@ -23,5 +23,5 @@ export const UNREADABLE = headerError('a key has 1 to 255 printable ASCII charac
 export const USED_BEFORE = headerError('this key was used for another request; every request needs a key of its own')
 
 function headerError(reason: string): ValidationError {
-  return { loc: ['header', IDEMPOTENCY_KEY], ...fault.value(reason).params }
+  return errorAt(['header', IDEMPOTENCY_KEY], fault.value(reason))
 }

@@ -137,7 +137,7 @@ export class ListParameters<Row extends Values> {
   #misfits(sent: Parameters, valid: { readonly path: Owners; readonly query: Parameters } | null) {
     const { limit } = sent
     if (typeof limit === 'number' && limit > SELECTION_MAX && isSelection(sent))
-      return [{ loc: ['query', 'limit'], ...fault.aboveMaximum(SELECTION_MAX).params }]
+      return [errorAt(['query', 'limit'], fault.aboveMaximum(SELECTION_MAX))]
     if (!valid) return []
     const { cursor, after_id: afterId } = valid.query
     if (typeof cursor === 'string') {

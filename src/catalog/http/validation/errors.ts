@@ -74,9 +74,8 @@ function alternatives(words: readonly string[]): string {
   return new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words.map(word => `'${word}'`))
 }
 
-/** An error that does not come from a field's schema. */
-export function errorAt(loc: ValidationError['loc'], { params: { type, msg } }: Fault): ValidationError {
-  return { loc, msg, type }
+export function errorAt(loc: ValidationError['loc'], { params }: Fault): ValidationError {
+  return { loc, ...params }
 }
 
 /**
@@ -99,10 +98,8 @@ export function validationErrors(
     if (errors.has(key)) continue
     const value = input[field]
     const sent = typeof at === 'number' && Array.isArray(value) ? value[at] : value
-    errors.set(key, {
-      loc: [source, ...place],
-      ...faultOf(found, source, { input: sent, isInteger: numbersOf(fields[field]) === 'integers' }).params,
-    })
+    const isInteger = numbersOf(fields[field]) === 'integers'
+    errors.set(key, errorAt([source, ...place], faultOf(found, source, { input: sent, isInteger })))
   }
   return [...errors.values()]
 }

@@ -75,8 +75,7 @@ export function requestReader<Path extends z.ZodObject, Query extends z.ZodObjec
     }
     return timed('reading the body', readBody).then(bytes => {
       const started = performance.now()
-      const body = bodyFields(bytes, request.headers.get('Content-Type'))
-      const read = together(path, query, 'errors' in body ? body : readFields(inputs.body, body.value, 'body'))
+      const read = together(path, query, readBodyBytes(inputs.body, bytes, request.headers.get('Content-Type')))
       currentTimeline()?.add('validation', started)
       return read
     })
@@ -193,18 +192,22 @@ function unknownParameters(url: string, known: readonly string[]): ValidationErr
   return [...sent].filter(name => !known.includes(name)).map(name => errorAt(['query', name], fault.unknown))
 }
 
-function bodyFields(bytes: Uint8Array, contentType: string | null): ReadValue<Readonly<Record<string, unknown>>> {
+function readBodyBytes<Schema extends z.ZodType>(
+  schema: Schema,
+  bytes: Uint8Array,
+  contentType: string | null,
+): ReadValue<z.output<Schema>> {
   if (bytes.length === 0) return { errors: [errorAt(['body'], fault.missing)] }
   if (!isJsonContentType(contentType)) return { errors: [errorAt(['body'], fault.notAnObject)] }
   const json = readJson(bytes)
   if ('errorOffset' in json) return { errors: [errorAt(['body', json.errorOffset], fault.notJson)] }
-  return objectIn(json.value)
+  return readBodyValue(schema, json.value)
 }
 
-/** The fields of a JSON value. */
-export function objectIn(value: unknown): ReadValue<Readonly<Record<string, unknown>>> {
+/** Validates a value from JSON. */
+export function readBodyValue<Schema extends z.ZodType>(schema: Schema, value: unknown): ReadValue<z.output<Schema>> {
   if (value === null) return { errors: [errorAt(['body'], fault.missing)] }
-  return isJsonObject(value) ? { value } : { errors: [errorAt(['body'], fault.notAnObject)] }
+  return isJsonObject(value) ? readFields(schema, value, 'body') : { errors: [errorAt(['body'], fault.notAnObject)] }
 }
 
 /** `application/json`, or a type with the suffix `+json` (RFC 6839). */

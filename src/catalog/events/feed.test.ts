@@ -91,7 +91,7 @@ test('a silent follower that catches up is told no place that is removed early f
   await feed.current()
   using follower = new Follower(
     { request: new Request('http://localhost/events'), key: null },
-    { feed, frames: new SharedFrames(feed) },
+    new SharedFrames(feed),
     { key: 'none', passes: () => false },
     { place: { position: 0, tag: 1, index: 0 }, isResumed: true, reset: null },
   )

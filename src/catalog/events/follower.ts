@@ -16,12 +16,6 @@ const SILENCE_MS = 14_000
 /** The pause before a page is read again that could not be read. */
 const RETRY_MS = 1_000
 
-/** What all followers of a process share. */
-export interface Following {
-  readonly feed: Feed
-  readonly frames: SharedFrames
-}
-
 /**
  * The stream of one client. A client that keeps up gets the same frames as all others. If the events after its place are no longer
  * in memory, it gets pages from the database.
@@ -52,19 +46,19 @@ export class Follower implements Disposable {
   /** Call it right after `Feed.current`, so that it misses nothing. */
   constructor(
     { request, key }: Pick<RequestScope, 'request' | 'key'>,
-    { feed, frames }: Following,
+    frames: SharedFrames,
     filter: EventFilter,
     start: Start,
   ) {
     const token = bearerToken(request.headers)
     this.keyDigest = key === null || token === null ? null : digestOf(token)
-    this.#feed = feed
+    this.#feed = frames.feed
     this.#frames = frames
     this.#filter = filter
     this.#start = start
     this.#place = start.place
     this.#sentPlace = start.place
-    this.#listening = feed.listen(reset => {
+    this.#listening = frames.feed.listen(reset => {
       this.#reset ??= reset
       this.#wake()
     })
@@ -119,15 +113,12 @@ export class Follower implements Disposable {
     const page = this.#page
     this.#page = null
     if (page) return page
-    if (this.#reset !== null) return this.#resetFrames(this.#reset)
+    const reset = this.#reset
+    this.#reset = null
+    if (reset !== null) return resetFrames(reset, this.#feed.end)
     if (this.#feed.remembers(this.#place)) return this.#frames.after(this.#place, this.#filter)
     void this.#read()
     return null
-  }
-
-  #resetFrames(reason: ResetReason): Frames {
-    this.#reset = null
-    return resetFrames(reason, this.#feed.end)
   }
 
   /** Reads a page from the database. */

@@ -6,7 +6,7 @@ import { EVENT_STREAM_HEADERS } from '../../server/event-stream.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import type { Feed } from './feed.ts'
 import type { EventFilter } from './filter.ts'
-import { Follower, type Following } from './follower.ts'
+import { Follower } from './follower.ts'
 import { SharedFrames, type Start } from './frames.ts'
 
 /** The interval between looks at how long each follower has been silent. */
@@ -18,13 +18,13 @@ const HEADERS = { ...EVENT_STREAM_HEADERS, Vary: 'Accept' }
 
 /** The streams of one process. */
 export class Followers {
-  readonly #following: Following
+  readonly #frames: SharedFrames
   readonly #keys: KeyRing | null
   readonly #all = new Set<Follower>()
   #isChecking = false
 
   constructor(feed: Feed, keys: KeyRing | null) {
-    this.#following = { feed, frames: new SharedFrames(feed) }
+    this.#frames = new SharedFrames(feed)
     this.#keys = keys
     feed.stopping.addEventListener('abort', () => {
       for (const follower of [...this.#all]) follower.end()
@@ -35,18 +35,18 @@ export class Followers {
   async stream(scope: RequestScope, filter: EventFilter, start: () => Promise<Start>): Promise<Response> {
     using held = new DisposableStack()
     held.use(scope.streaming.clients.open(addressKey(scope.clientAddress)))
-    const follower = held.use(new Follower(scope, this.#following, filter, await start()))
+    const follower = held.use(new Follower(scope, this.#frames, filter, await start()))
     this.#all.add(follower)
     held.defer(() => this.#all.delete(follower))
     if (!this.#isChecking) void this.#check()
-    if (this.#following.feed.stopping.aborted) follower.end()
+    if (this.#frames.feed.stopping.aborted) follower.end()
     const body = byteStream(scope, () => follower.bytes(), held.move())
     return new Response(body, { headers: HEADERS })
   }
 
   /** Goes on while there are followers, until the process stops. */
   async #check(): Promise<void> {
-    const { stopping } = this.#following.feed
+    const { stopping } = this.#frames.feed
     this.#isChecking = true
     for (let looks = 1; this.#all.size > 0 && !stopping.aborted; looks += 1) {
       await pause(systemClock, CHECK_INTERVAL_MS, stopping)

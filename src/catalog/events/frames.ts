@@ -67,17 +67,17 @@ function frame({ type, id, json }: Pick<FeedEvent, 'type' | 'id' | 'json'>): str
 
 /** The frames of recent events, made once for all followers that need the same ones. */
 export class SharedFrames {
-  readonly #feed: Feed
+  readonly feed: Feed
   /** By the first event, the place and the filter. Bounded, because followers may be at any place and filter as they like. */
   readonly #made = new BoundedCache(SHARED_FRAMES_MAX_BYTES).partition<string, { frames: Frames; bytes: number }>()
 
   constructor(feed: Feed) {
-    this.#feed = feed
+    this.feed = feed
   }
 
   /** The next frames after a place that the feed remembers; `null` if there are none. */
   after(place: EventPlace, filter: EventFilter): Frames | null {
-    const events = this.#feed.recentAfter(place, EVENTS_AT_ONCE)
+    const events = this.feed.recentAfter(place, EVENTS_AT_ONCE)
     const last = events.at(-1)
     return last ? this.of(events, filter, last) : null
   }

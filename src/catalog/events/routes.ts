@@ -1,6 +1,5 @@
 import { z } from '@hono/zod-openapi'
 import { allows } from '../../access/key.ts'
-import type { RequestScope } from '../../server/requests.ts'
 import { mustAllow } from '../http/guard.ts'
 import { prefersLines } from '../http/lists/negotiation.ts'
 import { type Catalog, operation } from '../http/operation.ts'
@@ -81,9 +80,10 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
       const includesUsers = access === null || (scope.key !== null && allows(scope.key.scope, 'admin'))
       if (!includesUsers && query.types?.some(isOfUsers)) mustAllow(scope, 'admin')
       const filter = filterOf(query.types, query.product_id, includesUsers)
-      const since = scope.request.headers.get('Last-Event-ID') ?? query.since
-      if (!isPoll(scope)) return followers.stream(scope, filter, () => startOf(feed, since))
       const { request } = scope
+      const since = request.headers.get('Last-Event-ID') ?? query.since
+      const isPoll = prefersLines(request.headers.get('Accept'), 'text/event-stream')
+      if (!isPoll) return followers.stream(scope, filter, () => startOf(feed, since))
       scope.allowIdle(query.wait + ANSWER_SECONDS)
       const start = await startOf(feed, since)
       if (since === undefined) return linesResponse(request.url, [], start.place)
@@ -96,10 +96,6 @@ export function addEvents(catalog: Catalog, feed: Feed): void {
       })
     },
   )
-}
-
-function isPoll({ request }: RequestScope): boolean {
-  return prefersLines(request.headers.get('Accept'), 'text/event-stream')
 }
 
 async function startOf(feed: Feed, since: string | undefined): Promise<Start> {

@@ -86,7 +86,7 @@ export function repositoriesOf(
     reviews,
     users,
     loader: loaderOf(database, { isServing: true }),
-    idempotency: new Idempotency(keys, new AnswerSpace(idempotencyBytes)),
+    idempotency: new Idempotency(keys, new AnswerSpace(keys, idempotencyBytes)),
     keys,
     isEmpty: async () => {
       const hasRows = async <Row extends Values>({ end }: Lists<Row>) => (await end(wholeList())).last !== null

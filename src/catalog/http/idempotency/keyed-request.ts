@@ -100,7 +100,7 @@ export class KeyedRequest {
     this.#mustNotRun()
     running.add(this.#key)
     try {
-      await space.mustBeLeft(() => store.bytes())
+      await space.mustBeLeft()
       return await answer()
     } catch (error) {
       if (!(error instanceof KeyTakenError)) throw error

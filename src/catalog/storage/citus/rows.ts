@@ -4,6 +4,7 @@ import {
   cappedBytesOf,
   columnSql,
   ITEM_PREFIX,
+  idArray,
   NESTED_MAX_BYTES,
   oneRow,
   PostgresRows,
@@ -13,7 +14,7 @@ import {
   textsIf,
   type WeighedGroup,
 } from '../postgres/rows.ts'
-import { grouping, idArray, inOrder, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
+import { grouping, inOrder, oneOrSeveral, type ReadIds, singly } from '../postgres/table.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type Values } from '../resource.ts'
 import { nestedObjects, selectedItemColumns } from '../shape.ts'
 import type { Places } from './places.ts'

@@ -59,6 +59,11 @@ export function firstItems({ table, key, columns }: NestedArray, ownerId: string
  */
 export const IDS = '(SELECT $1::bigint[])::bigint[]'
 
+/** Ids as one parameter. */
+export function idArray(ids: readonly Value[]): string {
+  return `{${ids.join(',')}}`
+}
+
 /**
  * SQL for the resources with the ids $1 and the items of their arrays. With `isScan`, the items of all are scanned at once, which
  * takes the least time if few owners have more than they show; otherwise the first items of each owner are read. Returns nothing

@@ -1,14 +1,14 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { type Cursor, type ListQuery, looksAtValues } from '../query.ts'
 import { listSql, type ParameterSql } from '../query-sql.ts'
-import type { StoredResource, Values } from '../resource.ts'
-import { NESTED_MAX } from '../resource.ts'
+import { NESTED_MAX, type StoredResource, type Values } from '../resource.ts'
 import type { Found, IdPage, Read, ResourceTable, RowReads } from '../store.ts'
 import { CHUNK_WEIGHT_MAX } from '../weights.ts'
 import { creating, typed } from './creation.ts'
 import {
   groupedRows,
   IDS,
+  idArray,
   isFirst,
   oneRow,
   PostgresRows,
@@ -22,7 +22,7 @@ export const POSTGRES_PARAMETERS: ParameterSql = {
   value: (number, type) => typed(`$${number}`, type),
   // As for `IDS`, the planner does not see how many they are.
   isAmong: (column, number) => `${column} = ANY ((SELECT $${number}::bigint[])::bigint[])`,
-  integers: values => `{${values.join(',')}}`,
+  integers: idArray,
 }
 
 /** Resources of a long list that are read at a time, unless they are heavy. */
@@ -211,11 +211,6 @@ export async function inOrder<Row extends Values>(
     if (weight > CHUNK_WEIGHT_MAX) return { found, count: place + 1, isCurrent }
   }
   return { found, count: ids.length, isCurrent }
-}
-
-/** Ids as one parameter. */
-export function idArray(ids: readonly number[]): string {
-  return `{${ids.join(',')}}`
 }
 
 /** Reads the ids of a piece of a long list, then their rows. */

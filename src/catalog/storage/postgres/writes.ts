@@ -4,14 +4,22 @@ import { LOG_CHANGES, LOG_NO_CHANGES } from '../../../database/postgres/changes.
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { BusyError } from '../../../limits/busy-error.ts'
 import { changeOf, GONE_IDS_MAX } from '../change.ts'
-import type { NestedArray, StoredResource, Values } from '../resource.ts'
-import { NESTED_MAX } from '../resource.ts'
+import { NESTED_MAX, type NestedArray, type StoredResource, type Values } from '../resource.ts'
 import { isExpected, REVISION_BITS } from '../revision.ts'
 import { type FlatRow, joins } from '../shape.ts'
 import type { ResourceTable } from '../store.ts'
 import { typed } from './creation.ts'
 import { logged } from './log.ts'
-import { columnSql, firstItems, type Group, isFirst, type PostgresRows, type RawRow, rowColumns } from './rows.ts'
+import {
+  columnSql,
+  firstItems,
+  type Group,
+  idArray,
+  isFirst,
+  type PostgresRows,
+  type RawRow,
+  rowColumns,
+} from './rows.ts'
 
 /** Limit on a write's wait for those before it. */
 const TURN_MS = 5_000
@@ -37,7 +45,7 @@ export function postgresWrites<Row extends Values>(
   return {
     update: oneAtATime(async (id, row, expected) => {
       const values = updated.map(column => row[column] ?? null)
-      const changed = await database.writeInTime<RawRow>(update, id, ...values, expected && `{${expected.join(',')}}`)
+      const changed = await database.writeInTime<RawRow>(update, id, ...values, expected && idArray(expected))
       const absent = referred.find((_, place) => changed[0]?.[`there_${place}`] === 0)
       if (absent) return { missing: absent.resource }
       const group = groupOf(changed, rows)

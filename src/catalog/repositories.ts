@@ -6,7 +6,7 @@ import { loaderOf } from './bulk/open.ts'
 import { CATEGORIES, type CategoryRow } from './categories/stored.ts'
 import { compressedCharacters } from './http/compression.ts'
 import { Idempotency } from './http/idempotency/keyed-request.ts'
-import { PRODUCT_INDEX, PRODUCTS, type ProductRow } from './products/stored.ts'
+import { PRODUCTS, type ProductRow } from './products/stored.ts'
 import { REVIEWS, type ReviewRow } from './reviews/stored.ts'
 import { searchIndexOf } from './search-index.ts'
 import { type CacheFigures, RepresentationCache } from './storage/cache/cached.ts'
@@ -16,13 +16,13 @@ import type { KeyStore } from './storage/idempotency/keys.ts'
 import { AnswerSpace } from './storage/idempotency/space.ts'
 import type { CatchingUp } from './storage/index/catching-up.ts'
 import { type CountFacets, facetCounter } from './storage/index/facets.ts'
-import { listsOf } from './storage/index/lists.ts'
+import { type IndexReader, listsOf } from './storage/index/lists.ts'
 import { postgresFacetReads } from './storage/postgres/facets.ts'
 import { postgresKeyStore } from './storage/postgres/keys.ts'
 import { postgresIndexReads } from './storage/postgres/search-index.ts'
 import { postgresTable } from './storage/postgres/table.ts'
 import { wholeList } from './storage/query.ts'
-import type { IndexDescription, StoredResource, Values } from './storage/resource.ts'
+import type { IndexedResource, StoredResource, Values } from './storage/resource.ts'
 import { type Parents, resourceStore } from './storage/resource-store.ts'
 import { sqliteFacetReads } from './storage/sqlite/facets.ts'
 import { sqliteKeyStore, sqliteKeys } from './storage/sqlite/keys.ts'
@@ -70,16 +70,18 @@ export function repositoriesOf(
   const { keys, tableOf, indexOf, facetReads } =
     database.engine === 'sqlite' ? sqliteStorage(database) : postgresStorage(database)
   const searchIndex = searchIndexOf(database)
-  const storeOf = <Row extends Values>(resource: StoredResource<Row>, parents?: Parents): ResourceStore<Row> => {
-    const { index } = resource
+  const storeOf = <Row extends Values>(
+    resource: StoredResource<Row>,
+    index: IndexReader<Row> | null,
+    parents: Parents,
+  ): ResourceStore<Row> => {
     const table = tableOf(resource)
-    const lists = listsOf(table, index && indexOf(resource, index), searchIndex)
-    return resourceStore(resource, table, lists, cache, parents)
+    return resourceStore(resource, table, listsOf(table, index, searchIndex), cache, parents)
   }
-  const categories = storeOf(CATEGORIES)
-  const products = storeOf(PRODUCTS, { Category: categories.exists })
-  const users = storeOf(USERS)
-  const reviews = storeOf(REVIEWS, { Product: products.exists, User: users.exists })
+  const categories = storeOf(CATEGORIES, indexOf(CATEGORIES), {})
+  const products = storeOf(PRODUCTS, indexOf(PRODUCTS), { Category: categories.exists })
+  const users = storeOf(USERS, indexOf(USERS), {})
+  const reviews = storeOf(REVIEWS, null, { Product: products.exists, User: users.exists })
   return {
     categories,
     products,
@@ -104,9 +106,8 @@ function sqliteStorage(database: SqliteDatabase) {
   return {
     keys: sqliteKeyStore(database, keys),
     tableOf: <Row extends Values>(resource: StoredResource<Row>) => sqliteTable(database, resource, keys),
-    indexOf: <Row extends Values>(resource: StoredResource<Row>, index: IndexDescription) =>
-      sqliteIndexReads(database, resource, index),
-    facetReads: sqliteFacetReads(database, PRODUCTS, PRODUCT_INDEX),
+    indexOf: <Row extends Values>(resource: IndexedResource<Row>) => sqliteIndexReads(database, resource),
+    facetReads: sqliteFacetReads(database, PRODUCTS),
   }
 }
 
@@ -115,9 +116,8 @@ function postgresStorage(database: PostgresDatabase) {
     keys: postgresKeyStore(database),
     tableOf: <Row extends Values>(resource: StoredResource<Row>) =>
       byDistribution(database, postgresTable(database, resource), citusTable(database, resource)),
-    indexOf: <Row extends Values>(resource: StoredResource<Row>, index: IndexDescription) =>
-      postgresIndexReads(database, resource, index),
-    facetReads: postgresFacetReads(database, PRODUCTS, PRODUCT_INDEX),
+    indexOf: <Row extends Values>(resource: IndexedResource<Row>) => postgresIndexReads(database, resource),
+    facetReads: postgresFacetReads(database, PRODUCTS),
   }
 }
 

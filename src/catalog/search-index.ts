@@ -9,7 +9,7 @@ import { postgresIndexSlices } from './storage/postgres/search-index.ts'
 import { sqliteIndexSlices } from './storage/sqlite/search-index.ts'
 import { USERS } from './users/stored.ts'
 
-const INDEXES = [CATEGORIES, PRODUCTS, USERS].flatMap(({ index }) => index ?? [])
+const INDEXES = [CATEGORIES, PRODUCTS, USERS].map(({ index }) => index)
 
 const PART = 'search index'
 

@@ -1,10 +1,10 @@
 import { PRODUCT_COLUMNS } from '../storage/nested-columns.ts'
-import { idFilter, type StoredResource } from '../storage/resource.ts'
+import { type IndexedResource, idFilter } from '../storage/resource.ts'
 import type { CategoryCreate } from './schema.ts'
 
 export type CategoryRow = Readonly<CategoryCreate>
 
-export const CATEGORIES: StoredResource<CategoryRow> = {
+export const CATEGORIES: IndexedResource<CategoryRow> = {
   name: 'Category',
   table: 'categories',
   columns: { name: 'text', description: 'text' },
@@ -33,7 +33,6 @@ export const CATEGORIES: StoredResource<CategoryRow> = {
     table: 'categories',
     facts: 'category_facts',
     words: 'category_words',
-    name: 'name',
     text: 'description',
     copied: {},
     values: null,

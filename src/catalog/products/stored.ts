@@ -1,23 +1,12 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
-import { type IndexDescription, idFilter, type StoredResource } from '../storage/resource.ts'
+import { type IndexedResource, idFilter } from '../storage/resource.ts'
 import type { ProductCreate } from './schema.ts'
 
 export type ProductRow = Readonly<ProductCreate & { category_id: number | null }>
 
-export const PRODUCT_INDEX: IndexDescription = {
-  table: 'products',
-  facts: 'product_facts',
-  words: 'product_words',
-  name: 'name',
-  text: 'description',
-  copied: { category_id: 'integer', price: 'number' },
-  values: 'product_values',
-  ratings: 'product_ratings',
-}
-
 const PRICE = { column: 'price', source: 'index', minimum: 0 } as const
 
-export const PRODUCTS: StoredResource<ProductRow> = {
+export const PRODUCTS: IndexedResource<ProductRow> = {
   name: 'Product',
   table: 'products',
   columns: { category_id: 'integer', name: 'text', description: 'long text', price: 'number' },
@@ -70,5 +59,13 @@ export const PRODUCTS: StoredResource<ProductRow> = {
     rating: { by: ['score'], source: 'index' },
     reviews: { by: ['review_count'], source: 'index' },
   },
-  index: PRODUCT_INDEX,
+  index: {
+    table: 'products',
+    facts: 'product_facts',
+    words: 'product_words',
+    text: 'description',
+    copied: { category_id: 'integer', price: 'number' },
+    values: 'product_values',
+    ratings: 'product_ratings',
+  },
 }

@@ -18,7 +18,7 @@ export function resourceStore<Row extends Values>(
   table: ResourceTable<Row>,
   lists: IdLists<Row>,
   cache: RepresentationCache,
-  parents: Parents = {},
+  parents: Parents,
 ): ResourceStore<Row> {
   const shown = (rows: RowReads<Row>, reader: Reader<Row>): ShownResources<Row> => ({
     ...reader,

@@ -46,15 +46,19 @@ export interface StoredResource<Row extends Values> {
   readonly index: IndexDescription | null
 }
 
-/** What the index has of one kind of resource, and where. */
+/** A resource whose lists the index knows. */
+export interface IndexedResource<Row extends Values> extends StoredResource<Row> {
+  readonly index: IndexDescription
+}
+
+/** What the index has of one kind of resource, and where. Words are searched in the `name` and in another column. */
 export interface IndexDescription {
   readonly table: TableName
   /** A row for each item, with what lists are selected and ordered by. */
   readonly facts: string
   /** On SQLite, the words of each item. */
   readonly words: string
-  /** The columns in which words are searched. */
-  readonly name: string
+  /** The other column in which words are searched. */
   readonly text: string
   /** Columns that the facts have unchanged. */
   readonly copied: Readonly<Record<string, ColumnType>>

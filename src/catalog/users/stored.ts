@@ -1,11 +1,11 @@
 import { REVIEW_COLUMNS } from '../storage/nested-columns.ts'
-import { idFilter, type StoredResource } from '../storage/resource.ts'
+import { type IndexedResource, idFilter } from '../storage/resource.ts'
 import { PASSWORD_MASK, type UserCreate } from './schema.ts'
 
 /** With the hash of the password instead of the password. */
 export type UserRow = Readonly<Omit<UserCreate, 'password'> & { password_hash: string }>
 
-export const USERS: StoredResource<UserRow> = {
+export const USERS: IndexedResource<UserRow> = {
   name: 'User',
   table: 'users',
   columns: {
@@ -58,7 +58,6 @@ export const USERS: StoredResource<UserRow> = {
     table: 'users',
     facts: 'user_facts',
     words: 'user_words',
-    name: 'name',
     text: 'email',
     copied: {},
     values: null,

@@ -73,7 +73,7 @@ export async function addDerivedRows(ask: Query, { reviews = [], notes = [], cha
 export function updateNotes(index: IndexDescription | null, before: FlatRow, after: FlatRow): Note[] {
   if (!index) return []
   const isOther = (columns: readonly string[]) => columns.some(column => before[column] !== after[column])
-  if (isOther([index.name, index.text])) return [{ part: index.table, id: after.id }]
+  if (isOther(['name', index.text])) return [{ part: index.table, id: after.id }]
   return index.values && isOther(Object.keys(index.copied)) ? [{ part: index.values, id: after.id }] : []
 }
 

@@ -1,5 +1,6 @@
 import type { LoadedRows } from '../../../database/change.ts'
 import type { Query } from '../../../database/postgres/pool.ts'
+import { noteRows } from '../postgres/search-index.ts'
 import type { TableName } from '../resource.ts'
 import { countReviews } from './derived-rows.ts'
 import { shardColumn } from './shards.ts'
@@ -10,7 +11,7 @@ function note(table: TableName, which: string): string {
   return table === 'reviews'
     ? `INSERT INTO index_notes (part, id)
       SELECT 'product_values', product_id FROM reviews WHERE ${which} GROUP BY product_id`
-    : `INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table} WHERE ${which}`
+    : noteRows(table, which)
 }
 
 /** Those that this transaction has stored, each worker in its part of it: `age` is taken there. */

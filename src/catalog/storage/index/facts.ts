@@ -15,16 +15,18 @@ export interface NotedRow extends Partial<StarCounts> {
   readonly [column: string]: string | number | null | undefined
 }
 
-/** SQL for the columns of a `NotedRow`, of the row as `owner` and its counts as `ratings`. `sql` reads a number. */
-export function notedColumns(
-  { name, text, copied, ratings }: IndexDescription,
-  sql: (column: string) => string,
+/** SQL for `NotedRow`s, between `SELECT` and a condition on `owner.id`. `sql` reads a number. */
+export function notedRows(
+  { table, text, copied, ratings }: IndexDescription,
+  sql: (column: string) => string = column => column,
 ): string {
   const counts = ratings
     ? Object.entries(COUNT_COLUMNS).map(([name, column]) => `${sql(`coalesce(ratings.${column}, 0)`)} AS ${name}`)
     : []
   const columns = [...Object.keys(copied).map(column => `${sql(`owner.${column}`)} AS ${column}`), ...counts]
-  return [`${sql('owner.id')} AS id`, `owner.${name}`, `owner.${text}`, ...columns].join(', ')
+  const selected = [`${sql('owner.id')} AS id`, 'owner.name', `owner.${text}`, ...columns].join(', ')
+  const join = ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''
+  return `${selected} FROM ${table} AS owner ${join}`
 }
 
 /** SQL for the parts of which notes tell. */
@@ -34,7 +36,7 @@ export function notedParts({ table, values }: IndexDescription): string {
 
 /** The facts of a row, by column, and its words with their marks. */
 export function factsOf(description: IndexDescription, row: NotedRow) {
-  const name = String(row[description.name])
+  const name = String(row.name)
   const words = indexedWords(name, String(row[description.text]))
   const facts: Facts = { ...valueFacts(description, row), sort_name: sortKey(name), beginning: words.beginning }
   const marked = [...words.ofName.map(word => OF_NAME + word), ...words.first.map(word => FIRST_OF_NAME + word)]

@@ -1,5 +1,4 @@
-import type { Cursor, ListQuery } from '../query.ts'
-import { BY_ID } from '../query.ts'
+import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
 import type { Values } from '../resource.ts'
 import type { Counted, IdLists, IdPage } from '../store.ts'
 import type { CatchingUp } from './catching-up.ts'

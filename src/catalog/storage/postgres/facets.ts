@@ -1,16 +1,15 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { type CountedRow, countedColumns, countsIn, type FacetReads } from '../index/facets.ts'
-import type { IndexDescription, StoredResource, Values } from '../resource.ts'
+import type { IndexedResource, Values } from '../resource.ts'
 import { indexSelection } from './search-index.ts'
 
 /** Counts on the primary. One pass makes groups by category; all else is their sums. */
 export function postgresFacetReads<Row extends Values>(
   database: PostgresDatabase,
-  resource: StoredResource<Row>,
-  index: IndexDescription,
+  resource: IndexedResource<Row>,
 ): FacetReads<Row> {
   return async (list, { priceBands, categoryLimit, named }) => {
-    const { from, parameters, parameter } = indexSelection(resource, index, list, null)
+    const { from, parameters, parameter } = indexSelection(resource, list, null)
     const { ofGroup, ofAll } = countedColumns(priceBands, bound => `${parameter(bound)}::float8`, '::float8')
     const listed = (table: string) =>
       `(SELECT json_agg(json_build_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value)::text FROM ${table})`

@@ -7,8 +7,8 @@ import {
   factsOf,
   INDEX_FORM,
   type NotedRow,
-  notedColumns,
   notedParts,
+  notedRows,
   valueColumns,
   valueFacts,
 } from '../index/facts.ts'
@@ -16,10 +16,11 @@ import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { Cursor, ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
-import type { IndexDescription, StoredResource, Values } from '../resource.ts'
+import type { IndexDescription, IndexedResource, TableName, Values } from '../resource.ts'
 import type { IdPage } from '../store.ts'
 import { inputOf } from './creation.ts'
 import { logsEveryTransaction } from './log.ts'
+import { idArray } from './rows.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
 /** Limits on the notes of a slice. */
@@ -83,8 +84,7 @@ export function postgresIndexSlices(
       return database.transaction(async ask => {
         const [form] = await ask<IndexForm>(`${FORM} FOR UPDATE`)
         if (form?.number === INDEX_FORM) return form.is_built
-        for (const { table } of indexes)
-          await ask(`INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`)
+        for (const { table } of indexes) await ask(noteRows(table))
         await ask('UPDATE index_form SET number = $1::bigint, is_built = FALSE WHERE id = 1', INDEX_FORM)
         await logNothing(ask)
         return false
@@ -97,7 +97,7 @@ export function postgresIndexSlices(
         const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
         if (!lock?.is_ours) return 'busy'
         const [notes] = await (finished
-          ? ask<Notes>(notesWhere('number = ANY ($1::text::bigint[])'), `{${finished}}`)
+          ? ask<Notes>(notesWhere('number = ANY ($1::text::bigint[])'), idArray(finished))
           : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${SLICE_NOTES[count]}`)))
         if (!notes?.numbers || !notes.parts) return 'taken'
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
@@ -118,6 +118,11 @@ export function postgresIndexSlices(
   }
 }
 
+/** SQL that notes the rows of a table which meet a condition. */
+export function noteRows(table: TableName, which = 'TRUE'): string {
+  return `INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table} WHERE ${which}`
+}
+
 interface Notes {
   readonly numbers: string | null
   /** A JSON object of the ids by part. */
@@ -136,11 +141,8 @@ type Take = (ask: Query, ids: readonly number[]) => Promise<void>
 
 /** For each part of which notes tell, the function that takes rows into the index as they are now, or out of it. */
 function takersOf(index: IndexDescription): [part: string, take: Take][] {
-  const { table, facts, values, ratings } = index
-  const select = `
-    SELECT ${notedColumns(index, sql => `${sql}::float8`)} FROM ${table} AS owner
-    ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''}
-    WHERE owner.id = ANY ($1::bigint[])`
+  const { table, facts, values } = index
+  const select = `SELECT ${notedRows(index, sql => `${sql}::float8`)} WHERE owner.id = ANY ($1::bigint[])`
   const changing = valueColumns(index)
   const { names, input } = inputOf({ id: 'integer', sort_name: 'text', beginning: 'text', ...changing, words: 'text' })
   const columns = names.split(', ')
@@ -157,28 +159,22 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
       .join(', ')}
     FROM ${inputOf({ id: 'integer', ...changing }).input} WHERE known.id = input.id`
   const takeAll: Take = async (ask, ids) => {
-    const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
+    const rows = await ask<NotedRow>(select, idArray(ids))
     const made = rows.map(row => factsOf(index, row))
     if (made.length > 0) await ask(keep, jsonOf(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
     const found = new Set(rows.map(({ id }) => id))
     const gone = ids.filter(id => !found.has(id))
-    if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, `{${gone.join(',')}}`)
+    if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, idArray(gone))
   }
   if (values === null) return [[table, takeAll]]
   const takeValues: Take = async (ask, ids) => {
-    const rows = await ask<NotedRow>(select, `{${ids.join(',')}}`)
+    const rows = await ask<NotedRow>(select, idArray(ids))
     await ask(change, jsonOf(rows.map(row => valueFacts(index, row))))
   }
   return [
     [table, takeAll],
     [values, takeValues],
   ]
-}
-
-/** A query, with a rank only for matches of this rank. */
-interface Ranked<Row extends Values> {
-  readonly query: ListQuery<Row>
-  readonly rank: Rank | null
 }
 
 /** Another program may have stored a price that JSON has no number for. PostgreSQL reads it as text, too. */
@@ -189,11 +185,10 @@ function jsonOf(rows: readonly Facts[]): string {
 /** Reads the index of a resource on the primary. */
 export function postgresIndexReads<Row extends Values>(
   database: PostgresDatabase,
-  resource: StoredResource<Row>,
-  index: IndexDescription,
+  resource: IndexedResource<Row>,
 ): IndexReader<Row> {
-  const { facts } = index
-  const noted = `SELECT id FROM index_notes WHERE part IN (${notedParts(index)})`
+  const { facts } = resource.index
+  const noted = `SELECT id FROM index_notes WHERE part IN (${notedParts(resource.index)})`
   const knownRevision = `(SELECT revision FROM ${resource.table} WHERE id = owner.id AND id NOT IN (${noted}))`
   type Selection = ReturnType<typeof indexSelection<Row>>
 
@@ -208,8 +203,8 @@ export function postgresIndexReads<Row extends Values>(
     const all = `SELECT ${columns} FROM ${facts} AS owner WHERE ${where} AND ${match}`
     return { before: `WITH owner AS MATERIALIZED (${all}) `, from: 'owner WHERE TRUE' }
   }
-  const page = async (ask: Query, { query, rank }: Ranked<Row>, most: number | null): Promise<IdPage> => {
-    const selected = indexSelection(resource, index, query, rank)
+  const page = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number | null): Promise<IdPage> => {
+    const selected = indexSelection(resource, query, rank)
     const { orderBy, columns, parameters, parameter } = selected
     const { before, from } = rowsOf(selected, most)
     const rows = `SELECT ${columns} FROM ${from} ORDER BY ${orderBy} LIMIT ${parameter(query.limit + 1)}::bigint OFFSET ${parameter(query.from.skip)}::bigint`
@@ -232,8 +227,8 @@ export function postgresIndexReads<Row extends Values>(
       isCurrent: database.changes.observe(found?.state ?? null),
     }
   }
-  const count = async (ask: Query, { query, rank }: Ranked<Row>, most: number, rows: number | null) => {
-    const selected = indexSelection(resource, index, query, rank)
+  const count = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
+    const selected = indexSelection(resource, query, rank)
     const { parameters, parameter } = selected
     const { before, from } = rowsOf(selected, rows)
     const [row] = await ask<{ number: number; state: string | null }>(
@@ -246,17 +241,17 @@ export function postgresIndexReads<Row extends Values>(
   const readsBy = (ask: Query): IndexReads<Row> => ({
     page: async (query, rank) => {
       if (query.search && query.from.skip <= FIRST_ROWS_MAX) {
-        const first = await page(ask, { query, rank }, firstRows(query.from.skip))
+        const first = await page(ask, query, rank, firstRows(query.from.skip))
         if (first.more) return first
       }
-      return page(ask, { query, rank }, null)
+      return page(ask, query, rank, null)
     },
     count: async (query, rank, most) => {
       if (query.search && most <= FIRST_ROWS_MAX) {
-        const first = await count(ask, { query, rank }, most, firstRows(most))
+        const first = await count(ask, query, rank, most, firstRows(most))
         if (first.count === most) return first
       }
-      return count(ask, { query, rank }, most, null)
+      return count(ask, query, rank, most, null)
     },
   })
   return {
@@ -267,12 +262,11 @@ export function postgresIndexReads<Row extends Values>(
 
 /** The parts of a statement, and the parameters in them. */
 export function indexSelection<Row extends Values>(
-  resource: StoredResource<Row>,
-  index: IndexDescription,
+  resource: IndexedResource<Row>,
   query: ListQuery<Row>,
   rank: Rank | null,
 ) {
-  const { facts } = index
+  const { facts } = resource.index
   const { search } = query
   const { where, orderBy, parameters } = listSql(resource, query, POSTGRES_PARAMETERS)
   const conditions = [where]

@@ -1,16 +1,15 @@
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
 import { type CountedRow, countedColumns, countsIn, type FacetReads } from '../index/facets.ts'
-import type { IndexDescription, StoredResource, Values } from '../resource.ts'
+import type { IndexedResource, Values } from '../resource.ts'
 import { indexSelection } from './search-index.ts'
 
 /** Counts in the thread for long reads. One pass makes groups by category; all else is their sums. */
 export function sqliteFacetReads<Row extends Values>(
   database: SqliteDatabase,
-  resource: StoredResource<Row>,
-  index: IndexDescription,
+  resource: IndexedResource<Row>,
 ): FacetReads<Row> {
   return async (list, { priceBands, categoryLimit, named }) => {
-    const { sql, parameters } = indexSelection(resource, index, list, null)
+    const { sql, parameters } = indexSelection(resource, list, null)
     const { ofGroup, ofAll } = countedColumns(priceBands, () => '?')
     const listed = (table: string) =>
       `(SELECT json_group_array(json_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value) FROM ${table})`

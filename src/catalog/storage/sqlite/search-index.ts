@@ -7,8 +7,8 @@ import {
   factsOf,
   INDEX_FORM,
   type NotedRow,
-  notedColumns,
   notedParts,
+  notedRows,
   valueColumns,
   valueFacts,
 } from '../index/facts.ts'
@@ -16,7 +16,7 @@ import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { ListQuery } from '../query.ts'
 import { listSql } from '../query-sql.ts'
-import type { IndexDescription, StoredResource, Values } from '../resource.ts'
+import type { IndexDescription, IndexedResource, Values } from '../resource.ts'
 import { countBeside, pageBeside, SQLITE_PARAMETERS } from './lists.ts'
 
 /**
@@ -66,7 +66,9 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
       const known = database.snapshot(() => form.get(), 'look')
       if (known?.number === INDEX_FORM) return known.is_built === 1
       await database.write(() => {
-        for (const { table } of indexes) database.prepare(noteAll(table)).run()
+        for (const { table } of indexes) {
+          database.prepare(`INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`).run()
+        }
         setForm.run(INDEX_FORM, 0)
       })
       return false
@@ -90,17 +92,10 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
   }
 }
 
-function noteAll(table: string): string {
-  return `INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`
-}
-
 /** For each part of which notes tell, the function that takes a row into the index as it is now, or out of it. */
 function takersOf(database: SqliteDatabase, index: IndexDescription): [part: string, take: (id: number) => void][] {
-  const { table, facts, words, values, ratings } = index
-  const select = database.prepare<[id: number], NotedRow>(
-    `SELECT ${notedColumns(index, sql => sql)} FROM ${table} AS owner
-    ${ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''} WHERE owner.id = ?`,
-  )
+  const { table, facts, words, values } = index
+  const select = database.prepare<[id: number], NotedRow>(`SELECT ${notedRows(index)} WHERE owner.id = ?`)
   const columns = ['id', 'sort_name', 'beginning', ...Object.keys(valueColumns(index))]
   const change = changerOf(database, index, columns)
   const insert = database.prepare<Parameter[]>(
@@ -157,16 +152,15 @@ function changerOf(database: SqliteDatabase, { facts }: IndexDescription, column
 /** Reads the index of a resource in the thread for long reads. */
 export function sqliteIndexReads<Row extends Values>(
   database: SqliteDatabase,
-  resource: StoredResource<Row>,
-  index: IndexDescription,
+  resource: IndexedResource<Row>,
 ): IndexReader<Row> {
+  const { index } = resource
   // A row with a note is in the index as it was before.
   const isKnown = ` AND id NOT IN (SELECT id FROM index_notes WHERE part IN (${notedParts(index)}))`
   const readsBy = (all: ReadAll): IndexReads<Row> => ({
-    page: (query, rank) =>
-      pageBeside(all, resource, query, { ...indexSelection(resource, index, query, rank), isKnown }),
+    page: (query, rank) => pageBeside(all, resource, query, { ...indexSelection(resource, query, rank), isKnown }),
     count: (query, rank, most) => {
-      const { sql, parameters, isOfWordsAlone } = indexSelection(resource, index, query, rank)
+      const { sql, parameters, isOfWordsAlone } = indexSelection(resource, query, rank)
       return countBeside(all, { sql: isOfWordsAlone ? `FROM ${index.words}(?)` : sql, parameters }, most)
     },
   })
@@ -177,12 +171,11 @@ export function sqliteIndexReads<Row extends Values>(
 }
 
 export function indexSelection<Row extends Values>(
-  resource: StoredResource<Row>,
-  index: IndexDescription,
+  resource: IndexedResource<Row>,
   query: ListQuery<Row>,
   rank: Rank | null,
 ) {
-  const { facts, words } = index
+  const { facts, words } = resource.index
   const match = query.search && matchOf(query.search, rank, FTS5)
   // The words are read in the order of ids, so a page of this order reads no more of them than it has to pass over.
   const id = match ? { id: 'hit.rowid' } : {}

@@ -28,16 +28,13 @@ const PAGE_READS = 4
 const TWO_BYTE_CHARACTERS = /[^\0-\xff]/
 
 /** Counts since the start, and the current size of the cache. */
-export interface CacheFigures {
+export type CacheFigures = BoundedCache['figures'] & {
   /** Resources that were served from memory, alone or in lists. */
   readonly hits: number
   /** Resources that were looked for in the database. */
   readonly misses: number
   /** Times that the whole cache was cleared, because a commit did not say what it changed. */
   readonly clears: number
-  readonly bytes: number
-  readonly maxBytes: number
-  readonly entries: number
 }
 
 interface Entry {

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { STRICT_PAGE_HEADERS } from '../../pages/layout.tsx'
-import { queryOf as sentQuery } from '../../server/request-target.ts'
+import { queryOf } from '../../server/request-target.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { COMPRESSED_MIN_CHARACTERS, compress, preferredCoding } from '../http/compression.ts'
 import type { Framed, Visitor } from './frame.tsx'
@@ -46,5 +46,5 @@ export function pathId(context: PageContext): number {
 }
 
 export function searchParamsOf(context: PageContext): URLSearchParams {
-  return new URLSearchParams(sentQuery(context.req.raw.url))
+  return new URLSearchParams(queryOf(context.req.raw.url))
 }

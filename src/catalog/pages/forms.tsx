@@ -276,7 +276,7 @@ export function RatingHistogram({ rating }: { readonly rating: Pick<Rating, 'ave
                 {stars} <span aria-hidden="true">★</span>
                 <span class="visually-hidden">{stars === 1 ? 'star' : 'stars'}</span>
               </th>
-              <td class="bar">
+              <td>
                 <svg aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none">
                   <rect class="track" width="100" height="8" />
                   <rect width={String(((rating.histogram[stars - 1] ?? 0) / most) * 100)} height="8" />

@@ -7,14 +7,14 @@ import type { Changed, Done, Missing } from '../storage/store.ts'
 import { COMPRESSED_MIN_CHARACTERS, type Coding, compress, preferredCoding } from './compression.ts'
 import { derivedFrom } from './derived.ts'
 import { entityTag, matches, versionOf } from './entity-tag.ts'
-import { streamedResponse, TOTAL_COUNT } from './streamed.ts'
+import { type StreamedResponseOptions, streamedResponse, TOTAL_COUNT } from './streamed.ts'
 import type { ValidationError } from './validation/errors.ts'
 
 /** Longer responses are streamed, so that their memory counts while a slow client reads. */
 export const WHOLE_MAX_CHARACTERS = 262_144
 
 /** A response body in JSON. */
-interface JsonBody {
+interface JsonBody extends Pick<StreamedResponseOptions, 'isList' | 'total'> {
   readonly json: string
   /** The `Link` header. */
   readonly link: string | undefined
@@ -22,10 +22,6 @@ interface JsonBody {
   readonly source: object
   /** Of a single resource. */
   readonly revision?: number
-  /** Lists come as JSON or NDJSON, as the client accepts. */
-  readonly isList?: boolean
-  /** The number of items in the whole list, for `X-Total-Count`, if the client asked for it. */
-  readonly total?: number | null
 }
 
 /**

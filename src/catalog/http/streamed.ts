@@ -23,7 +23,7 @@ export interface StreamedResponseOptions {
   readonly isShort?: boolean
   /** Lists come as JSON or NDJSON, as the client accepts. */
   readonly isList?: boolean
-  /** The number of items in the whole list, if the client asked for it. */
+  /** The number of items in the whole list, for `X-Total-Count`, if the client asked for it. */
   readonly total?: number | null
 }
 

@@ -5,6 +5,7 @@ import { Rating } from '../products/schema.ts'
 import { PRODUCTS } from '../products/stored.ts'
 import type { Repositories } from '../repositories.ts'
 import { REVIEWS } from '../reviews/stored.ts'
+import { FLAGS } from '../users/schema.ts'
 import { USERS } from '../users/stored.ts'
 import { pageList } from './lists.ts'
 
@@ -19,19 +20,7 @@ const ProductItem = z.object({
   rating: Rating,
 })
 const CategoryItem = z.object({ id: z.int(), name: z.string(), description: z.string() })
-const flag = z.int()
-const UserItem = z.object({
-  id: z.int(),
-  name: z.string(),
-  email: z.string(),
-  is_active: flag,
-  is_admin: flag,
-  is_banned: flag,
-  is_blocked: flag,
-  is_deleted: flag,
-  is_suspended: flag,
-  is_verified: flag,
-})
+const UserItem = z.object({ id: z.int(), name: z.string(), email: z.string(), ...FLAGS })
 /** One character more than a row shows tells that there is more. A slice alone would keep the whole text in memory; a copy does not. */
 const ReviewItem = EmbeddedReview.extend({
   comment: z.string().transform(text => Buffer.from(text.slice(0, COMMENT_SHOWN_CHARACTERS + 1)).toString()),

@@ -15,7 +15,7 @@ const person = {
   password: text(),
 }
 
-const flags = {
+export const FLAGS = {
   is_active: integer().default(1),
   is_admin: integer().default(0),
   is_banned: integer().default(0),
@@ -42,7 +42,7 @@ export const UserCreate = z
     password: text(undefined, { not: { const: PASSWORD_MASK } }).superRefine((value, context) => {
       if (value === PASSWORD_MASK) context.addIssue(fault.value('the mask of a password is not a password'))
     }),
-    ...flags,
+    ...FLAGS,
   })
   .openapi('UserCreate')
 
@@ -56,7 +56,7 @@ export const User = z
     id: id(),
     ...person,
     password: mask,
-    ...flags,
+    ...FLAGS,
     reviews: z.array(EmbeddedReview).max(NESTED_MAX).optional(),
   })
   .openapi('User')

@@ -17,13 +17,10 @@ const ASSETS = ['/docs/swagger-ui.js', '/docs/swagger-ui.css', '/docs/page.css',
 /** Serves both interface descriptions and the interactive page. Call it when all operations were added. */
 export function addInterfaceDescriptions({ app, contracts, access }: Catalog): void {
   // The first request makes a description or loads the page: together they take longer than the rest of the start.
-  let specified: Asset | undefined
+  const specified = once(async () => asset(interfaceDescription(contracts, access), JSON_TYPE))
   const strict = once(async () => asset((await import('./strict.ts')).strictDescription(contracts, access), JSON_TYPE))
   const docs = () => import('./docs.tsx')
-  app.get('/openapi.json', context => {
-    specified ??= asset(interfaceDescription(contracts, access), JSON_TYPE)
-    return specified(context.req.raw)
-  })
+  app.get('/openapi.json', async context => (await specified())(context.req.raw))
   app.get('/openapi.strict.json', async context => (await strict())(context.req.raw))
   app.get('/docs', async context =>
     context.html((await docs()).page(context.req.query('description')), 200, PAGE_HEADERS),

@@ -91,7 +91,7 @@ export class CatchingUp {
   }
 
   /** Takes all notes, for commands that have stored many rows. `progress` gets the number of those that are left. */
-  async all(progress: (left: number) => void = () => {}): Promise<void> {
+  async all(progress: (left: number) => void): Promise<void> {
     await this.#slices.isBuilt()
     for (let noted = await this.#noted(); noted; noted = await this.#noted()) {
       progress(this.#rowsLeft)

@@ -11,11 +11,11 @@ import type { OwnOperations, Refusal } from './own-operations.ts'
 const ITEMS_MAX = 1_000
 
 /** An item to delete: `products/7 "tag"`. */
-const ITEM = /^(?<path>products|categories|users|reviews)\/(?<id>[1-9]\d{0,15}) (?<tag>"[\w.]+")$/
+const ITEM = /^(?<list>products|categories|users|reviews)\/(?<id>[1-9]\d{0,15}) (?<tag>"[\w.]+")$/
 
 interface DoomedItem {
   readonly text: string
-  readonly path: ListName
+  readonly list: ListName
   readonly id: string
   readonly tag: string
 }
@@ -32,9 +32,9 @@ export function addDeletions(app: App, { lists, own, visitorOf, framed }: PagePa
   app.post('/admin/deletions', async context => {
     const form = await readForm(context.req.raw)
     const items = itemsIn(form)
-    const list = items[0]?.path ?? 'products'
+    const list = items[0]?.list ?? 'products'
     if (items.length === 0) return seeOther(LISTS[list].path)
-    if (visitorOf(context).scope === 'write' && items.some(({ path }) => path === 'users')) throw usersNeedAdmin()
+    if (visitorOf(context).scope === 'write' && items.some(item => item.list === 'users')) throw usersNeedAdmin()
     if (form.text('confirmed') === '')
       return framed(context, askingPage(list, items, await namesOf(lists, list, items)))
     const outcomes = await deleteItems(own, context.env, items)
@@ -49,8 +49,8 @@ function itemsIn(form: Form): DoomedItem[] {
   const only = form.texts('only')
   const texts = only.length > 0 ? only : form.texts('item')
   return texts.slice(0, ITEMS_MAX).flatMap(text => {
-    const { path = '', id = '', tag = '' } = ITEM.exec(text)?.groups ?? {}
-    return isListName(path) ? [{ text, path, id, tag }] : []
+    const { list = '', id = '', tag = '' } = ITEM.exec(text)?.groups ?? {}
+    return isListName(list) ? [{ text, list, id, tag }] : []
   })
 }
 
@@ -59,7 +59,7 @@ function isListName(name: string): name is ListName {
 }
 
 async function namesOf(lists: ManagedLists, list: ListName, items: readonly DoomedItem[]): Promise<string[]> {
-  const ids = items.filter(({ path }) => path === list).map(({ id }) => Number(id))
+  const ids = items.filter(item => item.list === list).map(({ id }) => Number(id))
   if (list === 'reviews') {
     const found = await lists.reviews.some(ids)
     return ids.map(id => `★ ${found.get(id)?.rating ?? '?'}: ${found.get(id)?.comment.slice(0, 120) ?? ''}`)
@@ -71,9 +71,9 @@ async function namesOf(lists: ManagedLists, list: ListName, items: readonly Doom
 /** Deletes the items with the tags that the page has shown, one after another. */
 async function deleteItems(own: OwnOperations, visit: RequestScope, items: readonly DoomedItem[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  for (const { text, path, id, tag } of items) {
+  for (const { text, list, id, tag } of items) {
     const headers = { 'If-Match': tag }
-    const refusal = await own.change(visit, { method: 'DELETE', route: itemRoute(path), id, headers })
+    const refusal = await own.change(visit, { method: 'DELETE', route: itemRoute(list), id, headers })
     outcomes.push({ item: text, reason: refusal && reasonOf(refusal) })
   }
   return outcomes

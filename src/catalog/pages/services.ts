@@ -3,7 +3,7 @@ import type { Catalog } from '../http/operation.ts'
 import type { Repositories } from '../repositories.ts'
 import type { PasswordHasher } from '../users/password.ts'
 
-/** What the pages stand on. */
+/** The services that the pages use. */
 export interface PageServices {
   readonly catalog: Catalog
   readonly repositories: Repositories

@@ -237,10 +237,7 @@ function isPassed({ price, category_id, ratings }: Product, filters: Omit<Query,
 }
 
 function countsOf(ratings: readonly number[]) {
-  const [one = 0, two = 0, three = 0, four = 0, five = 0] = [1, 2, 3, 4, 5].map(
-    stars => ratings.filter(rating => rating === stars).length,
-  )
-  return { one, two, three, four, five }
+  return [1, 2, 3, 4, 5].map(stars => ratings.filter(rating => rating === stars).length)
 }
 
 /** Texts by code point, which UTF-8 keeps. */

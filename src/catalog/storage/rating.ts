@@ -9,23 +9,8 @@ export interface Rating {
   readonly score: number
 }
 
-/** How many reviews of each number of stars a product has. */
-export interface StarCounts {
-  readonly one: number
-  readonly two: number
-  readonly three: number
-  readonly four: number
-  readonly five: number
-}
-
-/** The columns of `product_ratings`, by the names in `StarCounts`. A product without a row has no reviews. */
-export const COUNT_COLUMNS = {
-  one: 'one_star',
-  two: 'two_stars',
-  three: 'three_stars',
-  four: 'four_stars',
-  five: 'five_stars',
-} satisfies Record<keyof StarCounts, string>
+/** The columns of `product_ratings`, in the order of a histogram. A product without a row has no reviews. */
+export const COUNT_COLUMNS = ['one_star', 'two_stars', 'three_stars', 'four_stars', 'five_stars'] as const
 
 /**
  * Imagined reviews that count for the score, each of three stars. So one review of five stars does not beat fifty with a mean of
@@ -34,8 +19,7 @@ export const COUNT_COLUMNS = {
 const IMAGINED_REVIEWS = 5
 const IMAGINED_STARS = 3 * IMAGINED_REVIEWS
 
-export function ratingOf({ one, two, three, four, five }: StarCounts): Rating {
-  const histogram = [one, two, three, four, five]
+export function ratingOf(histogram: readonly number[]): Rating {
   const count = histogram.reduce((sum, number) => sum + number, 0)
   const stars = histogram.reduce((sum, number, place) => sum + number * (place + 1), 0)
   if (count === 0) return { average: null, count, histogram, score: 0 }

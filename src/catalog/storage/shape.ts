@@ -3,8 +3,6 @@ import type { Representation } from './representation.ts'
 import type { ColumnType, Member, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
 
-const COUNTS = Object.entries(COUNT_COLUMNS)
-
 /** A row as an engine reads it, with the members of a response. Those of nested objects have names like `user.name`. */
 export type FlatRow = { readonly id: number; readonly revision: number } & Readonly<Record<string, Value>>
 
@@ -28,7 +26,8 @@ export function selectedColumns<Row extends Values>(resource: StoredResource<Row
     if (typeof member === 'string') return [`${sql('owner', member, columns[member])} AS ${member}`]
     if ('text' in member) return [`${member.text === null ? 'NULL' : `'${member.text}'`} AS ${member.name}`]
     if ('counts' in member) {
-      return COUNTS.map(([name, column]) => `${sql(`"${member.name}"`, column, 'integer')} AS "${member.name}.${name}"`)
+      const { name } = member
+      return COUNT_COLUMNS.map(column => `${sql(`"${name}"`, column, 'integer')} AS "${name}.${column}"`)
     }
     return objectColumns(member, sql)
   })
@@ -147,10 +146,9 @@ function showing<Row extends Values>(member: Member<Row>): (shown: Record<string
     }
   }
   if ('counts' in member) {
+    const counts = COUNT_COLUMNS.map(column => `${name}.${column}`)
     return (shown, row) => {
-      const count = (stars: string) => Number(row[`${name}.${stars}`] ?? 0)
-      const [one, two, three, four, five] = [count('one'), count('two'), count('three'), count('four'), count('five')]
-      shown[name] = ratingOf({ one, two, three, four, five })
+      shown[name] = ratingOf(counts.map(count => Number(row[count] ?? 0)))
     }
   }
   const { referredBy } = member

@@ -6,13 +6,14 @@ import { COUNT_COLUMNS } from '../rating.ts'
 import type { IndexDescription, Value, Values } from '../resource.ts'
 import type { FlatRow } from '../shape.ts'
 
-const COUNTS = Object.values(COUNT_COLUMNS)
-
 /** Adds numbers of reviews to those that products have. */
 const ADD_COUNTS = `
-  ON CONFLICT (product_id) DO UPDATE SET ${COUNTS.map(column => `${column} = kept.${column} + excluded.${column}`).join(', ')}`
+  ON CONFLICT (product_id) DO UPDATE SET ${COUNT_COLUMNS.map(column => `${column} = kept.${column} + excluded.${column}`).join(', ')}`
 
-const COUNTED = inputOf({ product_id: 'integer', ...Object.fromEntries(COUNTS.map(column => [column, 'integer'])) })
+const COUNTED = inputOf({
+  product_id: 'integer',
+  ...Object.fromEntries(COUNT_COLUMNS.map(column => [column, 'integer'])),
+})
 
 /** An INSERT of rows from JSON makes Citus commit in two phases, even if there are none. */
 const COUNT = `
@@ -26,8 +27,8 @@ const NOTE = `
 /** SQL that adds the reviews which meet a condition to the counts of their products, or takes them out. */
 export function countReviews(which: string, sign: '+' | '-' = '+'): string {
   return `
-    INSERT INTO product_ratings AS kept (product_id, ${COUNTS.join(', ')})
-    SELECT product_id, ${COUNTS.map((_, place) => `${sign}count(*) FILTER (WHERE rating = ${place + 1})`).join(', ')}
+    INSERT INTO product_ratings AS kept (product_id, ${COUNT_COLUMNS.join(', ')})
+    SELECT product_id, ${COUNT_COLUMNS.map((_, place) => `${sign}count(*) FILTER (WHERE rating = ${place + 1})`).join(', ')}
     FROM reviews WHERE ${which} GROUP BY product_id ORDER BY product_id ${ADD_COUNTS}`
 }
 
@@ -50,8 +51,8 @@ interface Note {
 
 /** The rows to write besides those that a transaction has changed. */
 export interface Consequences {
-  readonly reviews?: readonly CountedReview[]
-  readonly notes?: readonly Note[]
+  readonly reviews: readonly CountedReview[]
+  readonly notes: readonly Note[]
   readonly changes: readonly Change[]
 }
 
@@ -60,7 +61,7 @@ export interface Consequences {
  * the changes. Call it last, when the transaction has all its other locks. Notes and changes are on the coordinator, so they
  * must be committed together with the rows on the workers.
  */
-export async function addDerivedRows(ask: Query, { reviews = [], notes = [], changes }: Consequences): Promise<void> {
+export async function addDerivedRows(ask: Query, { reviews, notes, changes }: Consequences): Promise<void> {
   const counts = countsOf(reviews)
   const noted = [...notes, ...counts.map(({ product_id }) => ({ part: 'product_values', id: product_id }))]
   const statements = [ask(COUNT, JSON.stringify(counts))]
@@ -82,7 +83,7 @@ function countsOf(reviews: readonly CountedReview[]) {
   const byProduct = Map.groupBy(reviews, ({ product_id }) => Number(product_id))
   return [...byProduct]
     .map(([product_id, of]) => {
-      const added = COUNTS.map((_, place) =>
+      const added = COUNT_COLUMNS.map((_, place) =>
         of.reduce((sum, { rating, by }) => (Number(rating) === place + 1 ? sum + by : sum), 0),
       )
       return { product_id, added }
@@ -90,7 +91,7 @@ function countsOf(reviews: readonly CountedReview[]) {
     .filter(({ added }) => added.some(count => count !== 0))
     .map(({ product_id, added }) => ({
       product_id,
-      ...Object.fromEntries(COUNTS.map((column, place) => [column, added[place]])),
+      ...Object.fromEntries(COUNT_COLUMNS.map((column, place) => [column, added[place]])),
     }))
     .sort((one, other) => one.product_id - other.product_id)
 }

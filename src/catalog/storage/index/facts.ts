@@ -1,6 +1,6 @@
 import { indexedWords, sortKey } from '../../search/search.ts'
-import { COUNT_COLUMNS, ratingOf, type StarCounts } from '../rating.ts'
-import type { ColumnType, IndexDescription } from '../resource.ts'
+import { COUNT_COLUMNS, ratingOf } from '../rating.ts'
+import type { ColumnType, IndexDescription, Value, Values } from '../resource.ts'
 
 /** The form of what the index has. Another number makes every index again. */
 export const INDEX_FORM = 1
@@ -10,19 +10,14 @@ export const OF_NAME = '§'
 export const FIRST_OF_NAME = '»'
 
 /** A row with what its facts are made of. */
-export interface NotedRow extends Partial<StarCounts> {
-  readonly id: number
-  readonly [column: string]: string | number | null | undefined
-}
+export type NotedRow = { readonly id: number } & Values
 
 /** SQL for `NotedRow`s, between `SELECT` and a condition on `owner.id`. `sql` reads a number. */
 export function notedRows(
   { table, text, copied, ratings }: IndexDescription,
   sql: (column: string) => string = column => column,
 ): string {
-  const counts = ratings
-    ? Object.entries(COUNT_COLUMNS).map(([name, column]) => `${sql(`coalesce(ratings.${column}, 0)`)} AS ${name}`)
-    : []
+  const counts = ratings ? COUNT_COLUMNS.map(column => `${sql(`coalesce(ratings.${column}, 0)`)} AS ${column}`) : []
   const columns = [...Object.keys(copied).map(column => `${sql(`owner.${column}`)} AS ${column}`), ...counts]
   const selected = [`${sql('owner.id')} AS id`, 'owner.name', `owner.${text}`, ...columns].join(', ')
   const join = ratings ? `LEFT JOIN ${ratings} AS ratings ON ratings.product_id = owner.id` : ''
@@ -38,21 +33,17 @@ export function notedParts({ table, values }: IndexDescription): string {
 export function factsOf(description: IndexDescription, row: NotedRow) {
   const name = String(row.name)
   const words = indexedWords(name, String(row[description.text]))
-  const facts: Facts = { ...valueFacts(description, row), sort_name: sortKey(name), beginning: words.beginning }
+  const facts: Values = { ...valueFacts(description, row), sort_name: sortKey(name), beginning: words.beginning }
   const marked = [...words.ofName.map(word => OF_NAME + word), ...words.first.map(word => FIRST_OF_NAME + word)]
   return { facts, words: [...words.all, ...marked] }
 }
 
-/** What the index has of a row, by column. */
-export type Facts = Readonly<Record<string, string | number | null>>
-
 /** The facts of a row that do not depend on its words, by column. */
-export function valueFacts({ copied, ratings }: IndexDescription, row: NotedRow): Facts {
-  const facts: Record<string, string | number | null> = { id: row.id }
+export function valueFacts({ copied, ratings }: IndexDescription, row: NotedRow): Values {
+  const facts: Record<string, Value> = { id: row.id }
   for (const column of Object.keys(copied)) facts[column] = row[column] ?? null
   if (ratings === null) return facts
-  const { one = 0, two = 0, three = 0, four = 0, five = 0 } = row
-  const { score, count, average } = ratingOf({ one, two, three, four, five })
+  const { score, count, average } = ratingOf(COUNT_COLUMNS.map(column => Number(row[column])))
   return { ...facts, score, review_count: count, average }
 }
 

@@ -2,16 +2,7 @@ import { LOG_NO_CHANGES } from '../../../database/postgres/changes.ts'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import type { Parameter, Query } from '../../../database/postgres/pool.ts'
 import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
-import {
-  type Facts,
-  factsOf,
-  INDEX_FORM,
-  type NotedRow,
-  notedParts,
-  notedRows,
-  valueColumns,
-  valueFacts,
-} from '../index/facts.ts'
+import { factsOf, INDEX_FORM, type NotedRow, notedParts, notedRows, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { Cursor, ListQuery } from '../query.ts'
@@ -178,7 +169,7 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
 }
 
 /** Another program may have stored a price that JSON has no number for. PostgreSQL reads it as text, too. */
-function jsonOf(rows: readonly Facts[]): string {
+function jsonOf(rows: readonly Values[]): string {
   return JSON.stringify(rows, (_, value) => (Number.isFinite(value) || typeof value !== 'number' ? value : `${value}`))
 }
 

@@ -2,16 +2,7 @@ import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
 import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import type { IndexSlices } from '../index/catching-up.ts'
-import {
-  type Facts,
-  factsOf,
-  INDEX_FORM,
-  type NotedRow,
-  notedParts,
-  notedRows,
-  valueColumns,
-  valueFacts,
-} from '../index/facts.ts'
+import { factsOf, INDEX_FORM, type NotedRow, notedParts, notedRows, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
 import type { ListQuery } from '../query.ts'
@@ -134,9 +125,9 @@ function takersOf(database: SqliteDatabase, index: IndexDescription): [part: str
  * each column has an index, whose pages are far apart.
  */
 function changerOf(database: SqliteDatabase, { facts }: IndexDescription, columns: readonly string[]) {
-  const select = database.prepare<[id: number], Facts>(`SELECT ${columns.join(', ')} FROM ${facts} WHERE id = ?`)
+  const select = database.prepare<[id: number], Values>(`SELECT ${columns.join(', ')} FROM ${facts} WHERE id = ?`)
   const updates = new Map<string, Prepared<Parameter[]>>()
-  return (id: number, made: Facts): boolean => {
+  return (id: number, made: Values): boolean => {
     const before = select.get(id)
     if (!before) return false
     const changed = Object.keys(made).filter(name => made[name] !== before[name])

@@ -98,7 +98,7 @@ async function stored(
 ): Promise<string> {
   const wrong = read.flatMap(rows => rows.bad)
   if (wrong.length > 0 && read.every(({ rows }) => rows.length === 0)) throw new WrongLinesError(wrong)
-  return loader.load(async (load, keep) => {
+  return loader(async (load, keep) => {
     const ids: number[] = []
     await storeAllRows(load, resource, {
       read,

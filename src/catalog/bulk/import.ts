@@ -32,7 +32,7 @@ export async function importFiles(line: CommandLine): Promise<void> {
   process.once('SIGINT', endAtOnce)
   await using database = await openDatabase(readDatabaseSettings(line), [catalogMigrations])
   using committing = new DisposableStack()
-  const wrong = await loaderOf(database, { isServing: false }).load(async load => {
+  const wrong = await loaderOf(database, { isServing: false })(async load => {
     const count = await storeFiles(load, files, line.value(keepGood), shown)
     await load.complete((done, total) => shown.report('indexes', done, total))
     // Nobody could tell whether an interrupted commit has stored the rows.

@@ -35,11 +35,8 @@ interface Stored {
   readonly misfits: ReadonlyMap<number, Misfit>
 }
 
-/** Loads many rows at once, on either engine. */
-export interface Loader {
-  /** Runs `work` in one transaction, which commits if `work` resolves and rolls back if it rejects. */
-  load<Result>(work: (load: Load, keep: KeepAnswer) => Promise<Result>): Promise<Result>
-}
+/** Loads many rows in one transaction, which commits if `work` resolves and rolls back if it rejects. On either engine. */
+export type Loader = <Result>(work: (load: Load, keep: KeepAnswer) => Promise<Result>) => Promise<Result>
 
 /** Stores the answer to a request with an `Idempotency-Key`. Rejects with a `KeyTakenError`. */
 type KeepAnswer = (claim: Claim, answer: string) => Promise<void>

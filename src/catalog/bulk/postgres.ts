@@ -43,33 +43,31 @@ const BEGIN_ON_CITUS = [
 export function postgresLoader(database: PostgresDatabase, isServing: boolean): Loader {
   // Each load has a connection of its own, and would only wait there for the one before it.
   const queue = new FairQueue(1)
-  return {
-    load: async work => {
-      using _ = isServing ? await queue.takeWithin(SERVING_LOCK_MS, 'Too many loads are waiting') : null
-      // It is known when the database is ready.
-      const { isDistributed } = database
-      const statementMs = isServing ? SERVING_STATEMENT_MS : undefined
-      const Tables = isDistributed ? CitusTables : PostgresTables
-      const { result, changes } = await database.bulk(async (query, connection) => {
-        // A server has the rows already.
-        await query(isServing ? `SET LOCAL lock_timeout = ${SERVING_LOCK_MS}` : MAY_IDLE)
-        for (const statement of isDistributed ? BEGIN_ON_CITUS : BEGIN) await query(statement)
-        const load = new Load(new Tables(query, connection, isServing ? 'INSERT' : 'COPY'), {
-          takesOnlyNewIds: isServing,
-          // Servers go on, and dropping an index would lock them out.
-          mayDropIndexes: false,
-        })
-        const result = await work(load, (claim, answer) => keepAnswers(query, [{ ...claim, answer, revision: null }]))
-        const { changes } = load
-        const reviews = changes.find(({ table }) => table === 'reviews')
-        if (isDistributed) await addDerivedRowsOf(query, changes)
-        else if (reviews) await query(COUNT_REVIEWS, reviews.firstId, reviews.lastId)
-        await query(LOG_CHANGES, JSON.stringify(changes), changes.length)
-        return { result, changes }
-      }, statementMs)
-      // Lists may show the rows now.
-      if (isDistributed) for (const { table, lastId } of changes) await showIds(database, table, lastId)
-      return result
-    },
+  return async work => {
+    using _ = isServing ? await queue.takeWithin(SERVING_LOCK_MS, 'Too many loads are waiting') : null
+    // It is known when the database is ready.
+    const { isDistributed } = database
+    const statementMs = isServing ? SERVING_STATEMENT_MS : undefined
+    const Tables = isDistributed ? CitusTables : PostgresTables
+    const { result, changes } = await database.bulk(async (query, connection) => {
+      // A server has the rows already.
+      await query(isServing ? `SET LOCAL lock_timeout = ${SERVING_LOCK_MS}` : MAY_IDLE)
+      for (const statement of isDistributed ? BEGIN_ON_CITUS : BEGIN) await query(statement)
+      const load = new Load(new Tables(query, connection, isServing ? 'INSERT' : 'COPY'), {
+        takesOnlyNewIds: isServing,
+        // Servers go on, and dropping an index would lock them out.
+        mayDropIndexes: false,
+      })
+      const result = await work(load, (claim, answer) => keepAnswers(query, [{ ...claim, answer, revision: null }]))
+      const { changes } = load
+      const reviews = changes.find(({ table }) => table === 'reviews')
+      if (isDistributed) await addDerivedRowsOf(query, changes)
+      else if (reviews) await query(COUNT_REVIEWS, reviews.firstId, reviews.lastId)
+      await query(LOG_CHANGES, JSON.stringify(changes), changes.length)
+      return { result, changes }
+    }, statementMs)
+    // Lists may show the rows now.
+    if (isDistributed) for (const { table, lastId } of changes) await showIds(database, table, lastId)
+    return result
   }
 }

@@ -4,20 +4,18 @@ import { sqliteKeys } from '../storage/sqlite/keys.ts'
 import { Load, type Loader } from './load.ts'
 
 export function sqliteLoader(database: SqliteDatabase, isServing: boolean): Loader {
-  return {
-    load: work =>
-      database.bulk('loading', async transaction => {
-        const load = new Load(new SqliteTables(transaction), {
-          takesOnlyNewIds: isServing,
-          mayDropIndexes: !isServing,
-        })
-        const result = await work(load, async (claim, answer) => {
-          const keys = sqliteKeys(transaction)
-          keys.mustBeFree(claim)
-          keys.keep(claim, answer, null)
-        })
-        transaction.log(load.changes)
-        return result
-      }),
-  }
+  return work =>
+    database.bulk('loading', async transaction => {
+      const load = new Load(new SqliteTables(transaction), {
+        takesOnlyNewIds: isServing,
+        mayDropIndexes: !isServing,
+      })
+      const result = await work(load, async (claim, answer) => {
+        const keys = sqliteKeys(transaction)
+        keys.mustBeFree(claim)
+        keys.keep(claim, answer, null)
+      })
+      transaction.log(load.changes)
+      return result
+    })
 }

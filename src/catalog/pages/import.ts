@@ -130,7 +130,7 @@ function store(
   { path, lines, bad }: CheckedFile,
   report: ReportStored,
 ): Promise<void> {
-  return loader.load(async load => {
+  return loader(async load => {
     let done = 0
     const stored = ({ rows }: CheckedRows) => {
       done += rows.length

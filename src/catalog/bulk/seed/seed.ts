@@ -33,7 +33,7 @@ export async function seed(line: CommandLine): Promise<void> {
   // One password that nobody knows, because hashing one for each of many users would take hours.
   const passwordHash = await hash(crypto.randomUUID())
   const shown = progress()
-  const isLoaded = await loaderOf(store, { isServing: false }).load(async load => {
+  const isLoaded = await loaderOf(store, { isServing: false })(async load => {
     if (!(await load.areEmpty([CATEGORIES, PRODUCTS, USERS]))) return false
     const storeAll = async (kind: keyof SampleSizes, resource: StoredRows, rows: Iterable<NewRow>) => {
       const ids: number[] = []

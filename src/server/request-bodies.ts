@@ -116,13 +116,8 @@ export class RequestBody implements Disposable {
 
   /** The runtime reads a declared length in less time than a stream, and has a least rate of its own. */
   bytes(): Promise<Uint8Array> {
-    return this.#request.headers.has('Content-Length') ? this.#request.bytes() : this.#joined()
-  }
-
-  async #joined(): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = []
-    for await (const chunk of this.chunks()) chunks.push(chunk)
-    return Buffer.concat(chunks)
+    if (this.#request.headers.has('Content-Length')) return this.#request.bytes()
+    return Array.fromAsync(this.chunks()).then(chunks => Buffer.concat(chunks))
   }
 
   /** Rejects with an `HttpError` 408 if it arrives too slowly. The time between two reads does not count. */

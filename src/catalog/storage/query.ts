@@ -11,7 +11,7 @@ import type {
   Values,
 } from './resource.ts'
 
-/** A request for a list. Every engine gets this one value, and the cache uses it as its key. */
+/** A request for a list. Every engine gets this one value, and the cache uses its JSON as the key. */
 export interface ListQuery<Row extends Values> {
   /** All of these must hold. */
   readonly where: readonly Condition<Row>[]
@@ -86,9 +86,4 @@ export function looksAtValues<Row extends Values>({ where, order, source }: List
 export function typeOf<Row extends Values>({ columns }: StoredResource<Row>, column: Column<Row>): ColumnType {
   const own: Readonly<Record<string, ColumnType>> = columns
   return own[column] ?? INDEX_TYPES[column] ?? 'integer'
-}
-
-/** Equal for equal queries only, because no member can be forgotten. */
-export function keyOf<Row extends Values>(query: ListQuery<Row>): string {
-  return JSON.stringify(query)
 }

@@ -2,7 +2,7 @@ import type { RepresentationCache } from './cache/cached.ts'
 import { projected } from './projection.ts'
 import { wholeList } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
-import type { IdLists, Reader, ResourceStore, ResourceTable, RowReads, ShownResources } from './store.ts'
+import type { IdLists, ResourceStore, ResourceTable, ShownResources } from './store.ts'
 
 /** For each kind of resource, whether a row exists. */
 export type Parents = Readonly<Partial<Record<ResourceName, (id: number) => Promise<boolean>>>>
@@ -20,32 +20,31 @@ export function resourceStore<Row extends Values>(
   cache: RepresentationCache,
   parents: Parents,
 ): ResourceStore<Row> {
-  const shown = (rows: RowReads<Row>, reader: Reader<Row>): ShownResources<Row> => ({
-    ...reader,
-    ...rows,
-    ids: lists.page,
-    end: async query => {
-      const { from, limit } = query
-      // Without a limit, this would pass over every row to find that none follows.
-      const isBounded = limit < Number.MAX_SAFE_INTEGER
-      const end = isBounded
-        ? await lists.page({ ...query, from: { ...from, skip: from.skip + limit - 1 }, limit: 1 })
-        : { last: null, more: false }
-      const last = end.last ?? (await lists.page({ ...query, ...FROM_THE_END, limit: 1 })).last
-      await table.canScan()
-      return { last, more: end.more }
-    },
-    absentParent: async ({ where }) => {
-      for (const { column, resource: parent } of resource.references) {
-        const id = where.find(condition => condition.column === column && condition.is === '=')?.value
-        if (typeof id === 'number' && !(await parents[parent]?.(id))) return parent
-      }
-      return null
-    },
-  })
-  const showing = (some: StoredResource<Row>) => {
+  const showing = (some: StoredResource<Row>): ShownResources<Row> => {
     const rows = table.reads(some)
-    return shown(rows, cache.reader(some, lists, rows))
+    return {
+      ...cache.reader(some, lists, rows),
+      ...rows,
+      ids: lists.page,
+      end: async query => {
+        const { from, limit } = query
+        // Without a limit, this would pass over every row to find that none follows.
+        const isBounded = limit < Number.MAX_SAFE_INTEGER
+        const end = isBounded
+          ? await lists.page({ ...query, from: { ...from, skip: from.skip + limit - 1 }, limit: 1 })
+          : { last: null, more: false }
+        const last = end.last ?? (await lists.page({ ...query, ...FROM_THE_END, limit: 1 })).last
+        await table.canScan()
+        return { last, more: end.more }
+      },
+      absentParent: async ({ where }) => {
+        for (const { column, resource: parent } of resource.references) {
+          const id = where.find(condition => condition.column === column && condition.is === '=')?.value
+          if (typeof id === 'number' && !(await parents[parent]?.(id))) return parent
+        }
+        return null
+      },
+    }
   }
   const projections = new Map<string, ShownResources<Row>>()
   return {

@@ -1,7 +1,6 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
-import { keyOf } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
 import type { Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
@@ -166,7 +165,7 @@ export class RepresentationCache {
       },
       page: this.#pages(resource, lists, { get, read }),
       count: (query, most) =>
-        counts({ key: `${most} ${keyOf(query)}`, dependencies: dependsOn(resource, query) }, () =>
+        counts({ key: `${most} ${JSON.stringify(query)}`, dependencies: dependsOn(resource, query) }, () =>
           whenThere(lists.count(query, most), ({ count, isCurrent }) => ({
             value: count,
             isCurrent,
@@ -215,7 +214,7 @@ export class RepresentationCache {
           return readsLeft === 0 || areAsSelected(partial.page, page.items) ? page : readPage()
         })
       }
-      const key = keyOf(query)
+      const key = JSON.stringify(query)
       const readPage = (): Awaitable<ListPage> => {
         const version = this.#versions.latest
         // At the same time, so that cached resources of the page can be used.

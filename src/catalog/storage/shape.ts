@@ -58,19 +58,19 @@ export function joins<Row extends Values>(resource: StoredResource<Row>, join: '
   const nested = nestedObjects(resource).map(
     ({ name, table, referredBy }) => `${join} ${table} AS "${name}" ON "${name}".id = owner.${referredBy}`,
   )
-  const ratings = shownMembers(resource).flatMap(member =>
-    typeof member === 'object' && 'counts' in member
-      ? [`LEFT JOIN ${member.counts} AS "${member.name}" ON "${member.name}".product_id = owner.id`]
-      : [],
+  const ratings = ratingsIn(resource).map(
+    ({ name, counts }) => `LEFT JOIN ${counts} AS "${name}" ON "${name}".product_id = owner.id`,
   )
   return [...nested, ...ratings].join(' ')
 }
 
 /** Whether a response shows something of the rows that refer to it. */
 export function showsReferring<Row extends Values>(resource: StoredResource<Row>): boolean {
-  return (
-    resource.array !== null || shownMembers(resource).some(member => typeof member === 'object' && 'counts' in member)
-  )
+  return resource.array !== null || ratingsIn(resource).length > 0
+}
+
+function ratingsIn<Row extends Values>(resource: StoredResource<Row>) {
+  return shownMembers(resource).filter(member => typeof member === 'object' && 'counts' in member)
 }
 
 function shownMembers<Row extends Values>({ members, furtherMembers, chosen }: StoredResource<Row>) {

@@ -83,11 +83,6 @@ export class Feed {
     return this.#end
   }
 
-  /** The newest event in memory, if there is one. */
-  get newest(): FeedEvent | undefined {
-    return this.#recent.at(-1)
-  }
-
   /** Aborted when the process stops. */
   get stopping(): AbortSignal {
     return this.#stopping.signal
@@ -128,7 +123,7 @@ export class Feed {
 
   /** Whether no event has come after a place, as far as this process knows. */
   isCurrent(place: EventPlace): boolean {
-    return !isAfter(this.newest ?? this.#base, place)
+    return !isAfter(this.#recent.at(-1) ?? this.#base, place)
   }
 
   /** Whether all events after a place are in memory. Otherwise, the next ones have to be read. */
@@ -225,7 +220,7 @@ export class Feed {
   readonly #look = following(() => this.#readOn())
 
   async #readOn(): Promise<void> {
-    const before = this.newest
+    const before = this.#recent.at(-1)
     for (let isEnd = false; !isEnd; ) {
       const piece = await this.#history.read(this.#read.position)
       const [own, ...further] = piece.transactions
@@ -238,7 +233,7 @@ export class Feed {
       for (const transaction of further) this.#add(transaction)
       isEnd = piece.isEnd
     }
-    if (this.newest === before) return
+    if (this.#recent.at(-1) === before) return
     await this.#tell(null)
   }
 

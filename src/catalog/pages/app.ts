@@ -1,6 +1,4 @@
 import { Hono } from 'hono'
-import type { Key } from '../../access/key.ts'
-import type { Awaitable } from '../../awaitable.ts'
 import { addLogin } from '../../login/routes.ts'
 import { formLimit } from '../../pages/form.ts'
 import { addStaticFiles } from '../../pages/static.ts'
@@ -25,14 +23,8 @@ import { addReviews } from './reviews.tsx'
 import type { PageServices } from './services.ts'
 import { startPage } from './start-page.tsx'
 
-interface Pages {
-  readonly fetch: App['fetch']
-  /** The key of a request, or of its session. */
-  readonly keyOf: (headers: Headers) => Awaitable<Key | null>
-}
-
-/** The start page and the admin page. */
-export function createPages(services: PageServices): Pages {
+/** The start page and the admin page. `keyOf` finds the key of a request, or of its session. */
+export function createPages(services: PageServices) {
   const { catalog, repositories, feed } = services
   const app: App = new Hono(routing())
   const own = new OwnOperations(catalog.operations)
@@ -82,5 +74,5 @@ export function createPages(services: PageServices): Pages {
     const isForPeople = showsPages(context.req.raw.headers) && !context.req.header('HX-Request')
     return isForPeople ? errorPage(context, error, response) : response
   })
-  return { fetch: app.fetch, keyOf: headers => login?.keyOf(headers) ?? null }
+  return { fetch: app.fetch, keyOf: (headers: Headers) => login?.keyOf(headers) ?? null }
 }

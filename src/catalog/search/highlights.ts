@@ -11,11 +11,6 @@ export interface TextPart {
   readonly match: boolean
 }
 
-export interface Highlights {
-  readonly name: readonly TextPart[]
-  readonly description: readonly TextPart[]
-}
-
 interface Range {
   readonly start: number
   readonly end: number
@@ -28,7 +23,7 @@ interface Marked {
   readonly starts: readonly number[]
 }
 
-export function highlightsOf(search: Search, name: string, description: string): Highlights {
+export function highlightsOf(search: Search, name: string, description: string) {
   const terms = search.units.flat(2)
   const inDescription = marked(terms, description)
   const start = extractStart(description, inDescription)

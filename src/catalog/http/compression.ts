@@ -1,3 +1,4 @@
+import { remembering } from '../../limits/remembering.ts'
 import { contentCoding } from '../../server/content-coding.ts'
 
 /** Shorter bodies are not compressed, because they fit into a few packets. */
@@ -16,14 +17,12 @@ const CODINGS = ['zstd', 'br', 'gzip'] as const
 const ZSTD_LEVEL = 3
 const BROTLI_QUALITY = 4
 
-/** The coding for the last header, because most clients send the same one. */
-let last: { readonly accepted: string; readonly coding: Coding | 'identity' } = { accepted: '', coding: 'identity' }
+/** Most clients send the same few headers. */
+const codingFor = remembering((accepted: string) => contentCoding(accepted, CODINGS), { max: 64, charactersMax: 128 })
 
 /** The coding for a response to a request with this `Accept-Encoding`. */
 export function preferredCoding(accepted: string | null): Coding | 'identity' {
-  if (accepted === null) return 'identity'
-  if (accepted !== last.accepted) last = { accepted, coding: contentCoding(accepted, CODINGS) }
-  return last.coding
+  return accepted === null ? 'identity' : codingFor(accepted)
 }
 
 export function compress(text: string, coding: Coding): Uint8Array<ArrayBuffer> {

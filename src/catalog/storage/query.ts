@@ -64,6 +64,9 @@ export const BY_ID = { by: [], isDescending: false } as const
 /** The best match first. Only with a search. */
 export const BY_RELEVANCE = { by: ['rank'], isDescending: false } as const
 
+/** The limit of lists whose length a request cannot limit. */
+export const NO_LIMIT: number = Number.MAX_SAFE_INTEGER
+
 /** A list of all rows, from its beginning. */
 export function wholeList<Row extends Values>(): ListQuery<Row> {
   return {
@@ -73,7 +76,7 @@ export function wholeList<Row extends Values>(): ListQuery<Row> {
     source: 'rows',
     from: { after: null, skip: 0 },
     until: null,
-    limit: Number.MAX_SAFE_INTEGER,
+    limit: NO_LIMIT,
   }
 }
 

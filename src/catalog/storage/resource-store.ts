@@ -1,6 +1,6 @@
 import type { RepresentationCache } from './cache/cached.ts'
 import { projected } from './projection.ts'
-import { wholeList } from './query.ts'
+import { NO_LIMIT, wholeList } from './query.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { IdLists, ResourceStore, ResourceTable, ShownResources } from './store.ts'
 
@@ -29,7 +29,7 @@ export function resourceStore<Row extends Values>(
       end: async query => {
         const { from, limit } = query
         // Without a limit, this would pass over every row to find that none follows.
-        const isBounded = limit < Number.MAX_SAFE_INTEGER
+        const isBounded = limit !== NO_LIMIT
         const end = isBounded
           ? await lists.page({ ...query, from: { ...from, skip: from.skip + limit - 1 }, limit: 1 })
           : { last: null, more: false }

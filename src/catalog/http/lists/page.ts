@@ -1,6 +1,14 @@
 import { z } from '@hono/zod-openapi'
 import { type Search, searchOf } from '../../search/search.ts'
-import { BY_ID, BY_RELEVANCE, type Condition, type Cursor, type ListQuery, typeOf } from '../../storage/query.ts'
+import {
+  BY_ID,
+  BY_RELEVANCE,
+  type Condition,
+  type Cursor,
+  type ListQuery,
+  NO_LIMIT,
+  typeOf,
+} from '../../storage/query.ts'
 import type { Filter, StoredResource, Values } from '../../storage/resource.ts'
 import { errorAt, fault } from '../validation/errors.ts'
 import { anyText, notNegative, text, valueList } from '../validation/fields.ts'
@@ -38,9 +46,6 @@ const SELECTED = {
     .optional()
     .describe('Asks for `X-Total-Count`: the number of items, or this if there are more'),
 }
-
-/** For lists whose length a request cannot limit, according to the specification. */
-const WHOLE_LIST = Number.MAX_SAFE_INTEGER
 
 /** Limit on the items of a page that is selected by more than its place, because its cost has to be bounded. */
 const SELECTION_MAX = 1_000
@@ -115,7 +120,7 @@ export class ListParameters<Row extends Values> {
         ...list,
         from: { after, skip: typeof skip === 'number' ? skip : 0 },
         until: null,
-        limit: typeof limit === 'number' ? limit : WHOLE_LIST,
+        limit: typeof limit === 'number' ? limit : NO_LIMIT,
       },
       count: typeof count === 'number' ? count : null,
       isSelection: isSelection(parameters),

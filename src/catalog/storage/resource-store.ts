@@ -1,3 +1,4 @@
+import { remembering } from '../../limits/remembering.ts'
 import type { RepresentationCache } from './cache/cached.ts'
 import { projected } from './projection.ts'
 import { NO_LIMIT, wholeList } from './query.ts'
@@ -7,8 +8,8 @@ import type { IdLists, ResourceStore, ResourceTable, ShownResources } from './st
 /** For each kind of resource, whether a row exists. */
 export type Parents = Readonly<Partial<Record<ResourceName, (id: number) => Promise<boolean>>>>
 
-/** Limit on the choices of members whose statements stay prepared. */
-const PROJECTIONS_MAX = 32
+/** The choices of members whose statements stay prepared. */
+const PROJECTIONS = { max: 32, charactersMax: Number.POSITIVE_INFINITY }
 
 const FROM_THE_END = { order: { by: [], isDescending: true }, from: { after: null, skip: 0 } } as const
 
@@ -46,7 +47,10 @@ export function resourceStore<Row extends Values>(
       },
     }
   }
-  const projections = new Map<string, ShownResources<Row>>()
+  const projection = remembering(
+    (names: string) => showing(projected(resource, new Set(names.split(',')))),
+    PROJECTIONS,
+  )
   return {
     ...table,
     ...showing(resource),
@@ -55,14 +59,6 @@ export function resourceStore<Row extends Values>(
       const { ids } = await table.page({ ...wholeList<Row>(), where, limit: 1 })
       return ids.length > 0
     },
-    showing: names => {
-      const key = [...names].sort().join()
-      const known = projections.get(key)
-      if (known) return known
-      if (projections.size === PROJECTIONS_MAX) projections.clear()
-      const made = showing(projected(resource, names))
-      projections.set(key, made)
-      return made
-    },
+    showing: names => projection([...names].sort().join()),
   }
 }

@@ -56,7 +56,7 @@ interface Target {
   readonly table: Table
   /** The indexes are dropped after this many rows. */
   readonly indexedMax: number
-  /** The highest id that did not come from the database, unless it knows it. */
+  /** The highest id that the database neither drew nor was told of; 0 if there is none. */
   highestGiven: number
   loaded: LoadedResources
 }

@@ -82,7 +82,7 @@ export class SharedFrames {
     return last ? this.of(events, filter, last) : null
   }
 
-  /** The frames of all events from the first of these up to a place that pass. */
+  /** The frames of those of these events that pass. `place` is the place after all of them. */
   of(events: readonly FeedEvent[], filter: EventFilter, place: EventPlace): Frames {
     const key = `${events[0]?.id} ${eventIdOf(place)} ${filter.key}`
     const known = this.#made.get(key)

@@ -42,7 +42,7 @@ export function withChosen<Row extends Values>(
   const names = new Set(fields.map(String))
   if (search === null || !names.has(HIGHLIGHTS)) return { shown: store.showing(names) }
   const hidden = HIGHLIGHTED.filter(name => !names.has(name) && !names.has(ALL_MEMBERS))
-  // Not the page of a request that chooses the same members without highlights: its texts are kept with it.
+  // A cached page of its own: that of the same members without highlights keeps its finished text.
   const needed = new Set([...names, ...HIGHLIGHTED, ...hidden.map(name => `-${name}`)])
   return { shown: store.showing(needed), show: items => highlighted(items, search, hidden) }
 }

@@ -50,10 +50,10 @@ const SELECTED = {
 /** Limit on the items of a page that is selected by more than its place, because its cost has to be bounded. */
 const SELECTION_MAX = 1_000
 
-/** Chooses only by their place the items that are returned, not which items are in the list. */
+/** They change neither which items are in a list nor their order. */
 const PAGE_PARAMETERS: ReadonlySet<string> = new Set(['skip', 'limit', 'after_id', 'fields'])
 
-/** What can be said about a list: all that a page can have, only which part of it, from where on, or only what it has. */
+/** The parameters that a list has: all, only those of a page, only `after_id`, or only filters. */
 export type ListKind = 'selectable' | 'in pages' | 'whole' | 'filtered'
 
 /** A request for a list. */

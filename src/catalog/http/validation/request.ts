@@ -4,7 +4,7 @@ import { isJsonObject } from '../../../json-object.ts'
 import { remembering } from '../../../limits/remembering.ts'
 import { queryOf } from '../../../server/request-target.ts'
 import { currentTimeline, timed } from '../../../tracing/timeline.ts'
-import { errorAt, fault, type ValidationError, validationErrors } from './errors.ts'
+import { errorAt, fault, type RequestPart, type ValidationError, validationErrors } from './errors.ts'
 import { spelledInteger, spelledNumber } from './fields.ts'
 import { readJson } from './json.ts'
 import { isList, numbersOf } from './numbers.ts'
@@ -153,7 +153,7 @@ function parserOf(schema: z.core.$ZodType): Parser['parse'] {
 function readFields<Schema extends z.ZodType>(
   schema: Schema,
   fields: Readonly<Record<string, unknown>> | undefined,
-  source: 'path' | 'query' | 'body',
+  source: RequestPart,
 ): ReadValue<z.output<Schema>> {
   const read = schema.safeParse(fields)
   return read.success

@@ -2,7 +2,7 @@ import { indexedWords, sortKey } from '../../search/search.ts'
 import { COUNT_COLUMNS, ratingOf } from '../rating.ts'
 import type { ColumnType, IndexDescription, Value, Values } from '../resource.ts'
 
-/** The form of what the index has. Another number makes every index again. */
+/** The form of what the index has. If a database has another number, its index is built again. */
 export const INDEX_FORM = 1
 
 /** Mark before a word of a name, and before its first word. Neither is in a word. */

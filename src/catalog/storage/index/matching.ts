@@ -5,7 +5,7 @@ import { FIRST_OF_NAME, OF_NAME } from './facts.ts'
 export const RANKS = [3, 2, 1] as const
 export type Rank = (typeof RANKS)[number]
 
-/** How an engine writes a query for words. Terms have letters, digits, marks of Unicode, and marks of ours. */
+/** How an engine writes a query for words. Terms have letters, digits and marks of Unicode, perhaps after one of our own two marks. */
 export interface MatchSyntax {
   readonly term: (text: string, isPrefix: boolean) => string
   readonly and: string

@@ -1,7 +1,7 @@
 import { COUNT_COLUMNS, ratingOf } from './rating.ts'
-import type { Representation } from './representation.ts'
 import type { ColumnType, Member, NestedArray, NestedObject, StoredResource, Value, Values } from './resource.ts'
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from './resource.ts'
+import type { Found } from './store.ts'
 
 /** A row as an engine reads it, with the members of a response. Those of nested objects have names like `user.name`. */
 export type FlatRow = { readonly id: number; readonly revision: number } & Readonly<Record<string, Value>>
@@ -82,13 +82,14 @@ export function nestedObjects<Row extends Values>({ members }: StoredResource<Ro
 }
 
 /**
- * Makes the function that turns a row and the first items of its array into a representation. If some of the items are not
- * shown, `items` has at least one of these.
+ * Makes the function that turns a row and the first items of its array into a resource. If some of the items are not shown,
+ * `items` has at least one of these.
  */
-export function representationOf<Row extends Values>(
+export function finding<Row extends Values>(
   resource: StoredResource<Row>,
-): (row: FlatRow, items: readonly Item[]) => Omit<Representation, 'revision'> {
+): (row: FlatRow, items: readonly Item[]) => Found {
   const shape = shapeOf(resource)
+  const owners = resource.references.map(({ column }) => column)
   return (row, items) => {
     let shown = items.length > NESTED_MAX ? items.slice(0, NESTED_MAX) : items
     let json = JSON.stringify(shape(row, shown))
@@ -99,7 +100,8 @@ export function representationOf<Row extends Values>(
     }
     const last = shown.at(-1)
     const isCut = last !== undefined && shown.length < items.length
-    return { json, cut: isCut ? { shownItems: shown.length, lastId: last.id } : null }
+    const cut = isCut ? { shownItems: shown.length, lastId: last.id } : null
+    return { id: row.id, revision: row.revision, ownerIds: owners.map(column => Number(row[column])), json, cut }
   }
 }
 

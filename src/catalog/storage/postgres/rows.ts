@@ -2,11 +2,11 @@ import type { ColumnType, NestedArray, StoredResource, Value, Values } from '../
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from '../resource.ts'
 import {
   type FlatRow,
+  finding,
   type Item,
   joins,
   longColumns,
   nestedObjects,
-  representationOf,
   selectedColumns,
   selectedItemColumns,
 } from '../shape.ts'
@@ -225,13 +225,11 @@ export function cappedBytesOf(columns: NestedArray['columns'], source: string): 
 /** Turns rows into resources. */
 export class PostgresRows<Row extends Values> {
   readonly #itemOf: (row: RawRow) => Item | null
-  readonly #represent: ReturnType<typeof representationOf<Row>>
-  readonly #references: readonly string[]
+  readonly #found: ReturnType<typeof finding<Row>>
 
   constructor(resource: StoredResource<Row>) {
     this.#itemOf = resource.array ? itemReader(resource.array) : () => null
-    this.#represent = representationOf(resource)
-    this.#references = resource.references.map(({ column }) => column)
+    this.#found = finding(resource)
   }
 
   /** The resources in rows of one statement, by their ids. */
@@ -258,8 +256,7 @@ export class PostgresRows<Row extends Values> {
   }
 
   found({ row, items }: Group): Found {
-    const ownerIds = this.#references.map(name => Number(row[name]))
-    return { ...this.#represent(row, items), id: row.id, revision: row.revision, ownerIds }
+    return this.#found(row, items)
   }
 }
 

@@ -1,16 +1,7 @@
 import type { SqliteTransaction } from '../../../database/sqlite/database.ts'
 import type { ColumnType, NestedArray, StoredResource, Values } from '../resource.ts'
 import { NESTED_MAX, NESTED_MAX_CHARACTERS } from '../resource.ts'
-import {
-  type FlatRow,
-  type Item,
-  joins,
-  longColumns,
-  representationOf,
-  selectedColumns,
-  selectedItemColumns,
-} from '../shape.ts'
-import type { Found } from '../store.ts'
+import { type FlatRow, finding, type Item, joins, longColumns, selectedColumns, selectedItemColumns } from '../shape.ts'
 
 /** A longer text is not in a wide index, but read from the table. The migration has this number, too. */
 const INDEXED_TEXT_MAX_BYTES = 300
@@ -20,12 +11,8 @@ export function sqliteReader<Row extends Values>(source: SqliteTransaction, reso
   const select = source.prepare<[id: number], FlatRow>(`
     SELECT ${selectedColumns(resource, column)} FROM ${resource.table} AS owner ${joins(resource, 'CROSS JOIN')}
     WHERE owner.id = ?`)
-  const representation = representationOf(resource)
+  const found = finding(resource)
   const itemsOf = resource.array ? firstItems(source, resource.array) : () => []
-  const found = (row: FlatRow, items: readonly Item[]): Found => {
-    const ownerIds = resource.references.map(({ column }) => Number(row[column]))
-    return { ...representation(row, items), id: row.id, revision: row.revision, ownerIds }
-  }
   /** The representation of a row that was read or written in the same transaction. */
   const represent = (row: FlatRow) => found(row, itemsOf(row.id))
   return {

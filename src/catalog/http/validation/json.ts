@@ -42,31 +42,26 @@ function syntaxError(text: string): number {
   for (;;) {
     take(SPACE)
     const character = text[index]
-    if (expected === 'more') {
+    const isEnd = expected === 'key or }' ? character === '}' : expected === 'value or ]' && character === ']'
+    if (isEnd) {
+      open.pop()
+      index += 1
+      expected = 'more'
+    } else if (expected === 'more') {
       const inside = open.at(-1)
       if (inside && character === ',') expected = inside === '{' ? 'key' : 'value'
       else if (inside && character === (inside === '{' ? '}' : ']')) open.pop()
       else return index
       index += 1
     } else if (expected === 'key' || expected === 'key or }') {
-      if (character === '}' && expected === 'key or }') {
-        open.pop()
-        index += 1
-        expected = 'more'
-      } else {
-        if (character !== '"') return index
-        const end = stringEnd(text, index)
-        if ('errorAt' in end) return end.errorAt
-        index = end.after
-        take(SPACE)
-        if (text[index] !== ':') return index
-        index += 1
-        expected = 'value'
-      }
-    } else if (character === ']' && expected === 'value or ]') {
-      open.pop()
+      if (character !== '"') return index
+      const end = stringEnd(text, index)
+      if ('errorAt' in end) return end.errorAt
+      index = end.after
+      take(SPACE)
+      if (text[index] !== ':') return index
       index += 1
-      expected = 'more'
+      expected = 'value'
     } else if (character === '{' || character === '[') {
       open.push(character)
       index += 1

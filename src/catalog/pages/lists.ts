@@ -5,9 +5,8 @@ import { ListParameters } from '../http/lists/page.ts'
 import type { ValidationError } from '../http/validation/errors.ts'
 import { requestReader } from '../http/validation/request.ts'
 import { searchOf } from '../search/search.ts'
-import type { Representation } from '../storage/representation.ts'
 import type { StoredResource, Values } from '../storage/resource.ts'
-import type { ResourceStore } from '../storage/store.ts'
+import type { Representation, ResourceStore } from '../storage/store.ts'
 
 /** Rows of a page. */
 const ROWS = 50

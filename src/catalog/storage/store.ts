@@ -1,9 +1,25 @@
 import type { Awaitable } from '../../awaitable.ts'
 import type { Claim } from './idempotency/keys.ts'
 import type { Cursor, ListQuery } from './query.ts'
-import type { Representation } from './representation.ts'
 import type { ResourceName, StoredResource, Values } from './resource.ts'
 import type { ExpectedRevisions } from './revision.ts'
+
+/** One resource as a response body. */
+export interface Representation {
+  /** The resource as JSON. */
+  readonly json: string
+  /** `null` if the nested array is complete, or if there is none. */
+  readonly cut: Cut | null
+  /** See `revision.ts`. */
+  readonly revision: number
+}
+
+/** The place at which a nested array was cut. */
+export interface Cut {
+  readonly shownItems: number
+  /** The id of the last item shown. */
+  readonly lastId: number
+}
 
 /** Nothing was written, because the resource or one that it would reference does not exist. This names the first. */
 export interface Missing {

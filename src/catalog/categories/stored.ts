@@ -13,7 +13,6 @@ export const CATEGORIES: IndexedResource<CategoryRow> = {
   references: [],
   keptOnUpdate: [],
   array: {
-    member: 'products',
     table: 'products',
     key: 'category_id',
     index: 'products_by_category',

@@ -15,7 +15,6 @@ export const PRODUCTS: IndexedResource<ProductRow> = {
   references: [{ column: 'category_id', table: 'categories', resource: 'Category' }],
   keptOnUpdate: ['category_id'],
   array: {
-    member: 'reviews',
     table: 'reviews',
     key: 'product_id',
     index: 'reviews_by_product',

@@ -5,7 +5,7 @@ export const ALL_MEMBERS = '*'
 
 /** The words that choose members, in the order of a response. */
 export function memberWords<Row extends Values>({ members, array, furtherMembers }: StoredResource<Row>): string[] {
-  return [ALL_MEMBERS, 'id', ...members.map(nameOf), ...(array ? [array.member] : []), ...furtherMembers.map(nameOf)]
+  return [ALL_MEMBERS, 'id', ...members.map(nameOf), ...(array ? [array.table] : []), ...furtherMembers.map(nameOf)]
 }
 
 /** The resource with these of its members only. */
@@ -19,7 +19,7 @@ export function projected<Row extends Values>(
     ...resource,
     chosen: { hasId: hasAll || names.has('id') },
     members: members.filter(member => hasAll || names.has(nameOf(member))),
-    array: array && (hasAll || names.has(array.member)) ? array : null,
+    array: array && (hasAll || names.has(array.table)) ? array : null,
     furtherMembers: furtherMembers.filter(member => names.has(nameOf(member))),
   }
 }

@@ -165,7 +165,7 @@ export interface Reference<Column extends string> {
 export type NestedColumns = Readonly<Record<string, ColumnType>>
 
 export interface NestedArray {
-  readonly member: string
+  /** The table of its rows, and the name of the member. */
   readonly table: TableName
   /** The column of its rows that references their owner. */
   readonly key: string

@@ -127,7 +127,7 @@ function shapeOf<Row extends Values>(
   return (row, items) => {
     const shown: Record<string, unknown> = isIdShown ? { id: row.id } : {}
     for (const show of showMembers) show(shown, row)
-    if (array) shown[array.member] = items
+    if (array) shown[array.table] = items
     for (const show of showFurther) show(shown, row)
     return shown
   }

@@ -38,7 +38,6 @@ export const USERS: IndexedResource<UserRow> = {
   references: [],
   keptOnUpdate: [],
   array: {
-    member: 'reviews',
     table: 'reviews',
     key: 'user_id',
     index: 'reviews_by_user',

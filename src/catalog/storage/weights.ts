@@ -4,6 +4,3 @@
  * in bytes on PostgreSQL.
  */
 export const CHUNK_WEIGHT_MAX = 1_048_576
-
-/** Limit on the weight of the items of a long list read at a time on SQLite, unless a single one is heavier. */
-export const SCAN_WEIGHT_MAX = 65_536

@@ -3,9 +3,11 @@ import type { ListQuery } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { type FlatRow, joins, selectedColumns } from '../shape.ts'
 import type { Found, Scanned } from '../store.ts'
-import { SCAN_WEIGHT_MAX } from '../weights.ts'
 import { listStatements } from './lists.ts'
 import { column, sqliteReader } from './reader.ts'
+
+/** Limit on the JSON of the items that are read at a time, in characters, unless a single one is longer. */
+const PIECE_MAX_CHARACTERS = 65_536
 
 /** Prepares the statements that read long lists. */
 export function sqliteScan<Row extends Values>(source: Scans, resource: StoredResource<Row>) {
@@ -20,12 +22,12 @@ export function sqliteScan<Row extends Values>(source: Scans, resource: StoredRe
     source.snapshot(() => {
       const { statement, parameters } = statementOf(query)
       const items: Found[] = []
-      let weight = 0
+      let characters = 0
       for (const row of statement.iterate(...parameters)) {
         const item = represent(row)
         items.push(item)
-        weight += item.json.length
-        if (weight >= SCAN_WEIGHT_MAX) return { items, last: row.id }
+        characters += item.json.length
+        if (characters >= PIECE_MAX_CHARACTERS) return { items, last: row.id }
       }
       return { items, last: null }
     })

@@ -1,4 +1,4 @@
-import { type Asset, asset } from '../../server/asset.ts'
+import { asset } from '../../server/asset.ts'
 import { once } from '../../shared.ts'
 import type { Catalog } from '../http/operation.ts'
 import { interfaceDescription } from './document.ts'

@@ -16,8 +16,7 @@ export class Versions {
   }
 
   of(id: number): number {
-    const version = this.byId.get(id) ?? 0
-    return version > this.any ? version : this.any
+    return Math.max(this.byId.get(id) ?? 0, this.any)
   }
 }
 

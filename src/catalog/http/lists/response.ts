@@ -19,6 +19,9 @@ const PLACE_PARAMETERS: ReadonlySet<string> = new Set(['skip', 'limit', 'after_i
 /** Number of items of the longest list that is sent in one piece. */
 const PAGE_ITEMS = 200
 
+/** The link of a page is kept with it for a URL of this length. Longer ones would take much more of the cache than the page. */
+const KEPT_URL_MAX_CHARACTERS = 256
+
 /**
  * Answers a list of any length in constant memory: a short one in one piece, a long one as a stream of pieces, each read when
  * the client has taken the one before. No cursor and no transaction is open while the client reads.
@@ -91,8 +94,8 @@ function pageResponse(
 ): Awaitable<Response> {
   const { url, headers } = scope.request
   const derived = derivedFrom(page)
-  if (derived.link?.url !== url) derived.link = { url, value: linkTo(page) }
-  const link = derived.link.value
+  const link = derived.link?.url === url ? derived.link.value : linkTo(page)
+  if (url.length <= KEPT_URL_MAX_CHARACTERS) derived.link = { url, value: link }
   const isLines = prefersLines(headers.get('Accept'))
   if (isLines || (derived.json === undefined && charactersOf(page.items) > WHOLE_MAX_CHARACTERS)) {
     const isShort = charactersOf(page.items) < COMPRESSED_MIN_CHARACTERS

@@ -13,9 +13,12 @@ const REPRESENTATION_MAX_CHARACTERS = 65_536
 /** Approximate overhead of an entry. */
 const ENTRY_BYTES = 300
 
-/** Approximate overhead of a cached page of a list, and the size of each id in it with its revision. */
-const PAGE_BYTES = 400
+/** Approximate overhead of a cached page of a list with its link, and the size of each id in it with its revision. */
+const PAGE_BYTES = 800
 const PAGE_ID_BYTES = 32
+
+/** Approximate overhead of a cached number. */
+const COUNT_BYTES = 400
 
 /** A long page is joined to one text, and its compressed forms are at most as long. */
 const DERIVED_FROM_PAGE = 2
@@ -67,6 +70,7 @@ interface ReadValue<Value> {
   readonly value: Value
   /** Whether it shows every change that listeners were told of before it was read. */
   readonly isCurrent: boolean
+  /** Without its key. */
   readonly bytes: number
 }
 
@@ -169,7 +173,7 @@ export class RepresentationCache {
           whenThere(lists.count(query, most), ({ count, isCurrent }) => ({
             value: count,
             isCurrent,
-            bytes: PAGE_BYTES,
+            bytes: COUNT_BYTES,
           })),
         ),
     }
@@ -200,7 +204,7 @@ export class RepresentationCache {
       if (partial.missing.length > 0) return partial
       const whole = partial.isSameAs(known.whole) ? known.whole : partial.completed()
       const derivedBytes = this.#derivedCharacters(partial.characters) > 0 ? DERIVED_FROM_PAGE * partial.bytes : 0
-      pages.set(key, { ...known, whole, goodAt: latest, bytes: pageBytes(known.page) + derivedBytes })
+      pages.set(key, { ...known, whole, goodAt: latest, bytes: pageBytes(key, known.page) + derivedBytes })
       return whole
     }
 
@@ -224,7 +228,7 @@ export class RepresentationCache {
           (page, isKnown) => {
             if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
             const dependencies = dependsOn(resource, query)
-            pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(page) })
+            pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(key, page) })
             return complete(new PartialPage(page, get))
           },
         )
@@ -259,7 +263,8 @@ export class RepresentationCache {
           read(),
           this.#source.current(() => true),
           (found, isKnown) => {
-            if (isKnown && found.isCurrent) values.set(key, { ...found, version })
+            const bytes = textBytes(key) + found.bytes
+            if (isKnown && found.isCurrent) values.set(key, { ...found, bytes, version })
             return found.value
           },
         )
@@ -362,6 +367,11 @@ function areAsSelected({ ids, revisions }: IdPage, found: readonly Found[]): boo
   })
 }
 
-function pageBytes({ ids }: IdPage): number {
-  return PAGE_BYTES + PAGE_ID_BYTES * ids.length
+/** The key may be much longer than the page: clients choose what it selects. */
+function pageBytes(key: string, { ids }: IdPage): number {
+  return PAGE_BYTES + textBytes(key) + PAGE_ID_BYTES * ids.length
+}
+
+function textBytes(text: string): number {
+  return (TWO_BYTE_CHARACTERS.test(text) ? 2 : 1) * text.length
 }

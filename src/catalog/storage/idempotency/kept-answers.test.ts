@@ -143,6 +143,21 @@ withEachEngine('kept answers', engine => {
     )
   })
 
+  test('answers that were kept before the clock was set back count towards the limit, too', async () => {
+    await using database = await engine.freshDatabase()
+    const few = ['--idempotency-bytes', String(FEW_BYTES)]
+    await served(database.url, api => postUntilRefused(api, PRODUCT), few)
+    await change(engine, database.url, `UPDATE idempotency_keys SET created_at = created_at + ${DAY_MS / 2}`)
+    await served(
+      database.url,
+      async api => {
+        expect((await postKeyed(api, { ...PRODUCT, key: 'another' })).status).toBe(503)
+        expect(await postKeyed(api, { ...PRODUCT, key: 'key-0' })).toMatchObject({ status: 200, isReplayed: true })
+      },
+      few,
+    )
+  })
+
   describe('after a copy', () => {
     let from: AsyncDisposable & { readonly url: string }
     let first: Awaited<ReturnType<typeof postKeyed>>

@@ -81,7 +81,10 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
       let bytes = 0
       const now = Date.now()
       for (let from = now - KEPT_MS; from <= now; from += COUNTED_AT_ONCE_MS) {
-        bytes += database.snapshot(() => sum.get(from, from + COUNTED_AT_ONCE_MS)?.bytes ?? 0)
+        const until = from + COUNTED_AT_ONCE_MS
+        // If the clock was set back, some were stored at later times.
+        const end = until > now ? Number.MAX_SAFE_INTEGER : until
+        bytes += database.snapshot(() => sum.get(from, end)?.bytes ?? 0)
         await turn()
       }
       return bytes

@@ -70,12 +70,14 @@ export function showMetrics(settings: AdminSettings, source: MetricsSource): Sho
     return [...known, gauge('stockroom_http_connections', 'Connections of clients that are open.', open)]
   }
   const isReady = lastKnown(probe)
+  // Once for all requests of a moment: a write may wait for the disk behind these reads of files.
+  const connections = shared(() => connectionsTo(port()))
   const recent = recentConnections(port)
   using starting = new DisposableStack()
   const history = starting.use(new History(() => read(recent())))
   const app: App = new Hono(routing())
   app.get('/metrics', async context => {
-    const [known, ready] = await Promise.all([read(connectionsTo(port())), isReady()])
+    const [known, ready] = await Promise.all([read(connections()), isReady()])
     const families = [
       ...known,
       gauge('stockroom_ready', 'Whether requests can be answered, as /readyz says: 1 or 0.', ready ? 1 : 0),

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { renameSync } from 'node:fs'
+import { once } from 'node:events'
+import { readFileSync, renameSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
 import { withEachEngine } from '../../test/harness/contract.ts'
@@ -239,6 +241,38 @@ test('stockroom_ready is 0 while the file of the database is gone, with one proc
     await until(async () => (await ready()) === 0)
   }
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'the connections are listed once for all who read the metrics at a time',
+  async () => {
+    await using shop = await startShop(sqlite)
+    const { processId, address } = shop.service
+    const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${processId}/io`, 'utf8'))?.[1])
+    const readers = 50
+    const url = `${await adminAddress(shop.service)}/metrics`
+    // So that the list takes most of what is read.
+    const { hostname, port } = new URL(address)
+    const clients = await Promise.all(Array.from({ length: 200 }, () => connected(hostname, Number(port))))
+    const readBy = async (number: number) => {
+      const before = bytesRead()
+      const answers = await Promise.all(Array.from({ length: number }, () => fetch(url)))
+      expect((await Promise.all(answers.map(answer => answer.text()))).every(text => text.includes(REQUESTS))).toBe(
+        true,
+      )
+      return bytesRead() - before
+    }
+    const byOne = await readBy(1)
+    expect(byOne).toBeGreaterThan(20_000)
+    expect(await readBy(readers)).toBeLessThan((readers / 2) * byOne)
+    for (const client of clients) client.destroy()
+  },
+)
+
+async function connected(host: string, port: number): Promise<Socket> {
+  const socket = connect(port, host)
+  await once(socket, 'connect')
+  return socket
+}
 
 /** The complaints that `promtool check metrics` would make. */
 function lint({ name, kind, help, samples }: ScrapedFamily): string[] {

@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc'
 import { expect, spyOn, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../clock.ts'
@@ -33,6 +34,24 @@ test('frames for followers at many places and with many filters do not fill the 
   expect(shared.after(shop.start, { key: 'none', passes: () => false })?.bytes).toHaveLength(0)
   expect(madeBytes).toBeGreaterThan(2 * KEPT_MAX_BYTES)
   expect(keptBytes).toBeLessThan(KEPT_MAX_BYTES)
+})
+
+test('empty frames, for followers whose filters let nothing pass, do not fill the memory either', async () => {
+  await using shop = await quietShop()
+  const shared = new SharedFrames(shop.feed)
+  const events = shop.feed.recentAfter(shop.start, 1)
+  const [last] = events
+  if (!last) throw new Error('there are no events')
+  Bun.gc(true)
+  const before = heapStats().heapSize
+  // All of them would take 33 MB.
+  for (let filter = 0; filter < 150_000; filter += 1) {
+    shared.of(events, { key: String(filter), passes: () => false }, last)
+  }
+  await Bun.sleep(0)
+  Bun.gc(true)
+  expect(heapStats().heapSize - before).toBeLessThan(KEPT_MAX_BYTES)
+  expect(shared.of(events, { key: '0', passes: () => false }, last).bytes).toHaveLength(0)
 })
 
 test('a follower that returns after an event in memory costs no look at the log', async () => {

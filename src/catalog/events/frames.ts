@@ -12,6 +12,8 @@ const EVENTS_AT_ONCE = 200
 
 /** Limit on the frames that are kept for further followers. */
 const SHARED_FRAMES_MAX_BYTES = 16_777_216
+/** Approximate overhead of kept frames. Those of a filter that lets nothing pass have no bytes. */
+const FRAMES_BYTES = 300
 
 const ENCODER = new TextEncoder()
 
@@ -90,7 +92,7 @@ export class SharedFrames {
     let text = ''
     for (const event of events) if (filter.passes(event)) text += frame(event)
     const frames = { bytes: ENCODER.encode(text), place }
-    this.#made.set(key, { frames, bytes: frames.bytes.length + key.length })
+    this.#made.set(key, { frames, bytes: FRAMES_BYTES + key.length + frames.bytes.length })
     return frames
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getLogger } from '@logtape/logtape'
@@ -58,8 +58,11 @@ export async function importFile(file: ImportedFile, means: Means, report: Repor
   await using work = new AsyncDisposableStack()
   try {
     const folder = await mkdtemp(join(tmpdir(), 'stockroom-import-'))
-    work.defer(() => rm(folder, { recursive: true }))
-    const checked = await check({ ...file, chunks }, means, join(folder, 'rows.ndjson'), ignored)
+    work.defer(() => rm(folder, { recursive: true, force: true }))
+    const rows = work.use(await open(join(folder, 'rows.ndjson'), 'wx+', 0o600))
+    // Without a name, nothing stays on the disk if the process is killed. Windows keeps a file that is open.
+    await rm(folder, { recursive: true }).catch(() => {})
+    const checked = await check({ ...file, chunks }, means, rows, ignored)
     await store(file, means, checked, report)
     return { imported: checked.lines, ignored }
   } catch (error) {
@@ -90,7 +93,7 @@ function continuable(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Arra
 
 interface CheckedFile {
   /** The file with the good rows, each after the number of its line. */
-  readonly path: string
+  readonly rows: FileHandle
   readonly lines: number
   readonly bad: readonly BadLine[]
 }
@@ -99,14 +102,13 @@ interface CheckedFile {
 async function check(
   { resource, format, chunks, signal }: ImportedFile,
   { hashPassword }: Means,
-  path: string,
+  rows: FileHandle,
   ignored: string[],
 ): Promise<CheckedFile> {
   const hashPasswords = hashingPasswords(password => hashPassword(password, signal))
   const text = textOf(chunks)
   const ofFile =
     format === 'csv' ? csvLines(text, { resource, ignored: columns => ignored.push(...columns) }) : ndjsonLines(text)
-  await using rows = await open(path, 'wx', 0o600)
   const bad: BadLine[] = []
   let lines = 0
   for await (const some of ofFile) {
@@ -120,14 +122,14 @@ async function check(
   }
   if (lines === 0) throw new OperatorError('the file is empty: it has no lines to import')
   if (bad.length === lines) throw new WrongLinesError(bad)
-  return { path, lines, bad }
+  return { rows, lines, bad }
 }
 
 /** Stores all rows, or none if a line is wrong. */
 function store(
   { resource, signal }: ImportedFile,
   { loader }: Means,
-  { path, lines, bad }: CheckedFile,
+  { rows, lines, bad }: CheckedFile,
   report: ReportStored,
 ): Promise<void> {
   return loader(async load => {
@@ -136,13 +138,13 @@ function store(
       done += rows.length
       report(done, lines)
     }
-    await storeAllRows(load, resource, { read: rowsIn(path, signal), bad, stored })
+    await storeAllRows(load, resource, { read: rowsIn(rows, signal), bad, stored })
   })
 }
 
-async function* rowsIn(path: string, signal: AbortSignal): AsyncGenerator<CheckedRows> {
+async function* rowsIn(file: FileHandle, signal: AbortSignal): AsyncGenerator<CheckedRows> {
   let rest = ''
-  for await (const text of Bun.file(path).stream().pipeThrough(new TextDecoderStream())) {
+  for await (const text of file.createReadStream({ start: 0, encoding: 'utf8', autoClose: false })) {
     const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
     signal.throwIfAborted()

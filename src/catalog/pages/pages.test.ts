@@ -1,4 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdirSync, readlinkSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { fieldIn, itemsIn, visitor } from '../../../test/harness/catalog/admin-page.ts'
 import { revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { reviewedProduct } from '../../../test/harness/catalog/list-pages.ts'
@@ -7,6 +9,7 @@ import { client } from '../../../test/harness/client.ts'
 import { ENGINES, type Engine, sqlite } from '../../../test/harness/engines.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
+import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
@@ -250,6 +253,29 @@ test('an import without a place for its rows is refused, and the log says why', 
   expect((await api.get('/products/')).body).toEqual([])
   expect(await service.stop()).toBe(0)
   expect(service.errors()).toContain('there is no place for its rows: ENOENT')
+})
+
+test.skipIf(process.platform !== 'linux')('an import whose process is killed leaves nothing on the disk', async () => {
+  using folder = temporaryFolder()
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { environment: { TMPDIR: folder.path } })
+  const body = new ReadableStream<string>({ start: stream => stream.enqueue(`${JSON.stringify(sample.product)}\n`) })
+  const url = `${service.address}/admin/import?list=products&format=ndjson`
+  const sending = fetch(url, { method: 'POST', body }).catch(() => null)
+  const descriptors = `/proc/${service.processId}/fd`
+  const hasRows = (descriptor: string) => {
+    try {
+      const path = join(descriptors, descriptor)
+      return readlinkSync(path).includes('rows.ndjson') && statSync(path).size > 0
+    } catch {
+      // It was closed meanwhile.
+      return false
+    }
+  }
+  await until(() => readdirSync(descriptors).some(hasRows))
+  await service.stop('SIGKILL')
+  expect(await sending).toBeNull()
+  expect(readdirSync(folder.path)).toEqual([])
 })
 
 test('a text of many line breaks is imported, although it takes more bytes as JSON than a line of NDJSON may have', async () => {

@@ -133,7 +133,7 @@ export class MarkdownLayout extends AnswerLayout {
       else this.#gap = true
     } else {
       if (this.#beginsBlock(line)) this.#finishBlock()
-      if (indentationOf(line) < this.#margin) this.#margin = 0
+      this.#margin = Math.min(this.#margin, indentationOf(line))
       this.#block.push(line)
     }
   }

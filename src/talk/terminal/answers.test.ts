@@ -139,6 +139,18 @@ test('code that begins on the line of a list marker ends where its fence ends, a
   expect(plain.screen()).toContain(`${'code '.repeat(7)}co\nde\n   \`\`\`\n2. ${'word '.repeat(6)}word\n   word\n`)
 })
 
+test('items after code in a nested list are laid out, not shown as code', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 40 })
+  const text =
+    '1.  Install:\n    *   Run **this**:\n        ```sh\n        npm i\n        ```\n    *   Then **do** that.\n2.  Done.\n'
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  await call.answer(...pieces(text, 7))
+  await session.shows(/Done\.\n\nada>$/)
+  expect(lastTurn(session.screen())).toContain('\n        ```\n    • Then do that.\n2. Done.\n')
+})
+
 test('links by reference are shown with the list of their addresses', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')

@@ -105,8 +105,30 @@ describe('answers', () => {
       await call.sendRaw(frame)
       await call.breakOff()
     }
+    const unexplained = event({ candidates: [{ index: 0, finishReason: 'OTHER' }] })
     await expectFailureAmid(googleGenerate, ending(malformed), 'provider failed')
+    await expectFailureAmid(googleGenerate, ending(unexplained), 'provider failed')
     await expectFailureAmid(openaiResponses, ending(failed), 'provider failed')
+  })
+
+  test("an answer does not count as whole if it ends with a compatible server's own word for a cut", async () => {
+    const ending = (finish_reason: string) => async (call: ModelCall) => {
+      await call.sendRaw(event({ choices: [{ index: 0, delta: {}, finish_reason }] }))
+      await call.breakOff()
+    }
+    await expectFailureAmid(openaiChat, ending('model_length'), 'too long')
+    await expectFailureAmid(openaiChat, ending('insufficient_system_resource'), 'provider failed')
+    await expectFailureAmid(openaiChat, ending('abort'), 'provider failed')
+  })
+
+  test("an answer is whole if it ends with a compatible server's own word for the end", async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.send('A tool.')
+    await call.sendRaw(event({ choices: [{ index: 0, delta: {}, finish_reason: 'eos_token' }] }))
+    await call.breakOff()
+    expect(await answer.end()).toEqual({ text: 'A tool.', failure: null })
   })
 
   test('an error amid the answer counts by the status that it names', async () => {

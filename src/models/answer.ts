@@ -28,6 +28,19 @@ const TOOL_CALLS_MAX = 100
 /** The AI SDK's reason of a stream that ends before the answer does. */
 const INTERRUPTED = 'interrupted'
 
+/** Reasons for an incomplete answer, in the provider's own words, that the AI SDK does not tell from other reasons. */
+const INCOMPLETE = new Map<string, 'length' | 'error'>([
+  ['model_length', 'length'], // Mistral
+  ['abort', 'error'], // vLLM
+  ['error', 'error'], // OpenRouter
+  ['insufficient_system_resource', 'error'], // DeepSeek
+  // Google
+  ['OTHER', 'error'],
+  ['LANGUAGE', 'error'],
+  ['MALFORMED_RESPONSE', 'error'],
+  ['UNEXPECTED_TOOL_CALL', 'error'],
+])
+
 /** Failures that a retry may fix. */
 const RETRYABLE: ReadonlySet<AnswerFailure> = new Set(['rate limited', 'provider failed', 'unreachable', 'cut off'])
 
@@ -140,7 +153,7 @@ async function* call(
         if (toolCalls > TOOL_CALLS_MAX) throw notUnderstood(service)
       } else if (part.type === 'finish') {
         if (part.finishReason !== INTERRUPTED) meter.report(part.totalUsage)
-        mustBeWhole(part.finishReason, service)
+        mustBeWhole(INCOMPLETE.get(part.rawFinishReason ?? '') ?? part.finishReason, service)
       }
     }
   } finally {

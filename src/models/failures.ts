@@ -4,6 +4,9 @@ import { AnswerError } from './chat-model.ts'
 /** Longer waits are not given in minutes. */
 const LATER_MAX_MS = 7_200_000
 
+/** OpenAI sends 429 if the account has no credit left, and Anthropic 400 with nothing but this sentence. */
+const NO_CREDIT = /insufficient_quota|credit balance is too low/
+
 /** Names for messages about failures. */
 export interface Service {
   /** The subject of the sentence. */
@@ -40,11 +43,11 @@ function refusal(
   headers: Record<string, string> = {},
 ): AnswerError {
   const { title, addressVariable, credentialVariable } = service
-  // Google sends 400 for a wrong credential. OpenAI sends 429 when the account has no credit left.
+  // Google sends 400 for a wrong credential.
   if (status === 401 || status === 403 || body.includes('API_KEY_INVALID')) {
     return new AnswerError('credential refused', `${title} refused the credential: check ${credentialVariable}.`)
   }
-  if (status === 402 || body.includes('insufficient_quota')) {
+  if (status === 402 || NO_CREDIT.test(body)) {
     return new AnswerError('no credit', `${title} has no credit left for this account: check its plan and billing.`)
   }
   if (status === 404) {
@@ -57,7 +60,7 @@ function refusal(
     const when = later(retryAfterMs(headers))
     return new AnswerError('rate limited', `${title} limits the rate of requests: try again ${when}.`)
   }
-  if (status >= 500) {
+  if (status >= 500 || status === 408) {
     return new AnswerError('provider failed', `${title} failed (status ${status}): try again a little later.`)
   }
   if (status >= 400) {
@@ -78,7 +81,7 @@ export function notUnderstood({ title, addressVariable }: Service): AnswerError 
 }
 
 function later(waitMs: number | null): string {
-  if (waitMs === null) return 'a little later'
+  if (waitMs === null || waitMs <= 1_000) return 'a little later'
   if (waitMs > LATER_MAX_MS) return 'later'
   return waitMs < 120_000 ? `in ${Math.ceil(waitMs / 1_000)} seconds` : `in ${Math.ceil(waitMs / 60_000)} minutes`
 }

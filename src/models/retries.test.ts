@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type ManualClock, manualClock } from '../../test/harness/manual-clock.ts'
 import { ask, openModel } from '../../test/harness/model-client.ts'
+import { anthropicMessages } from '../../test/harness/peers/anthropic-messages.ts'
 import { expectRefusal } from '../../test/harness/peers/model-failures.ts'
 import { startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
@@ -65,6 +66,21 @@ describe('retries', () => {
   test('a failed call is not repeated if the credit is used up', async () => {
     const spent = { code: 'insufficient_quota' }
     await expectRefusal(openaiChat, call => call.refuse(429, spent), 'no credit', 1)
+    const message = 'Your credit balance is too low to access the Anthropic API.'
+    await expectRefusal(anthropicMessages, call => call.refuse(400, { message }), 'no credit', 1)
+  })
+
+  test('a call is repeated if the provider gave up waiting for it', async () => {
+    await expectRefusal(openaiChat, call => call.refuse(408), 'provider failed', 3)
+  })
+
+  test('a failure names no pause if the provider asks for none', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    for (let call = 0; call < 3; call += 1) {
+      await (await server.nextCall()).refuse(429, { headers: { 'Retry-After': '0' } })
+    }
+    expect((await answer.end()).failure?.message).toEndWith('try again a little later.')
   })
 
   test('a failed call is not repeated if the answer is stopped meanwhile', async () => {

@@ -131,6 +131,19 @@ describe('answers', () => {
     expect(await answer.end()).toEqual({ text: 'A tool.', failure: null })
   })
 
+  test('an answer is whole after its last event, even if the server leaves the connection open', async () => {
+    await using server = await startModelServer(openaiChat)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.send('Well.\ndata: [DONE]\n\nThat ends it.')
+    await answer.piece()
+    await call.sendRaw(event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
+    await call.sendRaw('data: [DO')
+    await call.sendRaw('NE]\n\n')
+    expect(await answer.end()).toEqual({ text: 'Well.\ndata: [DONE]\n\nThat ends it.', failure: null })
+    await call.closed
+  })
+
   test('an error amid the answer counts by the status that it names', async () => {
     const limited = event({ error: { message: 'Slow down', code: 429 } })
     await expectFailureAmid(openaiChat, call => call.sendRaw(limited), 'rate limited')

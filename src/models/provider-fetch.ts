@@ -11,6 +11,13 @@ const RESPONSE_MAX_BYTES = 67_108_864
  */
 const PART_MAX_BYTES = 16_384
 
+/**
+ * The last event of OpenAI's chat completions. Some servers leave the connection open after it, so that a whole answer would
+ * seem to fall silent. No text of an answer matches, because its line breaks are escaped.
+ */
+const DONE = /[\r\n]data: ?\[DONE\][\r\n]/
+const DONE_MAX_BYTES = 14
+
 /** A wrong address often leads to a web page or a JSON document. */
 const NOT_A_STREAM = /^(text\/html|application\/json)\b/i
 
@@ -32,8 +39,8 @@ export function providerFetch(service: Service): typeof fetch {
 }
 
 /**
- * A response body in small parts, up to the limit. A broken connection looks like a normal end, because an error would
- * discard the parts before it; the AI SDK sees from the protocol that the answer is incomplete.
+ * A response body in small parts, up to the limit or the last event. A broken connection looks like a normal end, because an
+ * error would discard the parts before it; the AI SDK sees from the protocol that the answer is incomplete.
  */
 async function* partsOf(
   body: ReadableStream<Uint8Array>,
@@ -41,6 +48,7 @@ async function* partsOf(
   { title }: Service,
 ): AsyncGenerator<Uint8Array> {
   let received = 0
+  let end = '\n'
   try {
     for await (const bytes of body) {
       received += bytes.length
@@ -51,6 +59,9 @@ async function* partsOf(
         await turn()
         yield bytes.subarray(start, start + PART_MAX_BYTES)
       }
+      const text = end + Buffer.from(bytes).toString('latin1')
+      if (DONE.test(text)) return
+      end = text.slice(-DONE_MAX_BYTES)
     }
   } catch (error) {
     signal?.throwIfAborted()

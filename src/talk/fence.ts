@@ -10,6 +10,9 @@ export interface Fence {
 
 const OPENING = /^( *(?:(?:[-*+]|\d{1,9}[.)]) +)*)(`{3,}(?=[^`]*$)|~{3,})\s*(\S*)/
 
+/** Marks that are indented further than this are part of the code, such as those of code in a list that is shown as code. */
+const CLOSING_INDENTATION_MAX = 3
+
 export function openingFence(line: string): Fence | null {
   const [, before = '', marks, label = ''] = OPENING.exec(line) ?? []
   return marks === undefined ? null : { indentation: before.length, marks, label }
@@ -21,7 +24,11 @@ export function fenceAfter(line: string, open: Fence | null): Fence | null {
   return closesFence(line, open) ? null : open
 }
 
-export function closesFence(line: string, { marks }: Fence): boolean {
+export function closesFence(line: string, { indentation, marks }: Fence): boolean {
   const text = line.trim()
-  return text.length >= marks.length && text === (marks[0] ?? '').repeat(text.length)
+  return (
+    line.search(/[^ ]|$/) <= indentation + CLOSING_INDENTATION_MAX &&
+    text.length >= marks.length &&
+    text === (marks[0] ?? '').repeat(text.length)
+  )
 }

@@ -62,11 +62,7 @@ export function reloadingPage(pages: ProtectedPages, next: string): string {
     <p class="notice">
       <a href={next}>To the {pages.realm}</a>
     </p>,
-    <>
-      {/* The next page must not look like one after a log-in. */}
-      <meta name="referrer" content="no-referrer" />
-      <meta http-equiv="refresh" content={`0; url=${next}`} />
-    </>,
+    <meta http-equiv="refresh" content={`0; url=${next}`} />,
   )
 }
 

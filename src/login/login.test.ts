@@ -101,11 +101,14 @@ test('a key with the scope opens the pages until it is revoked, and another key 
   expect(forbidden.status).toBe(403)
   expect(forbidden.headers.get('WWW-Authenticate')).toContain('realm="office", error="insufficient_scope"')
   const response = await office.logIn(office.createKey('admin'))
-  expect(response.headers.get('Location')).toBe('/office/safe')
+  const location = response.headers.get('Location') ?? ''
+  expect(location).toBe('/office/login?done&next=%2Foffice%2Fsafe')
   expect(response.headers.get('Set-Cookie')).toMatch(
     /^office=key-\S+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
   )
   const session = cookieOf(response)
+  expect((await office.get(location, { headers: session })).headers.get('Location')).toBe('/office/safe')
+  expect(await (await office.get(location)).text()).toContain('Your browser has not kept the session.')
   expect(await (await office.get('/office/', { headers: session })).text()).toBe('admin key')
   const left = await office.get('/office/logout', { method: 'POST', headers: session })
   expect(left.headers.get('Location')).toBe('/office/login')

@@ -39,9 +39,7 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
       return context.html(reloadingPage(pages, next), 200, UNCACHED_PAGE_HEADERS)
     }
     const hasEnded = context.req.query('ended') !== undefined
-    // Whoever comes from here has just logged in.
-    const isBack = parsedPath(context.req.header('Referer') ?? '') === loginPath
-    const notice = isBack ? NOT_KEPT : hasEnded ? pages.ended : null
+    const notice = context.req.query('done') !== undefined ? NOT_KEPT : hasEnded ? pages.ended : null
     const page = loginPage(pages, { next, credential, ...(notice !== null && { notice }) })
     return context.html(page, 200, UNCACHED_PAGE_HEADERS)
   })
@@ -60,7 +58,8 @@ export function addLogin(app: App, login: Login, pages: ProtectedPages): void {
       keepSession(context, session, login.cookie)
       return keptForm && typed !== ''
         ? context.html(keptForm.page(typed), 200, UNCACHED_PAGE_HEADERS)
-        : redirect(context, next)
+        : // Not to the next page, because this one can tell that the browser has not kept the session.
+          redirect(context, loginAddress(pages, next, 'done&'))
     } catch (error) {
       if (!(error instanceof ClientLimitError)) throw error
       const seconds = error.retryAfterSeconds

@@ -145,6 +145,25 @@ test('a browser that keeps no cookies is told why it is back at the log-in page'
   await page.getByLabel('Your message').waitFor()
 })
 
+test('a page that is loaded again after the end of the session leads to the log-in page, which blames no cookies', async () => {
+  await using tab = await place.browser.openTab()
+  const { page } = tab
+  await openChat(page)
+  await page.context().clearCookies()
+  await page.reload()
+  await page.getByLabel('Password').waitFor()
+  expect(await page.getByRole('status').allTextContents()).toEqual([])
+  await logInAt(page, PASSWORD)
+  await page.getByLabel('Your message').waitFor()
+  await page.goto(`${place.server.chat.address}/chat/no-such-turn`)
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByLabel('Password').waitFor()
+  await page.goBack()
+  await page.goBack()
+  await page.getByLabel('Password').waitFor()
+  expect(await page.getByRole('status').allTextContents()).toEqual([])
+})
+
 test('a link on another site opens the chat at once if there is a session, otherwise the log-in page', async () => {
   await using site = otherSite(`${place.server.chat.address}/chat/no-such-turn`)
   await using tab = await place.browser.openTab()

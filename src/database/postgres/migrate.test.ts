@@ -139,6 +139,10 @@ test('behind a pooler, migrations, their waits for each other and bulk work may 
   await using sql = connected(database.url)
   for (const limit of ['statement_timeout', 'lock_timeout'])
     await sql.unsafe(`ALTER DATABASE ${database.name} SET ${limit} = '1s'`)
+  // PostgreSQL before version 17 has no such limit.
+  await sql
+    .unsafe(`ALTER DATABASE ${database.name} SET transaction_timeout = '1s'`)
+    .catch(error => expect(String(error)).toContain('unrecognized configuration parameter'))
   const pause = 'SELECT pg_sleep(1.2)::text'
   const shelves = { name: 'shelves_0001', sql: `CREATE TABLE shelves (); ${pause}` }
   const migrations = [{ part: 'shelves', sqlite: [], postgres: [shelves], citus: [] }]

@@ -30,12 +30,8 @@ const CHECK_INTERVAL_MS = 100
 /** The server ends a transaction that is idle for this long, because its client has died. */
 const IDLE_TRANSACTION_MS = 30_000
 
-/**
- * From version 17 on, a role or a server may limit whole transactions, too. Earlier versions do not know the setting, so no
- * connection can begin with it.
- */
-const WITHOUT_TRANSACTION_TIMEOUT =
-  "SELECT set_config('transaction_timeout', '0', false) WHERE current_setting('transaction_timeout', true) IS NOT NULL"
+/** From version 17 on, a role or a server may limit whole transactions, too. Earlier versions refuse the setting. */
+const HAS_TRANSACTION_TIMEOUT = "SELECT 1 AS one WHERE current_setting('transaction_timeout', true) IS NOT NULL"
 
 export type Parameter = string | number | null
 
@@ -147,13 +143,9 @@ export class Pool implements AsyncDisposable {
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
     const { isLong } = this.#options
     return this.#timed(async (connections, pending) => {
-      if (isLong && !this.#address.isPooled) await connections.unsafe(WITHOUT_TRANSACTION_TIMEOUT)
+      const setLimits = isLong ? await this.#setLimits(connections) : null
       return connections.begin(async connection => {
-        // A pooler's connections have the limits of their user, which are those of short work.
-        if (isLong && this.#address.isPooled) {
-          const limits = Object.entries(limitsOf(this.#options))
-          await connection.unsafe(limits.map(([name, value]) => `SET LOCAL ${name} = ${value}`).join('; '))
-        }
+        if (setLimits !== null) await connection.unsafe(setLimits)
         const query: Query = async (sql, ...parameters) => {
           if (isLong) this.#renew(pending)
           return connection.unsafe(sql, parameters)
@@ -166,6 +158,15 @@ export class Pool implements AsyncDisposable {
         })
       })
     })
+  }
+
+  /** SQL for the limits of a long transaction: a pooler's connections have those of their user, which are for short work. */
+  async #setLimits(connections: SQL): Promise<string> {
+    const known = await connections.unsafe<unknown[]>(HAS_TRANSACTION_TIMEOUT)
+    const limits = { ...limitsOf(this.#options), ...(known.length > 0 && { transaction_timeout: 0 }) }
+    return Object.entries(limits)
+      .map(([name, value]) => `SET LOCAL ${name} = ${value}`)
+      .join('; ')
   }
 
   /** Replaces all connections. Statements in progress end on the old ones. */

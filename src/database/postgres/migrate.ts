@@ -113,17 +113,10 @@ async function alone(pool: Pool, place: string, work: Work): Promise<void> {
 }
 
 function tellOfWait(place: string): void {
-  if (getConfig()) {
-    log.warning('{place} is being migrated by the session that holds the advisory lock {lock}; waiting for it', {
-      place,
-      lock: LOCK_NUMBER,
-    })
-    // Most commands keep no log.
-  } else {
-    printError(
-      `${place} is being migrated by the session that holds the advisory lock ${LOCK_NUMBER}; waiting for it\n`,
-    )
-  }
+  const reason = `${place} is being migrated by the session that holds the advisory lock ${LOCK_NUMBER}`
+  // Most commands keep no log.
+  if (getConfig()) log.warning('{reason}; waiting for it', { reason })
+  else printError(`${reason}; waiting for it\n`)
 }
 
 /** Records a migration before it is applied, in the same transaction. Resolves to whether it is new. */

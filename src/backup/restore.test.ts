@@ -19,6 +19,7 @@ import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, type Service, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { APPLICATION_ID } from '../database/sqlite/connection.ts'
 
 setDefaultTimeout(120_000)
 
@@ -112,6 +113,14 @@ test('restore refuses what is no sound backup, and changes nothing', async () =>
   await refusals(/backup\.db is not a database/)
   writeFileSync(shop.backup, '')
   await refusals(/backup\.db is no database of stockroom/)
+  rmSync(shop.backup)
+  {
+    using other = new Database(shop.backup)
+    other.run("PRAGMA encoding = 'UTF-16'")
+    other.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+    other.run('CREATE TABLE migrations (name)')
+  }
+  await refusals(/backup\.db is not encoded in UTF-8/)
   rmSync(shop.backup)
   await refusals(/backup\.db/)
   rmSync(shop.backup)

@@ -162,7 +162,11 @@ export function applicationId(connection: Database): number | undefined {
 function obstacleIn(connection: Database): string | null {
   const something = connection.query<{ name: string }, []>('SELECT name FROM sqlite_schema LIMIT 1').get()
   if (applicationId(connection) !== APPLICATION_ID && something !== null) return 'is a database of another program'
+  return encodingObstacle(connection)
+}
+
+/** Another encoding has another order of texts, which PostgreSQL and the search index do not have. */
+export function encodingObstacle(connection: Database): string | null {
   const { encoding } = connection.query<{ encoding: string }, []>('PRAGMA encoding').get() ?? {}
-  // Another encoding has another order of texts, which PostgreSQL and the search index do not have.
   return encoding === 'UTF-8' ? null : `is not encoded in UTF-8 but in ${encoding}; use another file`
 }

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { OperatorError } from '../../program/operator-error.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
-import { APPLICATION_ID, applicationId, atStart, failOnTakenLocks } from './connection.ts'
+import { APPLICATION_ID, applicationId, atStart, encodingObstacle, failOnTakenLocks } from './connection.ts'
 import { unusable } from './failure.ts'
 import { fileMigrations } from './migrations/index.ts'
 import { whenUnlocked } from './unlocked.ts'
@@ -31,6 +31,8 @@ export function mustBeUsable(path: string, parts: readonly Migrations[], name: s
   try {
     using connection = new Database(path, { readwrite: true, strict: true })
     if (applicationId(connection) !== APPLICATION_ID) throw new OperatorError(`${name} is no database of stockroom`)
+    const obstacle = encodingObstacle(connection)
+    if (obstacle !== null) throw new OperatorError(`${name} ${obstacle}`)
     const found = connection.query<{ integrity_check: string }, []>('PRAGMA integrity_check(1)').get()?.integrity_check
     if (found !== 'ok') throw new OperatorError(`${name} is damaged: ${found?.replaceAll('\n', ' ')}`)
     missingMigrations(connection, parts, name)

@@ -64,6 +64,8 @@ test('PostgreSQL is known by its version, whoever has built it, and before its r
     await tell(`PostgreSQL ${version} on x86_64-pc-linux-gnu, compiled by gcc (Debian 14.2.0-19) 14.2.0, 64-bit`)
     await connectTo(database)
   }
+  await tell('PostgreSQL 16.4, compiled by Visual C++ build 1940, 64-bit')
+  await connectTo(database)
 })
 
 test('a user who owns nothing but a schema can start; without a permission, the start names what is not permitted', async () => {

@@ -21,8 +21,12 @@ const LOCK_MS = 1_000
 /** Timeout of migrations and bulk work, enough for tables of any size. */
 export const BULK_MS = 86_400_000
 
-/** How PostgreSQL tells its version. Engines that resemble it give more numbers than it has, or words of their own. */
-const POSTGRES_VERSION = /^PostgreSQL (9\.\d+|\d+)(\.\d+|[a-z]+\d*)? (?!.*-YB-)/
+/**
+ * How PostgreSQL tells its version, on Windows before version 17 without the system. Engines that resemble it give more numbers
+ * than it has, or words of their own.
+ */
+const POSTGRES_VERSION =
+  /^PostgreSQL (9\.\d+|\d+)(\.\d+|[a-z]+\d*)?( (?!.*-YB-)|, compiled by Visual C\+\+ build \d+, \d+-bit$)/
 
 const OLDEST_VERSION = 14
 

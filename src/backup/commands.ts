@@ -1,4 +1,4 @@
-import { database } from '../database/settings.ts'
+import { sqliteDatabase } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
 import type { Command } from '../program/command.ts'
 
@@ -6,7 +6,7 @@ export const backupCommand: Command = {
   name: 'backup',
   operands: 'FILE',
   summary: 'Copy the SQLite database into FILE, consistently, while servers keep reading and writing.',
-  settings: [database],
+  settings: [sqliteDatabase],
   run: async line => (await import('./backup.ts')).backup(line),
 }
 
@@ -17,7 +17,7 @@ export function restoreCommand(storages: readonly (() => Promise<Storage>)[]): C
     operands: 'FILE',
     summary:
       'Put a copy of the backup FILE in place of the SQLite database, which nothing may have open, and keep the old one.',
-    settings: [database],
+    settings: [sqliteDatabase],
     run: async line => (await import('./restore.ts')).restore(line, await Promise.all(storages.map(load => load()))),
   }
 }

@@ -26,6 +26,9 @@ export const database: Setting<DatabaseAddress> = {
   parse: databaseAddress,
 }
 
+/** The same for a command that works on a file, and not on PostgreSQL. */
+export const sqliteDatabase: Setting<DatabaseAddress> = { ...database, meaning: 'the SQLite database: sqlite:PATH' }
+
 /** Streaming replicas of the PostgreSQL database at `DATABASE_URL`. */
 export const databaseReplicas: Setting<PostgresAddress[]> = {
   ...list(

@@ -8,7 +8,7 @@ export function distributeCommand(storages: readonly (() => Promise<Storage>)[])
     name: 'distribute',
     operands: '',
     summary: 'Spread the tables of a PostgreSQL database over the workers of Citus; all or nothing.',
-    settings: [database],
+    settings: [{ ...database, meaning: 'the database: postgres://…' }],
     note: `Stop everything that uses the database first: it refuses while servers are connected. It says what it will do and
 about how long that takes, and then begins; Ctrl-C leaves everything as it was.`,
     run: async line =>

@@ -65,6 +65,14 @@ test('--help of backup names the file that it takes', async () => {
   expect(lineOf(output, '--database')).toContain('DATABASE_URL')
 })
 
+test('--help says of the database only what the command does with it: some create no file, or take one engine only', async () => {
+  const about = async (command: string) => lineOf((await run([command, '--help'])).output, '--database')
+  expect(await about('seed')).toMatch(/created .*postgres:/)
+  for (const command of ['backup', 'restore']) expect(await about(command), command).not.toMatch(/created|postgres:/)
+  expect(await about('export')).not.toContain('created')
+  expect(await about('distribute')).not.toContain('sqlite:PATH')
+})
+
 test('--help on a wrong command line prints the help and does not do what the line says', async () => {
   const { status, output, errors } = await run(['serve', '--port', 'nonsense', '--help'])
   expect({ status, errors }).toEqual({ status: 0, errors: '' })

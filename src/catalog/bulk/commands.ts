@@ -1,6 +1,6 @@
 import { database, databaseSettings } from '../../database/settings.ts'
 import type { Command } from '../../program/command.ts'
-import { format, keepGood, passwordHashes, resource } from './settings.ts'
+import { exportedFormat, exportedResource, format, keepGood, passwordHashes, resource } from './settings.ts'
 
 const IMPORT_NOTE = `Each FILE is named after what it contains: products.csv, reviews-2024.ndjson, users.ndjson.gz; - is standard input,
 and a folder means all such files in it. NDJSON has one JSON object per line. CSV may come from a spreadsheet; its first line names the fields. The fields are those
@@ -23,7 +23,12 @@ export const exportCommand: Command = {
   name: 'export',
   operands: '[TO]',
   summary: 'Write a consistent snapshot of products, categories, users and reviews as NDJSON or CSV.',
-  settings: [database, resource, format, passwordHashes],
+  settings: [
+    { ...database, meaning: 'the database: sqlite:PATH or postgres://…' },
+    exportedResource,
+    exportedFormat,
+    passwordHashes,
+  ],
   note: EXPORT_NOTE,
   run: async line => (await import('./export.ts')).exportTo(line),
 }

@@ -15,7 +15,7 @@ import { PASSWORD_MASK } from '../users/schema.ts'
 import { csvLine } from './csv.ts'
 import { type BulkFile, bulkFile } from './files.ts'
 import { BULK_RESOURCES } from './resources.ts'
-import { FORMATS, format, passwordHashes, resource } from './settings.ts'
+import { exportedFormat, exportedResource, FORMATS, passwordHashes } from './settings.ts'
 import { tableOf } from './table.ts'
 
 export async function exportTo(line: CommandLine): Promise<void> {
@@ -45,9 +45,9 @@ export async function exportTo(line: CommandLine): Promise<void> {
 }
 
 function filesIn(folder: string, line: CommandLine): BulkFile[] {
-  const told = line.value(resource)
+  const told = line.value(exportedResource)
   const chosen = BULK_RESOURCES.filter(({ stored }) => told === null || stored.table === told)
-  const ending = line.value(format) ?? 'ndjson'
+  const ending = line.value(exportedFormat) ?? 'ndjson'
   return chosen.map(one => ({ path: join(folder, `${one.stored.table}.${ending}`), resource: one, format: ending }))
 }
 

@@ -73,7 +73,7 @@ export const RESPONSE_HEADERS = {
   },
   PreferenceApplied: { description: 'Present if the client preferred it', schema: { const: 'handling=strict' } },
   RetryAfter: {
-    description: 'Seconds. Absent if the database is damaged, because trying again does not help.',
+    description: 'Seconds. Absent if the database is damaged or was replaced, because trying again does not help.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
   RateLimit: {

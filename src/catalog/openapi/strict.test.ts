@@ -42,6 +42,17 @@ onOneEngine('the strict description', api => {
     expect(defaults('UserCreate')).toHaveLength(7)
   })
 
+  test('/openapi.strict.json speaks of an array and of flags only where a resource has them', async () => {
+    const described = await operations(api)
+    const about = (path: string, method: string) => described[path]?.[method]?.description
+    for (const path of ['/categories/{category_id}', '/products/{product_id}', '/users/{user_id}']) {
+      expect(about(path, 'get'), path).toContain('at most 100 items of its array')
+    }
+    expect(about('/reviews/{review_id}', 'get')).toBe('Reads it.')
+    expect(about('/users/{user_id}', 'patch')).toContain('A flag that is left out keeps its value')
+    expect(about('/reviews/{review_id}', 'patch')).toBe('Sets all its fields.')
+  })
+
   test('/openapi.strict.json repeats the type in every part of a schema: generators make any or no type of one without', async () => {
     const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
     const parts = Object.values(schemas).flatMap(({ properties = {} }) =>

@@ -27,7 +27,7 @@ export function fieldsParameter<Row extends Values>(resource: StoredResource<Row
   return {
     fields: valueList(z.enum(memberWords(resource)), FIELDS_MAX)
       .optional()
-      .describe('The members to return; `*` stands for those without it'),
+      .describe('The members to return; `*` stands for those that a request without `fields` gets'),
   }
 }
 

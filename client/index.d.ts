@@ -36,8 +36,8 @@ export interface CreateOptions extends CallOptions {
 export interface WriteOptions extends CallOptions {
   /**
    * The tag that the resource must still have, from `tagOf`. If somebody else has changed it since, nothing is done, and the call
-   * throws a `Conflict`, with `mayBeDone` if an earlier attempt had no answer. Undefined is refused, because a write without a tag
-   * undoes what others have written.
+   * throws a `Conflict`, with `mayBeDone` if an earlier attempt had no answer, or a 503. Undefined is refused, because a write
+   * without a tag undoes what others have written.
    */
   readonly ifMatch?: string | undefined
 }
@@ -437,7 +437,7 @@ export class StockroomError extends Error {
   detail: string | ValidationError[]
   /** Seconds after which the same request may succeed. */
   retryAfter: number | undefined
-  /** Whether an attempt had no answer, so that what you asked for may have been done. */
+  /** Whether an attempt had no answer, or a 503, so that what you asked for may have been done. */
   mayBeDone: boolean
   /** Ids of what `createMany` had created before it failed. */
   created: number[]

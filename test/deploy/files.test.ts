@@ -74,6 +74,15 @@ test('the file for nginx repeats neither PUT nor DELETE', () => {
   expect(text).toMatch(new RegExp(`location ${place} \\{\\s*proxy_next_upstream off;`))
 })
 
+test('the file for nginx lets files of the admin page through, as large as the guide says, while they arrive', () => {
+  const text = readFileSync(join(DEPLOY, 'nginx.conf'), 'utf8')
+  const guide = readFileSync(resolve(DEPLOY, '../docs/admin-page.md'), 'utf8')
+  const [, mebibytes = ''] = /a CSV or NDJSON file of up to (\d+) MiB/.exec(guide) ?? []
+  const [, place = ''] = /location = \/admin\/import \{([^}]*)\}/.exec(text) ?? []
+  expect(place).toContain(`client_max_body_size ${mebibytes}m;`)
+  expect(place).toContain('proxy_request_buffering off;')
+})
+
 test.skipIf(NGINX === null)(
   'nginx repeats a read that a node has not answered at the other one, but no write',
   async () => {

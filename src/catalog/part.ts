@@ -1,7 +1,7 @@
 import { auth } from '../access/settings.ts'
 import { showWorkers } from '../admin/open.ts'
 import { adminSettings } from '../admin/settings.ts'
-import { DATABASE_NOTE, databaseSettings } from '../database/settings.ts'
+import { DATABASE_NOTE, databaseSettings, POSTGRES_NOTE } from '../database/settings.ts'
 import type { Part } from '../part.ts'
 import type { Command } from '../program/command.ts'
 import { host, serverSettings, streamSettings, workers, workerTimeout } from '../server/settings.ts'
@@ -47,6 +47,7 @@ const seed: Command = {
   operands: '',
   summary: 'Fill an empty database with a sample catalog; the same sizes always give the same catalog.',
   settings: [...databaseSettings, categories, products, users, reviews],
+  note: POSTGRES_NOTE,
   run: async line => (await import('./bulk/seed/seed.ts')).seed(line),
 }
 

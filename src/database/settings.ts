@@ -50,10 +50,13 @@ export const databaseConnections: Setting<number> = count(
 /** The settings of every command that opens the database. */
 export const databaseSettings = [database, databaseReplicas, databaseConnections] as const
 
-/** Says in the help of servers which variables have no flag. */
-export const DATABASE_NOTE = `\
+/** Says in the help of commands which variables have no flag. */
+export const POSTGRES_NOTE = `\
 For PostgreSQL: DATABASE_PASSWORD, or DATABASE_PASSWORD_FILE with the path of a file, is the password if the address has
-none. DATABASE_POOLER=transaction is for PgBouncer. DATABASE_DISTRIBUTION=citus spreads the tables of a new database.`
+none. DATABASE_POOLER=transaction is for PgBouncer.`
+
+/** The same for servers, which usually make the database. */
+export const DATABASE_NOTE = `${POSTGRES_NOTE} DATABASE_DISTRIBUTION=citus spreads the tables of a new database.`
 
 /** Parses a database address that is an operand; errors call it `name`. */
 export function databaseOperand(name: string, text: string): DatabaseAddress {

@@ -1,4 +1,4 @@
-import { database } from '../database/settings.ts'
+import { database, POSTGRES_NOTE } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
 import type { Command } from '../program/command.ts'
 
@@ -10,7 +10,9 @@ export function distributeCommand(storages: readonly (() => Promise<Storage>)[])
     summary: 'Spread the tables of a PostgreSQL database over the workers of Citus; all or nothing.',
     settings: [{ ...database, meaning: 'the database: postgres://…' }],
     note: `Stop everything that uses the database first: it refuses while servers are connected. It says what it will do and
-about how long that takes, and then begins; Ctrl-C leaves everything as it was.`,
+about how long that takes, and then begins; Ctrl-C leaves everything as it was.
+
+${POSTGRES_NOTE}`,
     run: async line =>
       (await import('./distribute.ts')).distribute(line, await Promise.all(storages.map(load => load()))),
   }

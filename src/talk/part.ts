@@ -1,4 +1,4 @@
-import { databaseSettings } from '../database/settings.ts'
+import { databaseSettings, POSTGRES_NOTE } from '../database/settings.ts'
 import { CREDENTIALS_NOTE, chatBaseUrl, chatModel } from '../models/settings.ts'
 import type { Part } from '../part.ts'
 import { exportFile, forget, json, last, search } from './settings.ts'
@@ -15,7 +15,9 @@ export const talk: Part = {
 The history is stored in the database: by default in the file data/stockroom.db in the current folder. A new file is
 readable by its owner only.
 
-${CREDENTIALS_NOTE}`,
+${CREDENTIALS_NOTE}
+
+${POSTGRES_NOTE}`,
       run: async line => (await import('./talk.ts')).talkAtTerminal(line),
     },
   ],

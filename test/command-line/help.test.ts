@@ -73,6 +73,12 @@ test('--help says of the database only what the command does with it: some creat
   expect(await about('distribute')).not.toContain('sqlite:PATH')
 })
 
+test('--help of every command that opens a PostgreSQL names the variable of its password, which has no flag', async () => {
+  for (const command of ['serve', 'seed', 'import', 'export', 'chat', 'talk', 'key', 'copy', 'distribute']) {
+    expect((await run([command, '--help'])).output, command).toContain('DATABASE_PASSWORD_FILE')
+  }
+})
+
 test('--help on a wrong command line prints the help and does not do what the line says', async () => {
   const { status, output, errors } = await run(['serve', '--port', 'nonsense', '--help'])
   expect({ status, errors }).toEqual({ status: 0, errors: '' })

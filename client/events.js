@@ -24,8 +24,22 @@ const REMEMBERED = 1_000
 export function follow(send, { signal, since, onConnection, ...filters } = {}) {
   let position = since ?? undefined
   let isConnected = false
-  const members = { position: { get: () => position }, isConnected: { get: () => isConnected } }
-  return /** @type {any} */ (Object.defineProperties(generate(), members))
+  const leaving = new AbortController()
+  const leave = () => leaving.abort()
+  const events = untilLeft()
+  const end = events.return.bind(events)
+  /** A generator's own `return` waits for its `next`, which here may take for ever. */
+  const returnAtOnce = () => {
+    leave()
+    return end()
+  }
+  return /** @type {any} */ (
+    Object.defineProperties(events, {
+      position: { get: () => position },
+      isConnected: { get: () => isConnected },
+      return: { value: returnAtOnce },
+    })
+  )
 
   /** @param {boolean} is */
   function connected(is) {
@@ -35,24 +49,38 @@ export function follow(send, { signal, since, onConnection, ...filters } = {}) {
   }
 
   /** @returns {AsyncGenerator<CatalogEvent, void, undefined>} */
-  async function* generate() {
+  async function* untilLeft() {
+    signal?.addEventListener('abort', leave)
+    if (signal?.aborted) leave()
+    try {
+      yield* generate(leaving.signal)
+    } finally {
+      signal?.removeEventListener('abort', leave)
+    }
+  }
+
+  /**
+   * @param {AbortSignal} left
+   * @returns {AsyncGenerator<CatalogEvent, void, undefined>}
+   */
+  async function* generate(left) {
     /** @type {Set<string>} */
     const seen = new Set()
     let reconnectMs = RECONNECT_MS
     let wasReady = false
     let failed = 0
-    while (!signal?.aborted) {
+    while (!left.aborted) {
       let askedMs = 0
       try {
         const { response } = await send('GET', '/events', {
           query: { ...filters, since: position },
           headers: { Accept: 'text/event-stream' },
           isStream: true,
-          signal,
+          signal: left,
           // If the first connection fails, the caller should know. Later ones are tried for as long as it takes.
           ...(wasReady && { retries: 0 }),
         })
-        for await (const { name, id, data, retryMs } of framesOf(response, signal)) {
+        for await (const { name, id, data, retryMs } of framesOf(response, left)) {
           failed = 0
           connected(true)
           reconnectMs = retryMs ?? reconnectMs
@@ -70,13 +98,13 @@ export function follow(send, { signal, since, onConnection, ...filters } = {}) {
           yield event
         }
       } catch (error) {
-        if (signal?.aborted) return
+        if (left.aborted) return
         if (!(wasReady && error instanceof StockroomError && isOutage(error))) throw error
         askedMs = Math.min((error.retryAfter ?? 0) * 1_000, ASKED_MAX_MS)
       } finally {
         connected(false)
       }
-      await pause(Math.max(askedMs, backoffMs(failed, reconnectMs)), signal).catch(() => {})
+      await pause(Math.max(askedMs, backoffMs(failed, reconnectMs)), left).catch(() => {})
       failed += 1
     }
   }
@@ -93,18 +121,18 @@ function isOutage({ status }) {
 /**
  * Reads frames until the stream ends, breaks off or falls silent. A frame that was cut is dropped.
  * @param {Response} response
- * @param {AbortSignal | undefined} signal
+ * @param {AbortSignal} signal
  * @returns {AsyncGenerator<Frame, void, undefined>}
  */
 async function* framesOf({ body }, signal) {
   if (!body) return
   const reader = body.getReader()
   const stop = () => void reader.cancel().catch(() => {})
-  signal?.addEventListener('abort', stop)
+  signal.addEventListener('abort', stop)
   const decoder = new TextDecoder()
   let text = ''
   try {
-    while (!signal?.aborted) {
+    while (!signal.aborted) {
       const timer = setTimeout(stop, SILENCE_MAX_MS)
       const { value } = await reader
         .read()
@@ -114,12 +142,12 @@ async function* framesOf({ body }, signal) {
       const frames = (text + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/)
       text = frames.pop() ?? ''
       for (const frame of frames) {
-        if (signal?.aborted) return
+        if (signal.aborted) return
         yield frameIn(frame)
       }
     }
   } finally {
-    signal?.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', stop)
     stop()
   }
 }

@@ -184,6 +184,29 @@ test('leaving the loop closes the connection', async () => {
   await until(() => feed.open() === 0)
 })
 
+test('return() ends a wait for the next event, and closes the connection', async () => {
+  await using feed = await startFeed(streamed(READY))
+  const events = follow(feed)
+  await events.next()
+  const waiting = events.next()
+  expect(await events.return()).toEqual({ done: true, value: undefined })
+  expect(await waiting).toEqual({ done: true, value: undefined })
+  expect(events.isConnected).toBe(false)
+  await until(() => feed.open() === 0)
+})
+
+test('a follower leaves nothing behind at a signal that lives longer', async () => {
+  await using feed = await startFeed(streamed(READY))
+  const { signal } = new AbortController()
+  const added = spyOn(signal, 'addEventListener')
+  const removed = spyOn(signal, 'removeEventListener')
+  const events = follow(feed, { signal })
+  await events.next()
+  expect(added).toHaveBeenCalled()
+  await events.return()
+  expect(removed).toHaveBeenCalledTimes(added.mock.calls.length)
+})
+
 test('a first connection that fails is reported, after the retries of any request', async () => {
   await using refusing = await startFeed(failure(403, 'Not enough permissions'))
   expect(await failureOf(refusing)).toMatchObject({ name: 'Unauthorized', status: 403 })

@@ -54,7 +54,8 @@ export interface Client {
   readonly reviews: Reviews
   /**
    * Follows all changes: events, in order, none lost and none twice, for as long as you like. It connects again and goes on by
-   * itself, and ends when `signal` is aborted. It throws if the first connection fails, or if the server refuses.
+   * itself, and ends when `signal` is aborted, or `return()` is called. It throws if the first connection fails, or if the server
+   * refuses.
    */
   events(options?: FollowOptions): Followed
 }

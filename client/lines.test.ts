@@ -32,6 +32,11 @@ let saved
 const reloadEverything = async () => {}
 /** @param {import('stockroom/client').Product} current */
 const showBoth = current => current.price
+/**
+ * @param {string | number | undefined} field
+ * @param {string} problem
+ */
+const showBeside = (field, problem) => \`\${field}: \${problem}\`
 /** @param {number} price */
 const show = price => {
   shown.push(price)

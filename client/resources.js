@@ -166,7 +166,9 @@ function matching(options) {
   if (!('ifMatch' in options)) return {}
   if (options.ifMatch) return { 'If-Match': options.ifMatch }
   // Without the header, it would undo what others have written.
-  throw new TypeError('ifMatch is undefined: tagOf knows what get, create, update and edit returned, and no copies')
+  throw new TypeError(
+    'ifMatch is undefined: tagOf knows what get, create, update and edit returned, no copies or proxies',
+  )
 }
 
 /**

@@ -229,7 +229,7 @@ export interface CategoryCreate {
 }
 
 export interface CategoryLine extends CategoryCreate {
-  id?: number
+  id?: number | undefined
 }
 
 export interface Category extends CategoryCreate {
@@ -250,8 +250,8 @@ export interface ProductCreate extends ProductFields {
 }
 
 export interface ProductLine extends ProductFields {
-  id?: number
-  category_id?: number | null
+  id?: number | undefined
+  category_id?: number | null | undefined
 }
 
 export interface EmbeddedProduct extends ProductFields {
@@ -309,7 +309,7 @@ export interface ReviewCreate {
 }
 
 export interface ReviewLine extends ReviewCreate {
-  id?: number
+  id?: number | undefined
 }
 
 export interface EmbeddedReview extends ReviewCreate {
@@ -337,22 +337,24 @@ export interface UserFlags {
   is_verified: number
 }
 
-export interface UserCreate extends Partial<UserFlags> {
+interface UserFields {
   name: string
   email: string
   avatar: string
   password: string
 }
 
+export interface UserCreate extends UserFields, Partial<Record<keyof UserFlags, number | undefined>> {}
+
 /** A password of ten asterisks, as in every answer, keeps the stored one. A flag that is left out keeps its value. */
 export type UserUpdate = UserCreate
 
-export type UserLine = Omit<UserCreate, 'password'> & { id?: number } & (
-    | { password: string; password_hash?: string }
-    | { password_hash: string; password?: string }
+export type UserLine = Omit<UserCreate, 'password'> & { id?: number | undefined } & (
+    | { password: string; password_hash?: string | undefined }
+    | { password_hash: string; password?: string | undefined }
   )
 
-export interface User extends Required<UserCreate> {
+export interface User extends UserFields, UserFlags {
   id: number
   /** At most 100; `reviews.of({ user })` has all. */
   reviews: EmbeddedReview[]

@@ -38,6 +38,9 @@ type Fits<One, Other> = [One] extends [Other] ? true : false
 type Alike<One, Other> = Fits<One, Other> extends true ? Fits<Other, One> : false
 type Same<One, Other> = Alike<One, Other> extends true ? Alike<keyof One, keyof Other> : false
 
+/** What is sent of a body: nothing that is undefined. */
+type Sent<Body> = { [Name in keyof Body]: Exclude<Body[Name], undefined> }
+
 type Schema<Name extends keyof Strict['schemas']> = Strict['schemas'][Name]
 
 export type Resources = [
@@ -56,12 +59,12 @@ export type Bodies = [
   // The service ignores the member that is refused.
   True<Same<Omit<ProductCreate, 'category_id'>, Schema<'ProductCreate'>>>,
   True<Same<ReviewCreate, Schema<'ReviewCreate'>>>,
-  True<Same<UserCreate, Schema<'UserCreate'>>>,
-  True<Same<UserUpdate, Schema<'UserUpdate'>>>,
-  True<Same<CategoryLine, Schema<'CategoryLine'>>>,
-  True<Same<ProductLine, Schema<'ProductLine'>>>,
-  True<Same<ReviewLine, Schema<'ReviewLine'>>>,
-  True<Fits<UserLine, Schema<'UserLine'>>>,
+  True<Same<Sent<UserCreate>, Schema<'UserCreate'>>>,
+  True<Same<Sent<UserUpdate>, Schema<'UserUpdate'>>>,
+  True<Same<Sent<CategoryLine>, Schema<'CategoryLine'>>>,
+  True<Same<Sent<ProductLine>, Schema<'ProductLine'>>>,
+  True<Same<Sent<ReviewLine>, Schema<'ReviewLine'>>>,
+  True<Fits<Sent<UserLine>, Schema<'UserLine'>>>,
 ]
 
 export type AsSpecified = [
@@ -72,7 +75,7 @@ export type AsSpecified = [
   True<Fits<CategoryCreate, Specified['schemas']['CategoryCreate']>>,
   True<Fits<ProductCreate, Specified['schemas']['ProductCreate']>>,
   True<Fits<ReviewCreate, Specified['schemas']['ReviewCreate']>>,
-  True<Fits<UserCreate, Specified['schemas']['UserCreate']>>,
+  True<Fits<Sent<UserCreate>, Specified['schemas']['UserCreate']>>,
 ]
 
 type Query<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>

@@ -55,6 +55,10 @@ export async function narrowed(shop: Client): Promise<unknown[]> {
   await shop.products.create({ ...kettle, category_id: 3 })
   await shop.products.create(kettle, { category: 3 })
   await shop.products.createMany([kettle, { ...kettle, category_id: 3 }, { ...kettle, category_id: null }])
+  await shop.products.createMany([{ ...kettle, id: undefined, category_id: undefined }])
+  const ada = { name: 'Ada', email: 'ada@mail.example', avatar: '/ada.png' }
+  await shop.users.create({ ...ada, password: 'a secret of mine', is_admin: undefined })
+  await shop.users.createMany([{ ...ada, id: undefined, password: undefined, password_hash: 'hash' }])
   await shop.products.update(7, await shop.products.get(7))
   // @ts-expect-error: an update keeps the category
   await shop.products.update(7, await shop.products.get(7, { fields: ['*', 'category_id'] }))

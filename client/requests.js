@@ -88,7 +88,8 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       } catch (failure) {
         signal?.throwIfAborted()
         const cause = controller.signal.aborted ? controller.signal.reason : failure
-        return new Unavailable({ request: name, detail: `no answer: ${cause?.message ?? cause}`, cause })
+        const problem = cause instanceof SyntaxError ? 'the answer is not JSON' : 'no answer'
+        return new Unavailable({ request: name, detail: `${problem}: ${cause?.message ?? cause}`, cause })
       } finally {
         clearTimeout(timer)
         signal?.removeEventListener('abort', stop)

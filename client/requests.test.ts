@@ -89,6 +89,14 @@ test('an attempt that takes too long is given up, also if the answer has begun',
   expect(shop.server.asked).toHaveLength(2)
 })
 
+test('a page in place of JSON, as of another server at the address, is not called a missing answer', async () => {
+  const page = answer('<!doctype html><title>Shop</title>', { 'Content-Type': 'text/html' })
+  await using shop = await scripted({ retries: 0 }, page)
+  const error = await failureOf(shop.client.products.list())
+  expect(error).toMatchObject({ name: 'Unavailable', status: undefined, mayBeDone: true })
+  expect(error.message).toStartWith('GET /products/: the answer is not JSON: ')
+})
+
 test('an attempt may take longer than a timer can run', async () => {
   const late: Reply = async (response, asked) => {
     await Bun.sleep(20)

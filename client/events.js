@@ -1,5 +1,5 @@
 import { StockroomError } from './errors.js'
-import { backoffMs, pause } from './requests.js'
+import { backoffMs, pause, whenAborted } from './requests.js'
 
 /**
  * @import { CatalogEvent, Followed, FollowOptions } from './index.d.ts'
@@ -50,12 +50,12 @@ export function follow(send, { signal, since, onConnection, ...filters } = {}) {
 
   /** @returns {AsyncGenerator<CatalogEvent, void, undefined>} */
   async function* untilLeft() {
-    signal?.addEventListener('abort', leave)
+    const forget = whenAborted(signal, leave)
     if (signal?.aborted) leave()
     try {
       yield* generate(leaving.signal)
     } finally {
-      signal?.removeEventListener('abort', leave)
+      forget()
     }
   }
 

@@ -25,6 +25,9 @@ const BACKOFF_MAX_MS = 10_000
 /** What the server says is obeyed, but nobody should hang for an hour. */
 const RETRY_AFTER_MAX_SECONDS = 60
 
+/** @type {WeakMap<AbortSignal, ReturnType<typeof listenerFor>>} */
+const listeners = new WeakMap()
+
 /**
  * Makes the function that sends all requests of a client. It repeats a request whose failure may pass, and resolves to the
  * first answer of success.
@@ -76,7 +79,7 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       const stop = () => controller.abort(signal?.reason)
       const late = () => controller.abort(new Error(`no answer within ${withinMs} ms`))
       const timer = setTimeout(late, Math.min(withinMs, TIMER_MAX_MS))
-      signal?.addEventListener('abort', stop)
+      const forget = whenAborted(signal, stop)
       try {
         const once = REPEATABLE.includes(method) ? {} : unrepeatable(body)
         const response = await fetch(url, { ...init, ...once, signal: controller.signal })
@@ -92,7 +95,7 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
         return new Unavailable({ request: name, detail: `${problem}: ${cause?.message ?? cause}`, cause })
       } finally {
         clearTimeout(timer)
-        signal?.removeEventListener('abort', stop)
+        forget()
       }
     }
   }
@@ -148,15 +151,43 @@ export function pause(ms, signal) {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer)
+      forget()
       reject(signal?.reason)
     }
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
+      forget()
       resolve()
     }, ms)
+    const forget = whenAborted(signal, stop)
     if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop, { once: true })
   })
+}
+
+/**
+ * Calls `stop` if the signal is aborted. All calls with one signal share a listener, because Node warns of a leak if it has more
+ * than ten.
+ * @param {AbortSignal | undefined} signal
+ * @param {() => void} stop
+ * @returns {() => void} forgets it
+ */
+export function whenAborted(signal, stop) {
+  if (!signal) return () => {}
+  const listener = listeners.get(signal) ?? listenerFor(new Set())
+  listeners.set(signal, listener)
+  listener.stops.add(stop)
+  signal.addEventListener('abort', listener)
+  return () => {
+    listener.stops.delete(stop)
+    if (listener.stops.size === 0) signal.removeEventListener('abort', listener)
+  }
+}
+
+/** @param {Set<() => void>} stops */
+function listenerFor(stops) {
+  const handleEvent = () => {
+    for (const stop of stops) stop()
+  }
+  return { stops, handleEvent }
 }
 
 /** @param {Query} query */

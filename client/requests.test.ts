@@ -232,6 +232,24 @@ test('a signal ends a call with its reason: before it, while it waits for the an
   expect(shop.server.asked).toHaveLength(2)
 })
 
+test('calls with one signal share a listener, because Node warns of a leak from the eleventh on', async () => {
+  await using shop = await scripted({}, silence)
+  const leaving = new AbortController()
+  const { signal } = leaving
+  const added = spyOn(signal, 'addEventListener')
+  const removed = spyOn(signal, 'removeEventListener')
+  const calls = Array.from({ length: 11 }, () => failureOf(shop.client.products.get(7, { signal })))
+  const feed = shop.client.events({ signal }).next()
+  while (shop.server.asked.length < 12) await Bun.sleep(5)
+  expect(new Set(added.mock.calls.map(([, listener]) => listener)).size).toBe(1)
+  expect(removed).not.toHaveBeenCalled()
+  const reason = new Error('the user has left')
+  leaving.abort(reason)
+  for (const call of calls) expect(await call).toBe(reason as StockroomError)
+  expect(await feed).toEqual({ done: true, value: undefined })
+  expect(removed).toHaveBeenCalledTimes(1)
+})
+
 test('reads ask for strict handling, and every request has the key', async () => {
   await using shop = await scripted({ key: 'sk_secret' }, answer([]), answer(stored))
   await shop.client.products.list()

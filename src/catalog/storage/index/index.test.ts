@@ -26,6 +26,9 @@ const CLIENTS = 8
 const STEPS = 8
 /** So many that a process takes many slices to index them. */
 const MANY = 6_000
+/** Notes of one row, and the commits in which a process may take them. */
+const NOTES_OF_ONE = 2_000
+const COMMITS_MAX = 10
 
 const Words = z.object({ detail: z.string() })
 const Named = z.object({ name: z.string() })
@@ -359,6 +362,24 @@ for (const engine of ENGINES) {
     },
   )
 }
+
+test('on SQLite, thousands of new reviews of one product take a few commits to index', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const product = await api.create('/products/', sample.product)
+  const user = await api.create('/users/', sample.user)
+  expect(await foundBy(api, 'sort=-reviews')).toEqual([product])
+  await using sql = connected(database.url)
+  await sql`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${NOTES_OF_ONE})
+    INSERT INTO reviews (product_id, user_id, rating, comment) SELECT ${product}, ${user}, 5, '' FROM numbers`
+  const commits = async () =>
+    Number((await sql<{ place: number }[]>`SELECT max(place) AS place FROM change_log`)[0]?.place)
+  const before = await commits()
+  expect(await foundBy(api, 'min_rating=5')).toEqual([product])
+  expect((await commits()) - before).toBeLessThanOrEqual(COMMITS_MAX)
+  expect(await sql`SELECT * FROM index_notes`).toEqual([])
+})
 
 test('on PostgreSQL, TRUNCATE empties the index, too', async () => {
   await using shop = await startNodes(postgres, 1)

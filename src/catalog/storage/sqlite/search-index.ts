@@ -11,10 +11,11 @@ import type { IndexDescription, IndexedResource, Values } from '../resource.ts'
 import { countBeside, pageBeside, SQLITE_PARAMETERS } from './lists.ts'
 
 /**
- * Limits on a slice: for how long it holds the write lock, and how many notes it takes. A service takes few, because it does
- * nothing else meanwhile; a command takes many, because each commit of FTS5 costs as much as a hundred rows.
+ * Limits on a slice: for how long it holds the write lock, how many rows it takes, and how many of their notes, since a row may
+ * have thousands, such as a product with as many new reviews. A service takes few, because it does nothing else meanwhile;
+ * a command takes many, because each commit of FTS5 costs as much as a hundred rows.
  */
-const SLICES = { few: { ms: 5, notes: 64 }, many: { ms: 100, notes: 4_096 } }
+const SLICES = { few: { ms: 5, rows: 64, notes: 1_024 }, many: { ms: 100, rows: 4_096, notes: 16_384 } }
 
 /** The query language of FTS5. Its tokenizer takes everything but ASCII's punctuation and blanks as part of a word. */
 const FTS5: MatchSyntax = {
@@ -68,8 +69,9 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
       database.write(() => {
         const began = performance.now()
         // In the order of ids, because FTS5 writes what it has so far whenever they do not ascend.
-        const ofRows = Map.groupBy(notes.all(SLICES[count].notes), ({ part, id }) => `${part} ${id}`)
-        const inOrder = [...ofRows.values()].toSorted(([one], [other]) => (one?.id ?? 0) - (other?.id ?? 0))
+        const inOrder = notesOfRows(notes.iterate(SLICES[count].notes), SLICES[count].rows).toSorted(
+          ([one], [other]) => (one?.id ?? 0) - (other?.id ?? 0),
+        )
         const taken: number[] = []
         for (const ofRow of inOrder) {
           for (const { part, id } of ofRow.slice(0, 1)) takers.get(part)?.(id)
@@ -81,6 +83,19 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
       }),
     built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),
   }
+}
+
+/** Groups the first notes by their rows. A row is taken as it is now, so all of its notes are taken at once. */
+function notesOfRows(notes: Iterable<Note>, most: number): readonly (readonly Note[])[] {
+  const ofRows = new Map<string, Note[]>()
+  for (const note of notes) {
+    const row = `${note.part} ${note.id}`
+    const known = ofRows.get(row)
+    if (!known && ofRows.size === most) break
+    if (known) known.push(note)
+    else ofRows.set(row, [note])
+  }
+  return [...ofRows.values()]
 }
 
 /** For each part of which notes tell, the function that takes a row into the index as it is now, or out of it. */

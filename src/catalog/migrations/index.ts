@@ -10,6 +10,7 @@ import postgresOneLog from './postgres/catalog_0006_one_log.sql' with { type: 't
 import sqlite from './sqlite/catalog_0001.sql' with { type: 'text' }
 import sqliteRatings from './sqlite/catalog_0002_ratings.sql' with { type: 'text' }
 import sqliteSearch from './sqlite/catalog_0003_search.sql' with { type: 'text' }
+import sqliteWordPages from './sqlite/catalog_0004_word_pages.sql' with { type: 'text' }
 
 export const catalogMigrations: Migrations = {
   part: 'catalog',
@@ -17,6 +18,7 @@ export const catalogMigrations: Migrations = {
     { name: 'catalog_0001', sql: sqlite },
     { name: 'catalog_0002_ratings', sql: sqliteRatings },
     { name: 'catalog_0003_search', sql: sqliteSearch },
+    { name: 'catalog_0004_word_pages', sql: sqliteWordPages },
   ],
   postgres: [
     { name: 'catalog_0001', sql: postgres },

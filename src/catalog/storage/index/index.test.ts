@@ -26,6 +26,8 @@ const CLIENTS = 8
 const STEPS = 8
 /** So many that a process takes many slices to index them. */
 const MANY = 6_000
+/** The size of a page of words on SQLite, and what its last word may take beyond it. */
+const WORD_PAGE_BYTES_MAX = 1_100
 /** Notes of one row, and the commits in which a process may take them. */
 const NOTES_OF_ONE = 2_000
 const COMMITS_MAX = 10
@@ -379,6 +381,22 @@ test('on SQLite, thousands of new reviews of one product take a few commits to i
   expect(await foundBy(api, 'min_rating=5')).toEqual([product])
   expect((await commits()) - before).toBeLessThanOrEqual(COMMITS_MAX)
   expect(await sql`SELECT * FROM index_notes`).toEqual([])
+})
+
+// In larger pages, FTS5 takes seconds to merge words if many neighbours have changed.
+test('on SQLite, words are in small pages', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const names = Array.from({ length: 300 }, (_, place) => `Page${place}x${place ** 3}`)
+  const body = names.map(name => JSON.stringify({ ...sample.product, name })).join('\n')
+  await api.send('/products/', { method: 'POST', headers: NDJSON, body })
+  expect(await foundBy(api, 'q=page7x343')).toEqual([8])
+  await using sql = connected(database.url)
+  const pages = await sql<{ longest: number; number: number }[]>`
+    SELECT max(length(block)) AS longest, count(*) AS number FROM product_words_data`
+  expect(Number(pages[0]?.number)).toBeGreaterThan(10)
+  expect(Number(pages[0]?.longest)).toBeLessThan(WORD_PAGE_BYTES_MAX)
 })
 
 test('on PostgreSQL, TRUNCATE empties the index, too', async () => {

@@ -94,8 +94,9 @@ function pageResponse(
 ): Awaitable<Response> {
   const { url, headers } = scope.request
   const derived = derivedFrom(page)
-  const link = derived.link?.url === url ? derived.link.value : linkTo(page)
-  if (url.length <= KEPT_URL_MAX_CHARACTERS) derived.link = { url, value: link }
+  const kept = derived.link?.url === url ? derived.link : { url, value: linkTo(page) }
+  if (url.length <= KEPT_URL_MAX_CHARACTERS) derived.link = kept
+  const link = kept.value
   const isLines = prefersLines(headers.get('Accept'))
   if (isLines || (derived.json === undefined && charactersOf(page.items) > WHOLE_MAX_CHARACTERS)) {
     const isShort = charactersOf(page.items) < COMPRESSED_MIN_CHARACTERS

@@ -29,7 +29,9 @@ const KEPT = 'somebody has changed them since, or they could not be deleted. Loo
 
 /** Adds the lists of what has a form. */
 export function addLists(app: App, { lists, own, framed }: PageParts): void {
-  app.get('/admin', () => seeOther('/admin/'))
+  // As people type or shorten the addresses.
+  for (const path of ['/admin', '/admin/products']) app.get(path, () => seeOther('/admin/'))
+  for (const path of ['/admin/categories', '/admin/users', '/admin/reviews']) app.get(path, () => seeOther(`${path}/`))
   app.get('/admin/', async context => framed(context, await productsPage(lists, searchParamsOf(context))))
   app.get('/admin/facets', async context =>
     htmlAnswer(context, await facets(own, context.env, searchParamsOf(context))),

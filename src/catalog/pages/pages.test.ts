@@ -45,6 +45,20 @@ test('people get a start page with counts, links and a line to copy, and program
   }
 })
 
+test('the address of a list leads to it without its last slash, too', async () => {
+  await using shop = await startShop()
+  const lists = {
+    '/admin': '/admin/',
+    '/admin/products': '/admin/',
+    '/admin/users': '/admin/users/',
+    '/admin/reviews': '/admin/reviews/',
+  }
+  for (const [path, list] of Object.entries(lists)) {
+    const { status, headers } = await shop.page.open(path)
+    expect([status, headers.get('Location')], path).toEqual([303, list])
+  }
+})
+
 test('without the admin page there is no trace of it, and the start page stays', async () => {
   await using shop = await startShop(sqlite, ['--admin-page', 'off'])
   for (const path of ['/admin', '/admin/', '/admin/login', '/admin/users/']) {

@@ -495,8 +495,9 @@ test('what is typed while a form is being saved stays in it, with the focus', as
   saving.letPass()
   await page.getByText('Saved.').waitFor()
   await page.keyboard.type('ter')
+  const shown = page.waitForResponse(answer => answer.ok())
   await page.getByRole('button', { name: 'Save' }).click()
-  await until(async () => JSON.stringify((await api.get(`/products/${id}`)).body).includes('Typed later'))
+  await shown
   expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Saved first', description: 'Typed later' })
   await api.delete(`/products/${id}`)
   expect(unexpected(tab)).toEqual([])

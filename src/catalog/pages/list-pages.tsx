@@ -215,7 +215,7 @@ function Filters({ list, query, orders, children }: FiltersProperties) {
         <Choice
           name="sort"
           label="Order"
-          options={[['', 'Best match, else newest'], ...Object.entries(orders)]}
+          options={[['', 'Relevance'], ...Object.entries(orders)]}
           chosen={query.get('sort')}
         />
         <noscript>

@@ -366,7 +366,7 @@ test('without an order, the best matches come first, and the newest if no word i
   for (const name of ['Spade', 'Big spade', 'Rake']) await shop.api.create('/products/', { ...sample.product, name })
   const names = async (query: string) => {
     const page = await shop.page.open(`/admin/${query}`)
-    expect(page.text).toMatch(/<select name="sort"><option value=""[^>]*>Best match, else newest</)
+    expect(page.text).toMatch(/<select name="sort"><option value=""[^>]*>Relevance</)
     return [...page.text.matchAll(/<tr [^>]*data-name="([^"]*)"/g)].map(([, name]) => name)
   }
   expect(await names('?q=spade&sort=')).toEqual(['Spade', 'Big spade'])

@@ -1,11 +1,8 @@
-import { getConfig, getLogger } from '@logtape/logtape'
 import { OperatorError } from '../../program/operator-error.ts'
-import { printError } from '../../program/output.ts'
 import { type Migration, type Migrations, refuseUnknown } from '../migrations.ts'
+import { tellOfWait } from '../waiting.ts'
 import { clusterOf } from './citus-cluster.ts'
 import type { Pool, Query, RawConnection } from './pool.ts'
-
-const log = getLogger(['stockroom', 'database'])
 
 const createTable = (name: string) =>
   `CREATE TABLE IF NOT EXISTS ${name} (name text PRIMARY KEY, applied_at timestamptz NOT NULL)`
@@ -106,17 +103,11 @@ async function apply(pool: Pool, place: string, migration: Migration, work: Work
 async function alone(pool: Pool, place: string, work: Work): Promise<void> {
   await pool.transaction(async (query, connection) => {
     await query(READ_COMMITTED)
-    const silence = setTimeout(tellOfWait, SILENT_MS, place)
+    const reason = `${place} is being migrated by the session that holds the advisory lock ${LOCK_NUMBER}`
+    const silence = setTimeout(tellOfWait, SILENT_MS, '{reason}; waiting for it', { reason })
     await query(LOCK).finally(() => clearTimeout(silence))
     await work(query, connection)
   })
-}
-
-function tellOfWait(place: string): void {
-  const reason = `${place} is being migrated by the session that holds the advisory lock ${LOCK_NUMBER}`
-  // Most commands keep no log.
-  if (getConfig()) log.warning('{reason}; waiting for it', { reason })
-  else printError(`${reason}; waiting for it\n`)
 }
 
 /** Records a migration before it is applied, in the same transaction. Resolves to whether it is new. */

@@ -1,11 +1,8 @@
 import { constants, Database } from 'bun:sqlite'
-import { getConfig, getLogger } from '@logtape/logtape'
 import { OperatorError } from '../../program/operator-error.ts'
-import { printError } from '../../program/output.ts'
+import { tellOfWait } from '../waiting.ts'
 import { writersOrUsers } from './lock-holders.ts'
 import { type Retrying, whenUnlocked } from './unlocked.ts'
-
-const log = getLogger(['stockroom', 'database'])
 
 /** The longest wait of a start for a lock. Another process may be migrating the file, or somebody forgot one that uses it. */
 const START_MAX_MS = 60_000
@@ -67,12 +64,8 @@ export async function connect(path: string): Promise<Database> {
 
 /** How a start waits for the locks of other processes: it says for whom. */
 export function atStart(path: string): Retrying {
-  const waits = () => {
-    const holders = writersOrUsers(path)
-    if (getConfig()) log.warning('{path} is locked by {holders}; waiting for it', { path, holders })
-    // Most commands keep no log.
-    else printError(`${path} is locked by ${holders}; waiting for it\n`)
-  }
+  const waits = () =>
+    tellOfWait('{path} is locked by {holders}; waiting for it', { path, holders: writersOrUsers(path) })
   return { maxMs: START_MAX_MS, pauseMs: START_PAUSE_MS, waits }
 }
 

@@ -38,7 +38,7 @@ type Fits<One, Other> = [One] extends [Other] ? true : false
 type Alike<One, Other> = Fits<One, Other> extends true ? Fits<Other, One> : false
 type Same<One, Other> = Alike<One, Other> extends true ? Alike<keyof One, keyof Other> : false
 
-/** What is sent of a body: nothing that is undefined. */
+/** A body as it is sent: JSON leaves out members that are undefined. */
 type Sent<Body> = { [Name in keyof Body]: Exclude<Body[Name], undefined> }
 
 type Schema<Name extends keyof Strict['schemas']> = Strict['schemas'][Name]

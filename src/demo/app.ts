@@ -67,7 +67,7 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
   return app
 }
 
-/** What was asked for; `null` if there is no such thing, or if its id is not valid. */
+/** Resolves to the resource; `null` if it does not exist, or if its id is not valid. */
 async function found<Item>(answer: Promise<Item>): Promise<Item | null> {
   try {
     return await answer

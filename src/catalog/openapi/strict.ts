@@ -183,7 +183,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
   }
 }
 
-/** What the operation does, with the rules of its resource. */
+/** Says what the operation does, and which rules its resource has. */
 function actionOf({ method, response, body }: AnyContract): string {
   if (method === 'get' && membersOf(response).some(isArray)) return ACTIONS.get + OF_ARRAY
   if (method === 'patch' && membersOf(body).some(schema => schema instanceof z.ZodOptional))

@@ -29,7 +29,7 @@ const KEPT = 'somebody has changed them since, or they could not be deleted. Loo
 
 /** Adds the lists of what has a form. */
 export function addLists(app: App, { lists, own, framed }: PageParts): void {
-  // As people type or shorten the addresses.
+  // People type and shorten addresses.
   for (const path of ['/admin', '/admin/products']) app.get(path, () => seeOther('/admin/'))
   for (const path of ['/admin/categories', '/admin/users', '/admin/reviews']) app.get(path, () => seeOther(`${path}/`))
   app.get('/admin/', async context => framed(context, await productsPage(lists, searchParamsOf(context))))

@@ -371,7 +371,7 @@ document.querySelector('[action="/admin/logout"]')?.addEventListener('submit', a
   event.target.submit()
 })
 addEventListener('pageshow', ({ persisted }) => {
-  // What a page from the browser's memory shows may have been deleted.
+  // A page that the browser kept in memory may show what has been deleted since.
   if (!persisted) keepTag()
   else if (isTyped()) listAgain()
   else location.reload()

@@ -51,7 +51,7 @@ export interface IndexedResource<Row extends Values> extends StoredResource<Row>
   readonly index: IndexDescription
 }
 
-/** What the index has of one kind of resource, and where. Words are searched in the `name` and in another column. */
+/** The tables of the index of one kind of resource. Searches look for words in its `name` and in one other column. */
 export interface IndexDescription {
   readonly table: TableName
   /** A row for each item, with what lists are selected and ordered by. */

@@ -81,7 +81,7 @@ export function failureOf(error: unknown): Failure {
   return /CONNECTION|TIMEOUT|CLOSED/.test(error.code) ? 'lost' : 'fault'
 }
 
-/** Where COPY found a row, without what is in the row. */
+/** The table and line that COPY names. What follows them quotes the row. */
 const PLACE_OF_ROW = /^COPY \w+, line \d+(, column \w+)?/
 
 /** Says why a row was refused because of what is in it; `null` for all other errors. */

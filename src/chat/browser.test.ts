@@ -82,7 +82,7 @@ test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the 
 })
 
 test('what is typed while a prompt is being sent is in the field afterwards', async () => {
-  await using tab = await open.browser.openTab()
+  await using tab = await open.browser.openTab({ hasRoutes: true })
   const { page } = tab
   await page.goto(open.server.chat.address)
   const passing = Promise.withResolvers<void>()

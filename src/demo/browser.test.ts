@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'bun'
-import type { BrowserContextOptions, Page, Request, Route } from 'playwright-core'
+import type { Page, Request, Route } from 'playwright-core'
 import { createClient } from 'stockroom/client'
 import { PHONE, screens, violations } from '../../test/harness/browser/accessibility.ts'
-import { openBrowser, type Tab, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../../test/harness/browser/chromium.ts'
 import { reusingTabs } from '../../test/harness/browser/reused-tabs.ts'
 import { type Service, startServer } from '../../test/harness/service.ts'
 import { until } from '../../test/harness/until.ts'
@@ -107,7 +107,7 @@ test('“Show more” adds the next page, and its address has all that is shown'
 })
 
 test('a double click on “Show more” adds one page, and “Send the review” sends one review', async () => {
-  await using tab = await openShop()
+  await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   const clickTwice = async (address: RegExp, name: RegExp) => {
     const clicked = Promise.withResolvers<void>()
@@ -136,7 +136,7 @@ test('a double click on “Show more” adds one page, and “Send the review”
 })
 
 test('what the shop refuses is said: the switch, more products, and reviews', async () => {
-  await using tab = await openShop()
+  await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   await page.route(/cursor=|busy/, route => route.fulfill({ status: 404, json: { detail: 'Gone' } }))
   const said = () => page.getByText('The shop does not answer').waitFor()
@@ -195,7 +195,7 @@ test('a review is shown with its stars and counted; another filter of the histog
 })
 
 test('once reviews are shown again, nothing says that the shop does not answer', async () => {
-  await using tab = await openShop()
+  await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   await page.locator('#products a').first().click()
   await page.locator('#reviews li').first().waitFor()
@@ -209,7 +209,7 @@ test('once reviews are shown again, nothing says that the shop does not answer',
 })
 
 test('the last filter of the histogram counts, even if the answer to the one before comes later', async () => {
-  await using tab = await openShop()
+  await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   await page.locator('#products a').first().click()
   await page.locator('#reviews li').first().waitFor()
@@ -323,7 +323,7 @@ test('a hidden tab closes its stream, and goes on where it was when it is shown 
 })
 
 test('a tab that is hidden and shown again and again before its stream is open follows once', async () => {
-  await using tab = await openShop()
+  await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   await setHidden(page, true)
   await page.getByText('paused').waitFor()
@@ -346,7 +346,7 @@ test('a tab that is hidden and shown again and again before its stream is open f
 })
 
 test('a page says when its stream is lost, does not look for it while it is hidden, and looks again whenever it is shown', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
   const ready = 'event: ready\nid: 1-1.abc\ndata: {"resumed":false}\n\n'
   const replies = [{ contentType: 'text/event-stream', body: ready }]
@@ -392,7 +392,7 @@ test('“Make it busy” fills the list of events with prices and reviews', asyn
   await page.locator('[aria-checked=false]').waitFor()
 })
 
-async function openShop(options?: BrowserContextOptions): Promise<Tab> {
+async function openShop(options?: TabOptions): Promise<Tab> {
   const tab = await browser.openTab(options)
   await tab.page.goto(demo.address)
   await tab.page.locator('#products li').first().waitFor()

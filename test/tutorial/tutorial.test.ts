@@ -35,7 +35,7 @@ test('who follows the tutorial has a shop that filters while one types, and show
   )
   const reader = open.use(terminals(folder, { PORT: String(ports[8000]) }))
   const browser = open.use(await openBrowser())
-  const tab = open.use(await browser.openTab())
+  const tab = open.use(await browser.openTab({ hasRoutes: true }))
   const shown = () => tab.page.locator('#products li').allTextContents()
   const visited: string[] = []
 

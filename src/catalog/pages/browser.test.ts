@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { DESKTOP, PHONE, violations } from '../../../test/harness/browser/accessibility.ts'
-import { openBrowser, type Tab, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
 import { revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { logInAt } from '../../../test/harness/chat/login.ts'
 import { client } from '../../../test/harness/client.ts'
@@ -175,7 +175,7 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
 })
 
 test('once a deletion was sent, nothing offers to undo it, whatever the list shows meanwhile', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
   await page.clock.install()
   await page.goto(`${service.address}/admin/?q=spade&sort=price`)
@@ -206,7 +206,7 @@ test('once a deletion was sent, nothing offers to undo it, whatever the list sho
 })
 
 test('a next page that comes after other words were typed is not added to what they found', async () => {
-  await using tab = await open('/admin/?q=spade')
+  await using tab = await open('/admin/?q=spade', { hasRoutes: true })
   const { page } = tab
   const more = await holdBack(page, /cursor=/)
   await page.getByRole('link', { name: 'Show more' }).click()
@@ -324,7 +324,7 @@ test('the page after one that still had deletions to send does not keep what the
 
 test('a deletion whose answer breaks off can be tried again', async () => {
   const id = await api.create('/products/', product('Half answered', 1))
-  await using tab = await open('/admin/')
+  await using tab = await open('/admin/', { hasRoutes: true })
   const { page } = tab
   await page.clock.install()
   const headers = { 'Content-Type': 'application/json' }
@@ -383,7 +383,7 @@ test('the bar for selected rows does not cover what has the focus', async () => 
 
 test('a row that is being saved cannot be cancelled, so it shows what was saved', async () => {
   const id = await api.create('/products/', product('Before', 1))
-  await using tab = await open('/admin/')
+  await using tab = await open('/admin/', { hasRoutes: true })
   const { page } = tab
   await row(page, id).getByRole('link', { name: 'Edit' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('After')
@@ -485,7 +485,7 @@ test('what is typed stays while the last review goes, and when the page comes ba
 
 test('what is typed while a form is being saved stays in it, with the focus', async () => {
   const id = await api.create('/products/', product('Saved slowly', 5))
-  await using tab = await open(`/admin/products/${id}`)
+  await using tab = await open(`/admin/products/${id}`, { hasRoutes: true })
   const { page } = tab
   const saving = await holdBack(page, `**/admin/products/${id}`)
   await page.getByRole('textbox', { name: 'Name' }).fill('Saved first')
@@ -505,7 +505,7 @@ test('what is typed while a form is being saved stays in it, with the focus', as
 
 test('a form that is refused says why, and a proxy’s page does not take its place', async () => {
   const category = await api.create('/categories/', { name: 'Passing', description: 'Soon gone' })
-  await using tab = await open('/admin/products/new')
+  await using tab = await open('/admin/products/new', { hasRoutes: true })
   const { page } = tab
   await page.getByRole('textbox', { name: 'Name' }).fill('Trowel')
   await page.getByRole('textbox', { name: 'Price' }).fill('5')
@@ -596,7 +596,7 @@ test('a dropped file is imported with a bar, and of a wrong one every wrong line
 })
 
 test('an import can be cancelled, and the file be imported after all', async () => {
-  await using tab = await open('/admin/import')
+  await using tab = await open('/admin/import', { hasRoutes: true })
   const { page } = tab
   const file = {
     name: 'categories.csv',
@@ -681,7 +681,7 @@ function product(name: string, price: number) {
   return { name, description: 'Steel', price }
 }
 
-async function open(path: string, options?: BrowserContextOptions): Promise<Tab> {
+async function open(path: string, options?: TabOptions): Promise<Tab> {
   const tab = await browser.openTab(options)
   await tab.page.goto(service.address + path)
   return tab

@@ -94,7 +94,7 @@ test('if the session ends while an answer cannot be reached, the page says so, a
 })
 
 test('if the session ends before an answer begins, the page says so and offers the log-in', async () => {
-  await using tab = await place.browser.openTab()
+  await using tab = await place.browser.openTab({ hasRoutes: true })
   const { page } = tab
   await openChat(page)
   await page.route('**/chatstream/*', async route => {
@@ -129,7 +129,7 @@ test('without scripts, a prompt after the end of the session comes back too', as
 })
 
 test('a browser that keeps no cookies is told why it is back at the log-in page', async () => {
-  await using tab = await place.browser.openTab()
+  await using tab = await place.browser.openTab({ hasRoutes: true })
   const { page } = tab
   await page.goto(place.server.chat.address)
   await page.route('**/login', async route => {

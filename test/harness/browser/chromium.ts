@@ -7,7 +7,15 @@ import { temporaryFolder } from '../temporary-folder.ts'
 
 export interface TestBrowser extends AsyncDisposable {
   /** A page in a fresh profile. */
-  readonly openTab: (options?: BrowserContextOptions) => Promise<Tab>
+  readonly openTab: (options?: TabOptions) => Promise<Tab>
+}
+
+export interface TabOptions extends BrowserContextOptions {
+  /**
+   * For a page that gets a route, or loses one, while it is open. At that moment, Chromium may send a request past the route or
+   * hold it for good, so such a page passes all its requests to Playwright from the start.
+   */
+  readonly hasRoutes?: boolean
 }
 
 /** A page and what has happened in it so far. */
@@ -24,6 +32,8 @@ export const PLAIN_HOST = 'chat.test'
 
 /** A page aborts a stream or a search that it does not wait for any more. */
 const ABORTED = 'net::ERR_ABORTED'
+
+const NO_ADDRESS = /^none:/
 
 /** No requests beyond this machine. The sandbox does not work for root, and the pages are our own. */
 const FLAGS = [
@@ -51,8 +61,9 @@ export async function openBrowser(): Promise<TestBrowser> {
       launched => launched.close(),
     )
     return {
-      openTab: async options => {
+      openTab: async ({ hasRoutes = false, ...options } = {}) => {
         const context = await browser.newContext(options)
+        if (hasRoutes) await context.route(NO_ADDRESS, route => route.continue())
         return observed(await context.newPage())
       },
       [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -39,10 +39,10 @@ export interface Page {
   /** Where they end. */
   readonly place: EventPlace
   /**
-   * The last place up to there that a client may store and come back to. It may be earlier than `place`, because transactions
-   * without changes are removed from the log early.
+   * The last of these places that a client may store and come back to; `null` if there is none, because transactions without
+   * changes are removed from the log early.
    */
-  readonly lasting: EventPlace
+  readonly lasting: EventPlace | null
   /** Whether nothing followed. */
   readonly isEnd: boolean
 }
@@ -176,7 +176,7 @@ export class Feed {
     if (!own || !isSame(own, place) || place.index > Math.max(ownEvents.length - 1, 0)) return this.#reasonFor(place)
     const events = ownEvents.filter(event => isAfter(event, place))
     let reached = endOf(own, ownEvents.length)
-    let lasting = reached
+    let lasting = own.isLasting ? reached : null
     for (const transaction of further) {
       const more = eventsOf(transaction)
       for (const event of more) events.push(event)

@@ -33,7 +33,7 @@ export async function pollResponse(feed: Feed, url: string, poll: Poll): Promise
     const last = events[limit - 1]
     if (last) return linesResponse(url, events, last)
     reached = page.place
-    lasting = page.lasting
+    lasting = page.lasting ?? lasting
     if (!page.isEnd && pages < PAGES_MAX) continue
     const leftMs = until - systemClock.now()
     if (events.length > 0 || leftMs <= 0 || signal.aborted || feed.stopping.aborted) {

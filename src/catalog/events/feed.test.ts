@@ -125,6 +125,39 @@ test('a silent follower that catches up is told no place that is removed early f
   await feed.stop()
 })
 
+test('followers are told at once of what was read before the database went away', async () => {
+  const log: LoggedTransaction[] = Array.from({ length: 3 }, (_, position) => ({
+    ...{ position, tag: 1, time: 0, isLasting: true },
+    changes: [{ table: 'categories', id: position, before: null, after: {} }],
+  }))
+  const [first] = log
+  if (!first) throw new Error('the log is empty')
+  let hasGrown = false
+  let readsAfterFailure = -1
+  const feed = new Feed({
+    begin: async () => {},
+    first: async () => first,
+    last: async () => first,
+    read: async from => {
+      if (!hasGrown) return { transactions: [first], isEnd: true }
+      if (from === 0) return { transactions: log.slice(0, 2), isEnd: false }
+      readsAfterFailure += 1
+      if (readsAfterFailure === 0) throw new Error('the database is away')
+      return { transactions: log.slice(1, 2), isEnd: true }
+    },
+    removeOld: async () => {},
+  })
+  await feed.current()
+  let told = 0
+  using _ = feed.listen(() => {
+    told += 1
+  })
+  hasGrown = true
+  while (readsAfterFailure < 2) await turn()
+  expect(told).toBe(1)
+  await feed.stop()
+})
+
 /** A feed that somebody follows from the start, with events of the longest kind. */
 async function quietShop() {
   const values = { name: '\u0001'.repeat(50) }

@@ -220,8 +220,8 @@ export class Feed {
   readonly #look = following(() => this.#readOn())
 
   async #readOn(): Promise<void> {
-    const before = this.#recent.at(-1)
     for (let isEnd = false; !isEnd; ) {
+      const before = this.#recent.at(-1)
       const piece = await this.#history.read(this.#read.position)
       const [own, ...further] = piece.transactions
       if (!own || !isSame(own, this.#read)) {
@@ -232,9 +232,9 @@ export class Feed {
       }
       for (const transaction of further) this.#add(transaction)
       isEnd = piece.isEnd
+      // Now, because the next piece may fail, and its events come later.
+      if (this.#recent.at(-1) !== before) await this.#tell(null)
     }
-    if (this.#recent.at(-1) === before) return
-    await this.#tell(null)
   }
 
   async #tell(reset: ResetReason | null): Promise<void> {

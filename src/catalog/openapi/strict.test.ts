@@ -16,7 +16,10 @@ const Property = z.object({ default: z.unknown().optional(), allOf: z.array(z.un
 const Description = z.object({
   paths: z.record(z.string(), z.record(z.string(), Operation)),
   components: z.object({
-    schemas: z.record(z.string(), z.object({ properties: z.record(z.string(), Property).optional() })),
+    schemas: z.record(
+      z.string(),
+      z.object({ properties: z.record(z.string(), Property).optional(), required: z.array(z.string()).optional() }),
+    ),
   }),
 })
 
@@ -59,6 +62,14 @@ onOneEngine('the strict description', api => {
       Object.values(properties).flatMap(({ allOf }) => allOf),
     )
     expect(parts).toEqual([{ type: 'string', pattern: expect.stringContaining('argon2') }])
+  })
+
+  test('/openapi.strict.json requires of an event what each has: a reset is about no resource', async () => {
+    const { schemas } = Description.parse((await api.get('/openapi.strict.json')).body).components
+    const { body } = await api.get('/events?since=of-another-database', { Accept: 'application/x-ndjson' })
+    const members = Object.keys(JSON.parse(String(body)))
+    expect(Object.keys(schemas.Event?.properties ?? {})).toEqual(expect.arrayContaining(members))
+    expect(schemas.Event?.required).toEqual(members)
   })
 
   test('/openapi.strict.json says in words which parameters exclude or bound each other', async () => {

@@ -65,7 +65,7 @@ export function strictDescription(contracts: readonly AnyContract[], access: Acc
   const schemas = Object.entries(components?.schemas ?? {}).map(([name, schema]) => [
     name,
     // Requests may have other members, too.
-    /(Create|Update|Line)$/.test(name) ? schema : complete(schema, /(Fields|Facets)$/.test(name)),
+    /(Create|Update|Line)$/.test(name) ? schema : complete(schema, /(Fields|Facets|Event)$/.test(name)),
   ])
   const description = {
     openapi,

@@ -246,6 +246,22 @@ test('a feed that refuses the client ends with that error', async () => {
   expect(await failureOf(feed)).toMatchObject({ name: 'Unauthorized', status: 401 })
 })
 
+test('an answer of another server, JSON or not, fails the first connection, and is an outage afterwards', async () => {
+  const foreign = [
+    answer({ status: 'maintenance' }),
+    answer('<h1>Back soon</h1>', { 'Content-Type': 'text/html' }),
+  ] as const
+  for (const other of foreign) {
+    await using wrong = await startFeed(other)
+    expect(await failureOf(wrong, { retries: 0 })).toMatchObject({
+      name: 'Unavailable',
+      detail: 'the answer is not a stream of events',
+    })
+    await using feed = await startFeed(streamed(READY, change(1), CUT), other, streamed(RESUMED, change(2)))
+    expect(idsOf(await first(3, feed))).toEqual(['0.a', '1.a', '2.a'])
+  }
+})
+
 test('a client waits before it connects again, as long as the server says', async () => {
   const times: number[] = []
   await using feed = await startFeed(async (response, asked) => {

@@ -83,11 +83,17 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       try {
         const once = REPEATABLE.includes(method) ? {} : unrepeatable(body)
         const response = await fetch(url, { ...init, ...once, signal: controller.signal })
-        // A page, for example of another server at this address, is no stream: it is read below, and is not JSON.
+        // Another server at this address may answer with a page, which is read below.
         const isOpen = isStream && response.headers.get('Content-Type')?.startsWith('text/event-stream')
         if (isOpen && response.ok) return { response, body: null }
         const text = await response.text()
-        return response.ok ? { response, body: JSON.parse(text) } : errorOf(name, response, text, firstLine)
+        if (!response.ok) return errorOf(name, response, text, firstLine)
+        if (isStream) return new Unavailable({ request: name, detail: 'the answer is not a stream of events' })
+        const answered = JSON.parse(text)
+        // A redirect with 301 or 302, as from http to https, makes a GET of a POST, which is answered with a list.
+        if (method !== 'POST' || !Array.isArray(answered)) return { response, body: answered }
+        const detail = `redirected to ${response.url} as a GET, so nothing was created; use that address`
+        return new StockroomError({ request: name, status: response.status, detail })
       } catch (failure) {
         signal?.throwIfAborted()
         const cause = controller.signal.aborted ? controller.signal.reason : failure

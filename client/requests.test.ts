@@ -97,6 +97,25 @@ test('a page in place of JSON, as of another server at the address, is not calle
   expect(error.message).toStartWith('GET /products/: the answer is not JSON: ')
 })
 
+test('a create that a proxy redirects, which makes a GET of it, has not been done, and names the address to use', async () => {
+  const moved: Reply = (response, asked) => {
+    if (asked.path.startsWith('/new/')) return answer([stored])(response, asked)
+    response.writeHead(301, { Location: `/new${asked.path}` }).end()
+  }
+  await using shop = await scripted({}, moved)
+  const { products } = shop.client
+  for (const create of [
+    () => products.create(spade),
+    () => products.create(spade, { category: 3 }),
+    () => products.createMany([spade]),
+  ]) {
+    const error = await failureOf(create())
+    expect(error).toMatchObject({ name: 'StockroomError', status: 200, mayBeDone: false })
+    expect(error.detail).toStartWith(`redirected to ${shop.server.address}/new/products/`)
+  }
+  expect(shop.server.asked.map(({ method }) => method)).toEqual(['POST', 'GET', 'POST', 'GET', 'POST', 'GET'])
+})
+
 test('an attempt may take longer than a timer can run', async () => {
   const late: Reply = async (response, asked) => {
     await Bun.sleep(20)

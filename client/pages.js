@@ -22,7 +22,8 @@ export function listAt(send, path) {
       const total = query.count === undefined ? undefined : 0
       return { items: [], total, hasNext: false, cursor: undefined, next: async () => null }
     }
-    return page(path, isPlain(query) ? { after_id: 0, ...query } : query, limits)
+    const given = Object.fromEntries(Object.entries(query).filter(isGiven))
+    return page(path, isPlain(given) ? { after_id: 0, ...given } : given, limits)
   }
 
   /**
@@ -62,12 +63,10 @@ export function listAt(send, path) {
 
 /**
  * Whether the list is in the order of ids, from its beginning. With `after_id`, its pages miss nothing while others delete.
- * @param {Query} query
+ * @param {Query} given
  */
-function isPlain(query) {
-  return Object.entries(query)
-    .filter(isGiven)
-    .every(([name]) => name === 'limit' || name === 'fields')
+function isPlain(given) {
+  return Object.keys(given).every(name => name === 'limit' || name === 'fields')
 }
 
 /** @param {string | null} link */

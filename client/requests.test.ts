@@ -364,6 +364,15 @@ test('the next page has a signal of its own, and otherwise the options of the pa
   expect(shop.server.asked).toHaveLength(5)
 })
 
+test('a place that is undefined is as good as none: the list is paged by id, so it misses nothing', async () => {
+  await using shop = await scripted({}, answer([]))
+  const { products } = shop.client
+  await products.list({ after_id: undefined, limit: 5 })
+  for await (const _ of products.all({ after_id: undefined, skip: undefined })) expect().fail('there are none')
+  await products.list({ after_id: 7, skip: undefined })
+  expect(pathsOf(shop)).toEqual(['/products/?after_id=0&limit=5', '/products/?after_id=0', '/products/?after_id=7'])
+})
+
 test('a signal ends a walk through all pages', async () => {
   await using shop = await scripted({}, answer([stored], { Link: '</products/?after_id=7>; rel="next"' }))
   const leaving = new AbortController()

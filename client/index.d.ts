@@ -1,5 +1,6 @@
 /**
- * Connects to a Stockroom service, for example `https://shop.example`. Throws if the address or the key cannot be sent.
+ * Connects to a Stockroom service, for example `https://shop.example`. Throws if the address or the key cannot be sent, or if the
+ * address has a query or fragment.
  */
 export function createClient(address: string | URL, options?: ClientOptions): Client
 

@@ -39,7 +39,8 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
   const base = String(address).replace(/\/+$/, '')
   const always = key ? { Authorization: `Bearer ${key}` } : {}
   // Throws now if the address or the key can never be sent.
-  const { origin } = new URL(new Request(`${base}/`, { headers: always }).url)
+  const { origin, search, hash } = new URL(new Request(`${base}/`, { headers: always }).url)
+  if (search || hash) throw new TypeError('the address has a query or fragment; leave it out')
   // Another origin would be asked for its permission before each new URL, because of this header.
   const isStrict = origin === (globalThis.location?.origin ?? origin)
 
@@ -51,6 +52,8 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
       headers: { ...always, ...(isStrict && method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
       ...(body !== undefined && { body }),
     }
+    // Throws now if a header can never be sent, such as a key in Chinese.
+    new Headers(init.headers)
     const name = `${method} ${path.replace(/\?.*/, '')}`
     let mayBeDone = false
     let hasFailed = false

@@ -297,7 +297,20 @@ test('a page asks only its own origin for strict handling, because others would 
 
 test('an address or a key that cannot be sent is refused when the client is made', () => {
   expect(() => createClient('shop.example')).toThrow()
+  for (const address of ['https://shop.example/#/spades', 'https://shop.example/?q=spade', 'https://shop.example?']) {
+    expect(() => createClient(address), address).toThrow('query or fragment')
+  }
   expect(() => createClient('https://shop.example', { key: 'two\nlines' })).toThrow()
+})
+
+test('a header that cannot be sent is refused at once, and nothing may have been done', async () => {
+  await using shop = await scripted({}, answer(stored))
+  for (const call of [
+    shop.client.products.create(spade, { idempotencyKey: '注文 7' }),
+    shop.client.products.update(7, spade, { ifMatch: '"1.h"\n' + 'X: y' }),
+  ])
+    expect(await failureOf(call)).toBeInstanceOf(TypeError)
+  expect(shop.server.asked).toEqual([])
 })
 
 test('the address may have a path and a final slash, as behind a proxy', async () => {

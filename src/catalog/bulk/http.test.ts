@@ -236,6 +236,15 @@ onOneEngine('NDJSON', api => {
     })
   })
 
+  test('a category that is no integer is refused in the words for any other id', async () => {
+    const type = 'int_type'
+    const msg = 'Input should be a valid integer'
+    const lines = ['1', true].map(category_id => ({ ...sample.product, category_id }))
+    expect((await post(api, '/products/', lines)).body).toEqual({
+      detail: [1, 2].map(number => ({ loc: ['body', number, 'category_id'], msg, type })),
+    })
+  })
+
   test('an answer about lines has the same content type as any other', async () => {
     const answer = await post(api, '/products/', [sample.product])
     expect(answer.headers.get('Content-Type')).toBe('application/json')

@@ -53,8 +53,8 @@ export function listAt(send, path) {
       hasNext: search !== undefined,
       cursor: new URLSearchParams(search).get('cursor') ?? undefined,
       // The link's own path lacks the prefix that a proxy may have removed. A signal is for one page.
-      next: async own =>
-        search === undefined ? null : page(path + search, {}, { ...limits, signal: undefined, ...own }),
+      next: async ({ signal, retries = limits.retries, timeoutMs = limits.timeoutMs } = {}) =>
+        search === undefined ? null : page(path + search, {}, { signal, retries, timeoutMs }),
     }
   }
 

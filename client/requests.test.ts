@@ -647,6 +647,19 @@ test('many can come from an asynchronous source, and none make no request', asyn
   expect(shop.server.asked).toHaveLength(1)
 })
 
+test('an option that is undefined is as good as none', async () => {
+  const late: Reply = async (response, asked) => {
+    await Bun.sleep(100)
+    await answer({ created: 1, ids: [7] })(response, asked)
+  }
+  await using slow = await scripted({ retries: 0, timeoutMs: 20 }, late)
+  expect(await slow.client.products.createMany([spade], { timeoutMs: undefined })).toEqual({ created: 1, ids: [7] })
+  await using busy = await scripted({}, answer([stored], { Link: '</products/?cursor=abc>; rel="next"' }), BUSY)
+  const page = await busy.client.products.list({ sort: 'name' }, { retries: 0 })
+  await failureOf(page.next({ retries: undefined }))
+  expect(busy.server.asked).toHaveLength(2)
+})
+
 test('if a later body of many is refused, the error counts all lines, and has the ids that were created', async () => {
   const wrong = failure(422, [
     { type: 'greater_than', loc: ['body', 2, 'price'], msg: 'Input should be greater than 0' },

@@ -57,7 +57,7 @@ export function resourceAt(send, path, updating) {
      * @param {Iterable<Resource> | AsyncIterable<Resource>} lines
      * @param {CreateLimits} [options]
      */
-    async createMany(lines, { idempotencyKey = randomKey(), ...limits } = {}) {
+    async createMany(lines, { idempotencyKey = randomKey(), timeoutMs = PART_TIMEOUT_MS, ...limits } = {}) {
       /** @type {number[]} */
       const ids = []
       let firstLine = 0
@@ -67,7 +67,7 @@ export function resourceAt(send, path, updating) {
         const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`
         const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': quoted(key) }
         try {
-          const answer = await send('POST', path, { timeoutMs: PART_TIMEOUT_MS, ...limits, headers, body, firstLine })
+          const answer = await send('POST', path, { timeoutMs, ...limits, headers, body, firstLine })
           for (const id of answer.body.ids) ids.push(id)
         } catch (error) {
           if (error instanceof StockroomError) error.created = ids

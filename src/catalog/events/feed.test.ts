@@ -7,6 +7,7 @@ import { Feed } from './feed.ts'
 import { Follower } from './follower.ts'
 import { SharedFrames } from './frames.ts'
 import type { EventPlace } from './place.ts'
+import { pollResponse } from './poll.ts'
 
 const EVENTS = 1_000
 const FILTERS = 100
@@ -122,6 +123,41 @@ test('a silent follower that catches up is told no place that is removed early f
   using _ = spyOn(systemClock, 'now').mockReturnValue(later)
   follower.checkTime()
   expect(new TextDecoder().decode((await next).value ?? undefined)).toBe(':\n\n')
+  await feed.stop()
+})
+
+test('a poll that waits is not sent away when a transaction without changes that it has read is removed', async () => {
+  const transaction = (position: number, isLasting: boolean): LoggedTransaction => ({
+    ...{ position, tag: 1, time: 0, isLasting },
+    changes: isLasting ? [{ table: 'categories', id: position, before: null, after: {} }] : [],
+  })
+  const first = transaction(0, true)
+  let log = [first, transaction(1, false)]
+  const reads: number[] = []
+  const feed = new Feed({
+    begin: async () => {},
+    first: async () => first,
+    last: async () => first,
+    read: async from => {
+      reads.push(from)
+      return { transactions: log.filter(({ position }) => position >= from), isEnd: true }
+    },
+    removeOld: async () => {},
+  })
+  await feed.current()
+  const place = { position: 0, tag: 1, index: 0 }
+  const poll = pollResponse(feed, 'http://localhost/events', {
+    start: { place, isResumed: true, reset: null },
+    filter: { key: '', passes: () => true },
+    ...{ limit: 10, waitMs: 60_000, signal: new AbortController().signal },
+  })
+  while (!reads.includes(1)) await turn()
+  log = [...log, transaction(2, false)]
+  while (!reads.includes(2)) await turn()
+  log = [first, transaction(2, false), transaction(3, true)]
+  const answered = await poll
+  expect(JSON.parse(await answered.text())).toMatchObject({ type: 'category.created', id: '3.1' })
+  expect(answered.headers.get('Link')).toBe('</events?since=3.1>; rel="next"')
   await feed.stop()
 })
 

@@ -39,7 +39,10 @@ export async function pollResponse(feed: Feed, url: string, poll: Poll): Promise
     if (events.length > 0 || leftMs <= 0 || signal.aborted || feed.stopping.aborted) {
       return linesResponse(url, events, lasting)
     }
-    if (feed.isCurrent(reached)) await advance(feed, leftMs, signal)
+    if (!feed.isCurrent(reached)) continue
+    await advance(feed, leftMs, signal)
+    // What follows it has no changes, and may have been removed meanwhile.
+    reached = lasting
   }
 }
 

@@ -77,11 +77,12 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
   RateLimit: {
-    description: 'How many requests the client may still send, in how many seconds',
+    description:
+      'How many requests the client may still send, in how many seconds. Present once it has sent half of them, if they are limited.',
     schema: { type: 'string', pattern: '^"default";r=[0-9]+;t=[0-9]+$' },
   },
   RateLimitPolicy: {
-    description: 'How many requests a client may send, in how many seconds',
+    description: 'How many requests a client may send, in how many seconds. Present beside `RateLimit`.',
     schema: { type: 'string', pattern: '^"default";q=[0-9]+;w=[0-9]+$' },
   },
   AcceptEncoding: { description: 'How to send the body', required: true, schema: { const: 'identity' } },
@@ -103,11 +104,13 @@ export const KEYED_HEADERS = {
   },
 }
 
-/** Every answer has these. */
+/** Every answer has the first three, and may have the others. */
 export const SHARED_HEADERS = {
   'X-Request-Id': { $ref: '#/components/headers/RequestId' },
   'X-Content-Type-Options': { $ref: '#/components/headers/NoSniff' },
   'Cache-Control': { $ref: '#/components/headers/CacheControl' },
+  RateLimit: { $ref: '#/components/headers/RateLimit' },
+  'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
 }
 
 /** Answers to reads may have these. */
@@ -137,11 +140,7 @@ export const RESPONSES = {
     'Accept-Encoding': { $ref: '#/components/headers/AcceptEncoding' },
   }),
   Misdirected: failure('The server does not answer for this `Host`, if it was told which ones are its own'),
-  TooMany: failure('The client has sent too many requests, if the server was told to limit them', {
-    ...RETRY_HEADERS,
-    RateLimit: { $ref: '#/components/headers/RateLimit' },
-    'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
-  }),
+  TooMany: failure('The client has sent too many requests, if the server was told to limit them', RETRY_HEADERS),
   Failed: failure('The server failed'),
   Unavailable: failure('The database cannot be used at the moment, or too many requests are waiting', RETRY_HEADERS),
 }

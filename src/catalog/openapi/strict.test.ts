@@ -1,9 +1,10 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { z } from 'zod'
 import { startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
-import type { Client } from '../../../test/harness/client.ts'
+import { type Client, client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
+import { startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
 
@@ -12,6 +13,7 @@ const Operation = z.object({
   parameters: z.array(z.object({ name: z.string().optional(), description: z.string().optional() })),
   responses: z.record(z.string(), z.unknown()),
 })
+const Described = z.object({ headers: z.record(z.string(), z.unknown()) })
 const Property = z.object({ default: z.unknown().optional(), allOf: z.array(z.unknown()).default([]) })
 const Description = z.object({
   paths: z.record(z.string(), z.record(z.string(), Operation)),
@@ -98,6 +100,20 @@ test('with access keys, /openapi.strict.json names the scope that each operation
   expect((await shop.api.read.get('/events?types=user')).status).toBe(403)
   expect(Object.keys(described['/events']?.get?.responses ?? {})).toContain('403')
   expect(Object.keys(described['/products/']?.get?.responses ?? {})).not.toContain('403')
+})
+
+test('with a rate limit, /openapi.strict.json describes the fields that tell of it in every answer', async () => {
+  await using database = await sqlite.freshDatabase()
+  await using service = await startService(database.url, { flags: ['--rate-limit', '2/min'] })
+  const api = client(() => service.address)
+  const { responses } = (await operations(api))['/products/{product_id}']?.get ?? {}
+  const { status, headers } = await api.get('/products/1')
+  const sent = [...headers.keys()].filter(name => name.startsWith('ratelimit'))
+  expect([status, ...sent]).toEqual([404, 'ratelimit', 'ratelimit-policy'])
+  for (const code of ['200', '404', '422']) {
+    const described = Object.keys(Described.parse(responses?.[code]).headers).map(name => name.toLowerCase())
+    expect(described, code).toEqual(expect.arrayContaining(sent))
+  }
 })
 
 async function operations(api: Client) {

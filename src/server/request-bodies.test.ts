@@ -65,6 +65,13 @@ describe('the memory for bodies', () => {
     await until(async () => (await held('large_bodies')) === 0)
   })
 
+  test('a request with two lengths is 400 and does not count, even if they are equal', async () => {
+    using open = new DisposableStack()
+    const answer = await begun(service, open, { length: '2\r\nContent-Length: 2', sent: '{}' })
+    expect(answer).toMatch(/^HTTP\/1.1 400 [\s\S]*There are several Content-Length headers/)
+    expect(await held('large_bodies')).toBe(0)
+  })
+
   test('a body without a declared length counts as it arrives', async () => {
     using open = new DisposableStack()
     const chunk = `${(200_000).toString(16)}\r\n${' '.repeat(200_000)}\r\n`
@@ -159,8 +166,8 @@ test('a body is read in pieces of 64 KiB, one in each turn of the event loop, ho
 })
 
 interface Begun {
-  /** `null` for chunks. */
-  readonly length: number | null
+  /** `null` for chunks; a text is sent as it is. */
+  readonly length: number | string | null
   readonly sent?: string
   readonly type?: string
   readonly client?: string

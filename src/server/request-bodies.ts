@@ -48,7 +48,8 @@ export class RequestBodies {
 
   /**
    * Answers a request with a body. One that is too long is rejected with an `HttpError` 413, before it is read if its length is
-   * declared, and an encoded one with 415. Rejects with a `BusyError` if the limit is reached. The body counts for `client`.
+   * declared, one with several lengths with 400, and an encoded one with 415. Rejects with a `BusyError` if the limit is reached.
+   * The body counts for `client`.
    */
   answering(
     request: Request,
@@ -58,6 +59,8 @@ export class RequestBodies {
     refuseEncodedBody(request.headers)
     const declared = request.headers.get('Content-Length')
     const bytes = declared === null ? null : Number(declared)
+    // The runtime joins equal headers with a comma. The length that they have would bound nothing, and would count as NaN.
+    if (Number.isNaN(bytes)) throw new HttpError(400, 'There are several Content-Length headers')
     if (bytes !== null && bytes > this.bodyMaxBytes) throw this.tooLarge()
     const body = new RequestBody(this, request, client)
     if (this.#clientMaxBytes === null && bytes !== null && bytes <= SMALL_BYTES) return answer(body)

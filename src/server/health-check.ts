@@ -23,10 +23,14 @@ export async function checkHealth(place: ServerPlace): Promise<void> {
   if (status !== 200) throw new OperatorError(`${place.path} answered ${status}`)
 }
 
-/** The status of the answer. Unlike `fetch`, this asks no proxy. */
+/**
+ * The status of the answer. Unlike `fetch`, this asks no proxy. A server may listen on a name that it does not answer for, but
+ * it always answers for `localhost`.
+ */
 function answered(place: ServerPlace): Promise<number | undefined> {
+  const options = { ...place, headers: { Host: 'localhost' }, signal: AbortSignal.timeout(ANSWER_MAX_MS) }
   return new Promise((resolve, reject) => {
-    const request = get({ ...place, signal: AbortSignal.timeout(ANSWER_MAX_MS) }, response => {
+    const request = get(options, response => {
       response.resume()
       resolve(response.statusCode)
     })

@@ -96,9 +96,10 @@ async function fileIn(
   bytes: Uint8Array,
 ): Promise<Omit<ImportedFile, 'signal'>> {
   const type = context.req.header('Content-Type') ?? ''
-  const form = await new Response(new Uint8Array(bytes), { headers: { 'Content-Type': type } }).formData()
-  const file = form.get('file')
-  if (!(file instanceof File)) throw new HttpError(422, 'Choose a file')
+  const sent = new Response(new Uint8Array(bytes), { headers: { 'Content-Type': type } })
+  const form = await sent.formData().catch(() => null)
+  const file = form?.get('file')
+  if (!form || !(file instanceof File)) throw new HttpError(422, 'Choose a file')
   const format = file.name.toLowerCase().endsWith('.csv') ? 'csv' : 'ndjson'
   return { resource: resourceOf(visitor, String(form.get('list'))), format, chunks: file.stream() }
 }

@@ -257,6 +257,22 @@ test('a file without lines or without text is refused with one reason', async ()
   }
 })
 
+test('a form for a file that is none, or has none, is refused', async () => {
+  await using shop = await startShop()
+  for (const [type, body] of [
+    ['multipart/form-data', 'name'],
+    ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'],
+    ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="list"\r\n\r\nusers\r\n--x--\r\n'],
+  ] as const) {
+    const { status, body: answer } = await shop.api.send('/admin/import', {
+      method: 'POST',
+      headers: { 'Content-Type': type },
+      body,
+    })
+    expect({ status, answer }).toEqual({ status: 422, answer: { detail: 'Choose a file' } })
+  }
+})
+
 test('an import without a place for its rows is refused, and the log says why', async () => {
   await using database = await sqlite.freshDatabase()
   await using service = await startService(database.url, { environment: { TMPDIR: '/nowhere' } })

@@ -7,7 +7,7 @@ import { collectNotices } from './notices/notices.ts'
 const folder = resolve(process.argv[2] ?? join(import.meta.dir, 'dist'))
 await Bun.write(join(folder, 'THIRD-PARTY-NOTICES.txt'), await collectNotices())
 const output = mkdtempSync(join(folder, 'build-'))
-const { exitCode } = spawnSync(
+const { success } = spawnSync(
   [
     process.execPath,
     // Compiled to bytecode and split by command, the program starts in a third of the time.
@@ -23,4 +23,5 @@ for (const file of readdirSync(output)) {
   if (!file.endsWith('.map')) renameSync(join(output, file), join(folder, file))
 }
 rmSync(output, { recursive: true })
-process.exitCode = exitCode
+// A bundler that a signal has ended has no exit status.
+process.exitCode = success ? 0 : 1

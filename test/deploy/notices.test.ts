@@ -1,7 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { spawn } from 'bun'
 import lock from '../../npm-shrinkwrap.json'
+import { childrenOf } from '../harness/process-tree.ts'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
+import { until } from '../harness/until.ts'
 import { noticesBeside } from './notices.ts'
 
 setDefaultTimeout(120_000)
@@ -22,4 +26,12 @@ test('the terms of the program, of each package it depends on, and of the runtim
   expect(notices).toContain('JavaScriptCore')
   expect(notices).toContain('GNU LESSER GENERAL PUBLIC LICENSE')
   expect(notices).toContain('TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION')
+})
+
+test('a build whose bundler is killed, as by a machine without memory, has failed', async () => {
+  using folder = temporaryFolder()
+  const build = spawn([process.execPath, resolve(import.meta.dir, '../../build.ts'), folder.path], { stdout: 'ignore' })
+  await until(() => childrenOf(build.pid).length > 0)
+  for (const bundler of childrenOf(build.pid)) process.kill(bundler, 'SIGKILL')
+  expect(await build.exited).toBe(1)
 })

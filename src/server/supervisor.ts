@@ -101,7 +101,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   #allListen = () => {}
   readonly #told = new Set<WorkerReport['event']>()
   #port: number
-  /** Whether every worker that was to stop was killed or reported a failure. */
+  /** Whether every worker that was to stop crashed, was killed or reported a failure. */
   haveAllFailed = false
 
   constructor(count: number, host: string, port: number, timeoutMs: number) {
@@ -146,7 +146,7 @@ class Supervisor implements AsyncDisposable, MetricsSource {
     }, KILL_AFTER_MS)
     await Promise.all(children.map(child => child.exited))
     clearTimeout(timer)
-    this.haveAllFailed = !hasKilled && children.length > 0 && children.every(hasFailed)
+    this.haveAllFailed = !hasKilled && children.length > 0 && !children.some(wasStopped)
   }
 
   async #keepRunning(worker: number): Promise<void> {
@@ -275,10 +275,6 @@ function ask(child: Bun.Subprocess, question: typeof METRICS_QUESTION | typeof A
 /** The status is 0 if the worker had begun to wait for the signal. */
 function wasStopped({ exitCode, signalCode }: Bun.Subprocess): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT' || signalCode === 'SIGHUP'
-}
-
-function hasFailed({ exitCode, signalCode }: Bun.Subprocess): boolean {
-  return signalCode === 'SIGKILL' || (exitCode !== null && exitCode !== 0)
 }
 
 function failureOf({ reason, exitStatus }: Extract<WorkerReport, { readonly event: 'failed' }>): OperatorError {

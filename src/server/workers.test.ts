@@ -173,6 +173,20 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     }
   })
 
+  test('a stop during which every worker crashes is a failure', async () => {
+    await using shop = await startShop(2)
+    const workers = workerProcesses(shop)
+    const areAll = (state: RegExp) => () => workers.every(id => state.test(readFileSync(`/proc/${id}/status`, 'utf8')))
+    for (const id of workers) process.kill(id, 'SIGSTOP')
+    await until(areAll(/^State:\s+T/m))
+    const stopped = shop.service.stop()
+    // The signal to stop waits for each of them.
+    await until(areAll(/^ShdPnd:\s+0*4000$/m))
+    for (const signal of ['SIGABRT', 'SIGCONT'] as const) for (const id of workers) process.kill(id, signal)
+    expect(await stopped).toBe(1)
+    expect(shop.service.errors()).toEndWith('stockroom: no worker has ended in order; the log says why\n')
+  })
+
   test('a signal to the whole process group, as Ctrl-C sends it, stops the workers in order', async () => {
     await using shop = await startShop(2)
     for (const id of [shop.service.processId, ...workerProcesses(shop)]) process.kill(id, 'SIGINT')

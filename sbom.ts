@@ -11,11 +11,11 @@ interface Bom {
 // Prints what the package and the executable are made of, in CycloneDX: the packages of the lock file except those for
 // development. npm's own `--omit=dev` leaves out some that are not, such as zod. Of the packages with the runtime, one for
 // each platform, only one is installed.
-const { stdout, exitCode } = spawnSync(
+const { stdout, success } = spawnSync(
   ['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'],
   { cwd: import.meta.dir, stderr: 'inherit' },
 )
-if (exitCode === 0) {
+if (success) {
   const bom: Bom = JSON.parse(stdout.toString())
   const shipped = new Set(
     Object.entries(lock.packages)
@@ -29,4 +29,4 @@ if (exitCode === 0) {
   bom.metadata.component.name = name
   process.stdout.write(`${JSON.stringify(bom, null, 2)}\n`)
 }
-process.exitCode = exitCode
+process.exitCode = success ? 0 : 1

@@ -1,9 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { resolve } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { spawnSync } from 'bun'
 import { z } from 'zod'
 import lock from '../../npm-shrinkwrap.json'
 import { version } from '../../package.json'
+import { temporaryFolder } from '../harness/temporary-folder.ts'
 import { noticesBeside } from './notices.ts'
 
 setDefaultTimeout(120_000)
@@ -38,4 +40,13 @@ test('npm run sbom lists the packages whose licenses lie beside the executable, 
   expect(listed.toSorted()).toEqual(printed.toSorted())
   const runtimes = components.filter(({ name }) => isRuntime(name)).map(({ name }) => name)
   expect(runtimes.toSorted()).toEqual(Object.keys(lock.packages['node_modules/bun'].optionalDependencies).toSorted())
+})
+
+test('npm run sbom fails if npm is killed', () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'npm'), '#!/bin/sh\nkill -KILL $$\n', { mode: 0o755 })
+  const { stdout, exitCode } = spawnSync([process.execPath, resolve(import.meta.dir, '../../sbom.ts')], {
+    env: { ...process.env, PATH: folder.path },
+  })
+  expect({ exitCode, printed: stdout.toString() }).toEqual({ exitCode: 1, printed: '' })
 })

@@ -170,7 +170,9 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   async #runOnce(worker: number): Promise<Ended> {
     const disconnected = Promise.withResolvers<void>()
     const receive = (report: WorkerReport) => this.#receive(worker, report)
-    const child = startWorker(worker, this.#port, receive, disconnected.resolve)
+    // The numbers of the start: by now, the program may be allowed fewer cores, which `auto` would count.
+    const flags = ['--workers', String(this.#count), '--port', String(this.#port)]
+    const child = startWorker(worker, flags, receive, disconnected.resolve)
     if (child instanceof OperatorError) return { error: child, couldNotServe: true, wasStopped: false }
     const running: Running = { child, heartbeat: null, isReady: false, failure: null }
     this.#running.set(worker, running)
@@ -244,15 +246,18 @@ class Supervisor implements AsyncDisposable, MetricsSource {
   }
 }
 
-/** Starts this command line as a worker. Returns the error if that fails, for example because the executable was deleted. */
+/**
+ * Starts this command line with further flags as a worker. Returns the error if that fails, for example because the executable
+ * was deleted.
+ */
 function startWorker(
   worker: number,
-  port: number,
+  flags: readonly string[],
   ipc: (report: WorkerReport) => void,
   onDisconnect: () => void,
 ): Bun.Subprocess | OperatorError {
   try {
-    return spawn([...ownCommand(), ...process.argv.slice(2), '--port', String(port)], {
+    return spawn([...ownCommand(), ...process.argv.slice(2), ...flags], {
       env: environmentWith({ [WORKER_VARIABLE]: String(worker), [LAUNCHER_VARIABLE]: String(process.pid) }),
       stdio: ['ignore', 'inherit', 'inherit'],
       serialization: 'json',

@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { spawnSync } from 'bun'
 import { listOf } from '../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../test/harness/client.ts'
 import { executableIn } from '../../test/harness/executable.ts'
@@ -283,6 +284,16 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     const cores = navigator.hardwareConcurrency
     expect(workerProcesses(all)).toHaveLength(cores === 1 ? 0 : cores)
   })
+
+  test.skipIf(navigator.hardwareConcurrency === 1)(
+    'with auto, a worker is started again even if the program may use fewer cores by then',
+    async () => {
+      await using shop = await startShop('auto')
+      spawnSync(['taskset', '--all-tasks', '--pid', '--cpu-list', '0', String(shop.service.processId)])
+      process.kill(workerProcesses(shop).at(-1) ?? 0, 'SIGKILL')
+      await until(() => linesWith(shop, 'serves again').length === 1)
+    },
+  )
 
   test('workers run from the source, too', async () => {
     await using shop = await startShop(2, [], { program: SOURCE })

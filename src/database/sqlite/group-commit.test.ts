@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { client } from '../../../test/harness/client.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
@@ -51,6 +52,25 @@ test('a write that the database refuses fails alone, and the writes of its group
   const taken = creates.flatMap(({ status, body }) => (status === 200 ? [Product.parse(body)] : []))
   const stored = Products.parse((await api.get('/products/')).body)
   expect(stored).toEqual([{ id: kept, name: 'Kept' }, ...taken.toSorted((one, next) => one.id - next.id)])
+})
+
+test('followers are told of no delete that the database refuses', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  const ordered = await api.create('/products/', sample.product)
+  {
+    using database = new Database(file)
+    database.run('CREATE TABLE orders (product_id INTEGER NOT NULL REFERENCES products (id))')
+    database.run(`INSERT INTO orders VALUES (${ordered})`)
+  }
+  await using follower = await EventFollower.at(service.address)
+  expect((await api.delete(`/products/${ordered}`)).status).toBe(500)
+  await api.create('/categories/', sample.category)
+  await follower.count(1)
+  expect(follower.events).toMatchObject([{ data: { subject: '/categories/1' } }])
+  expect((await api.get(`/products/${ordered}`)).status).toBe(200)
 })
 
 test('while others read, slow writes are committed a few at a time, with reads in between', async () => {

@@ -295,6 +295,7 @@ export class GroupCommit {
   /** Returns false if the write threw and was rolled back by itself. */
   #runInSavepoint(write: WaitingWrite, changes: Change[]): boolean {
     this.#savepoint.run()
+    const { length } = changes
     try {
       write.work(changes)
       this.#release.run()
@@ -302,6 +303,8 @@ export class GroupCommit {
     } catch (error) {
       if (this.#endsGroup(error)) throw error
       this.#connection.run('ROLLBACK TO write')
+      // What it has added did not happen.
+      changes.length = length
       this.#release.run()
       write.failed(error)
       return false

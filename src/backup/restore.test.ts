@@ -10,6 +10,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -141,6 +142,13 @@ test('restore refuses what is no sound backup, and changes nothing', async () =>
     await client(() => inUse.address).create('/products/', sample.product)
     await inUse.stop('SIGKILL')
   }
+  await refusals(/backup\.db has a log beside it/)
+  const elsewhere = join(shop.folder, 'elsewhere')
+  mkdirSync(elsewhere)
+  writeFileSync(join(elsewhere, 'used.db'), backup)
+  writeFileSync(join(elsewhere, 'used.db-wal'), 'what the file lacks')
+  rmSync(shop.backup)
+  symlinkSync(join(elsewhere, 'used.db'), shop.backup)
   await refusals(/backup\.db has a log beside it/)
 })
 

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { database } from '../database/settings.ts'
 import { unusable } from '../database/sqlite/failure.ts'
@@ -42,14 +42,14 @@ function placeFor(path: string): UnusedFile {
   }
 }
 
-/** A copy of the file alone would lack what is in a log beside it. */
+/** A copy of the file alone would lack what is in a log beside it, which is not beside a link to it. */
 function mustBeClosed(backup: string): void {
   try {
     if (!statSync(backup).isFile()) throw new OperatorError(`${backup} is not a file`)
   } catch (error) {
     throw unusable(error, backup)
   }
-  const log = statSync(`${backup}-wal`, { throwIfNoEntry: false })
+  const log = statSync(`${realpathSync(backup)}-wal`, { throwIfNoEntry: false })
   if (log && log.size > 0) {
     throw new OperatorError(
       `${backup} has a log beside it, so it is in use or was; make a backup of it, and restore that`,

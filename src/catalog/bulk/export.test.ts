@@ -175,6 +175,14 @@ test('one resource is written to standard output', async () => {
   expectRefusal(await run(['export', '--database', shop.url]), { status: 2, reason: /--resource/ })
 })
 
+test('the last extension of a file decides how it is written', async () => {
+  using folder = temporaryFolder()
+  await using shop = await migrated(sqlite)
+  const csv = join(folder.path, 'categories.2024-11.csv')
+  expect(await run(['export', '--database', shop.url, csv])).toMatchObject({ status: 0 })
+  expect(readFileSync(csv, 'utf8')).toBe('id,name,description\n')
+})
+
 test('an export names its folder with or without a slash at the end', async () => {
   await using database = await sqlite.freshDatabase()
   await run(['seed', '--database', database.url, '--products', '3', '--users', '1', '--reviews', '0'])

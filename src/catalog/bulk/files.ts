@@ -23,10 +23,10 @@ export interface BulkFile {
  * the name is the resource.
  */
 export function bulkFile(path: string, line: CommandLine, usual?: Format): BulkFile {
-  const [, word = '', ending = ''] = /^([a-z]+)[^.]*\.?([a-z]*)/.exec(basename(path).toLowerCase()) ?? []
-  const told = line.value(resource) ?? word
+  const name = basename(path).toLowerCase().replace(/\.gz$/, '')
+  const told = line.value(resource) ?? /^[a-z]+/.exec(name)?.[0]
   const found = BULK_RESOURCES.find(({ stored }) => stored.table === told)
-  const written = line.value(format) ?? FORMATS.find(name => name === ending) ?? usual
+  const written = line.value(format) ?? FORMATS.find(known => name.endsWith(`.${known}`)) ?? usual
   if (!found) throw new SettingError(`${path}: use --resource to say what it contains`)
   if (!written) throw new SettingError(`${path}: use --format to say how it is written`)
   return { path, resource: found, format: written }

@@ -382,7 +382,13 @@ test('the first line of CSV may arrive in pieces, and unknown columns are shown 
 test('a folder means all files in it that are named after what they contain', async () => {
   await using database = await sqlite.freshDatabase()
   using folder = temporaryFolder()
-  const files = ['products_2024.ndjson', 'products-2.ndjson', 'PRODUCTS.NDJSON', 'products3.ndjson', 'other.ndjson']
+  const files = [
+    'products_2024.ndjson',
+    'products-2.ndjson',
+    'PRODUCTS.NDJSON',
+    'products.csv.3.ndjson',
+    'other.ndjson',
+  ]
   for (const name of files) await Bun.write(join(folder.path, 'shop', name), PRODUCT)
   await Bun.write(join(folder.path, 'shop', 'PRODUCTS.NDJSON.GZ'), gzipSync(Buffer.from(PRODUCT)))
   await Bun.write(join(folder.path, 'shop', 'products.csv', 'empty'), '')

@@ -41,7 +41,7 @@ test('a database path may hold blanks, colons, question marks, percent signs and
 
 test('a database path with white space at an end is refused, because SQLite would leave it out', async () => {
   using folder = temporaryFolder()
-  for (const path of ['shop.db\r', 'shop.db ', ' shop.db']) {
+  for (const path of ['shop.db\r', 'shop.db ', ' shop.db', '// shop.db']) {
     const refused = await run(['seed'], { folder: folder.path, environment: { DATABASE_URL: `sqlite:${path}` } })
     expectRefusal(refused, { status: 2, reason: /DATABASE_URL: the file path begins or ends with white space/ }, path)
   }
@@ -185,6 +185,8 @@ test('a password in a database URL whose flag was forgotten is not printed eithe
 })
 
 test('a database in memory is refused, because all of it would be lost at the end', async () => {
-  const refused = await run(['seed', '--database', 'sqlite::memory:'])
-  expectRefusal(refused, { status: 2, reason: /file path/ })
+  for (const address of ['sqlite::memory:', 'sqlite://:memory:', 'sqlite://']) {
+    const refused = await run(['seed', '--database', address])
+    expectRefusal(refused, { status: 2, reason: /file path/ }, address)
+  }
 })

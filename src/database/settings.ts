@@ -72,7 +72,7 @@ function replicaAddress(text: string): PostgresAddress {
 
 function databaseAddress(text: string): DatabaseAddress {
   const [scheme, ...rest] = text.split(':')
-  const path = rest.join(':')
+  const path = rest.join(':').replace(/^\/\//, '')
   if (scheme === 'postgres' || scheme === 'postgresql') {
     return postgresAddress(text, {
       password: secret('DATABASE_PASSWORD', password => password),
@@ -89,5 +89,5 @@ function databaseAddress(text: string): DatabaseAddress {
   // SQLite's driver would leave it out, and other programs would not.
   if (path.trim() !== path)
     throw new SettingError('the file path begins or ends with white space, perhaps the end of a line')
-  return { engine: 'sqlite', path: path.startsWith('//') ? path.slice(2) : path }
+  return { engine: 'sqlite', path }
 }

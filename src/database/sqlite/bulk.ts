@@ -88,7 +88,7 @@ export class SqliteTables implements TableWriter {
       "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
     )
     for (const { name, sql } of tables.flatMap(table => select.all(table.name))) {
-      this.#transaction.prepare(`DROP INDEX ${name}`).run()
+      this.#transaction.prepare(`DROP INDEX "${name.replaceAll('"', '""')}"`).run()
       this.#dropped.push(sql)
     }
   }

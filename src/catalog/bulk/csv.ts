@@ -62,8 +62,8 @@ class CsvReader {
   constructor(start: Uint8Array, { resource, ignored }: CsvOptions) {
     this.#resource = resource
     this.#ignored = ignored
-    const [header = ''] = new TextDecoder().decode(start).split(/[\r\n]/)
-    this.#delimiter = DELIMITERS.find(delimiter => header.includes(delimiter)) ?? ','
+    const header = /[^\r\n]+/.exec(new TextDecoder().decode(start))?.[0] ?? ''
+    this.#delimiter = delimiterIn(header, resource.fields)
     const options: Options = {
       bom: true,
       delimiter: this.#delimiter,
@@ -171,6 +171,15 @@ class CsvReader {
     const decimal = this.#delimiter === ';' ? text.replace(',', '.') : text
     return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(decimal) ? Number(decimal) : field
   }
+}
+
+/** The one between most names of fields: the name of an unknown column may contain any of them. */
+function delimiterIn(header: string, fields: readonly string[]): string {
+  const namesBy = (delimiter: string) => {
+    const names = header.split(delimiter).map(name => name.replaceAll('"', '').trim().toLowerCase())
+    return names.filter(name => fields.includes(name)).length
+  }
+  return DELIMITERS.toSorted((one, other) => namesBy(other) - namesBy(one))[0] ?? ','
 }
 
 /** Joins the first chunks so that the first one has the whole first line, unless that is too long for a line. */

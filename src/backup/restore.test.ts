@@ -5,6 +5,7 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -205,6 +206,16 @@ test('restore takes a backup that nobody may write to, and says in one line if t
   const nowhere = `sqlite:${join(shop.backup, 'folder', 'shop.db')}`
   const refused = await run(['restore', '--database', nowhere, shop.backup])
   expectRefusal(refused, { status: 1, reason: /cannot open the database .*backup\.db\/folder\/shop\.db/ })
+})
+
+test('restore does not put a file in place of a link that leads nowhere', async () => {
+  await using shop = await startShop()
+  await shop.service.stop()
+  rmSync(shop.file)
+  symlinkSync(join(shop.folder, 'lost.db'), shop.file)
+  expectRefusal(await shop.restore(), { status: 1, reason: /shop\.db is a link that leads to no file/ })
+  expect(lstatSync(shop.file).isSymbolicLink()).toBe(true)
+  expect(shop.files()).toEqual(['backup.db', 'shop.db'])
 })
 
 test('restore says what to use for PostgreSQL', async () => {

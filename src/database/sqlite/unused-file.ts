@@ -5,6 +5,7 @@ import {
   chownSync,
   existsSync,
   linkSync,
+  lstatSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -27,9 +28,13 @@ export class UnusedFile implements Disposable {
   /** `null` if SQLite cannot lock the file, because it is missing or damaged. */
   #connection: Database | null
 
-  /** Throws an `OperatorError` if another process has the file open. */
+  /** Throws an `OperatorError` if another process has the file open, or the path is a link that leads nowhere. */
   constructor(path: string) {
     this.path = existsSync(path) ? realpathSync(path) : path
+    // The disk that it leads to may be missing.
+    if (lstatSync(this.path, { throwIfNoEntry: false })?.isSymbolicLink()) {
+      throw new OperatorError(`${path} is a link that leads to no file; restore to the path that it leads to`)
+    }
     this.#found = statSync(this.path, { bigint: true, throwIfNoEntry: false })
     this.#connection = this.#found && this.#found.size > 0n ? lockedAlone(this.path) : null
   }

@@ -195,6 +195,17 @@ for (const engine of ENGINES) {
       expect(rows.map(({ stored, highest }) => [Number(stored), Number(highest)])).toEqual([[MANY + 250, MANY + 250]])
     })
 
+    test('a row that the database refuses by a rule of its own is named in one line, and nothing is imported', async () => {
+      await using database = await engine.freshDatabase()
+      expect(await imported(database.url, { 'users.ndjson': USER })).toMatchObject({ status: 0 })
+      await engine.write(database.url, 'CREATE UNIQUE INDEX one_address ON users (email)')
+      const { status, errors } = await imported(database.url, { 'categories.ndjson': CATEGORY, 'users.ndjson': USER })
+      expect(errors).toMatch(
+        /^categories\.ndjson: 1\nstockroom: .* nothing was imported: .*(users\.email|one_address).*\n$/,
+      )
+      expect([status, await count(database.url, 'categories')]).toEqual([1, 0])
+    })
+
     test('wrong lines among many good ones are found', async () => {
       await using database = await engine.freshDatabase()
       const products = Array.from({ length: 450 }, (_, place) => PRODUCT.replace('{', `{"id":${place + 1},`))

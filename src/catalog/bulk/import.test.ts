@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync, spawn } from 'bun'
 import { client } from '../../../test/harness/client.ts'
 import { countSkippedOnCitus, QUICK_HASHES } from '../../../test/harness/contract.ts'
-import { ENGINES, sqlite } from '../../../test/harness/engines.ts'
+import { ENGINES, postgres, sqlite } from '../../../test/harness/engines.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import {
   commandLine,
@@ -274,6 +274,18 @@ test('an import that Ctrl-C comes too late for says what it has stored', async (
   await child.exited
   expect(await new Response(child.stdout).text()).toBe('Imported 100000 products\n')
   expect(await new Response(child.stderr).text()).not.toContain('nothing was imported')
+})
+
+test('what a trigger says of a row that it refuses is told, and the row is not', async () => {
+  await using database = await postgres.freshDatabase()
+  expect(await imported(database.url, { 'users.ndjson': USER })).toMatchObject({ status: 0 })
+  await postgres.write(
+    database.url,
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no more users'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION refuse()`,
+  )
+  const refused = await imported(database.url, { 'users.ndjson': USER })
+  expectRefusal(refused, { status: 1, reason: /nothing was imported: no more users$/m })
 })
 
 test('CSV is read as spreadsheets write it', async () => {

@@ -55,11 +55,13 @@ export function postgresAddress(text: string, { password, isPooled, shallDistrib
   if (url === null || url.hostname === '' || url.hash !== '') {
     throw new SettingError('the address must look like postgres://user:password@host:5432/database')
   }
-  for (const name of url.searchParams.keys()) {
+  // To libpq, a plus is no blank.
+  const parameters = new URLSearchParams(url.search.replaceAll('+', '%2B'))
+  for (const name of parameters.keys()) {
     if (!PARAMETERS.some(known => known === name)) {
       throw new SettingError(`the address has an unknown parameter; the known ones are ${PARAMETERS.join(', ')}`)
     }
-    if (url.searchParams.getAll(name).length > 1) throw new SettingError(`the address has ${name} more than once`)
+    if (parameters.getAll(name).length > 1) throw new SettingError(`the address has ${name} more than once`)
   }
   const username = decoded(url.username) || 'postgres'
   const database = decoded(url.pathname.slice(1)) || username
@@ -72,11 +74,11 @@ export function postgresAddress(text: string, { password, isPooled, shallDistrib
     username,
     password: url.password === '' ? password : decoded(url.password),
     database,
-    tls: tlsMode(url.searchParams.get('sslmode') ?? 'prefer'),
-    certificateAuthority: certificate(url.searchParams.get('sslrootcert')),
+    tls: tlsMode(parameters.get('sslmode') ?? 'prefer'),
+    certificateAuthority: certificate(parameters.get('sslrootcert')),
     isPooled,
     shallDistribute,
-    applicationName: url.searchParams.get('application_name'),
+    applicationName: parameters.get('application_name'),
     place: `${url.hostname}:${port}/${database}`,
   }
 }

@@ -43,13 +43,13 @@ test('the connections of a service show its name in the database', async () => {
 
 test('a name in the address becomes the name of the connections', async () => {
   await using database = await createDatabase(server.url())
-  await using service = await startService(`${database.url}?application_name=shop-7`, { flags: FLAGS })
+  await using service = await startService(`${database.url}?application_name=shop%20+7`, { flags: FLAGS })
   await client(() => service.address).create('/products/', sample.product)
   const names = await server.ask<{ name: string }>(
     sql => sql`SELECT DISTINCT application_name AS name FROM pg_stat_activity WHERE datname = ${database.name}`,
   )
   expect(names).toHaveLength(1)
-  expect(names[0]).toEqual({ name: 'shop-7' })
+  expect(names[0]).toEqual({ name: 'shop +7' })
 })
 
 test('pages by price follow one another also in a database that is set to show numbers with fewer digits', async () => {

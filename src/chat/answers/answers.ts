@@ -96,8 +96,6 @@ export class Answers implements AsyncDisposable {
   async ended(reqId: string): Promise<RenderedAnswer | null> {
     const active = await this.#activeOrNull(reqId)
     if (active) return active.rendered.newest.ending && active.rendered
-    const known = this.#rendered.cached(reqId)
-    if (known) return known
     const stored = await this.#answers.find(reqId)
     if (!stored?.ending) return null
     // Not cached: if its process is alive after all, more text may be stored.

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { BoundedCache } from '../../limits/bounded-cache.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import { Pace } from './pace.ts'
@@ -35,15 +36,11 @@ export class RenderedAnswers {
     return answer
   }
 
-  /** The answer, if it is in the cache. */
-  cached(reqId: string): RenderedAnswer | null {
-    return this.#cached.get(reqId)?.answer ?? null
-  }
-
-  /** Renders and caches an answer that has ended, once for all concurrent callers. */
+  /** An answer that has ended, rendered unless it is in the cache, and once for all concurrent callers. */
   async cache(reqId: string, text: string, ending: Ending): Promise<RenderedAnswer> {
-    const known = this.#rendering.get(reqId)
-    if (known) return known
+    const known = this.#cached.get(reqId)?.answer ?? (await this.#rendering.get(reqId))
+    // The id of a prompt that is forgotten may be used again.
+    if (known?.text === text && isDeepStrictEqual(known.newest.ending, ending)) return known
     const rendering = this.whole(text, ending)
     this.#rendering.set(reqId, rendering)
     try {

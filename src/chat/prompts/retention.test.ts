@@ -48,6 +48,21 @@ withEachEngine('the retention of prompts', engine => {
     expect((await chat.post('new-0', 'changed', from('203.0.113.4'))).page).toContain('>changed</div>')
   })
 
+  test('a forgotten answer is gone from memory, too, and its id can be used for another prompt', async () => {
+    await using server = await startChat({})
+    const { chat, model, databaseUrl, prompts } = server
+    await chat.post('again', 'first')
+    await chat.stop('again')
+    expect((await chat.get('/chatstream/again')).text).toContain('The answer was stopped.')
+    await age(databaseUrl, 'again', 8 * DAY)
+    await prompts.prune()
+    expect((await chat.get('/chatstream/again')).status).toBe(404)
+    expect((await chat.post('again', 'second')).page).not.toContain('The answer was stopped.')
+    const listener = chat.listen('again')
+    await (await model.nextCall()).answer('two')
+    expect(await listener.end()).toContain('<p>two</p>')
+  })
+
   test('prompts with a running answer are not deleted, however old they are', async () => {
     await using server = await startChat({ promptsMax: 1 })
     const { chat, model, databaseUrl, prompts } = server

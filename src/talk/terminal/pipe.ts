@@ -54,6 +54,8 @@ export class Pipe implements TerminalInput {
   }
 
   #receive(text: string): void {
+    // The user has left, but the writer has not noticed yet.
+    if (this.#hasEnded) return
     this.#ahead += this.#isCut ? this.#afterCutLine(text) : text
     this.#feed()
     if (this.#ahead.length >= READ_AHEAD_MAX_CHARACTERS) this.#input.pause()

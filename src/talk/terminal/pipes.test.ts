@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -171,6 +172,31 @@ test('if the input is a pipe, Ctrl-C stops an answer first, and leaves the secon
   await Bun.sleep(300)
   child.kill('SIGINT')
   expect(await child.exited).toBe(0)
+})
+
+test('a signal to end is not forgotten because the input goes on', async () => {
+  await using place = await talkPlace()
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
+    ...surroundingsOf({ environment: place.model.environment }),
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  child.stdin.write([...register('ada'), 'Go', ''].join('\n'))
+  child.stdin.flush()
+  const call = await place.model.nextCall()
+  await call.send('So far')
+  await child.stdout.getReader().read()
+  // The answer is not stored before the writer has written more.
+  using holder = new Database(place.databasePath)
+  holder.run('BEGIN IMMEDIATE')
+  child.kill('SIGTERM')
+  await call.closed
+  child.stdin.write('More\n')
+  child.stdin.flush()
+  await Bun.sleep(100)
+  holder.run('ROLLBACK')
+  expect(await Promise.race([child.exited, place.model.nextCall()])).toBe(0)
 })
 
 test('Ctrl-C that arrives twice, from the terminal and from npm or the launcher, stops an answer and does not leave', async () => {

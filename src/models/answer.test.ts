@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '../../test/harness/manual-clock.ts'
 import { ask, failureOf, openModel, question } from '../../test/harness/model-client.ts'
+import { anthropicMessages } from '../../test/harness/peers/anthropic-messages.ts'
 import { googleGenerate } from '../../test/harness/peers/google-generate.ts'
 import { expectFailureAmid } from '../../test/harness/peers/model-failures.ts'
 import { event, type ModelCall, startModelServer } from '../../test/harness/peers/model-server.ts'
@@ -147,6 +148,32 @@ describe('answers', () => {
   test('an error amid the answer counts by the status that it names', async () => {
     const limited = event({ error: { message: 'Slow down', code: 429 } })
     await expectFailureAmid(openaiChat, call => call.sendRaw(limited), 'rate limited')
+  })
+
+  test("an error amid the answer is one in a compatible server's own shape, too", async () => {
+    const sending = (error: object) => (call: ModelCall) => call.sendRaw(event(error))
+    const tooLong = { object: 'error', message: 'Too long', type: 'BadRequestError', param: null, code: 400 }
+    await expectFailureAmid(openaiChat, sending(tooLong), 'request refused')
+    await expectFailureAmid(openaiChat, sending({ object: 'error', message: { detail: [] } }), 'provider failed')
+    await expectFailureAmid(
+      openaiChat,
+      sending({ error: 'Out of memory', error_type: 'generation' }),
+      'provider failed',
+    )
+    await expectFailureAmid(openaiChat, sending({ object: 'list', data: [] }), 'not understood')
+  })
+
+  test('an event of a type that Anthropic has added is ignored, and one that is wrong is not', async () => {
+    await using server = await startModelServer(anthropicMessages)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.sendRaw(event({ type: 'weather_report', is_sunny: true }))
+    await call.send('So far')
+    await call.sendRaw(event({ type: 'weather_report', is_sunny: false }))
+    await call.answer(', so good.')
+    expect(await answer.end()).toEqual({ text: 'So far, so good.', failure: null })
+    const wrong = event({ type: 'content_block_delta', index: 'first' })
+    await expectFailureAmid(anthropicMessages, wrongCall => wrongCall.sendRaw(wrong), 'not understood')
   })
 
   test('an answer is cut once more than 64 MiB have come over the wire', async () => {

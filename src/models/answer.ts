@@ -3,7 +3,7 @@ import { APICallError, streamText } from 'ai'
 import { type Clock, pause } from '../clock.ts'
 import { traceHeaders } from '../tracing/trace-context.ts'
 import { AnswerError, type AnswerFailure, type ChatModel, type Question } from './chat-model.ts'
-import { answerError, notUnderstood, retryAfterMs, type Service } from './failures.ts'
+import { answerError, isToBeIgnored, notUnderstood, retryAfterMs, type Service } from './failures.ts'
 import { UsageMeter } from './usage.ts'
 
 /** Time limit for the first output, over all calls and the pauses between them. */
@@ -146,7 +146,7 @@ async function* call(
       // PostgreSQL cannot store U+0000. CommonMark replaces it in the same way.
       if (part.type === 'text-delta' && part.text !== '') yield part.text.replaceAll('\0', '\uFFFD')
       else if (part.type === 'reasoning-delta') yield ''
-      else if (part.type === 'error') throw part.error
+      else if (part.type === 'error' && !isToBeIgnored(part.error, service)) throw part.error
       else if (part.type === 'abort') throw stop.reason
       else if (part.type === 'tool-input-start') {
         toolCalls += 1

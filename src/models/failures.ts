@@ -1,4 +1,5 @@
 import { APICallError, JSONParseError, StreamProviderError, TypeValidationError } from 'ai'
+import { isJsonObject } from '../json-object.ts'
 import { AnswerError } from './chat-model.ts'
 
 /** Longer waits are not given in minutes. */
@@ -13,6 +14,8 @@ export interface Service {
   readonly title: string
   readonly credentialVariable: string
   readonly addressVariable: string
+  /** The types of its events, if clients have to ignore others. */
+  readonly eventTypes?: readonly unknown[]
 }
 
 /** Translates an error that the AI SDK threw or put into its stream. Its own text is not used. */
@@ -31,6 +34,10 @@ export function answerError(error: unknown, service: Service, model: string): An
     return refusal(error.statusCode, service, model, error.responseBody, error.responseHeaders)
   }
   if (StreamProviderError.isInstance(error)) return refusal(error.statusCode ?? 500, service, model)
+  if (TypeValidationError.isInstance(error)) {
+    const status = statusIn(error.value)
+    if (status !== null) return refusal(status, service, model)
+  }
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) return notUnderstood(service)
   return new AnswerError('cut off', `${title} broke off before the answer was complete: ask again.`)
 }
@@ -70,6 +77,21 @@ function refusal(
     )
   }
   return notUnderstood(service)
+}
+
+/**
+ * The status of an error that a compatible server sends amid an answer in a shape of its own: vLLM and Mistral as an object
+ * named `error`, TGI and LM Studio as a text. `null` if it is no error.
+ */
+function statusIn(event: unknown): number | null {
+  if (!isJsonObject(event) || (event.object !== 'error' && !event.error)) return null
+  return typeof event.code === 'number' && event.code >= 400 ? event.code : 500
+}
+
+/** Whether this stands for an event of an unknown type, which the AI SDK takes for an error. */
+export function isToBeIgnored(error: unknown, { eventTypes }: Service): boolean {
+  if (!eventTypes || !TypeValidationError.isInstance(error) || !isJsonObject(error.value)) return false
+  return typeof error.value.type === 'string' && !eventTypes.includes(error.value.type)
 }
 
 /** The provider violated its protocol. */

@@ -33,6 +33,11 @@ export const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     credentialVariable: 'ANTHROPIC_API_KEY',
     addressVariable: 'ANTHROPIC_BASE_URL',
     defaultAddress: 'https://api.anthropic.com/v1',
+    // https://docs.anthropic.com/en/docs/build-with-claude/streaming
+    eventTypes: [
+      ...['message_start', 'message_delta', 'message_stop', 'ping', 'error'],
+      ...['content_block_start', 'content_block_delta', 'content_block_stop'],
+    ],
     load: async connection => (await import('@ai-sdk/anthropic')).createAnthropic(connection),
   },
   google: {

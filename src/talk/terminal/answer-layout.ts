@@ -43,7 +43,7 @@ export abstract class AnswerLayout {
     return this.final.splice(0)
   }
 
-  /** The lines after the final ones, as if the answer ended here. None is wider than the terminal. They may still change. */
+  /** The lines after the final ones, as if the answer ended here, without tabs. They may still change. */
   abstract open(): string[]
 
   protected abstract endLine(): void
@@ -54,7 +54,7 @@ export class PlainLayout extends AnswerLayout {
   #fence: Fence | null = null
 
   open(): string[] {
-    return this.line === '' ? [] : screenRows(this.#lines(), this.width)
+    return this.line === '' ? [] : this.#lines().map(withoutTabs)
   }
 
   protected endLine(): void {
@@ -102,8 +102,8 @@ export class MarkdownLayout extends AnswerLayout {
   }
 
   open(): string[] {
-    if (this.#code) return this.line === '' ? [] : screenRows([this.line], this.width)
-    return screenRows(this.#separated(this.#laidOut([...this.#block, this.line])), this.width)
+    if (this.#code) return this.line === '' ? [] : [withoutTabs(this.line)]
+    return this.#separated(this.#laidOut([...this.#block, this.line])).map(withoutTabs)
   }
 
   protected endLine(): void {
@@ -177,13 +177,18 @@ function indentationOf(line: string): number {
   return line.length - line.trimStart().length
 }
 
+/** A tab's width depends on its place. */
+function withoutTabs(line: string): string {
+  return line.replaceAll('\t', TAB)
+}
+
 /**
  * Splits lines into the rows of the screen, as the terminal does with lines that are too wide, such as code. Lines can be
  * redrawn only if their rows are known.
  */
 export function screenRows(lines: readonly string[], width: number): string[] {
   return lines.flatMap(line => {
-    const spaced = line.replaceAll('\t', TAB)
+    const spaced = withoutTabs(line)
     return stringWidth(spaced) <= width ? [spaced] : wrappedAnywhere(spaced, width)
   })
 }

@@ -266,6 +266,25 @@ test('an answer longer and wider than the terminal is shown whole, each row once
   expect(shown.match(/End\./g)).toHaveLength(1)
 })
 
+test('a line of code is shown whole, each word once, even if it is longer than the terminal is high', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 40, rows: 8 })
+  const words = Array.from({ length: 75 }, (_, word) => `word${word}`)
+  const longWords = ['a', 'b', 'c'].map(letter => letter.repeat(75))
+  const text = `\`\`\`js\nlet it = ${longWords.join(' ')}\n${words.join(' ')}\n\`\`\``
+  session.type('Go\r')
+  const call = await place.model.nextCall()
+  let sent = ''
+  for (const piece of pieces(text, 30)) {
+    sent += piece
+    await call.send(piece)
+    await until(() => bare(session.screen()).endsWith(bare(sent).slice(-12)))
+  }
+  await call.finish()
+  await session.shows(/```\n\nada>$/)
+  expect(bare(lastTurn(session.screen()))).toBe(bare(`ada> Go ${text} ada>`))
+})
+
 test('resizing the terminal during an answer loses nothing of it and doubles nothing', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 60, rows: 12 })

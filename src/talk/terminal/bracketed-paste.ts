@@ -5,8 +5,11 @@ export const PASTE_OFF = '\x1b[?2004l'
 const PASTE_BEGIN = '\x1b[200~'
 const PASTE_END = '\x1b[201~'
 
-/** Shortest prefix of the paste marker that no key sends. */
-const BEGIN_CERTAIN_CHARACTERS = 3
+const ESCAPE = '\x1b'
+
+/** ESC, or Alt-[, belongs to what comes after it within this time, as in Node's editor. Otherwise it means nothing. */
+const ESCAPE_MAX_MS = 500
+const ESCAPE_KEYS: ReadonlySet<string> = new Set([ESCAPE, `${ESCAPE}[`])
 
 /** A part of the input: keys, or pasted text. */
 export interface Typed {
@@ -17,32 +20,39 @@ export interface Typed {
 /** Separates pasted text from keys, however the terminal's bytes were cut into pieces. */
 export class BracketedPaste {
   #held = ''
+  #heldAt = 0
   #isPasting = false
 
-  /** The parts of the input, none of them empty. An incomplete marker is held back until the rest of it arrives. */
+  /** The parts of the input, none of them empty. An incomplete marker, or ESC, is held back until more arrives. */
   split(chunk: string): Typed[] {
     const parts: Typed[] = []
-    let rest = this.#held + chunk
+    const now = performance.now()
+    const isTooLate = ESCAPE_KEYS.has(this.#held) && !this.#isPasting && now - this.#heldAt >= ESCAPE_MAX_MS
+    let rest = (isTooLate ? '' : this.#held) + chunk
     for (;;) {
       const mark = this.#isPasting ? PASTE_END : PASTE_BEGIN
       const at = rest.indexOf(mark)
-      const end = at < 0 ? rest.length - this.#cutMark(rest, mark) : at
-      if (end > 0) parts.push({ text: rest.slice(0, end), isPasted: this.#isPasting })
+      const end = at < 0 ? rest.length - cutMark(rest, mark) : at
+      let text = rest.slice(0, end)
+      // An ESC right before pasted text means nothing, either.
+      if (at >= 0 && !this.#isPasting && text.endsWith(ESCAPE)) text = text.slice(0, -1)
+      if (text !== '') parts.push({ text, isPasted: this.#isPasting })
       if (at < 0) {
         this.#held = rest.slice(end)
+        this.#heldAt = now
         return parts
       }
       rest = rest.slice(at + mark.length)
       this.#isPasting = !this.#isPasting
     }
   }
+}
 
-  /** The length of an incomplete marker at the end of the text. */
-  #cutMark(text: string, mark: string): number {
-    const least = this.#isPasting ? 1 : BEGIN_CERTAIN_CHARACTERS
-    for (let length = mark.length - 1; length >= least; length -= 1) {
-      if (text.endsWith(mark.slice(0, length))) return length
-    }
-    return 0
+/** The length of an incomplete marker, or pasted CRLF, at the end of the text. */
+function cutMark(text: string, mark: string): number {
+  if (mark === PASTE_END && text.endsWith('\r')) return 1
+  for (let length = mark.length - 1; length > 0; length -= 1) {
+    if (text.endsWith(mark.slice(0, length))) return length
   }
+  return 0
 }

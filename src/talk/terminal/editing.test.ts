@@ -41,6 +41,18 @@ test('a pasted block is one prompt, and a line quit in it does not leave', async
   expect((await answered(place, session, 'Never.')).endsWith('\n\nquit')).toBe(true)
 })
 
+test('a pasted block is one prompt even if its marks and line breaks arrive in two pieces', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada')
+  for (const piece of ['\x1b', '[200~one\r', '\ntwo\x1b', '[201~', '\x1b[', '200~\rthree', '\x1b[2', '01~']) {
+    session.type(piece)
+    await Bun.sleep(20)
+  }
+  await session.shows(/ada> one\n\| two\n\| three$/)
+  session.type('\r')
+  expect(await answered(place, session, 'Whole.')).toBe('one\ntwo\nthree')
+})
+
 test('the line and paragraph separators of Unicode in a pasted block do not send it', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada')

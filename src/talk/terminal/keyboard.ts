@@ -12,11 +12,6 @@ const TYPED_AHEAD_MAX_CHARACTERS = 65_536
 /** Limit on text pasted into one answer; more is dropped. Much more than any answer may have. */
 const PASTED_MAX_CHARACTERS = 1_048_576
 
-const ESCAPE = '\x1b'
-
-/** ESC belongs to the key after it if that comes within this time, as in Node's editor. */
-const ESCAPE_MAX_MS = 500
-
 const INTERRUPT = '\x03'
 
 /** Prompt of each further line, as in Node's editor. */
@@ -53,8 +48,6 @@ export class Keyboard implements TerminalInput {
   readonly #listening = new DisposableStack()
   readonly #paste = new BracketedPaste()
   #ahead: Typed[] = []
-  /** The time of an ESC at the end of the keys, which is held back until the next key. */
-  #escapedAt = Number.NEGATIVE_INFINITY
   #isBreakingLine = false
   #question: OpenQuestion | null = null
   #onInterrupt: (() => void) | null = null
@@ -187,30 +180,15 @@ export class Keyboard implements TerminalInput {
   }
 
   /** Passes on one line, or as much of it as there is. */
-  #feedLine(question: OpenQuestion, { text: input, isPasted }: Typed): void {
-    const text = isPasted ? input : this.#takeEscape() + input
+  #feedLine(question: OpenQuestion, { text, isPasted }: Typed): void {
     const lineBreak = (isPasted ? PASTED_BREAK : TYPED_BREAK).exec(text)
     const line = lineBreak ? text.slice(0, lineBreak.index) : text
     const rest = text.slice(line.length + (lineBreak?.[0].length ?? 0))
     if (rest === '') this.#ahead.shift()
     else this.#ahead[0] = { text: rest, isPasted }
     if (isPasted) this.#insert(safeText(line))
-    else this.#typeIn(line, rest === '' && !lineBreak)
+    else if (line !== '') this.#keys.emit('data', line)
     if (lineBreak) this.#breakLine(question, isPasted || lineBreak[1] !== undefined)
-  }
-
-  /** The editor would take ESC and Enter that arrive apart for one key, and ignore it. */
-  #typeIn(keys: string, isLast: boolean): void {
-    const isEscaped = isLast && keys.endsWith(ESCAPE)
-    if (isEscaped) this.#escapedAt = performance.now()
-    const passed = isEscaped ? keys.slice(0, -1) : keys
-    if (passed !== '') this.#keys.emit('data', passed)
-  }
-
-  #takeEscape(): string {
-    const isRecent = performance.now() - this.#escapedAt < ESCAPE_MAX_MS
-    this.#escapedAt = Number.NEGATIVE_INFINITY
-    return isRecent ? ESCAPE : ''
   }
 
   /** Inserts the text at once, because each key takes the editor longer the longer the line is. */

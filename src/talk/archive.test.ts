@@ -197,6 +197,15 @@ ai, TIME
 You are welcome: ask about Islands again.`)
   })
 
+  test('a message that something else has put into the database drives no terminal, and a script gets all of it', async () => {
+    const text = 'a\u009b31m\x7fb\u202ec\u{e0041}'
+    await storeTurns(place, 'hostile', [[text, text]])
+    const { output } = await place.pipe(logIn('hostile'), ['--last', '2', '--json'])
+    expect(output).toMatch(/^[ -~\n]+$/)
+    expect(await texts(place, 'hostile', ['--last', '2'])).toEqual([text, text])
+    expect((await place.pipe(logIn('hostile'), ['--last', '2'])).output).toContain('abc\n')
+  })
+
   test('--export overwrites nothing, and says where it cannot write', async () => {
     const file = join(place.folder, 'mine.md')
     writeFileSync(file, 'mine')

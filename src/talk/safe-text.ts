@@ -36,6 +36,8 @@ const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g
  */
 const INVISIBLE = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]|\udb40[\udc00-\udc7f]/g
 
+const UNSAFE = new RegExp(`${CONTROLS.source}|${INVISIBLE.source}`, 'g')
+
 /**
  * Makes untrusted text safe for a terminal, piece by piece: removes escape sequences, control characters, and characters
  * that set the direction of text. Tabs stay, and every line break becomes a line feed. It makes no difference where the
@@ -65,4 +67,13 @@ export function safeText(text: string): string {
 /** The same in one line. */
 export function safeLine(text: string): string {
   return safeText(text).replace(/[\n\t]+/g, ' ')
+}
+
+/** A value as one line of JSON, which has escapes for what `safeText` removes, so that its reader gets the same text. */
+export function safeJson(value: unknown): string {
+  return JSON.stringify(value).replace(UNSAFE, characters => characters.split('').map(escaped).join(''))
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -68,11 +68,13 @@ function promptMark(room: string): string {
   return `${room}> `
 }
 
-function promptHistory({ room, rooms }: Conversation, terminal: Terminal): Promise<string[]> {
-  return rooms.prompts(room, PROMPTS_RECALLED).catch(error => {
+async function promptHistory({ room, rooms }: Conversation, terminal: Terminal): Promise<string[]> {
+  try {
+    return (await rooms.prompts(room, PROMPTS_RECALLED)).map(safeText)
+  } catch (error) {
     terminal.error(failureMessage(error))
     return []
-  })
+  }
 }
 
 /** Runs one turn, and tells the user how it ended unless the answer is complete. */

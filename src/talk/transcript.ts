@@ -1,6 +1,6 @@
 import { type Fence, fenceAfter } from './fence.ts'
 import { type Message, MODEL_SENDER } from './rooms/repository.ts'
-import { safeLine, safeText } from './safe-text.ts'
+import { safeJson, safeLine, safeText } from './safe-text.ts'
 
 /** Sender and time of a message, in one line. */
 export function headline({ sender, sentAt, stopped }: Message): string {
@@ -16,7 +16,7 @@ export function markdownOf(message: Message): string {
 
 /** A message as one line of JSON, for scripts. */
 export function jsonOf({ sender, text, sentAt, stopped }: Message): string {
-  return JSON.stringify({ sender, text, timestamp: sentAt.toISOString(), stopped })
+  return safeJson({ sender, text, timestamp: sentAt.toISOString(), stopped })
 }
 
 export function timeText(time: Date): string {

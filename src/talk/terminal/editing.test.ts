@@ -1,5 +1,13 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { ALT_ENTER, type Session, type TalkPlace, talkPlace, UP } from '../../../test/harness/terminal/talk.ts'
+import { storeTurns } from '../../../test/harness/terminal/stored-turns.ts'
+import {
+  ALT_ENTER,
+  PASSWORD,
+  type Session,
+  type TalkPlace,
+  talkPlace,
+  UP,
+} from '../../../test/harness/terminal/talk.ts'
 
 /** Node's line editor draws a paste line by line, which takes long on a busy machine. */
 setDefaultTimeout(120_000)
@@ -166,6 +174,19 @@ test("arrow-up brings back the room's earlier prompts, those of earlier sessions
   stranger.type(`${UP}mine\r`)
   const call = await place.model.nextCall()
   expect(call.prompt).toBe('mine')
+})
+
+test('an earlier prompt that something else has put into the database cannot control the terminal', async () => {
+  await using place = await talkPlace()
+  await storeTurns(place, 'ada', [['a\x1b]0;pwned\x07b\x9b31mc', null]])
+  const session = place.sit()
+  await session.shows('egister?')
+  session.type(`L\rada\r${PASSWORD}\r`)
+  await session.shows(/ada> abc\n[\s\S]*ada>$/)
+  session.type(UP)
+  await session.shows(/ada> abc$/)
+  expect(session.received()).not.toContain('pwned')
+  expect(session.received()).not.toContain('\x9b')
 })
 
 test('a returning user sees the last messages of the room, long ones cut', async () => {

@@ -177,6 +177,23 @@ withEachEngine('answer limits', engine => {
     await (await model.nextCall()).answer('done')
     expect(await again.end()).toContain('<p>done</p>')
   })
+
+  test('an answer that waits in line stays stopped, even if its process ends before it learns of that', async () => {
+    await using server = await startChat({ runningMax: 1 })
+    const other = await server.startOther()
+    await using _ = other
+    const { model } = server
+    for (const reqId of ['first', 'second']) await other.chat.post(reqId, reqId)
+    const first = other.chat.listen('first')
+    await model.nextCall()
+    const second = other.chat.listen('second')
+    await until(async () => (await other.chat.status('second')) === '{"status":"waiting"}')
+    await server.chat.stop('second')
+    await other.answers.close(0)
+    await Promise.all([first.end(), second.end()])
+    expect((await server.chat.get('/chatstream/second')).text).toContain('The answer was stopped.')
+    expect(model.calls).toHaveLength(1)
+  })
 })
 
 /** Waits until somebody is known to have listened at this time, in milliseconds since 1970; the database is on this machine. */

@@ -25,7 +25,11 @@ const CLAIM = `
   RETURNING req_id`
 
 const RELEASE = `
-  WITH released AS (DELETE FROM answers WHERE req_id = $1::text AND state = 'waiting' RETURNING req_id)
+  WITH stopped AS (
+    UPDATE answers SET state = 'stopped' WHERE req_id = $1::text AND state = 'waiting' AND stop_asked
+  ), released AS (
+    DELETE FROM answers WHERE req_id = $1::text AND state = 'waiting' AND NOT stop_asked RETURNING req_id
+  )
   UPDATE prompts SET is_claimed = false WHERE req_id IN (SELECT req_id FROM released)`
 
 const HEARTBEAT = `

@@ -51,7 +51,10 @@ export interface InProgress {
 export interface AnswerRepository {
   /** Claims the answer to this prompt. Resolves to true for exactly one caller among all processes. */
   claim(reqId: string): Promise<boolean>
-  /** Gives up the claim of an answer that is still queued, so that another process can claim it. */
+  /**
+   * Gives up the claim of an answer that is still queued, so that another process can claim it. If it has been asked to stop,
+   * this ends it.
+   */
   release(reqId: string): Promise<unknown>
   /** Resolves to `null` if nobody has claimed the answer. `offset` skips text, in Unicode code points. */
   find(reqId: string, offset?: number): Promise<StoredAnswer | null>

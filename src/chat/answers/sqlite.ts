@@ -7,7 +7,12 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
   const insert = database.prepare<[reqId: string, state: 'waiting' | 'stopped', aliveAt: number, heardAt: number]>(
     'INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
-  const remove = database.prepare<[reqId: string]>("DELETE FROM answers WHERE req_id = ? AND state = 'waiting'")
+  const remove = database.prepare<[reqId: string]>(
+    "DELETE FROM answers WHERE req_id = ? AND state = 'waiting' AND NOT stop_asked",
+  )
+  const stopWaiting = database.prepare<[reqId: string]>(
+    "UPDATE answers SET state = 'stopped' WHERE req_id = ? AND state = 'waiting'",
+  )
   const select = database.prepare<[offset: number, reqId: string], AnswerRow>(
     'SELECT state, failure, substr(text, 1 + ?) AS text FROM answers WHERE req_id = ?',
   )
@@ -33,7 +38,11 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
 
   return {
     claim: reqId => database.write(() => insert.run(reqId, 'waiting', Date.now(), Date.now()).changes === 1),
-    release: reqId => database.write(() => remove.run(reqId)),
+    release: reqId =>
+      database.write(() => {
+        remove.run(reqId)
+        stopWaiting.run(reqId)
+      }),
     find: async (reqId, offset = 0) => {
       const row = database.snapshot(() => select.get(offset, reqId))
       return row && storedAnswer(row)

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { startChatApp } from '../../test/harness/chat/chat-app.ts'
 import type { ChatClient } from '../../test/harness/chat/chat-client.ts'
 import { type ChatServer, startChatServerOn } from '../../test/harness/chat/chat-server.ts'
+import { postgres } from '../../test/harness/engines.ts'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { PostgresServer } from '../../test/harness/postgres/server.ts'
 import { openTcpProxy } from '../../test/harness/postgres/tcp-proxy.ts'
@@ -117,6 +119,27 @@ test('an answer that ends while the database is down is stored once it is back',
   expect(await follower.end()).toContain('<p>one two</p>')
   expect(follower.wire()).toEndWith(TERMINATE)
   expect(follower.wire()).not.toContain('note')
+})
+
+test('an answer that somebody listens to on another node goes on after its database was down for longer than nobody may listen', async () => {
+  const unheardMaxMs = 1_500
+  const engine = { ...postgres, freshDatabase: () => createDatabase(server.url()) }
+  await using node = await startChatApp(engine, { limits: { unheardMaxMs } })
+  await using other = await node.startOther()
+  await node.chat.post('heard', 'heard')
+  const listener = node.chat.listen('heard')
+  const call = await node.model.nextCall()
+  await call.send('one ')
+  const follower = other.chat.listen('heard')
+  await follower.until('one')
+  listener.leave()
+  await server.stop('fast')
+  await Bun.sleep(2 * unheardMaxMs)
+  await server.start()
+  await call.send('two ')
+  await follower.until('<p>one two</p>')
+  await call.answer('three')
+  expect(await follower.end()).toContain('<p>one two three</p>')
 })
 
 test('a node told to stop while its database is down ends cleanly', async () => {

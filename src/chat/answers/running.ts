@@ -18,6 +18,9 @@ const log = getLogger(['stockroom', 'chat'])
 /** Interval of the heartbeats while there is no new text. */
 const HEARTBEAT_MS = 500
 
+/** After so long without a reply to a heartbeat, the store was away. */
+const AWAY_MS = 2_000
+
 /** Time limit and interval for storing the end of an answer while the database is unavailable. */
 const END_RETRY_MAX_MS = 60_000
 const END_RETRY_MS = 500
@@ -145,13 +148,15 @@ export class RunningAnswer {
     this.#unconfirmed = piece
     const reply = await answers.heartbeat(reqId, piece, isWaiting)
     this.#unconfirmed = null
+    const wasAway = systemClock.now() - this.#stored.at > AWAY_MS
     this.#stored = {
       length: this.#stored.length + piece.text.length,
       codePoints: this.#stored.codePoints + countCodePoints(piece.text),
       isWaiting,
       at: systemClock.now(),
     }
-    if (reply && reply.heard !== this.#heard) this.#heardAt = systemClock.now()
+    // While the store is away, listeners in other processes cannot tell that they listen.
+    if (wasAway || (reply && reply.heard !== this.#heard)) this.#heardAt = systemClock.now()
     this.#heard = reply?.heard
     // Another process has declared this one dead.
     if (reply?.ending) this.#stop(reply.ending)

@@ -1,4 +1,4 @@
-import type { ChatModel } from '../models/chat-model.ts'
+import { AnswerError, type ChatModel } from '../models/chat-model.ts'
 import type { Message, RoomRepository } from './rooms/repository.ts'
 import { safePieces } from './safe-text.ts'
 
@@ -11,7 +11,7 @@ const SYSTEM_INSTRUCTION = 'You are a helpful assistant.'
 export interface TurnEnd {
   /** Whether the signal was aborted before the answer was complete. */
   readonly stopped: boolean
-  /** Whether the answer is stored. It is not if it is empty, or if the room was emptied in the meantime. */
+  /** Whether the answer is stored. It is not if it was stopped before its first word, or if the room was emptied in the meantime. */
   readonly stored: boolean
 }
 
@@ -42,6 +42,7 @@ export async function* turn(
     yield piece
   }
   const stopped = signal.aborted
+  if (text === '' && !stopped) throw new AnswerError('empty', 'The answer has nothing to show: ask again.')
   const stored = text !== '' && (await rooms.addAnswer(id, text, stopped))
   return { stopped, stored }
 }

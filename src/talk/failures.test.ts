@@ -66,6 +66,11 @@ test('an answer that is cut in the middle is reported after its text so far, and
   )
 })
 
+test('an answer of nothing but what a terminal must not get is reported, and is not stored', async () => {
+  const fail = (call: ModelCall) => call.answer('\x1b[1m', '\u200e')
+  await expectTold(fail, 1, 'The answer has nothing to show: ask again.')
+})
+
 test('at a terminal, an answer that is cut in the middle stays visible, with the failure below it', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 200 })

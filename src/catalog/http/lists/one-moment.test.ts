@@ -51,6 +51,19 @@ onEachEngine('a page beside writes', (api, engine) => {
     }
   })
 
+  test('shows no review that has got another product', async () => {
+    const product = await api.create('/products/', sample.product)
+    const other = await api.create('/products/', sample.product)
+    const user = await api.create('/users/', sample.user)
+    const ids = await createAll(api, '/reviews/', 4, () => sample.review(product, user))
+    const move = (place: number) =>
+      api.patch(`/reviews/${ids[place % 2]}`, sample.review(place % 4 < 2 ? other : product, user))
+    for (const page of await readBesideWrites(api, `/reviews/products/${product}`, move)) {
+      const shown = Referring.parse(page.body).map(({ product_id }) => product_id)
+      expect(new Set(shown)).toEqual(new Set([product]))
+    }
+  })
+
   // There, the index and the rows are on different servers.
   test.skipIf(engine === citus)('shows no product that breaks its filter or its order', async () => {
     const product = (price: number) => ({ ...sample.product, name: 'Zebra', price })
@@ -67,6 +80,7 @@ onEachEngine('a page beside writes', (api, engine) => {
   })
 })
 
+const Referring = z.array(z.object({ product_id: z.int() }))
 const Rated = z.array(z.object({ rating: z.int() }))
 const Priced = z.array(z.object({ price: z.number() }))
 

@@ -1,6 +1,7 @@
 import { type Awaitable, whenBothThere, whenThere } from '../../../awaitable.ts'
 import type { Change, ChangeSource } from '../../../database/change.ts'
 import { BoundedCache, type CachePartition } from '../../../limits/bounded-cache.ts'
+import type { ListQuery } from '../query.ts'
 import type { StoredResource, Values } from '../resource.ts'
 import { showsReferring } from '../shape.ts'
 import type { Found, IdLists, IdPage, ListPage, Read, Reader, RowReads } from '../store.ts'
@@ -215,7 +216,8 @@ export class RepresentationCache {
         readsLeft -= 1
         return whenThere(partial.missing.length === 0 ? NONE_READ : read(partial.missingIds), missing => {
           const page = partial.completed(missing)
-          return readsLeft === 0 || areAsSelected(partial.page, page.items) ? page : readPage()
+          const items = page.items.filter(ownersCheck(resource, query))
+          return readsLeft === 0 || areAsSelected(partial.page, items) ? { ...page, items } : readPage()
         })
       }
       const key = JSON.stringify(query)
@@ -365,6 +367,21 @@ function areAsSelected({ ids, revisions }: IdPage, found: readonly Found[]): boo
     while (place < ids.length && ids[place] !== id) place += 1
     return revisions[place] === revision
   })
+}
+
+/**
+ * Makes the check whether an item references the rows that its list is about. Since its id was read, a review may have got another
+ * product, or a product may have lost its category.
+ */
+function ownersCheck<Row extends Values>({ references }: StoredResource<Row>, { where }: ListQuery<Row>) {
+  const owners = references.flatMap(({ column }, place) =>
+    where.filter(condition => condition.column === column).map(condition => ({ place, condition })),
+  )
+  return ({ ownerIds }: Found): boolean =>
+    owners.every(({ place, condition: { is, value } }) => {
+      const id = ownerIds[place] || null
+      return is === 'in' ? value.includes(id) : value === id
+    })
 }
 
 /** The key may be much longer than the page: clients choose what it selects. */

@@ -11,6 +11,8 @@ import { startService } from '../../../../test/harness/service.ts'
 setDefaultTimeout(120_000)
 
 const CLIENTS = 100
+/** More than a process has connections. */
+const WAITING = 16
 
 const Product = z.object({ id: z.int(), name: z.string() })
 const Review = z.object({ id: z.int(), comment: z.string() })
@@ -129,4 +131,27 @@ test('a create that waits for a delete to finish holds up no other, and learns t
   expect(gone?.status).toBe(404)
   expect(gone?.body).toEqual({ detail: 'Product not found' })
   expect(stays?.status).toBe(200)
+})
+
+test('many creates that wait for one locked row hold up no other write', async () => {
+  const [locked, free] = [
+    await api.create('/products/', sample.product),
+    await api.create('/products/', sample.product),
+  ]
+  const user = await api.create('/users/', sample.user)
+  await using locking = connected(database.url)
+  await locking.unsafe('BEGIN')
+  await locking`SELECT FROM products WHERE id = ${locked} FOR UPDATE`
+  let answered = 0
+  const waiting = Array.from({ length: WAITING }, async () => {
+    await api.post('/reviews/', sample.review(locked, user))
+    answered += 1
+  })
+  for (let place = 0; place < WAITING; place += 1) {
+    expect((await api.post('/reviews/', sample.review(free, user))).status).toBe(200)
+    expect((await api.put(`/products/${free}`, sample.product)).status).toBe(200)
+  }
+  expect(answered).toBe(0)
+  await locking.unsafe('ROLLBACK')
+  await Promise.all(waiting)
 })

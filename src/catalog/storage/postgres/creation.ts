@@ -47,7 +47,7 @@ export function typed(parameter: string, type: ColumnType): string {
  *
  * Ids become visible in their order, because the statement locks the collection's row of `creation_locks` before it draws
  * ids, until the commit. Referenced rows are locked before that, so that no statement waits for a long delete while it holds
- * the collection's lock. A row that references one which is being deleted is retried in a statement of its own, and waits.
+ * the collection's lock. Rows that reference one which is being deleted are retried in another statement, which waits.
  */
 export function creating<Row extends Values>(
   database: PostgresDatabase,
@@ -95,13 +95,17 @@ export function creating<Row extends Values>(
     inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert : insertWithoutReferences, inputs),
     IN_FLIGHT,
   )
+  // Together as well, because a few that waited each on its own would hold up all connections.
+  const waiting = database.batch<NewRow<Row>, Written | KeyTakenError>(
+    inputs => writeAll(insertWaiting, inputs),
+    IN_FLIGHT,
+  )
   return async (row, claim) => {
     const input = { row, claim }
     const tried = await batch.add(input)
     if (tried instanceof KeyTakenError) throw tried
     const isHeldByOthers = tried.id === null && tried.absent_reference === null
-    const [written] = isHeldByOthers ? await writeAll(insertWaiting, [input]) : [tried]
-    if (!written) throw new Error('a statement that creates a row returned nothing')
+    const written = isHeldByOthers ? await waiting.add(input) : tried
     if (written instanceof KeyTakenError) throw written
     const absent = resource.references.find(({ column }) => column === written.absent_reference)
     if (absent) return { missing: absent.resource }

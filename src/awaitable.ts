@@ -9,12 +9,15 @@ export function whenThere<Value, Result>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** Calls `next` with both values, at once unless one of them is a promise. */
+/** Calls `next` with `one` and what `begin` returns, at once unless one of them is a promise. */
 export function whenBothThere<One, Other, Result>(
   one: Awaitable<One>,
-  other: Awaitable<Other>,
+  begin: () => Awaitable<Other>,
   next: (one: One, other: Other) => Awaitable<Result>,
 ): Awaitable<Result> {
+  // If `begin` throws at once, `one` is not left without a handler, which would be an error of the process if it rejects.
+  if (one instanceof Promise) one.catch(() => {})
+  const other = begin()
   if (one instanceof Promise || other instanceof Promise) {
     return Promise.all([one, other]).then(([one, other]) => next(one, other))
   }

@@ -235,6 +235,8 @@ async function expectOutOfUse({ service, api }: Shop): Promise<void> {
   expect(await api.get('/readyz')).toMatchObject(replaced)
   expect(await api.get('/products/1')).toMatchObject(replaced)
   expect(await api.get('/products/?limit=1000')).toMatchObject(replaced)
+  expect(await api.get('/products/?sort=price')).toMatchObject(replaced)
+  expect(await api.get('/facets/products')).toMatchObject(replaced)
   expect(await api.get('/healthz')).toMatchObject({ status: 200 })
   await service.stop()
   const told = service

@@ -226,7 +226,7 @@ export class RepresentationCache {
         // At the same time, so that cached resources of the page can be used.
         return whenBothThere(
           lists.page(query),
-          this.#source.current(() => true),
+          () => this.#source.current(() => true),
           (page, isKnown) => {
             if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
             const dependencies = dependsOn(resource, query)
@@ -263,7 +263,7 @@ export class RepresentationCache {
         const version = this.#versions.latest
         return whenBothThere(
           read(),
-          this.#source.current(() => true),
+          () => this.#source.current(() => true),
           (found, isKnown) => {
             const bytes = textBytes(key) + found.bytes
             if (isKnown && found.isCurrent) values.set(key, { ...found, bytes, version })

@@ -16,7 +16,10 @@ import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
 import { until } from '../../../../test/harness/until.ts'
 import { openDatabase } from '../../../database/open.ts'
 import { database as databaseSetting } from '../../../database/settings.ts'
+import { openSqlite } from '../../../database/sqlite/open.ts'
 import { catalogMigrations } from '../../migrations/index.ts'
+import { PRODUCTS } from '../../products/stored.ts'
+import { sqliteIndexSlices } from '../sqlite/search-index.ts'
 
 setDefaultTimeout(120_000)
 
@@ -381,6 +384,21 @@ test('on SQLite, thousands of new reviews of one product take a few commits to i
   expect(await foundBy(api, 'min_rating=5')).toEqual([product])
   expect((await commits()) - before).toBeLessThanOrEqual(COMMITS_MAX)
   expect(await sql`SELECT * FROM index_notes`).toEqual([])
+})
+
+test('on SQLite, no search waits for a row that is noted when all others were taken', async () => {
+  using folder = temporaryFolder()
+  await using database = await openSqlite(join(folder.path, 'shop.db'), [catalogMigrations])
+  const slices = sqliteIndexSlices(database, [PRODUCTS.index])
+  const insert = database.prepare<[]>("INSERT INTO products (name, description, price) VALUES ('Spade', '', 1)")
+  const create = () => database.write(() => insert.run())
+  await Promise.all([create(), create(), create()])
+  const before = await slices.noted()
+  // In one transaction.
+  await Promise.all([slices.take('few'), create()])
+  const after = await slices.noted()
+  expect(before?.last).toBeGreaterThanOrEqual(3)
+  expect(after?.first).toBeGreaterThan(before?.last ?? 0)
 })
 
 // In larger pages, FTS5 takes seconds to merge words if many neighbours have changed.

@@ -1,7 +1,7 @@
 import type { Parameter, Prepared } from '../../../database/sqlite/connection.ts'
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
 import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
-import type { IndexSlices } from '../index/catching-up.ts'
+import type { IndexSlices, NotedRange } from '../index/catching-up.ts'
 import { factsOf, INDEX_FORM, type NotedRow, notedParts, notedRows, valueColumns, valueFacts } from '../index/facts.ts'
 import type { IndexReader, IndexReads } from '../index/lists.ts'
 import { type Beginning, type MatchSyntax, matchOf, type Rank } from '../index/matching.ts'
@@ -49,11 +49,21 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
     'DELETE FROM index_notes WHERE number IN (SELECT value FROM json_each(?))',
   )
   const takers = new Map(indexes.flatMap(index => takersOf(database, index)))
+  /** Added to the numbers, because SQLite begins with 1 again after all notes were taken, and no search has to wait for later ones. */
+  let numbersBefore = 0
+  let lastSeen = 0
+  const look = (): NotedRange | null => {
+    const { first = null, last = null } = range.get() ?? {}
+    if (first === null || last === null) {
+      numbersBefore += lastSeen
+      lastSeen = 0
+      return null
+    }
+    lastSeen = Math.max(lastSeen, last)
+    return { first: first + numbersBefore, last: last + numbersBefore }
+  }
   return {
-    noted: () => {
-      const { first = null, last = null } = database.snapshot(() => range.get(), 'look') ?? {}
-      return first === null || last === null ? null : { first, last }
-    },
+    noted: () => database.snapshot(look, 'look'),
     isBuilt: async () => {
       const known = database.snapshot(() => form.get(), 'look')
       if (known?.number === INDEX_FORM) return known.is_built === 1
@@ -79,6 +89,8 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
           if (performance.now() - began > SLICES[count].ms) break
         }
         forget.run(JSON.stringify(taken))
+        // Before the writes that follow in this transaction.
+        look()
         return 'taken'
       }),
     built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),

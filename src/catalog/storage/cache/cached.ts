@@ -195,6 +195,7 @@ export class RepresentationCache {
     { get, read }: { readonly get: Get; readonly read: ReadAll },
   ): Reader<Row>['page'] {
     const pages = this.#cache.partition<string, Page>()
+    const shared = this.#sharing<IdPage>()
 
     /** The page if it is current with all its resources, else what is known of it; `null` if its ids may have changed. */
     const lookUp = (key: string, known: Page): ListPage | PartialPage | null => {
@@ -223,13 +224,13 @@ export class RepresentationCache {
       const key = JSON.stringify(query)
       const readPage = (): Awaitable<ListPage> => {
         const version = this.#versions.latest
+        const dependencies = dependsOn(resource, query)
         // At the same time, so that cached resources of the page can be used.
         return whenBothThere(
-          lists.page(query),
+          shared({ key, dependencies }, () => lists.page(query)),
           () => this.#source.current(() => true),
           (page, isKnown) => {
             if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
-            const dependencies = dependsOn(resource, query)
             pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(key, page) })
             return complete(new PartialPage(page, get))
           },
@@ -258,11 +259,13 @@ export class RepresentationCache {
   /** Makes a function that reads values of one kind, and caches each until one of the parts changes that it depends on. */
   values<Value>(): (of: ValueKey, read: () => Awaitable<ReadValue<Value>>) => Awaitable<Value> {
     const values = this.#cache.partition<string, ReadValue<Value> & { readonly version: number }>()
-    return ({ key, dependencies }, read) => {
+    const shared = this.#sharing<ReadValue<Value>>()
+    return (of, read) => {
+      const { key, dependencies } = of
       const readAgain = () => {
         const version = this.#versions.latest
         return whenBothThere(
-          read(),
+          shared(of, read),
           () => this.#source.current(() => true),
           (found, isKnown) => {
             const bytes = textBytes(key) + found.bytes
@@ -277,6 +280,34 @@ export class RepresentationCache {
         this.#source.current(() => dependencies.every(part => this.#versionOf(part) <= known.version)),
         isCurrent => (isCurrent ? known.value : readAgain()),
       )
+    }
+  }
+
+  /**
+   * Makes a function that reads values of one kind. While a value is read, others who want it share the read, unless one of the
+   * parts has changed that it depends on. Otherwise the many clients who follow a change would wait for as many equal reads.
+   */
+  #sharing<Value>(): (of: ValueKey, read: () => Awaitable<Value>) => Awaitable<Value> {
+    const running = new Map<string, { readonly version: number; readonly value: Promise<Value> }>()
+    return ({ key, dependencies }, read) => {
+      const begin = () => {
+        const version = this.#versions.latest
+        const value = read()
+        if (!(value instanceof Promise)) return value
+        const begun = { version, value }
+        running.set(key, begun)
+        const end = () => {
+          if (running.get(key) === begun) running.delete(key)
+        }
+        value.then(end, end)
+        return value
+      }
+      const join = () => {
+        const other = running.get(key)
+        return other && dependencies.every(part => this.#versionOf(part) <= other.version) ? other.value : begin()
+      }
+      if (!running.has(key)) return begin()
+      return whenThere(this.#source.current(join), value => value ?? begin())
     }
   }
 

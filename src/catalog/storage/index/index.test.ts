@@ -34,6 +34,8 @@ const WORD_PAGE_BYTES_MAX = 1_100
 /** Notes of one row, and the commits in which a process may take them. */
 const NOTES_OF_ONE = 2_000
 const COMMITS_MAX = 10
+/** More than may wait for facets, or for the thread of long reads. */
+const AT_ONCE = 200
 
 const Words = z.object({ detail: z.string() })
 const Named = z.object({ name: z.string() })
@@ -74,6 +76,27 @@ withEachEngine('the index', engine => {
         await is('q=hoegamma', false)
       }
     })
+
+    // Citus has no cache.
+    test.skipIf(engine === citus)(
+      'answers many equal requests at once, as they come when many pages follow a change',
+      async () => {
+        const [api] = nodes
+        for (const path of [
+          '/products/?q=hoeomega&count=1000',
+          '/facets/products?q=hoeomega',
+          '/products/?sort=-price',
+        ]) {
+          const id = await api.create('/products/', { ...sample.product, name: 'Hoeomega' })
+          const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => api.get(path)))
+          for (const { status, body } of answers) {
+            expect(status, path).toBe(200)
+            expect(JSON.stringify(body), path).toBe(JSON.stringify(answers[0]?.body))
+          }
+          await api.delete(`/products/${id}`)
+        }
+      },
+    )
 
     test('shows each change of ratings, also those that go with a user or with a moved review', async () => {
       const [writer, reader] = nodes

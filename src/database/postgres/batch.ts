@@ -11,6 +11,18 @@ export interface BatchLimits {
   readonly inputsMax: number
 }
 
+/** Figures of many batches together. A database does not keep the batches themselves: each choice of fields has some. */
+export interface BatchFigures {
+  /** The number of inputs that wait for a statement. */
+  waiting: number
+  /** Counts the inputs of each statement. */
+  readonly sizes: Histogram
+}
+
+export function newBatchFigures(): BatchFigures {
+  return { waiting: 0, sizes: new Histogram(COUNTS) }
+}
+
 const LIMITS: BatchLimits = { statementsMax: 2, inputsMax: 128 }
 
 /** Limit on waiting inputs; further ones are rejected. */
@@ -34,21 +46,15 @@ interface Waiting<Input, Output> {
 export class Batch<Input, Output> {
   readonly #run: RunBatch<Input, Output>
   readonly #limits: BatchLimits
-  readonly #sizes: Histogram
+  readonly #figures: BatchFigures
   #waiting: Waiting<Input, Output>[] = []
   #running = 0
   #isScheduled = false
 
-  /** `sizes` counts the inputs of each statement. */
-  constructor(run: RunBatch<Input, Output>, limits = LIMITS, sizes = new Histogram(COUNTS)) {
+  constructor(run: RunBatch<Input, Output>, limits = LIMITS, figures = newBatchFigures()) {
     this.#run = run
     this.#limits = limits
-    this.#sizes = sizes
-  }
-
-  /** The number of inputs that wait for a statement. */
-  get waiting(): number {
-    return this.#waiting.length
+    this.#figures = figures
   }
 
   add(input: Input): Promise<Output> {
@@ -59,6 +65,7 @@ export class Batch<Input, Output> {
     const added = (begins: () => void) =>
       new Promise<Output>((resolve, reject) => {
         this.#waiting.push({ input, resolve, reject, timeline, begins })
+        this.#figures.waiting += 1
         this.#schedule()
       })
     return timeline === undefined ? added(() => {}) : timedFromQueue('statement', added)
@@ -75,9 +82,9 @@ export class Batch<Input, Output> {
   }
 
   async #begin(): Promise<void> {
-    const batch = this.#waiting.splice(0, this.#limits.inputsMax)
+    const batch = this.#take(this.#limits.inputsMax)
     this.#running += 1
-    this.#sizes.observe(batch.length)
+    this.#figures.sizes.observe(batch.length)
     this.#schedule()
     try {
       for (const { begins } of batch) begins()
@@ -91,10 +98,17 @@ export class Batch<Input, Output> {
     } catch (error) {
       for (const { reject } of batch) reject(error)
       // The waiting inputs would wait just as long and fail too.
-      if (error instanceof DatabaseUnavailableError) for (const { reject } of this.#waiting.splice(0)) reject(error)
+      if (error instanceof DatabaseUnavailableError) for (const { reject } of this.#take(WAITING_MAX)) reject(error)
     }
     this.#running -= 1
     this.#schedule()
+  }
+
+  /** The first waiting inputs, which wait no more. */
+  #take(most: number): Waiting<Input, Output>[] {
+    const taken = this.#waiting.splice(0, most)
+    this.#figures.waiting -= taken.length
+    return taken
   }
 }
 

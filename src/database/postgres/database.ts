@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
-import { COUNTS, type Distribution, Histogram } from '../../metrics/histogram.ts'
+import type { Distribution } from '../../metrics/histogram.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
-import { Batch, type BatchLimits, type RunBatch } from './batch.ts'
+import { Batch, type BatchLimits, newBatchFigures, type RunBatch } from './batch.ts'
 import { Changes } from './changes.ts'
 import { inTime, ServerClock } from './deadline.ts'
 import { type Failure, failureOf, isDiskFull, TimeLimitError, translated } from './failure.ts'
@@ -94,8 +94,7 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #address: PostgresAddress
   readonly #readiness = readinessOf(this)
   readonly #clock = new ServerClock()
-  readonly #batches: { readonly waiting: number }[] = []
-  readonly #batchSizes = new Histogram(COUNTS)
+  readonly #batches = newBatchFigures()
   readonly #shardReads: ShardReads[] = []
   #servers: Servers | null = null
 
@@ -120,8 +119,8 @@ export class PostgresDatabase implements AsyncDisposable {
     const { primary, reading, replicas } = this.#servers ?? {}
     return {
       pools: { ...(primary && { writing: primary.figures }), ...(reading && { reading: reading.figures }) },
-      batched: this.#batches.reduce((sum, { waiting }) => sum + waiting, 0),
-      batchSizes: this.#batchSizes,
+      batched: this.#batches.waiting,
+      batchSizes: this.#batches.sizes,
       replicas: replicas?.count ?? 0,
       replicasInUse: replicas?.inUse ?? 0,
       shardReads: this.#shardReads,
@@ -135,9 +134,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Joins concurrent calls into one statement: see `Batch`. */
   batch<Input, Output>(run: RunBatch<Input, Output>, limits?: BatchLimits): Batch<Input, Output> {
-    const batch = new Batch(run, limits, this.#batchSizes)
-    this.#batches.push(batch)
-    return batch
+    return new Batch(run, limits, this.#batches)
   }
 
   /**

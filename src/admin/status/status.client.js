@@ -21,16 +21,21 @@ const plots = [...document.querySelectorAll('.plot')].map(element => ({ element,
 let times = []
 let series = []
 
+let source = null
+
 document.addEventListener('htmx:sseOpen', ({ detail }) => {
   become('live', 'Live')
-  detail.source.addEventListener('Points', ({ data }) => {
+  // A browser opens the same source again when its connection was lost.
+  if (detail.source === source) return
+  source = detail.source
+  source.addEventListener('Points', ({ data }) => {
     const points = JSON.parse(data)
     if (points.isFirst) [times, series] = [[], points.series.map(() => [])]
     times = [...times, ...points.times].slice(-KEPT_POINTS)
     series = series.map((values, place) => [...values, ...points.series[place]].slice(-KEPT_POINTS))
     for (const plot of plots) draw(plot)
   })
-  detail.source.addEventListener('OtherCharts', () => location.reload())
+  source.addEventListener('OtherCharts', () => location.reload())
 })
 document.addEventListener('htmx:sseError', () => become('interrupted', 'The connection was lost. Trying again…'))
 

@@ -175,6 +175,22 @@ test('when the server goes, the page says so, and goes on when it is back', asyn
   await page.getByText('Live').waitFor()
 })
 
+test('a chart has each point once, however often the connection was lost', async () => {
+  await using tab = await browser.openTab({ hasRoutes: true })
+  const { page } = tab
+  let opened = 0
+  // Each connection breaks off after one event.
+  await page.route('**/status/events*', route => {
+    opened += 1
+    const points = { isFirst: opened === 1, times: [opened], series: Array(100).fill([1]) }
+    const body = `retry: 10\nevent: Points\ndata: ${JSON.stringify(points)}\n\n`
+    return route.fulfill({ contentType: 'text/event-stream', body })
+  })
+  await page.goto(`${await adminAddress(shop)}/status`)
+  await until(async () => (await page.evaluate<number>('times.length')) >= 3)
+  expect(await page.evaluate<number[]>('times.slice(0, 3)')).toEqual([1, 2, 3])
+})
+
 test('the page says why the server is not ready, and how many workers it has', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')

@@ -22,11 +22,16 @@ export function bodyOf({ fields }: ManagedKind, texts: Texts, seen: Texts | null
     if (kind === 'price') body[name] = numberIn(text)
     else if (kind === 'password') body[name] = text === '' && seen ? PASSWORD_MASK : text
     // A flag that stays as it is keeps its number, whatever that is.
-    else if (kind !== 'flag') body[name] = text
+    else if (kind !== 'flag') body[name] = seen && text === inField(seen[name] ?? '', kind) ? seen[name] : text
     else if (text !== (seen?.[name] ?? '')) body[name] = text === '' ? 0 : 1
     else if (!seen) body[name] = 0
   }
   return body
+}
+
+/** A text as its field sends it if nobody has changed it: one line has no line breaks, and a text area has one kind of them. */
+function inField(text: string, kind: Field['kind']): string {
+  return kind === 'text' ? text.replace(/\r\n?/g, '\n') : text.replace(/[\r\n]/g, '')
 }
 
 /** Some write 1250 like this, others 1.25. */

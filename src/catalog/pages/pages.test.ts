@@ -377,6 +377,19 @@ test('a price whose comma may stand for thousands is refused, and any other comm
   )
 })
 
+test('line breaks that a field cannot show stay when another field is saved', async () => {
+  await using shop = await startShop()
+  const { api, page } = shop
+  await api.create('/categories/', { name: 'Two\nlines', description: 'And\r\ntwo' })
+  await api.create('/products/', { name: 'Two\nlines', description: 'a\r\nb\rc\n', price: 1 })
+  const category = { tag: fieldIn(await page.open('/admin/categories/1'), 'tag'), name: 'Twolines' }
+  expect((await page.send('/admin/categories/1', { ...category, description: 'Changed' })).status).toBe(303)
+  expect((await api.get('/categories/1')).body).toMatchObject({ name: 'Two\nlines', description: 'Changed' })
+  const product = { tag: fieldIn(await page.open('/admin/products/1'), 'tag'), name: 'One' }
+  expect((await page.send('/admin/products/1', { ...product, description: 'a\nb\nc\n', price: '2' })).status).toBe(303)
+  expect((await api.get('/products/1')).body).toMatchObject({ name: 'One', description: 'a\r\nb\rc\n', price: 2 })
+})
+
 test('without an order, the best matches come first, and the newest if no word is sought', async () => {
   await using shop = await startShop()
   for (const name of ['Spade', 'Big spade', 'Rake']) await shop.api.create('/products/', { ...sample.product, name })

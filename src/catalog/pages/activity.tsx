@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Login } from '../../login/login.ts'
 import { eventStream, type ServerSentEvent } from '../../server/event-stream.ts'
+import { queryOf } from '../../server/request-target.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { NDJSON_TYPE } from '../http/validation/ndjson-type.ts'
 import type { PageParts } from './answer.ts'
@@ -43,7 +44,8 @@ async function* changes(
   login: Login | null,
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
-  const last = visit.request.headers.get('Last-Event-ID')
+  const last =
+    visit.request.headers.get('Last-Event-ID') ?? new URLSearchParams(queryOf(visit.request.url)).get('since')
   for (let query = last === null ? '' : `?${new URLSearchParams({ since: last })}`; !signal.aborted; ) {
     if (login && (await login.keyOf(visit.request.headers)) === null) return
     const response = await own.call(visit, {
@@ -91,7 +93,7 @@ const ACTIVITY: Framed = {
   ),
 }
 
-function Change({ type, time, data }: Omit<z.output<typeof Event>, 'id'>) {
+function Change({ id, type, time, data }: z.output<typeof Event>) {
   const [what = '', change = ''] = type.split('.')
   const [list] = Object.entries(LISTS).find(([, { noun }]) => noun === what) ?? []
   const label =
@@ -101,7 +103,7 @@ function Change({ type, time, data }: Omit<z.output<typeof Event>, 'id'>) {
         ? data.name
         : `${what} ${data.id ?? ''}`
   return (
-    <li>
+    <li data-event={id}>
       <time datetime={time}>{time.slice(11, 19)}</time>
       <span class={`change ${change}`}>{type.replace('.', ' ')}</span>
       <span dir="auto">

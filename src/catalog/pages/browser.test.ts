@@ -547,6 +547,10 @@ test('whoever watches changes when the session ends is told so, and not that the
   await page.goto(`${shop.service.address}/admin/activity`)
   await logInAt(page, shop.keys.write)
   await page.goto(`${shop.service.address}/admin/activity`)
+  await until(async () => {
+    await shop.api.write.create('/products/', product('Seen', 1))
+    return (await page.locator('#changes li').count()) > 0
+  })
   await revokeKey(shop.url, 'writer')
   await until(async () => (await shop.api.write.get('/products/')).status === 401)
   // The next event ends the stream.
@@ -559,12 +563,14 @@ test('whoever watches changes when the session ends is told so, and not that the
   // The stream is tried again and refused, which must not take the focus from the link.
   await said.getByRole('link').focus()
   for (let refused = 0; refused < 2; refused += 1) {
-    await page.waitForResponse(answer => answer.url().endsWith('/activity/events') && answer.status() === 401)
+    await page.waitForResponse(answer => answer.url().includes('/activity/events?since=') && answer.status() === 401)
   }
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Log in in another tab')
   const [other] = await Promise.all([page.waitForEvent('popup'), page.keyboard.press('Enter')])
+  await shop.api.admin.create('/products/', product('Missed', 1))
   await logInAt(other, shop.keys.admin)
   await said.waitFor({ state: 'hidden' })
+  await page.locator('#changes').getByText('Missed').waitFor()
 })
 
 test('a dropped file is imported with a bar, and of a wrong one every wrong line is named', async () => {

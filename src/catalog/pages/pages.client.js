@@ -86,13 +86,14 @@ document.addEventListener('htmx:beforeOnLoad', event => {
 document.addEventListener('htmx:sseOpen', () => {
   if (saysSessionEnded()) showConnection('')
 })
-document.addEventListener('htmx:sseError', async () => {
+document.addEventListener('htmx:sseError', async ({ detail }) => {
+  if (!repeatsId) detail.source.close()
   // It is tried again and again: the link to the log-in keeps the focus, and nobody is told twice.
   if (saysSessionEnded()) return
   // A stream does not tell why it was refused.
   const answer = await fetch('/admin/activity', { method: 'HEAD' }).catch(() => null)
   if (answer?.status === 401) sessionEnded()
-  else connectionLost()
+  else if (!answer?.ok) connectionLost()
 })
 document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig } }) => {
   const { elt, verb } = requestConfig
@@ -562,7 +563,17 @@ if (importForm) {
 
 const CHANGES_SHOWN_MAX = 500
 
-document.addEventListener('htmx:sseMessage', () => {
+/** Firefox ignores an id that comes without an event. If its source is closed after an error, htmx opens a new one. */
+let repeatsId = true
+
+// A new source does not know where the one before was.
+htmx.createEventSource = url => {
+  const since = document.querySelector('#changes > li')?.dataset.event
+  return new EventSource(since ? `${url}?${new URLSearchParams({ since })}` : url)
+}
+
+document.addEventListener('htmx:sseMessage', ({ detail }) => {
+  repeatsId = detail.lastEventId !== ''
   for (const time of document.querySelectorAll('#changes time:not([title])')) {
     const at = new Date(time.dateTime)
     time.title = at.toLocaleString()

@@ -503,10 +503,12 @@ test('what is typed while a form is being saved stays in it, with the focus', as
   expect(unexpected(tab)).toEqual([])
 })
 
-test('a form that is refused says why, and a proxy’s page does not take its place', async () => {
+test('a form that is refused says why, and neither a proxy’s page nor what it says for some seconds takes its place', async () => {
   const category = await api.create('/categories/', { name: 'Passing', description: 'Soon gone' })
-  await using tab = await open('/admin/products/new', { hasRoutes: true })
+  await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
+  await page.clock.install()
+  await page.goto(`${service.address}/admin/products/new`)
   await page.getByRole('textbox', { name: 'Name' }).fill('Trowel')
   await page.getByRole('textbox', { name: 'Price' }).fill('5')
   await page.getByLabel('Category').selectOption('Passing')
@@ -517,6 +519,12 @@ test('a form that is refused says why, and a proxy’s page does not take its pl
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByText('The server answered 502.').waitFor()
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Trowel')
+  await page.clock.runFor(5_000)
+  await page.route('**/new', route => route.fulfill({ status: 401, json: { detail: 'Log in first' } }))
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('Your session has ended.').waitFor()
+  await page.clock.runFor(5_000)
+  expect(await page.locator('#connection').innerText()).toStartWith('Your session has ended.')
 })
 
 test('changes appear while somebody watches, and the counts beside the list narrow it', async () => {

@@ -27,8 +27,10 @@ function tell(text) {
 
 let lostFilters = null
 let asking = 0
+let hiding = 0
 
 function showConnection(text, isBack = false) {
+  clearTimeout(hiding)
   const place = document.getElementById('connection')
   if (!place) return
   place.textContent = text
@@ -44,8 +46,7 @@ function connectionLost() {
     if (!answer?.ok) return
     clearInterval(asking)
     asking = 0
-    showConnection('The server is back.', true)
-    setTimeout(() => asking || showConnection(''), 3_000)
+    showShortly('The server is back.', 3_000, true)
     if (lostFilters?.isConnected) htmx.trigger(lostFilters, 'submit')
     lostFilters = null
   }, ASK_AGAIN_MS)
@@ -69,9 +70,9 @@ async function refused(text, status) {
   showShortly(typeof detail === 'string' ? `${detail}.` : `The server answered ${status}.`)
 }
 
-function showShortly(text) {
-  showConnection(text)
-  setTimeout(() => asking || showConnection(''), 8_000)
+function showShortly(text, forMs = 8_000, isBack = false) {
+  showConnection(text, isBack)
+  hiding = setTimeout(showConnection, forMs, '')
 }
 
 document.addEventListener('htmx:sendError', ({ target }) => {

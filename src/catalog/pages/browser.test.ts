@@ -338,7 +338,7 @@ test('a deletion whose answer breaks off can be tried again', async () => {
 test('logging out before a deletion is due asks first, and then sends it while there is still a session', async () => {
   await using shop = await startKeyedShop(sqlite)
   const id = await shop.api.admin.create('/products/', product('Sold out', 1))
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
   await page.goto(`${shop.service.address}/admin/`)
   await logInAt(page, shop.keys.write)
@@ -346,7 +346,14 @@ test('logging out before a deletion is due asks first, and then sends it while t
   page.once('dialog', dialog => dialog.dismiss())
   await page.getByRole('button', { name: 'Log out' }).click()
   await row(page, id).getByRole('button', { name: 'Undo' }).waitFor()
-  page.once('dialog', dialog => dialog.accept())
+  page.on('dialog', dialog => dialog.accept())
+  const refusals = [{ status: 503, json: { detail: 'The database is away' } }]
+  await page.route('**/admin/deletions', route => {
+    const refusal = refusals.pop()
+    return refusal ? route.fulfill(refusal) : route.continue()
+  })
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByText('The database is away.').waitFor()
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.waitForURL('**/admin/login')
   expect((await shop.api.admin.get(`/products/${id}`)).status).toBe(404)

@@ -293,6 +293,12 @@ function post(items, options) {
   return fetch('/admin/deletions', { method: 'POST', body, headers, ...options }).catch(() => null)
 }
 
+function sayNotDone(answer) {
+  if (answer === null || answer.ok) connectionLost()
+  else if (answer.status === 401) sessionEnded()
+  else refused(answer.text(), answer.status)
+}
+
 async function send(items) {
   for (const item of items) {
     const deletion = pending.get(item)
@@ -302,9 +308,7 @@ async function send(items) {
   const answer = await post(items)
   const outcomes = answer?.ok ? await answer.json().catch(() => null) : null
   if (outcomes === null) {
-    if (answer === null || answer.ok) connectionLost()
-    else if (answer.status === 401) sessionEnded()
-    else refused(answer.text(), answer.status)
+    sayNotDone(answer)
     for (const item of items) restore(item, 'Not deleted. Try again.')
     return
   }
@@ -365,8 +369,9 @@ document.querySelector('[action="/admin/logout"]')?.addEventListener('submit', a
   if (pending.size === 0) return
   event.preventDefault()
   if (!confirm('Delete at once what is under way, and log out?')) return
-  if ((await post(pending.keys())) === null) {
-    connectionLost()
+  const answer = await post(pending.keys())
+  if (!answer?.ok) {
+    sayNotDone(answer)
     return
   }
   pending.clear()

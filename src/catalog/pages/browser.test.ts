@@ -289,7 +289,8 @@ test('what a list counts follows a deletion', async () => {
   await page.clock.install()
   const id = await api.create('/products/', product('Trowel', 5))
   for (const rating of [2, 2, 4]) await api.create('/reviews/', { product_id: id, user_id: 1, rating, comment: 'Deep' })
-  await page.goto(`${service.address}/admin/products/${id}`)
+  // As after the link that skips to the content.
+  await page.goto(`${service.address}/admin/products/${id}#content`)
   const counted = async () => [
     await page.locator('[data-tell]').innerText(),
     (await page.locator('.chips .quiet').allInnerTexts()).join('').replaceAll(' ', ''),
@@ -299,8 +300,10 @@ test('what a list counts follows a deletion', async () => {
   for (const place of [1, 2]) await page.locator('#rows input').nth(place).check()
   await page.getByRole('button', { name: 'Delete selected' }).click()
   await page.locator('.chips a').nth(4).focus()
+  expect(await page.evaluate<number>('scrollY')).toBeGreaterThan(200)
   await page.clock.runFor(11_000)
   await page.getByText('1 review', { exact: true }).waitFor()
+  expect(await page.evaluate<number>('scrollY')).toBeGreaterThan(200)
   expect(await counted()).toEqual(['1 review', '00010', '01000'])
   expect(await page.evaluate('document.activeElement.id')).toBe('stars-4')
   await api.delete(`/products/${id}`)

@@ -332,13 +332,18 @@ function removed(item) {
   else countAgain()
 }
 
+/** The address without the part that names an element: htmx would scroll to that. */
+function currentPath() {
+  return location.pathname + location.search
+}
+
 /** Shows the list as it is now, and nothing else: a form beside it may have text that was not sent. */
 function listAgain() {
   const filters = document.querySelector('[data-filters]')
   if (filters) htmx.trigger(filters, 'submit')
   else if (document.getElementById('results')) {
     const selectOOB = '#chips,#histogram'
-    htmx.ajax('GET', location.href, { target: '#results', select: '#results', swap: 'outerHTML', selectOOB })
+    htmx.ajax('GET', currentPath(), { target: '#results', select: '#results', swap: 'outerHTML', selectOOB })
   }
 }
 
@@ -347,8 +352,12 @@ function countAgain() {
   const facets = document.getElementById('facets')
   if (facets) htmx.trigger(facets, 'again')
   if (!document.getElementById('total')) return
-  const { href } = location
-  htmx.ajax('GET', href, { target: '#total', select: '#total', swap: 'outerHTML', selectOOB: '#chips,#histogram' })
+  htmx.ajax('GET', currentPath(), {
+    target: '#total',
+    select: '#total',
+    swap: 'outerHTML',
+    selectOOB: '#chips,#histogram',
+  })
 }
 
 setInterval(() => {

@@ -493,7 +493,7 @@ test('what is typed stays while the last review goes, and when the page comes ba
   expect(unexpected(tab)).toEqual([])
 })
 
-test('what is typed while a form is being saved stays in it, with the focus', async () => {
+test('what is typed or chosen while a form is being saved stays in it, with the focus', async () => {
   const id = await api.create('/products/', product('Saved slowly', 5))
   await using tab = await open(`/admin/products/${id}`, { hasRoutes: true })
   const { page } = tab
@@ -510,6 +510,17 @@ test('what is typed while a form is being saved stays in it, with the focus', as
   await shown
   expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Saved first', description: 'Typed later' })
   await api.delete(`/products/${id}`)
+  await page.goto(`${service.address}/admin/users/1`)
+  const flags = await holdBack(page, '**/admin/users/1')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await flags.isAsked
+  await page.getByLabel('banned').uncheck()
+  await page.getByLabel('verified').check()
+  flags.letPass()
+  await page.getByText('Saved.').waitFor()
+  expect(
+    await page.getByRole('checkbox', { checked: true }).evaluateAll(boxes => boxes.map(({ name }) => name)),
+  ).toEqual(['is_active', 'is_verified', 'is_admin'])
   expect(unexpected(tab)).toEqual([])
 })
 

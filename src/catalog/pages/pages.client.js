@@ -135,13 +135,15 @@ function keepTag() {
   history.replaceState({ tag: tag.value }, '')
 }
 
-/** Puts what was typed while a form was being sent into the form that has come back. */
+/** Puts what was typed or chosen while a form was being sent into the form that has come back. */
 function keepTyped(form, sent) {
-  const isLater = ({ name, type, value }) => ['text', 'password', 'textarea'].includes(type) && value !== sent[name]
-  const later = [...form.elements].filter(isLater)
-  for (const { name, value } of later) {
+  const textOf = ({ type, checked, value }) => (type === 'checkbox' && !checked ? undefined : value)
+  const later = [...form.elements].filter(
+    field => field.matches(':not([type="hidden"])[name]') && textOf(field) !== sent[field.name],
+  )
+  for (const { name, value, checked } of later) {
     const field = document.querySelector(`#form [name="${name}"]`)
-    if (field) field.value = value
+    if (field) Object.assign(field, { value, checked })
   }
   return later.length > 0
 }

@@ -80,7 +80,9 @@ document.addEventListener('htmx:sendError', ({ target }) => {
   connectionLost()
 })
 document.addEventListener('htmx:beforeOnLoad', event => {
-  if (event.detail.xhr.status !== 401 || event.target.matches('[data-filters]')) return
+  if (event.detail.xhr.status !== 401) return
+  // This leads to the log-in page, unless something else is being typed.
+  if (event.target.matches('[data-filters]') && !document.querySelector('.editing')) return
   event.preventDefault()
   sessionEnded()
 })
@@ -120,7 +122,7 @@ tidyAddress()
 
 /** Whether the form has something that was not sent. */
 function isTyped() {
-  const fields = [...document.querySelectorAll('#form :is(input, textarea):not([type="hidden"])')]
+  const fields = [...document.querySelectorAll(':is(#form, .editing) :is(input, textarea):not([type="hidden"])')]
   return fields.some(field => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
 }
 
@@ -148,10 +150,36 @@ function keepTyped(form, sent) {
   return later.length > 0
 }
 
+/** Rows that are being edited, and that the list does not show now. */
+const edited = new Set()
+let focusBefore = null
+
+/** Takes the rows that are being edited out of a list that is about to be replaced, except those that are being saved. */
+function takeEdited(list) {
+  focusBefore = document.activeElement
+  for (const row of list.querySelectorAll('.editing:not(:has(.htmx-request))')) {
+    edited.add(row)
+    row.remove()
+    // Otherwise, it would take the focus when it comes back.
+    row.querySelector('[autofocus]')?.removeAttribute('autofocus')
+  }
+}
+
+function bringBackEdited() {
+  for (const row of edited) {
+    const shown = document.getElementById(row.id)
+    if (!shown) continue
+    shown.replaceWith(row)
+    edited.delete(row)
+    if (row.contains(focusBefore)) focusBefore.focus()
+  }
+}
+
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   // The answer has the form again, with the reason. The error page of a proxy has not.
   const hasForm = detail.xhr.responseText.includes('name="tag"')
   if (detail.requestConfig?.verb === 'post' && hasForm) Object.assign(detail, { shouldSwap: true, isError: false })
+  if (detail.shouldSwap && detail.target.id === 'results') takeEdited(detail.target)
 })
 
 document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestConfig } }) => {
@@ -178,6 +206,7 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
     const first = elt.dataset.first && document.getElementById(elt.dataset.first)?.nextElementSibling
     first?.querySelector('.name')?.focus()
   }
+  bringBackEdited()
   for (const [item, deletion] of pending) {
     const element = document.querySelector(`main [data-item="${CSS.escape(item)}"]`)
     if (element === deletion.element || (!element && deletion.element.isConnected)) continue
@@ -440,8 +469,8 @@ function removeRow(row) {
 }
 
 document.addEventListener('keydown', event => {
-  const { target, key, repeat, ctrlKey, metaKey, altKey } = event
-  if (key === 'Escape') target.closest('.editing')?.querySelector('[data-cancel]')?.click()
+  const { target, key, repeat, ctrlKey, metaKey, altKey, isComposing } = event
+  if (key === 'Escape' && !isComposing) target.closest('.editing')?.querySelector('[data-cancel]')?.click()
   const row = target.closest('#rows > tr[data-item]')
   if (!row || ctrlKey || metaKey || altKey || target.matches('input:not([type="checkbox"])')) return
   const act = {

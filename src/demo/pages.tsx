@@ -262,7 +262,7 @@ export function productPage({ product, visitor, origin }: ProductPage): string {
         <div class="about">
           <h1>{name}</h1>
           <p id="rating" class="rating"></p>
-          <p class="price" id="price">
+          <p class="price" id="price" data-price={String(price)}>
             {USD.format(price)}
           </p>
           <p class="description">{description}</p>

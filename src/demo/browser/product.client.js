@@ -2,7 +2,7 @@
 
 import { createClient, Invalid } from '../client/index.js'
 import { element, elements, html } from './html.js'
-import { follow } from './live.js'
+import { follow, remember } from './live.js'
 import { continueAt } from './more.js'
 import { recorded } from './requests.js'
 import { glow, rating, showPrice, stars } from './tiles.js'
@@ -22,7 +22,7 @@ let loading = new AbortController()
 /** The page of the list that was shown last. */
 let last = null
 let isSending = false
-let shownPrice = Number(price.textContent.replace(/[^\d.]/g, ''))
+let shownPrice = Number(price.dataset.price)
 
 // Back to the list as it was filtered.
 if (URL.canParse(document.referrer) && new URL(document.referrer).pathname === '/') {
@@ -74,10 +74,7 @@ write.addEventListener('submit', async event => {
 await follow(quiet, {
   reload: () => load(quiet),
   repriced({ id, price: now }) {
-    if (id !== product || now === shownPrice) return
-    showPrice(price, shownPrice, now)
-    shownPrice = now
-    glow(price)
+    if (id === product) reprice(now)
   },
   rated(products) {
     if (products.some(({ id }) => id === product)) load(quiet).then(() => glow(about))
@@ -91,20 +88,42 @@ async function load(client) {
   const { signal } = loading
   const limit = Number(new URLSearchParams(location.search).get('limit')) || PAGE
   const query = { rating: chosenStars(), sort: '-id', limit, count: 1_000, fields: FIELDS }
-  const asked = [client.products.rating(product, { signal }), client.reviews.of({ product }).list(query, { signal })]
+  const fields = ['id', 'name', 'price', 'rating']
+  const before = shownPrice
+  const asked = [
+    client.products.get(product, { fields, signal }),
+    client.reviews.of({ product }).list(query, { signal }),
+  ]
   const answers = await Promise.all(asked).catch(error => {
     if (!signal.aborted) showFailure(error)
   })
   if (!answers) return
-  const [ratings, reviews] = answers
+  const [now, reviews] = answers
   last = reviews
+  remember([now])
+  // A price that an event has told meanwhile is newer.
+  if (shownPrice === before) reprice(now.price)
   if (sent.textContent.startsWith(FAILED)) sent.textContent = ''
-  about.innerHTML = rating(ratings)
-  showHistogram(ratings)
+  about.innerHTML = rating(now.rating)
+  showHistogram(now.rating)
   list.replaceChildren()
   add(reviews.items)
   if (reviews.total === 0) list.append(element(html`<li class="quiet">No reviews yet. Write the first one.</li>`))
   showMore()
+}
+
+function reprice(now) {
+  if (now === shownPrice) return
+  showPrice(price, shownPrice, now)
+  shownPrice = now
+  glow(price)
+}
+
+/** Clears the form, except for what was typed while it was being sent. */
+function clear(field, text) {
+  const typed = field.value
+  write.reset()
+  if (typed !== text) field.value = typed.startsWith(text) ? typed.slice(text.length) : typed
 }
 
 function showFailure({ message }) {

@@ -106,16 +106,17 @@ test('“Show more” adds the next page, and its address has all that is shown'
   await page.locator('#products li').nth(47).waitFor()
 })
 
-test('a double click on “Show more” adds one page, and “Send the review” sends one review', async () => {
+test('a double click on “Show more” adds one page, and “Send the review” sends one review and keeps what is typed meanwhile', async () => {
   await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
-  const clickTwice = async (address: RegExp, name: RegExp) => {
+  const clickTwice = async (address: RegExp, name: RegExp, meanwhile = async () => {}) => {
     const clicked = Promise.withResolvers<void>()
     await page.route(address, async route => {
       await clicked.promise
       await route.continue()
     })
     await page.getByText(name).dblclick()
+    await meanwhile()
     clicked.resolve()
   }
   const asked = (address: RegExp) => tab.requests().filter(one => address.test(one)).length
@@ -128,9 +129,11 @@ test('a double click on “Show more” adds one page, and “Send the review”
   await page.locator('#reviews li').nth(10).waitFor()
   expect(asked(/reviews.*cursor=/)).toBe(1)
   await page.getByRole('radio', { name: '4 stars' }).check()
-  await page.getByRole('textbox').fill('Once is enough')
-  await clickTwice(/\/reviews\/$/, /Send the review/)
+  const comment = page.getByRole('textbox')
+  await comment.fill('Once is enough')
+  await clickTwice(/\/reviews\/$/, /Send the review/, () => comment.pressSequentially(', or not'))
   await page.getByText('Thank you.').waitFor()
+  expect(await comment.inputValue()).toBe(', or not')
   expect(asked(/\/reviews\/$/)).toBe(1)
   expect(tab.complaints()).toEqual([])
 })

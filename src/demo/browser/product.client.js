@@ -61,7 +61,7 @@ write.addEventListener('submit', async event => {
   }
   try {
     await shop.reviews.create(review)
-    write.reset()
+    clear(write.elements.comment, review.comment)
     sent.textContent = 'Thank you. All open pages show it now.'
     await load(quiet)
   } catch (error) {

@@ -388,6 +388,23 @@ test('a tab that is opened in the background holds no stream, and shows the chan
   await page.locator('#price', { hasText: '$5,432.50' }).waitFor()
 })
 
+test('the link to all products leads to the list as it was filtered, and not to another site', async () => {
+  await using tab = await openShop({ hasRoutes: true })
+  const { page } = tab
+  const way = async () => {
+    await page.locator('#reviews li').first().waitFor()
+    return page.locator('#back').evaluate(link => link.href)
+  }
+  await page.getByLabel('Garden').check()
+  await page.locator('#products a').first().click()
+  expect(await way()).toBe(`${demo.address}/?category_id=3`)
+  const body = `<a href="${demo.address}/shop/7">A product</a>`
+  await page.route('http://other.test/', route => route.fulfill({ contentType: 'text/html', body }))
+  await page.goto('http://other.test/')
+  await page.getByText('A product').click()
+  expect(await way()).toBe(`${demo.address}/`)
+})
+
 test('“Make it busy” fills the list of events with prices and reviews', async () => {
   await using tab = await openShop()
   const { page } = tab

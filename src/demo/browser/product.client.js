@@ -25,8 +25,9 @@ let isSending = false
 let shownPrice = Number(price.dataset.price)
 
 // Back to the list as it was filtered.
-if (URL.canParse(document.referrer) && new URL(document.referrer).pathname === '/') {
-  back.href = document.referrer
+if (URL.canParse(document.referrer)) {
+  const { origin, pathname } = new URL(document.referrer)
+  if (origin === location.origin && pathname === '/') back.href = document.referrer
 }
 
 histogram.addEventListener('click', event => {

@@ -9,6 +9,8 @@ import { glow, rating, showPrice, tile } from './tiles.js'
 
 const PAGE = 24
 const COUNTED = 1_000
+/** As many as the page may have. */
+const CATEGORIES = 50
 const FIELDS = ['id', 'name', 'price', 'rating', 'highlights']
 
 const { search: form, products: list, total, more, clear, busy, filters } = elements
@@ -129,11 +131,13 @@ async function showProducts(client, signal) {
 /** The number of products behind each choice. */
 async function showCounts(client, signal) {
   const { sort, ...chosen } = asked()
-  const facets = await client.products.facets({ ...chosen, price_bands: bounds }, { signal }).catch(error => {
-    // This version of the service may have no facets.
-    if (error instanceof NotFound) return null
-    throw error
-  })
+  const facets = await client.products
+    .facets({ ...chosen, category_limit: CATEGORIES, price_bands: bounds }, { signal })
+    .catch(error => {
+      // This version of the service may have no facets.
+      if (error instanceof NotFound) return null
+      throw error
+    })
   if (!facets) return
   const counts = new Map([
     ...facets.category_id.map(({ value, count }) => [`category_id ${value}`, count]),

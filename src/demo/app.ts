@@ -35,11 +35,8 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
   const app: App = new Hono(routing())
   app.get('/', async context => {
     const categories = await shop.categories.list({ limit: 50, fields: ['id', 'name'] })
-    const page = shopPage({
-      categories: categories.items,
-      isBusy: traffic.isBusy,
-      asked: new URLSearchParams(queryOf(context.req.raw.url)),
-    })
+    const asked = new URLSearchParams(queryOf(context.req.raw.url))
+    const page = shopPage({ categories: categories.items, asked })
     return context.html(page, 200, STRICT_PAGE_HEADERS)
   })
   app.get('/shop/:id', async context => {
@@ -54,6 +51,7 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
     const id = Number.parseInt(context.req.param('id'), 10)
     return new Response(picture(id, context.req.query('name') ?? ''), { headers: PICTURE_HEADERS })
   })
+  app.get('/busy', context => context.json(traffic.isBusy))
   // PUT, which no form of another origin can send.
   app.put('/busy', async context => {
     const body: unknown = await context.req.json().catch(() => null)

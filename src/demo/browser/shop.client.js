@@ -68,6 +68,14 @@ busy.addEventListener('click', async () => {
   }
 })
 
+// The browser may have kept the page, and this changes.
+fetch('/busy')
+  .then(answer => answer.json())
+  .then(isBusy => {
+    busy.ariaChecked = String(isBusy === true)
+  })
+  .catch(showFailure)
+
 const wide = matchMedia('(min-width: 60rem)')
 const unfold = () => {
   filters.open = wide.matches

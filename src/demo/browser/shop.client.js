@@ -117,6 +117,7 @@ async function load(client) {
 }
 
 function showFailure({ message }) {
+  list.ariaBusy = 'false'
   total.textContent = `The shop does not answer: ${message}`
 }
 

@@ -267,9 +267,17 @@ test('both pages fit the width of a phone, and load nothing from elsewhere', asy
   await using tab = await openShop(PHONE)
   const { page } = tab
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
-  await page.goto(`${demo.address}/shop/7`)
-  await page.locator('#reviews li').first().waitFor()
-  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+  const { products, reviews } = createClient(demo.address)
+  const { id } = await products.create({ name: 'W'.repeat(50), description: 'W'.repeat(999), price: 1_234_567.89 })
+  await reviews.create({ product_id: id, user_id: 1, rating: 1, comment: 'W'.repeat(999) })
+  for (const product of [7, id]) {
+    await page.goto(`${demo.address}/shop/${product}`)
+    await page.locator('#reviews li').first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth'), `product ${product}`).toBe(360)
+  }
+  expect(await page.locator('#rating').textContent()).toEndWith('(1 review)')
+  await page.getByRole('link', { name: '1 star: 1 review', exact: true }).waitFor()
+  await products.delete(id)
   expect(
     new Set(
       tab

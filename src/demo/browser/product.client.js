@@ -5,7 +5,7 @@ import { element, elements, html } from './html.js'
 import { follow, remember } from './live.js'
 import { continueAt } from './more.js'
 import { recorded } from './requests.js'
-import { glow, rating, showPrice, stars } from './tiles.js'
+import { glow, rating, reviewsText, showPrice, stars } from './tiles.js'
 
 const PAGE = 10
 const FAILED = 'The shop does not answer'
@@ -139,9 +139,9 @@ function showHistogram({ histogram: counts, count }) {
     const to = number === chosen ? addressOf() : addressOf(number)
     return html`
       <a href="${to}" ${number === chosen ? html`aria-current="true"` : ''}>
-        <span>${number}<span class="visually-hidden"> stars: </span></span>
+        <span>${number}<span class="visually-hidden"> ${number === 1 ? 'star' : 'stars'}: </span></span>
         <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect width="100" height="10"/><rect class="full" width="${width}" height="10"/></svg>
-        <span>${reviews}<span class="visually-hidden"> reviews</span></span>
+        <span>${reviews}<span class="visually-hidden"> ${reviewsText(reviews)}</span></span>
       </a>`
   })
   const focused = document.activeElement?.closest('.histogram a')?.getAttribute('href')

@@ -12,10 +12,14 @@ export function stars(average) {
   return html`<svg class="stars" viewBox="0 0 100 20" aria-hidden="true"><rect width="100" height="20"/><rect class="full" width="${average * 20}" height="20"/></svg>`
 }
 
+export function reviewsText(count) {
+  return count === 1 ? 'review' : 'reviews'
+}
+
 export function rating({ average, count }) {
   if (count === 0) return html`<span class="quiet">No reviews yet</span>`
   const mean = average.toFixed(1)
-  return html`${stars(average)} <span class="visually-hidden">Rated ${mean} of 5, </span><b aria-hidden="true">${mean}</b> <span class="quiet">(${count}<span class="visually-hidden"> reviews</span>)</span>`
+  return html`${stars(average)} <span class="visually-hidden">Rated ${mean} of 5, </span><b aria-hidden="true">${mean}</b> <span class="quiet">(${count}<span class="visually-hidden"> ${reviewsText(count)}</span>)</span>`
 }
 
 export function tile({ id, name, price, rating: stars, highlights }) {

@@ -366,6 +366,12 @@ test('logging out before a deletion is due asks first, and then sends it while t
   const id = await shop.api.admin.create('/products/', product('Sold out', 1))
   await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
+  await page.goto(`${shop.service.address}/admin/import`)
+  await logInAt(page, shop.keys.write)
+  await page.context().clearCookies()
+  // Not saved as the file.
+  await page.getByRole('link', { name: 'CSV of products' }).click()
+  await page.waitForURL('**/admin/login*')
   await page.goto(`${shop.service.address}/admin/`)
   await logInAt(page, shop.keys.write)
   await row(page, id).getByRole('button', { name: 'Delete' }).click()

@@ -170,7 +170,7 @@ function importPage(visitor: Visitor, outcome: Outcome | null): Framed {
                     <th scope="row">{table}</th>
                     {['csv', 'ndjson'].map(format => (
                       <td>
-                        <a class="button" href={`/admin/export/${table}.${format}`} download={`${table}.${format}`}>
+                        <a class="button" href={`/admin/export/${table}.${format}`}>
                           {format.toUpperCase()}
                           <span class="visually-hidden"> of {table}</span>
                         </a>

@@ -348,7 +348,7 @@ test('the page after one that still had deletions to send does not keep what the
   expect(unexpected(tab)).toEqual([])
 })
 
-test('a deletion whose answer breaks off can be tried again', async () => {
+test('a deletion whose answer breaks off can be tried again, and the focus does not go with the last row', async () => {
   const id = await api.create('/products/', product('Half answered', 1))
   await using tab = await open('/admin/', { hasRoutes: true })
   const { page } = tab
@@ -358,7 +358,12 @@ test('a deletion whose answer breaks off can be tried again', async () => {
   await row(page, id).getByRole('button', { name: 'Delete' }).click()
   await page.clock.runFor(11_000)
   await row(page, id).getByText('Not deleted. Try again.').waitFor()
-  await api.delete(`/products/${id}`)
+  await page.unrouteAll()
+  await page.goto(`${service.address}/admin/?q=half`)
+  await row(page, id).locator('.name').press('d')
+  await page.clock.runFor(11_000)
+  await page.getByText('Nothing matches.').waitFor()
+  expect(await page.evaluate('document.activeElement.id')).toBe('content')
 })
 
 test('logging out before a deletion is due asks first, and then sends it while there is still a session', async () => {

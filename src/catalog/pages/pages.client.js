@@ -464,7 +464,10 @@ function focusRow(row) {
 }
 
 function removeRow(row) {
-  if (row?.contains(document.activeElement)) focusRow(row.nextElementSibling ?? row.previousElementSibling)
+  if (row?.contains(document.activeElement)) {
+    document.getElementById('content').focus({ preventScroll: true })
+    focusRow(row.nextElementSibling ?? row.previousElementSibling)
+  }
   row?.remove()
 }
 

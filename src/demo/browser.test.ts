@@ -241,6 +241,39 @@ test('the last filter of the histogram counts, even if the answer to the one bef
   expect(tab.complaints()).toEqual([])
 })
 
+test('what “Show more” has added stays, although the list was being read again meanwhile', async () => {
+  await using tab = await openShop({ hasRoutes: true })
+  const { page } = tab
+  const { products, reviews } = createClient(demo.address)
+  const showMoreWhileRead = async (list: RegExp, change: () => Promise<unknown>) => {
+    const [asked, shown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(list, async route => {
+      asked.resolve()
+      await shown.promise
+      // The page may have given it up.
+      await route.continue().catch(() => {})
+    })
+    await change()
+    await asked.promise
+    const next = page.waitForResponse(/cursor=/)
+    await page.getByRole('link', { name: 'Show more' }).click()
+    await next
+    await page.waitForURL(/limit=/)
+    shown.resolve()
+  }
+  const { id } = await products.create({ name: 'Read again', description: 'Soon gone', price: 1 })
+  await showMoreWhileRead(/\/products\/\?(?!.*cursor)/, () => products.delete(id))
+  await page.locator('#products[aria-busy=false]').waitFor()
+  expect(await page.locator('#products li').count()).toBe(48)
+  const product = Number(await page.locator('#products li').first().getAttribute('data-id'))
+  await page.goto(`${demo.address}/shop/${product}`)
+  await page.locator('#reviews li').nth(9).waitFor()
+  const review = { product_id: product, user_id: 1, rating: 3, comment: 'Written meanwhile' }
+  await showMoreWhileRead(/\/reviews\/products\/\d+\?(?!.*cursor)/, () => reviews.create(review))
+  await page.getByText('Written meanwhile').waitFor()
+  expect(await page.locator('#reviews li').count()).toBe(20)
+})
+
 test('a server without a change feed and without facets still has a shop', async () => {
   await using tab = await browser.openTab()
   const { page } = tab

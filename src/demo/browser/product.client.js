@@ -87,7 +87,7 @@ async function load(client) {
   loading.abort()
   loading = new AbortController()
   const { signal } = loading
-  const limit = Number(new URLSearchParams(location.search).get('limit')) || PAGE
+  const limit = shownLimit()
   const query = { rating: chosenStars(), sort: '-id', limit, count: 1_000, fields: FIELDS }
   const fields = ['id', 'name', 'price', 'rating']
   const before = shownPrice
@@ -99,6 +99,8 @@ async function load(client) {
     if (!signal.aborted) showFailure(error)
   })
   if (!answers) return
+  // More reviews were added meanwhile.
+  if (limit !== shownLimit()) return load(client)
   const [now, reviews] = answers
   last = reviews
   remember([now])
@@ -166,6 +168,10 @@ function add(reviews) {
 function showMore() {
   more.hidden = !last.hasNext
   more.href = addressOf(chosenStars(), list.children.length + PAGE)
+}
+
+function shownLimit() {
+  return Number(new URLSearchParams(location.search).get('limit')) || PAGE
 }
 
 function chosenStars() {

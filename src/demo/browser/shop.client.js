@@ -122,11 +122,14 @@ function showFailure({ message }) {
 }
 
 async function showProducts(client, signal) {
-  const limit = Number(new URLSearchParams(location.search).get('limit')) || PAGE
+  const limit = shownLimit()
   const { sort, ...chosen } = asked()
   const order = sort ?? (chosen.q ? 'relevance' : '-reviews')
   const query = { ...chosen, sort: order, limit: Math.min(limit, COUNTED), count: COUNTED, fields: FIELDS }
-  last = await client.products.list(query, { signal })
+  const page = await client.products.list(query, { signal })
+  // More products were added meanwhile.
+  if (limit !== shownLimit()) return showProducts(client, signal)
+  last = page
   const focused = document.activeElement?.closest('#products a')?.getAttribute('href')
   list.replaceChildren()
   add(last.items)
@@ -135,6 +138,10 @@ async function showProducts(client, signal) {
   showTotal()
   clear.hidden = address() === '/'
   showMore()
+}
+
+function shownLimit() {
+  return Number(new URLSearchParams(location.search).get('limit')) || PAGE
 }
 
 /** The number of products behind each choice. */

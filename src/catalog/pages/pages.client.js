@@ -354,6 +354,8 @@ function removed(item) {
   pending.delete(item)
   if (!element?.isConnected) return
   if (element.dataset.list) {
+    // Its reviews are deleted with it.
+    pending.clear()
     location.assign(element.dataset.list)
     return
   }

@@ -437,7 +437,7 @@ test('the bar for selected rows does not cover what has the focus', async () => 
   expect(covered).toEqual([])
 })
 
-test('a row that is being saved cannot be cancelled, so it shows what was saved', async () => {
+test('a row that is being saved cannot be cancelled, so it shows what was saved, whatever is searched meanwhile', async () => {
   const id = await api.create('/products/', product('Before', 1))
   await using tab = await open('/admin/', { hasRoutes: true })
   const { page } = tab
@@ -447,8 +447,22 @@ test('a row that is being saved cannot be cancelled, so it shows what was saved'
   await page.keyboard.press('Enter')
   await saving.isAsked
   await page.keyboard.press('Escape')
+  await page.getByLabel('Search products').fill('before')
+  await page.waitForURL('**?q=before')
   saving.letPass()
   await page.getByRole('link', { name: 'After', exact: true }).waitFor()
+  await row(page, id).getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Later')
+  const again = await holdBack(page, `**/admin/products/${id}/row`)
+  await page.keyboard.press('Enter')
+  await again.isAsked
+  await page.getByLabel('Search products').fill('nothing')
+  await page.waitForURL('**?q=nothing')
+  const saved = page.waitForResponse(answer => answer.url().endsWith('/row'))
+  again.letPass()
+  await (await saved).finished()
+  await page.getByLabel('Search products').fill('later')
+  await page.getByRole('link', { name: 'Later', exact: true }).waitFor()
   await api.delete(`/products/${id}`)
 })
 

@@ -154,12 +154,14 @@ function keepTyped(form, sent) {
 const edited = new Set()
 let focusBefore = null
 
-/** Takes the rows that are being edited out of a list that is about to be replaced, except those that are being saved. */
+/** Takes the rows that are being edited out of a list that is about to be replaced. */
 function takeEdited(list) {
   focusBefore = document.activeElement
-  for (const row of list.querySelectorAll('.editing:not(:has(.htmx-request))')) {
+  for (const row of list.querySelectorAll('.editing')) {
     edited.add(row)
     row.remove()
+    // It may be saved while the list does not show it.
+    row.addEventListener('htmx:afterRequest', ({ detail }) => detail.successful && edited.delete(row))
     // Otherwise, it would take the focus when it comes back.
     row.querySelector('[autofocus]')?.removeAttribute('autofocus')
   }

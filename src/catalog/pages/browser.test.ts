@@ -242,8 +242,9 @@ test('a row that is edited stays so whatever is searched, and its keys do nothin
   await page.getByLabel('Search products').fill('spade 4')
   await page.getByText('Your session has ended.').waitFor({ state: 'hidden' })
   await name.focus()
+  const counted = page.waitForResponse(answer => answer.url().includes('/facets'))
   await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
-  await page.waitForResponse(answer => answer.url().includes('/facets'))
+  await counted
   expect(await name.inputValue()).toBe('Typed')
   expect(await focused(page)).toBe('name')
   await page.getByRole('button', { name: 'Save' }).press('d')

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { spawn, spawnSync, YAML } from 'bun'
 import { z } from 'zod'
@@ -135,16 +135,22 @@ async function startNginx(folder: string, nodes: readonly { readonly port: numbe
   const shipped = readFileSync(join(DEPLOY, 'nginx.conf'), 'utf8')
   // Without a limit on failures, because nginx would not ask a node that has failed.
   const servers = nodes.map(({ port }) => `server 127.0.0.1:${port} max_fails=0;`).join('\n')
-  const site = shipped.replace(/(\s*server node-\d:8000;)+/, servers).replace('listen 8080', `listen unix:${socket}`)
+  const site = shipped.replace(/(\s*server node-\d:8000;)+/, servers).replace('listen 8080', `listen "unix:${socket}"`)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  const paths = temporary.map(name => `${name}_temp_path ${folder};`).join('\n')
+  const paths = temporary.map(name => `${name}_temp_path "${folder}";`).join('\n')
   const conf = join(folder, 'nginx.conf')
   writeFileSync(
     conf,
-    `daemon off; master_process off; pid ${folder}/pid; events {} http { access_log off; ${paths} ${site} }`,
+    `daemon off; master_process off; pid "${folder}/pid"; events {} http { access_log off; ${paths} ${site} }`,
   )
   const nginx = spawn([NGINX ?? '', '-c', conf, '-e', join(folder, 'errors')])
-  await until(() => existsSync(socket))
+  const accepts = async () => {
+    if (nginx.exitCode !== null) throw new Error('nginx did not start')
+    const connection = await Bun.connect({ unix: socket, socket: { data: () => {} } }).catch(() => null)
+    connection?.end()
+    return connection !== null
+  }
+  await until(accepts)
   return {
     socket,
     [Symbol.asyncDispose]: async () => {

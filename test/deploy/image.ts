@@ -38,7 +38,7 @@ export function buildImage(folder: string): void {
   for (const { name, text } of BUILD_STAGE) {
     if (name === 'COPY') copy(text.split(' '), build)
     if (name !== 'RUN' || text.startsWith('npm ci')) continue
-    const command = text.replaceAll(' /', ` ${folder}/`)
+    const command = text.replaceAll(/ (\/\S*)/g, ` '${folder}$1'`)
     const { exitCode, stderr } = spawnSync(['sh', '-c', command], { cwd: build })
     if (exitCode !== 0) throw new Error(`${command}: ${stderr}`)
   }
@@ -63,8 +63,8 @@ export function inImage(folder: string, environment: Record<string, string> = {}
   mkdirSync(data, { recursive: true })
   for (const place of ['data', 'proc', 'dev']) mkdirSync(join(image, place), { recursive: true })
   const mounts = [
-    `mount --rbind ${image} ${image} && mount -o remount,bind,ro ${image}`,
-    `mount --rbind ${data} ${image}/data && mount --rbind /dev ${image}/dev && mount -t proc proc ${image}/proc`,
+    `mount --rbind '${image}' '${image}' && mount -o remount,bind,ro '${image}'`,
+    `mount --rbind '${data}' '${image}/data' && mount --rbind /dev '${image}/dev' && mount -t proc proc '${image}/proc'`,
     'exec env -i "$@"',
   ]
   const namespaces = ['--map-root-user', '--mount', '--pid', '--fork', '--kill-child']

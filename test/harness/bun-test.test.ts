@@ -21,10 +21,10 @@ test('a skipped test counts neither as passed nor as failed, and is named with i
   expect(outcome).toMatchObject({ passed: 2, failed: 1 })
   expect(summary(outcome).split('\n')).toEqual([
     'skipped:',
-    expect.stringMatching(/^ {2}\S*some\.test\.ts: three <3>$/),
-    expect.stringMatching(/^ {2}\S*some\.test\.ts: of "these" › inside › four$/),
-    expect.stringMatching(/^ {2}\S*some\.test\.ts: of "these" › five$/),
-    expect.stringMatching(/^ {2}\S*some\.test\.ts: none of these › seven$/),
+    expect.stringMatching(/^ {2}\S.*some\.test\.ts: three <3>$/),
+    expect.stringMatching(/^ {2}\S.*some\.test\.ts: of "these" › inside › four$/),
+    expect.stringMatching(/^ {2}\S.*some\.test\.ts: of "these" › five$/),
+    expect.stringMatching(/^ {2}\S.*some\.test\.ts: none of these › seven$/),
     '2 passed, 1 failed, 4 skipped',
   ])
 })

@@ -6,7 +6,7 @@ import { citusUrl } from './postgres/citus.ts'
 import { startService } from './service.ts'
 
 /** The environment of a service that hashes passwords quickly: most tests with users need no hash that takes 40 ms. */
-export const QUICK_HASHES = { BUN_OPTIONS: `--preload=${resolve(import.meta.dir, 'quick-hashes.ts')}` }
+export const QUICK_HASHES = { BUN_OPTIONS: `"--preload=${resolve(import.meta.dir, 'quick-hashes.ts')}"` }
 
 /** Flags of a service that reads everything from its database. */
 export const WITHOUT_CACHE = ['--cache-bytes', '0']

@@ -1,5 +1,8 @@
 import { SQL } from 'bun'
 
+// Bun lets some variables of libpq, such as PGDATABASE, win over an address.
+for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name]
+
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string
   readonly url: string

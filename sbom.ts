@@ -9,10 +9,10 @@ interface Bom {
 }
 
 // Prints what the package and the executable are made of, in CycloneDX: the packages of the lock file except those for
-// development. npm's own `--omit=dev` leaves out some that are not, such as zod. Of the packages with the runtime, one for
-// each platform, only one is installed.
+// development. npm's own `--omit=dev`, its default where NODE_ENV is production, leaves out some that are not, such as zod. Of
+// the packages with the runtime, one for each platform, only one is installed.
 const { stdout, success } = spawnSync(
-  ['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'],
+  ['npm', 'sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application', '--include=dev'],
   { cwd: import.meta.dir, stderr: 'inherit' },
 )
 if (success) {

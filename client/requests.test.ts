@@ -33,12 +33,13 @@ const stored = { id: 7, ...spade, reviews: [] }
 const tagged = answer(stored, { ETag: '"rev.hash"' })
 
 test('a request is repeated after every failure that may pass, always with the same bytes and the same key', async () => {
+  using limit = timeLimit()
   await using shop = await scripted(
-    { retries: 8, timeoutMs: 300 },
+    { retries: 8, timeoutMs: limit.ms },
     failure(500, 'Internal Server Error'),
     cut,
     half(stored),
-    silence,
+    limit.end,
     answer('<h1>Bad Gateway</h1>', { 'Content-Type': 'text/html' }, 502),
     failure(409, 'A request with the same Idempotency-Key is in progress', AT_ONCE),
     failure(429, 'Too many requests', AT_ONCE),
@@ -80,12 +81,15 @@ test('a client gives up after as many retries as it was told, and says that the 
 })
 
 test('an attempt that takes too long is given up, also if the answer has begun', async () => {
-  await using shop = await scripted({ retries: 1, timeoutMs: 100 }, silence, response => {
+  using limit = timeLimit()
+  await using shop = await scripted({ retries: 1, timeoutMs: limit.ms }, limit.end, async response => {
     response.writeHead(200, { 'Content-Type': 'application/json' })
     response.write('{"id":')
+    await Bun.sleep(20)
+    limit.end()
   })
   const error = await failureOf(shop.client.products.get(7))
-  expect(error).toMatchObject({ name: 'Unavailable', message: 'GET /products/7: no answer: no answer within 100 ms' })
+  expect(error).toMatchObject({ name: 'Unavailable', message: 'GET /products/7: no answer: no answer within 77777 ms' })
   expect(shop.server.asked).toHaveLength(2)
 })
 
@@ -687,6 +691,18 @@ async function waitsOf(fetch: () => Promise<Response>, retries: number): Promise
   }
   expect(waits).toHaveLength(retries)
   return waits
+}
+
+/** A time limit for attempts that is over when the test says so. */
+function timeLimit(): Disposable & { readonly ms: number; readonly end: () => void } {
+  const ms = 77_777
+  const { setTimeout } = globalThis
+  let late = () => {}
+  const timers = spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, afterMs: number) => {
+    if (afterMs === ms) late = run
+    return setTimeout(run, afterMs)
+  }) as typeof setTimeout)
+  return { ms, end: () => late(), [Symbol.dispose]: () => timers.mockRestore() }
 }
 
 type Shop = AsyncDisposable & { readonly client: Client; readonly server: ScriptedServer }

@@ -21,10 +21,10 @@ test('a user logs in, asks, and logs out; a wrong password is told and can be co
   const { page } = tab
   await page.goto(place.server.chat.address)
   expect(await page.title()).toBe('Log in')
-  expect(await focused(page)).toBe('password')
+  await passwordHasFocus(page)
   await logInAt(page, 'wrong password')
   await page.getByRole('alert').filter({ hasText: 'That is not the password.' }).waitFor()
-  expect(await focused(page)).toBe('password')
+  await passwordHasFocus(page)
   await logInAt(page, PASSWORD)
   await page.getByLabel('Your message').waitFor()
   await ask(page, 'What is a spade?', 'A tool.')
@@ -250,8 +250,9 @@ async function ask(page: Page, prompt: string, answer: string): Promise<void> {
   await answered(page)
 }
 
-function focused(page: Page): Promise<string> {
-  return page.evaluate<string>('document.activeElement.id')
+/** Resolves when it has: a browser gives the focus by itself only once it draws the page. */
+function passwordHasFocus(page: Page): Promise<void> {
+  return page.locator('#password:focus').waitFor()
 }
 
 /** A page of another origin, on another site: the chat is at 127.0.0.1. */

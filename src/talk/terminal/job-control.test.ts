@@ -30,7 +30,7 @@ async function stopsAndGoesOn(command: string): Promise<void> {
     environment: { PS1: 'shell> ', npm_config_update_notifier: 'false' },
   })
   await session.shows('shell>')
-  session.type(`${command} --database sqlite:${join(folder.path, 'talk.db')}\r`)
+  session.type(`${command} --database 'sqlite:${join(folder.path, 'talk.db')}'\r`)
   await session.shows(/\[L\]og in or \[R\]egister\?[^\n]*$/)
   session.type('\x1a')
   await session.shows(/Stopped[\s\S]*shell>$/)

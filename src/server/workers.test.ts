@@ -6,6 +6,7 @@ import { spawnSync } from 'bun'
 import { listOf } from '../../test/harness/catalog/resources.ts'
 import { type Client, client } from '../../test/harness/client.ts'
 import { executableIn } from '../../test/harness/executable.ts'
+import { freePort } from '../../test/harness/free-port.ts'
 import { scrape } from '../../test/harness/metrics.ts'
 import { childrenOf } from '../../test/harness/process-tree.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
@@ -24,10 +25,11 @@ const WRITERS = 16
 const WITHOUT_ACCESS_LOG = ['--access-log', 'off']
 
 describe.skipIf(process.platform !== 'linux')('several workers', () => {
-  const port = freePort()
+  let port = 0
   /** The service of all tests that neither stop it nor need settings of their own. */
   let shop: Shop
   beforeAll(async () => {
+    port = await freePort()
     shop = await startShop(2, ['--port', String(port), '--worker-timeout', '2', '--admin-port', '0'])
   })
   afterAll(() => shop[Symbol.asyncDispose]())
@@ -245,7 +247,7 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
 
   test('of two services with workers that start at once on one port, one is refused', async () => {
     using folder = temporaryFolder()
-    const flags = ['--workers', '2', '--port', String(freePort())]
+    const flags = ['--workers', '2', '--port', String(await freePort())]
     const starts = await Promise.allSettled(
       ['one', 'other'].map(name => startService(`sqlite:${join(folder.path, name)}`, { flags })),
     )
@@ -384,9 +386,4 @@ function isRunning(processId: number): boolean {
   } catch {
     return false
   }
-}
-
-function freePort(): number {
-  using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  return server.port ?? 0
 }

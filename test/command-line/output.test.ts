@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { spawn } from 'bun'
-import { freePort } from '../harness/postgres/port.ts'
+import { freePort } from '../harness/free-port.ts'
 import { expectRefusal } from '../harness/refusal.ts'
 import { commandLine, run, surroundingsOf } from '../harness/service.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'

@@ -5,6 +5,7 @@ import { spawn } from 'bun'
 import type { Page, Route } from 'playwright-core'
 import { createClient } from 'stockroom/client'
 import { openBrowser } from '../harness/browser/chromium.ts'
+import { freePort } from '../harness/free-port.ts'
 import { temporaryFolder } from '../harness/temporary-folder.ts'
 import { until } from '../harness/until.ts'
 
@@ -28,7 +29,7 @@ ln -s ../stockroom/bin/stockroom.js node_modules/.bin/stockroom
 test('who follows the tutorial has a shop that filters while one types, and shows new prices at once', async () => {
   await using open = new AsyncDisposableStack()
   const folder = open.use(temporaryFolder()).path
-  const ports = { '8000': freePort(), '3000': freePort() }
+  const ports = { '8000': await freePort(), '3000': await freePort() }
   const text = readFileSync(join(ROOT, 'docs/tutorial.md'), 'utf8').replaceAll(
     /(localhost:|listen\()(8000|3000)\b/g,
     (_, before, port: keyof typeof ports) => before + ports[port],
@@ -159,11 +160,4 @@ function terminals(folder: string, settings: Record<string, string>) {
       }
     },
   }
-}
-
-function freePort(): number {
-  const server = Bun.serve({ port: 0, fetch: () => new Response() })
-  const { port = 0 } = server
-  server.stop(true)
-  return port
 }

@@ -8,6 +8,7 @@ import { openBrowser, type TestBrowser } from '../../../test/harness/browser/chr
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { client } from '../../../test/harness/client.ts'
 import { postgres, sqlite } from '../../../test/harness/engines.ts'
+import { freePort } from '../../../test/harness/free-port.ts'
 import { adminAddress, WITH_METRICS } from '../../../test/harness/metrics.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
@@ -54,7 +55,7 @@ test('a page that is opened while the server starts gets its charts', async () =
   await using tab = await browser.openTab()
   const { page } = tab
   for (const flags of [[], ...(process.platform === 'linux' ? [['--workers', '2']] : [])]) {
-    const port = freePort()
+    const port = await freePort()
     using folder = temporaryFolder()
     const database = `sqlite:${join(folder.path, 'shop.db')}`
     const starting = startService(database, { flags: [...WITH_METRICS, ...flags, '--admin-port', String(port)] })
@@ -156,7 +157,7 @@ test('axe finds nothing wrong with the page, on a phone and a desktop, light and
 })
 
 test('when the server goes, the page says so, and goes on when it is back', async () => {
-  const port = freePort()
+  const port = await freePort()
   const flags = [...WITH_METRICS, '--admin-port', String(port)]
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
@@ -235,9 +236,4 @@ async function firstEvent(stream: Response, name: string): Promise<string> {
     if (found !== undefined) return found
   }
   throw new Error(`no event ${name} in: ${text}`)
-}
-
-function freePort(): number {
-  using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  return server.port ?? 0
 }

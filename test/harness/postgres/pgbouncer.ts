@@ -1,10 +1,10 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { spawn } from 'bun'
+import { freePort } from '../free-port.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { until } from '../until.ts'
 import { startGuard } from './guard.ts'
-import { freePort } from './port.ts'
 import { databaseUser } from './programs.ts'
 import { type PostgresServer, urlAt } from './server.ts'
 

@@ -1,11 +1,11 @@
 import { chmodSync, closeSync, openSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type SQL, spawn, spawnSync } from 'bun'
+import { freePort } from '../free-port.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { until } from '../until.ts'
 import { connected } from './database.ts'
 import { type Guard, startGuard } from './guard.ts'
-import { freePort } from './port.ts'
 import { databaseUser, postgresHome, runAsDatabaseUser } from './programs.ts'
 
 /** A superuser with a password, as on a real server. */

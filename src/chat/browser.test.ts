@@ -3,8 +3,11 @@ import type { Page } from 'playwright-core'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
+import { until } from '../../test/harness/until.ts'
 
 const PHONE = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true }
+/** A time of a page's clock. */
+const FAR_AHEAD = '2100-01-01'
 /** One client's limit; the other places are for other clients. */
 const ANSWERS_RUNNING_MAX = 12
 
@@ -26,6 +29,8 @@ test('a turn shows the prompt, says what it waits for, lets the answer grow, and
   await answered(page)
   expect(await page.locator('.written').last().getAttribute('aria-busy')).toBe('false')
   expect(await focused(page)).toBe('user_prompt')
+  // The button says for a second and a half that it has copied.
+  await page.clock.pauseAt(FAR_AHEAD)
   await page.getByRole('button', { name: 'Copy' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe('const spade = 1\n')
@@ -154,13 +159,13 @@ test('the page follows the answer down, unless the reader has scrolled up', asyn
   await page.getByText('line 40.').waitFor()
   await isAtTheEnd(page)
   await page.evaluate('scrollTo(0, 100)')
-  await page.waitForFunction('scrollY === 100')
+  await until(() => page.evaluate<boolean>('scrollY === 100'))
   await scrollIsToldOf(page)
   await call.send(lines(41, 60))
   await page.getByText('line 60.').waitFor({ state: 'attached' })
   expect(await page.evaluate<number>('scrollY')).toBe(100)
   await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
-  await page.waitForFunction('scrollY > 100')
+  await until(() => page.evaluate<boolean>('scrollY > 100'))
   await scrollIsToldOf(page)
   await call.send(lines(61, 80))
   await page.getByText('line 80.').waitFor()
@@ -332,8 +337,9 @@ function duplicateIds(page: Page): Promise<string[]> {
   `)
 }
 
-async function isAtTheEnd(page: Page): Promise<void> {
-  await page.waitForFunction('document.documentElement.scrollHeight - innerHeight - scrollY < 2')
+/** Not by `waitForFunction`, which the policy of the page lets look only once. */
+function isAtTheEnd(page: Page): Promise<void> {
+  return until(() => page.evaluate<boolean>('document.documentElement.scrollHeight - innerHeight - scrollY < 2'))
 }
 
 /** A browser reports a scroll to the page with the next frame. */

@@ -13,6 +13,9 @@ const BROWSER_TIMEOUT_MS = 120_000
 
 setDefaultTimeout(BROWSER_TIMEOUT_MS)
 
+/** A time of a page's clock. */
+const FAR_AHEAD = '2100-01-01'
+
 let browser: TestBrowser
 let demo: Service
 beforeAll(async () => {
@@ -55,6 +58,8 @@ test('the request can be copied', async () => {
   await using tab = await openShop({ permissions: ['clipboard-read', 'clipboard-write'] })
   const first = tab.page.locator('#requests li').first()
   const line = await first.locator('code').textContent()
+  // The button says for a second and a half that it has copied.
+  await tab.page.clock.pauseAt(FAR_AHEAD)
   await first.getByRole('button').click()
   await first.getByText('Copied').waitFor()
   expect(await tab.page.evaluate('navigator.clipboard.readText()')).toBe(line)
@@ -275,7 +280,7 @@ test('what “Show more” has added stays, although the list was being read aga
 })
 
 test('a server without a change feed and without facets still has a shop', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
   for (const path of ['**/events?*', '**/facets/**'])
     await page.route(path, route => route.fulfill({ status: 404, json: { detail: 'Not Found' } }))
@@ -323,8 +328,10 @@ test('both pages fit the width of a phone, and load nothing from elsewhere', asy
 })
 
 test('a price that anyone changes changes in all tabs, glows, and is in the list of events', async () => {
-  await using one = await openShop()
+  await using one = await openShop({})
   await using other = await openShop({ reducedMotion: 'reduce' })
+  // The price glows for two and a half seconds.
+  for (const { page } of [one, other]) await page.clock.pauseAt(FAR_AHEAD)
   const id = await one.page.locator('#products li').nth(20).getAttribute('data-id')
   const edit = createClient(demo.address).products.edit
   const { name } = await edit(Number(id), product => ({ ...product, price: 4_711.5 }))

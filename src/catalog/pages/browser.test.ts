@@ -8,6 +8,7 @@ import { revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-s
 import { logInAt } from '../../../test/harness/chat/login.ts'
 import { client } from '../../../test/harness/client.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
+import { freePort } from '../../../test/harness/free-port.ts'
 import { type Service, startServer } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -16,13 +17,14 @@ setDefaultTimeout(120_000)
 
 const folder = temporaryFolder()
 const database = `sqlite:${join(folder.path, 'shop.db')}`
+const port = await freePort()
 
 let browser: TestBrowser
 let service: Service
 const api = client(() => service.address)
 
 beforeAll(async () => {
-  ;[browser, service] = await Promise.all([openBrowser(), start(0)])
+  ;[browser, service] = await Promise.all([openBrowser(), start()])
   const garden = await api.create('/categories/', { name: 'Garden', description: 'All for the garden' })
   const lines = Array.from({ length: 60 }, (_, place) => product(`Spade ${place + 1}`, 1 + place))
   await api.send('/products/', {
@@ -140,8 +142,10 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
   await page.clock.install()
   await page.reload()
   const [first, second, third] = [row(page, 1), row(page, 2), row(page, 3)]
+  await stopClock(page)
   await first.getByRole('button', { name: /^Delete/ }).click()
   expect(await first.innerText()).toContain('10 s')
+  await page.clock.resume()
   expect(await violations(page)).toEqual([])
   await page.keyboard.press('Enter')
   expect(await first.locator('.undo').count()).toBe(0)
@@ -159,6 +163,7 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
   await second.getByRole('checkbox').check()
   await third.getByRole('checkbox').check()
   await page.getByText('2 selected').waitFor()
+  await stopClock(page)
   await page.getByRole('button', { name: 'Delete selected' }).press('Enter')
   // The bar with the button has gone.
   expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Undo the deletion of Spade 2')
@@ -167,6 +172,7 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
   await page.clock.runFor(9_000)
   expect((await api.get('/products/2')).status).toBe(200)
   await page.clock.runFor(1_500)
+  await page.clock.resume()
   await until(async () => (await api.get('/products/2')).status === 404)
   await third.getByText('Somebody has changed it since').waitFor()
   expect(await second.count()).toBe(0)
@@ -566,7 +572,7 @@ test('what is typed or chosen while a form is being saved stays in it, with the 
   saving.letPass()
   await page.getByText('Saved.').waitFor()
   await page.keyboard.type('ter')
-  const shown = page.waitForResponse(answer => answer.ok())
+  const shown = page.waitForResponse(answer => answer.request().redirectedFrom() !== null && answer.ok())
   await page.getByRole('button', { name: 'Save' }).click()
   await shown
   expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Saved first', description: 'Typed later' })
@@ -741,13 +747,18 @@ test('while the server is away, what is typed stays, and the list follows when i
   const { page } = tab
   await page.getByRole('link', { name: 'Edit Spade 60' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('Kept')
-  const { port } = new URL(service.address)
   await service.stop()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The server cannot be reached').waitFor()
   expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Kept')
-  service = await start(Number(port))
-  await page.getByText('The server is back').waitFor()
+  // The page says it for three seconds.
+  const isBack = page.evaluate(`new Promise(resolve => {
+    const place = document.getElementById('connection')
+    const look = () => place.textContent.includes('The server is back') && resolve()
+    new MutationObserver(look).observe(place, { childList: true })
+  })`)
+  service = await start()
+  await isBack
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('link', { name: 'Edit Kept' }).waitFor()
 })
@@ -768,13 +779,19 @@ test('without scripts, lists are searched, forms are saved, and deletions ask fi
   expect((await api.get('/products/30')).status).toBe(404)
 })
 
-function start(port: number): Promise<Service> {
+function start(): Promise<Service> {
   const flags = ['--host', '127.0.0.1', '--port', String(port), '--database', database, '--access-log', 'off']
   return startServer(['serve', ...flags])
 }
 
 function product(name: string, price: number) {
   return { name, description: 'Steel', price }
+}
+
+/** Time passes on the page only as the test says, until its clock is resumed. */
+async function stopClock(page: Page): Promise<void> {
+  const now = await page.evaluate<number>('Date.now()')
+  await page.clock.pauseAt(now + 60_000)
 }
 
 async function open(path: string, options?: TabOptions): Promise<Tab> {

@@ -54,7 +54,7 @@ test('without scripts, the page says the same in UTC', async () => {
 
 test('a page whose answer may no longer begin says so, whether it was open before or is opened then', async () => {
   await using first = await place.browser.openTab({ ...INDIA, ...at('203.0.113.3') })
-  await using second = await place.browser.openTab({ ...INDIA, ...at('203.0.113.3') })
+  await using second = await place.browser.openTab({ hasRoutes: true, ...INDIA, ...at('203.0.113.3') })
   await place.server.chat.post('too-late', 'too late', at('203.0.113.3').extraHTTPHeaders)
   // The other tab uses up the answer after this page was written and before it listens.
   const isUsedUp = Promise.withResolvers<void>()

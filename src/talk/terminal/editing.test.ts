@@ -82,6 +82,8 @@ test('Enter after Esc sends, and right after it begins a new line, as Alt-Enter 
   await using place = await talkPlace()
   const session = await place.enter('ada')
   session.type('one\x1b')
+  // The time begins when the program has read it.
+  await session.shows(/ada> one$/)
   await Bun.sleep(ESCAPE_MAX_MS + 100)
   session.type('\r')
   expect(await answered(place, session, 'One.')).toBe('one')

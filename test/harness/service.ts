@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { spawn } from 'bun'
 import type { StopSignal } from '../../src/program/stop-signals.ts'
@@ -137,7 +138,7 @@ export function commandLine(argv: readonly string[], { through = [], program = P
 /** Without the settings of the user who runs the tests. */
 export function surroundingsOf({ environment, folder }: Surroundings) {
   return {
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...ofPrograms, ...environment },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? homedir(), ...ofPrograms, ...environment },
     ...(folder !== undefined && { cwd: folder }),
   }
 }

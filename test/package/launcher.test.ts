@@ -100,7 +100,9 @@ describe('npm', () => {
   })
 
   test('npm exec, or npx, leaves no service behind on SIGTERM', async () => {
-    await using server = await start({ program: [NPM, 'exec', '--', 'stockroom'], folder: ROOT })
+    using cache = temporaryFolder()
+    const environment = { npm_config_cache: cache.path }
+    await using server = await start({ program: [NPM, 'exec', '--', 'stockroom'], folder: ROOT, environment })
     process.kill(server.processId, 'SIGTERM')
     await expectGone(server)
   })

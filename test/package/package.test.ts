@@ -23,6 +23,8 @@ beforeAll(() => {
   const folder = open.use(temporaryFolder()).path
   const { stdout } = spawnSync(['npm', 'pack', '--json', '--pack-destination', folder], {
     cwd: ROOT,
+    // Its own is in the user's home, which the user may not have, or not be able to write.
+    env: { ...process.env, npm_config_cache: join(folder, 'cache') },
     stderr: 'inherit',
   })
   const [{ filename, files }] = Packed.parse(JSON.parse(stdout.toString()))

@@ -22,6 +22,9 @@ const ATTEMPTS_MAX = 10
 const TOTAL_ATTEMPTS_MAX = 30
 const MINUTE_MS = 60_000
 
+/** Longer passwords are compared as they are. */
+const NORMALIZED_MAX_CHARACTERS = 1_024
+
 /** Stands for all addresses together. */
 const ALL = ''
 
@@ -57,7 +60,7 @@ export class Login {
     this.cookie = { name: cookieName, seconds: sessionSeconds, trustedProxies }
     this.#password = password
     this.#keys = keys
-    this.#sessions = new Sessions(secrets, password?.normalize('NFC') ?? '', sessionSeconds)
+    this.#sessions = new Sessions(secrets, normalized(password ?? ''), sessionSeconds)
   }
 
   /** The kind of credential that users log in with. */
@@ -122,11 +125,16 @@ function textOf(token: string): string {
   return isUtf8(bytes) ? bytes.toString() : token
 }
 
-/** Takes the same time for every text of a length. Keyboards write accents in two ways, which NFC makes one. */
+/** Takes the same time for every text of a length. */
 function isSame(text: string, password: string): boolean {
   return timingSafeEqual(digest(text), digest(password))
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text.normalize('NFC')).digest()
+  return createHash('sha256').update(normalized(text)).digest()
+}
+
+/** Keyboards write accents in two ways, which NFC makes one. Its time grows with the square of the number of accents on a letter. */
+function normalized(text: string): string {
+  return text.length > NORMALIZED_MAX_CHARACTERS ? text : text.normalize('NFC')
 }

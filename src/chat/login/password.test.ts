@@ -243,6 +243,14 @@ withEachEngine('a chat with a password', engine => {
     expect(prompt.status).toBe(413)
   })
 
+  test('a password of nothing but combining marks is refused at once, as any other that is wrong', async () => {
+    const body = new FormData()
+    // To normalize these marks as one text, the server would need a minute.
+    body.set('password', '\u0315'.repeat(80_000) + '\u0300'.repeat(80_000))
+    const { status } = await app.chat.get('/login', { method: 'POST', body, headers: from('203.0.113.70') })
+    expect(status).toBe(401)
+  }, 20_000)
+
   test('an address that a proxy cannot vouch for does not make the connection secure', async () => {
     const headers = { 'X-Forwarded-Proto': 'https, http' }
     const cookie = (await logIn(app.chat.address, PASSWORD, { headers })).headers.get('Set-Cookie')

@@ -29,24 +29,41 @@ const PIECE = new RegExp(`[^][${CONTINUATION}]*`, 'gu')
 /** Not the second half of a surrogate pair either. */
 const PIECE_START = new RegExp(`[^${CONTINUATION}\\udc00-\\udfff]`, 'gu')
 
+/** As many characters that may change places when they are normalized, as the Stream-Safe Text Format permits (UAX #15, 13). */
+const MARKS = /[\p{M}\uff9e\uff9f]{30}/gu
+
 /** A text in the form in which texts are compared: without accents, in lower case, in no language. */
 export function folded(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
-  return text
-    .normalize('NFKD')
+  const plain = normalized(text, 'NFKD')
     .replace(DROPPED, '')
     .toLowerCase()
     .replace(LETTER, letter => LETTERS[letter] ?? letter)
-    .normalize('NFC')
+  return normalized(plain, 'NFC')
+}
+
+/** Cuts a text after so many marks, because the time to normalize it grows with the square of their number. */
+function normalized(text: string, form: 'NFC' | 'NFKD'): string {
+  let whole = ''
+  let start = 0
+  for (const marks of text.match(MARKS) ?? []) {
+    const end = text.indexOf(marks, start) + marks.length
+    whole += text.slice(start, end).normalize(form)
+    start = end
+  }
+  return whole + text.slice(start).normalize(form)
 }
 
 /** The first code points of the folded text. Folds no more of a long text than it needs. */
 export function foldedBeginning(text: string, max: number): string {
   for (let size = 2 * max; size < text.length; size *= 2) {
     PIECE_START.lastIndex = size
-    const beginning = folded(text.slice(0, PIECE_START.exec(text)?.index))
+    const end = PIECE_START.exec(text)?.index ?? text.length
+    const beginning = folded(text.slice(0, end))
     const cut = firstCodePoints(beginning, max)
     if (cut.length < beginning.length) return cut
+    // It may be earlier: within a surrogate pair, the search begins with the pair.
+    size = Math.max(size, end)
   }
   return firstCodePoints(folded(text), max)
 }

@@ -276,6 +276,17 @@ onEachEngine('searches', api => {
     expect(await found(api, `${astral} nuastral`)).toEqual([letters])
   })
 
+  test('a description of nothing but combining marks holds up neither the index nor searches', async () => {
+    // To normalize these marks as one text, the server would need a minute.
+    const marks = '\u0315'.repeat(80_000) + '\u0300'.repeat(80_000)
+    const [marked] = await created(api, [['Sigmatool', marks]])
+    const path = '/products/?q=sigmatool&fields=id,highlights'
+    const { body } = await api.send(path, { signal: AbortSignal.timeout(20_000) })
+    const name = [{ text: 'Sigmatool', match: true }]
+    const description = [{ text: marks.slice(0, 160), match: false }]
+    expect(Highlighted.parse(body)).toEqual([{ id: marked, highlights: { name, description } }])
+  })
+
   test('a query of more than 200 characters is refused', async () => {
     expect((await api.get(`/products/?q=${'𝒳'.repeat(200)}`)).status).toBe(200)
     expect(await errorOf(api, `/products/?q=${'x'.repeat(201)}`)).toMatchObject([

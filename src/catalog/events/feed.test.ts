@@ -126,6 +126,45 @@ test('a silent follower that catches up is told no place that is removed early f
   await feed.stop()
 })
 
+test('a slow follower that catches up is not sent away when a transaction without changes that it has read is removed', async () => {
+  const transaction = (position: number, isLasting: boolean): LoggedTransaction => ({
+    ...{ position, tag: 1, time: 0, isLasting },
+    changes: isLasting ? [{ table: 'categories', id: position, before: null, after: {} }] : [],
+  })
+  const [first, made, empty, last] = [
+    transaction(0, true),
+    transaction(1, true),
+    transaction(2, false),
+    transaction(3, true),
+  ]
+  let log = [first, made, empty, last]
+  const feed = new Feed({
+    begin: async () => {},
+    first: async () => first,
+    last: async () => last,
+    read: async from => {
+      const transactions = log.filter(({ position }) => position >= from)
+      return from === 0 ? { transactions: transactions.slice(0, -1), isEnd: false } : { transactions, isEnd: true }
+    },
+    removeOld: async () => {},
+  })
+  await feed.current()
+  using follower = new Follower(
+    { request: new Request('http://localhost/events'), key: null },
+    new SharedFrames(feed),
+    { key: '', passes: () => true },
+    { place: { position: 0, tag: 1, index: 0 }, isResumed: true, reset: null },
+  )
+  const bytes = follower.bytes()
+  const next = async () => new TextDecoder().decode((await bytes.next()).value ?? new Uint8Array())
+  await next()
+  expect(await next()).toStartWith('event: category.created\nid: 1.1\n')
+  // While its client reads this.
+  log = [first, made, last]
+  expect(await next()).toStartWith('event: category.created\nid: 3.1\n')
+  await feed.stop()
+})
+
 test('a poll that waits is not sent away when a transaction without changes that it has read is removed', async () => {
   const transaction = (position: number, isLasting: boolean): LoggedTransaction => ({
     ...{ position, tag: 1, time: 0, isLasting },

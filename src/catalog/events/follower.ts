@@ -127,7 +127,8 @@ export class Follower implements Disposable {
     try {
       const page = await this.#feed.after(this.#place)
       if (typeof page === 'string') this.#reset = page
-      else this.#page = this.#frames.of(page.events, this.#filter, page.place)
+      // After the last event, because transactions without any may be removed from the log while the client reads.
+      else this.#page = this.#frames.of(page.events, this.#filter, page.events.at(-1) ?? page.place)
     } catch (error) {
       log.debug('a follower has to wait: {reason}', { reason: errorMessage(error) })
       await pause(systemClock, RETRY_MS, this.#feed.stopping)

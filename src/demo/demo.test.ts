@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Hono } from 'hono'
 import { createClient } from 'stockroom/client'
 import { z } from 'zod'
+import { atRoot, LOOPBACK } from '../../test/harness/loopback.ts'
 import { childrenOf } from '../../test/harness/process-tree.ts'
 import { type Service, startServer } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { until } from '../../test/harness/until.ts'
+import { listen } from '../server/listen.ts'
+import type { App } from '../server/requests.ts'
+import { routing } from '../server/routing.ts'
+import { forwardTo } from './forwarding.ts'
 import KINDS from './vocabulary/kinds.json'
 
 setDefaultTimeout(120_000)
@@ -149,6 +155,23 @@ test('the API is at the same address: lists, NDJSON, errors and its documentatio
   expect((await fetch(`${demo.address}/products/?limit=x`)).status).toBe(422)
   expect(await (await fetch(`${demo.address}/docs`)).text()).toContain('swagger')
   expect((await fetch(`${demo.address}/products`, { redirect: 'manual' })).status).toBe(307)
+})
+
+test('a poll at the API of the demo may wait for as long as one at the service', async () => {
+  await using service = listen({ ...LOOPBACK, app: atRoot(() => new Response('{}')) })
+  const app: App = new Hono(routing())
+  let allowedSeconds = 0
+  app.use(({ env }, next) => {
+    env.allowIdle = seconds => {
+      allowedSeconds = seconds
+    }
+    return next()
+  })
+  app.get('/', forwardTo(service.address))
+  await using front = listen({ ...LOOPBACK, app })
+  expect((await fetch(front.address)).status).toBe(200)
+  // The longest wait, and time for its answer.
+  expect(allowedSeconds).toBeGreaterThanOrEqual(90)
 })
 
 test('HEAD at the API of the demo has the length of GET, or none if the answer is streamed', async () => {

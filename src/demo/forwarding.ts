@@ -5,6 +5,9 @@ import type { RequestScope } from '../server/requests.ts'
 /** Headers about one connection (RFC 9110, 7.6.1), which each side makes for itself. */
 const OF_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding', 'host']
 
+/** An answer may take as long as the service allows: a deletion, or a post of many lines. An idle connection is closed sooner. */
+const ANSWER_MAX_SECONDS = 120
+
 const COLLECTIONS = ['categories', 'products', 'reviews', 'users'].map(name => `/${name}`)
 
 /** The service's own paths. */
@@ -25,6 +28,7 @@ export const FORWARDED: readonly string[] = [
 export function forwardTo(address: string) {
   return async (context: Context<{ Bindings: RequestScope }>): Promise<Response> => {
     const { request } = context.env
+    context.env.allowIdle(ANSWER_MAX_SECONDS)
     const { method, url, body, signal } = request
     const answer = await fetch(address + parsedPath(url) + queryOf(url), {
       method,

@@ -83,6 +83,16 @@ test('the file for nginx lets files of the admin page through, as large as the g
   expect(place).toContain('proxy_request_buffering off;')
 })
 
+test('the file for nginx waits for longer than any answer takes to begin, so that it counts no node as failed', () => {
+  const text = readFileSync(join(DEPLOY, 'nginx.conf'), 'utf8')
+  const guide = readFileSync(resolve(DEPLOY, '../docs/operations.md'), 'utf8')
+  const [, minutes] =
+    /a request that creates many or deletes, while it does nothing else \| (\d+) min/.exec(guide) ?? []
+  const [, pollSeconds] = /a poll's wait for the first event +\| (\d+) s/.exec(guide) ?? []
+  const waits = [...text.matchAll(/proxy_read_timeout (\d+)s;/g)].map(([, seconds]) => Number(seconds))
+  expect(Math.min(...waits)).toBeGreaterThan(Math.max(60 * Number(minutes), Number(pollSeconds)))
+})
+
 test.skipIf(NGINX === null)(
   'nginx repeats a read that a node has not answered at the other one, but no write',
   async () => {

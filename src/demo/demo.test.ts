@@ -30,9 +30,10 @@ const real = join(folder.path, 'real.db')
 
 let demo: Service
 beforeAll(async () => {
-  // A demo never touches the database of the user who starts it, and asks no proxy for its own service.
+  // A demo never touches the database of the user who starts it, heeds no setting that its help does not name, and asks no proxy
+  // for its own service.
   const environment = {
-    ...{ TMPDIR: folder.path, DATABASE_URL: `sqlite:${real}`, AUTH: 'keys' },
+    ...{ TMPDIR: folder.path, DATABASE_URL: `sqlite:${real}`, AUTH: 'keys', RATE_LIMIT: '1/h' },
     ...{ HTTP_PROXY: 'http://127.0.0.1:9', no_proxy: 'mail.example' },
   }
   demo = await startServer(['demo', '--host', '127.0.0.1', '--port', '0'], { environment })

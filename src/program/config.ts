@@ -96,7 +96,10 @@ export function terminalCapabilities(): TerminalCapabilities {
 /** A parsed command line. */
 export interface CommandLine {
   readonly operands: readonly string[]
-  /** Takes the value from the flag, else the variable, else the default. Throws a `SettingError` that names the setting. */
+  /**
+   * Takes the value from the flag, else the variable, else the default. Throws a `SettingError` that names the setting. A setting
+   * that the command does not have, so that its help does not name it, has its default.
+   */
   readonly value: <Value>(setting: Setting<Value>) => Value
 }
 
@@ -118,7 +121,13 @@ export function readCommandLine(
     throw new SettingError(`unexpected argument; the command takes ${accepted}`)
   }
   const flagText = (given: string | boolean | undefined) => (typeof given === 'boolean' ? 'on' : given)
-  return { operands: line.positionals, value: setting => settingValue(setting, flagText(line.values[setting.flag])) }
+  return {
+    operands: line.positionals,
+    value: setting =>
+      setting.flag in flags
+        ? settingValue(setting, flagText(line.values[setting.flag]))
+        : setting.parse(setting.fallback),
+  }
 }
 
 /**

@@ -116,21 +116,37 @@ test('a create that waits for a delete to finish holds up no other, and learns t
   await undoing.unsafe('BEGIN')
   await undoing`DELETE FROM products WHERE id = ${undone ?? 0}`
   const waiting = [deleted, undone].map(product => api.post('/reviews/', sample.review(product ?? 0, user)))
-  // Some share the waiting statement, others come after it. Those that wait for another's lock get 503.
   const first = await api.post('/reviews/', sample.review(kept ?? 0, user))
   const second = await api.post('/reviews/', sample.review(kept ?? 0, user))
   expect([first, second].map(({ status }) => status)).toEqual([200, 200])
   await deleting.unsafe('COMMIT')
   await undoing.unsafe('ROLLBACK')
-  const [gone, stays] = await Promise.all(
-    [deleted, undone].map(async (product, which) => {
-      const answer = await waiting[which]
-      return answer?.status === 503 ? api.post('/reviews/', sample.review(product ?? 0, user)) : answer
-    }),
-  )
+  const [gone, stays] = await Promise.all(waiting)
   expect(gone?.status).toBe(404)
   expect(gone?.body).toEqual({ detail: 'Product not found' })
   expect(stays?.status).toBe(200)
+})
+
+test('a create that waits for a locked row is not held up by those that wait for another one', async () => {
+  const [locked, soonFree, free] = await Promise.all([1, 2, 3].map(() => api.create('/products/', sample.product)))
+  const user = await api.create('/users/', sample.user)
+  await using locking = connected(database.url)
+  await using freeing = connected(database.url)
+  for (const [sql, id] of [
+    [locking, locked],
+    [freeing, soonFree],
+  ] as const) {
+    await sql.unsafe('BEGIN')
+    await sql`SELECT FROM products WHERE id = ${id ?? 0} FOR UPDATE`
+  }
+  const other = api.post('/reviews/', sample.review(locked ?? 0, user))
+  await api.create('/reviews/', sample.review(free ?? 0, user))
+  const waiting = api.post('/reviews/', sample.review(soonFree ?? 0, user))
+  await api.create('/reviews/', sample.review(free ?? 0, user))
+  await freeing.unsafe('ROLLBACK')
+  expect((await waiting).status).toBe(200)
+  await locking.unsafe('ROLLBACK')
+  await other
 })
 
 test('many creates that wait for one locked row hold up no other write', async () => {

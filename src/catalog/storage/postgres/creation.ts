@@ -1,5 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
 import { isDuplicate } from '../../../database/postgres/failure.ts'
+import { BusyError } from '../../../limits/busy-error.ts'
 import { type Claim, KeyTakenError } from '../idempotency/keys.ts'
 import type { ColumnType, StoredResource, Values } from '../resource.ts'
 import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
@@ -14,6 +16,8 @@ type Written = Omit<FlatRow, 'id' | 'revision'> & {
   readonly revision: number | null
   /** The first column that references a missing row. */
   readonly absent_reference: string | null
+  /** Whether others have locked a row that it references. */
+  readonly is_held: boolean
 }
 
 const SQL_TYPE: Readonly<Record<ColumnType, string>> = {
@@ -33,6 +37,10 @@ export interface NewRow<Row> {
 /** One statement or transaction at a time per collection, because a second one would only wait for the first. */
 export const IN_FLIGHT = { statementsMax: 1, inputsMax: 256 }
 
+/** The longest wait of a create for a row that it references and others have locked, and the longest pause between its tries. */
+const HELD_MAX_MS = 1_000
+const RETRY_MAX_MS = 100
+
 /** Prevents all other creates until the transaction ends. */
 export const LOCK_ALL = 'SELECT collection FROM creation_locks ORDER BY collection FOR UPDATE'
 
@@ -46,8 +54,8 @@ export function typed(parameter: string, type: ColumnType): string {
  * of the same transaction stores the answers to those that have one.
  *
  * Ids become visible in their order, because the statement locks the collection's row of `creation_locks` before it draws
- * ids, until the commit. Referenced rows are locked before that, so that no statement waits for a long delete while it holds
- * the collection's lock. Rows that reference one which is being deleted are retried in another statement, which waits.
+ * ids, until the commit. Referenced rows are locked before that, and no statement waits for them: those that reference a row which
+ * is being deleted are tried again. A statement that waited would hold up a connection, and all rows in it that wait for others.
  */
 export function creating<Row extends Values>(
   database: PostgresDatabase,
@@ -55,8 +63,7 @@ export function creating<Row extends Values>(
   represent: (row: FlatRow) => Found,
 ): (row: Row, claim?: Claim) => Promise<Done | Missing> {
   const creation = (statement: (log: string) => string) => logged(resource, 'create', 'numbered AS changed', statement)
-  const insert = creation(log => insertion(resource, log, 'SKIP LOCKED'))
-  const insertWaiting = creation(log => insertion(resource, log))
+  const insert = creation(log => insertion(resource, log))
   // Takes two thirds of the CPU time.
   const insertWithoutReferences = creation(log => plainInsertion(resource, log))
   const refers = (row: Row) => resource.references.some(({ column }) => row[column] !== null)
@@ -88,30 +95,23 @@ export function creating<Row extends Values>(
       return write(statement, inputs)
     }
   }
-  const writeAll = (statement: string, inputs: readonly NewRow<Row>[]) =>
-    exceptTaken(inputs, some => writeAgain(statement, some))
-
-  const batch = database.batch<NewRow<Row>, Written | KeyTakenError>(
-    inputs => writeAll(inputs.some(({ row }) => refers(row)) ? insert : insertWithoutReferences, inputs),
-    IN_FLIGHT,
-  )
-  // Together as well, because a few that waited each on its own would hold up all connections.
-  const waiting = database.batch<NewRow<Row>, Written | KeyTakenError>(
-    inputs => writeAll(insertWaiting, inputs),
-    IN_FLIGHT,
-  )
+  const batch = database.batch<NewRow<Row>, Written | KeyTakenError>(inputs => {
+    const statement = inputs.some(({ row }) => refers(row)) ? insert : insertWithoutReferences
+    return exceptTaken(inputs, some => writeAgain(statement, some))
+  }, IN_FLIGHT)
   return async (row, claim) => {
-    const input = { row, claim }
-    const tried = await batch.add(input)
-    if (tried instanceof KeyTakenError) throw tried
-    const isHeldByOthers = tried.id === null && tried.absent_reference === null
-    const written = isHeldByOthers ? await waiting.add(input) : tried
-    if (written instanceof KeyTakenError) throw written
-    const absent = resource.references.find(({ column }) => column === written.absent_reference)
-    if (absent) return { missing: absent.resource }
-    const found = created(written, row)
-    if (!found) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
-    return { done: found }
+    const triedUntil = performance.now() + HELD_MAX_MS
+    for (let pauseMs = 5; ; pauseMs = Math.min(2 * pauseMs, RETRY_MAX_MS)) {
+      const written = await batch.add({ row, claim })
+      if (written instanceof KeyTakenError) throw written
+      const absent = resource.references.find(({ column }) => column === written.absent_reference)
+      if (absent) return { missing: absent.resource }
+      const found = created(written, row)
+      if (found) return { done: found }
+      if (!written.is_held) throw new Error(`the database did not store a row of ${resource.table} and gave no reason`)
+      if (performance.now() > triedUntil) throw new BusyError('A resource that this one refers to is locked')
+      await wait(pauseMs)
+    }
   }
 }
 
@@ -148,31 +148,25 @@ function plainInsertion<Row extends Values>(resource: StoredResource<Row>, log: 
     ),
     numbered AS MATERIALIZED (SELECT nextval('${table}_id_seq') AS id, input.* FROM turn CROSS JOIN ${input}),
     written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id, revision)${log}
-    SELECT written.id::float8 AS id, written.revision::float8 AS revision, NULL AS absent_reference
+    SELECT written.id::float8 AS id, written.revision::float8 AS revision, NULL AS absent_reference, FALSE AS is_held
     FROM numbered LEFT JOIN written ON written.id = numbered.id
     ORDER BY numbered.place`
 }
 
 /** SQL that creates rows from a JSON array, and returns the outcome for each, in the same order. */
-function insertion<Row extends Values>(
-  resource: StoredResource<Row>,
-  log: string,
-  ifLocked: 'SKIP LOCKED' | '' = '',
-): string {
+function insertion<Row extends Values>(resource: StoredResource<Row>, log: string): string {
   const { table, references } = resource
   const { names, input } = inputOf(resource.columns)
   const referred = references.map(({ column, table: owners }) => {
     const held = `held_${owners}`
     const isMissing = `(input.${column} IS NOT NULL AND input.${column} NOT IN (SELECT id FROM ${held}))`
-    // If it was deleted while this statement waited for its lock, it is gone, though the snapshot still shows it.
-    const isGone =
-      ifLocked === '' ? isMissing : `${isMissing} AND NOT EXISTS (SELECT 1 FROM ${owners} WHERE id = input.${column})`
+    const isGone = `${isMissing} AND NOT EXISTS (SELECT 1 FROM ${owners} WHERE id = input.${column})`
     return { column, owners, held, isMissing, isGone }
   })
   const holding = referred.map(
     ({ column, owners, held }) => `
     ${held} AS MATERIALIZED (
-      SELECT * FROM ${owners} WHERE id = ANY (ARRAY(SELECT ${column} FROM input)) ORDER BY id FOR KEY SHARE ${ifLocked}
+      SELECT * FROM ${owners} WHERE id = ANY (ARRAY(SELECT ${column} FROM input)) ORDER BY id FOR KEY SHARE SKIP LOCKED
     ),`,
   )
   // Always true. A common table expression runs when it is first read, so this locks the parents before the collection.
@@ -194,7 +188,8 @@ function insertion<Row extends Values>(
       SELECT nextval('${table}_id_seq') AS id, input.* FROM turn CROSS JOIN input WHERE ${isWhole}
     ),
     written AS (INSERT INTO ${table} (id, ${names}) SELECT id, ${names} FROM numbered RETURNING id, revision)${log}
-    SELECT written.id::float8 AS id, written.revision::float8 AS revision, CASE ${['WHEN FALSE THEN NULL', ...absences].join(' ')} END AS absent_reference${shown.join('')}
+    SELECT written.id::float8 AS id, written.revision::float8 AS revision, CASE ${['WHEN FALSE THEN NULL', ...absences].join(' ')} END AS absent_reference,
+      numbered.id IS NULL AS is_held${shown.join('')}
     FROM input
     LEFT JOIN numbered ON numbered.place = input.place
     LEFT JOIN written ON written.id = numbered.id

@@ -78,8 +78,38 @@ onEachEngine('a page beside writes', (api, engine) => {
       expect(prices).not.toContain(9)
     }
   })
+
+  test('has facets that count the same products', async () => {
+    const category = await api.create('/categories/', sample.category)
+    const path = `/facets/products?q=okapi&category_id=${category}`
+    let isWriting = true
+    // Each search brings the index up to date, also while facets are counted.
+    const searcher = async () => {
+      while (isWriting) await api.get(`/products/?q=okapi&min_price=${Math.random()}`)
+    }
+    const reader = async () => {
+      while (isWriting) {
+        const { count, category_id: counts } = Counted.parse((await api.get(path)).body)
+        expect(counts.find(({ value }) => value === category)?.count ?? 0).toBe(count)
+      }
+    }
+    const writer = async () => {
+      for (let place = 0; place < WRITES; place += 1) {
+        await api.create(`/products/${category}/products`, { ...sample.product, name: 'Okapi' })
+      }
+    }
+    const readers = Promise.all([searcher(), searcher(), reader()])
+    await Promise.all([writer(), writer()]).finally(() => {
+      isWriting = false
+    })
+    await readers
+  })
 })
 
+const Counted = z.object({
+  count: z.int(),
+  category_id: z.array(z.object({ value: z.int(), count: z.int() })),
+})
 const Referring = z.array(z.object({ product_id: z.int() }))
 const Rated = z.array(z.object({ rating: z.int() }))
 const Priced = z.array(z.object({ price: z.number() }))

@@ -53,14 +53,19 @@ interface FacetCounts {
 }
 
 /** What is counted besides. */
-interface CountedParts {
+export interface CountedParts {
   readonly priceBands: readonly number[]
   readonly categoryLimit: number
   /** Categories that are in the answer even if nothing in them matches; 0 for none. */
   readonly named: readonly number[]
 }
 
-export type FacetReads<Row extends Values> = (list: ListQuery<Row>, parts: CountedParts) => Promise<FacetCounts>
+type FacetReads<Row extends Values> = (list: ListQuery<Row>, parts: CountedParts) => Promise<FacetCounts>
+
+/** Counts several times at one moment. `work` may be called again. */
+export type ReadFacets<Row extends Values> = <Result>(
+  work: (read: FacetReads<Row>) => Promise<Result>,
+) => Promise<Result>
 
 /** The row in which an engine returns its counts. */
 export interface CountedRow {
@@ -105,7 +110,7 @@ export function countsIn(row: CountedRow | undefined, priceBands: readonly numbe
  * Makes the function that counts the products that match by category, price and rating, for one request at a time. It rejects
  * with a `BusyError` if too many others wait.
  */
-export function facetCounter<Row extends Values>(read: FacetReads<Row>, index: CatchingUp) {
+export function facetCounter<Row extends Values>(readTogether: ReadFacets<Row>, index: CatchingUp) {
   const queue = new FairQueue(1)
   return async ({ list, names, priceBands, categoryLimit }: FacetsQuery<Row>) => {
     if (queue.length >= WAITING_MAX) throw new BusyError(TOO_MANY)
@@ -115,23 +120,26 @@ export function facetCounter<Row extends Values>(read: FacetReads<Row>, index: C
       column === OWN_COLUMNS.category_id && Array.isArray(value) ? value.map(id => id ?? 0) : [],
     )
     const parts = { priceBands, categoryLimit, named }
-    const all = await read(list, parts)
-    let { isCurrent } = all
-    const countsOf = async (name: FacetName) => {
-      const others = list.where.filter(({ column }) => column !== OWN_COLUMNS[name])
-      if (others.length === list.where.length) return all
-      const counts = await read({ ...list, where: others }, parts)
-      isCurrent &&= counts.isCurrent
-      return counts
-    }
-    // In the order of the answer.
-    const facets = {
-      count: all.count,
-      ...(names.includes('category_id') && { category_id: (await countsOf('category_id')).categories }),
-      ...(names.includes('price') && { price: priceFacet(await countsOf('price'), priceBands) }),
-      ...(names.includes('rating') && { rating: ratingFacet(await countsOf('rating')) }),
-    }
-    return { facets, isCurrent }
+    // Otherwise a facet would count products that others do not.
+    return readTogether(async read => {
+      const all = await read(list, parts)
+      let { isCurrent } = all
+      const countsOf = async (name: FacetName) => {
+        const others = list.where.filter(({ column }) => column !== OWN_COLUMNS[name])
+        if (others.length === list.where.length) return all
+        const counts = await read({ ...list, where: others }, parts)
+        isCurrent &&= counts.isCurrent
+        return counts
+      }
+      // In the order of the answer.
+      const facets = {
+        count: all.count,
+        ...(names.includes('category_id') && { category_id: (await countsOf('category_id')).categories }),
+        ...(names.includes('price') && { price: priceFacet(await countsOf('price'), priceBands) }),
+        ...(names.includes('rating') && { rating: ratingFacet(await countsOf('rating')) }),
+      }
+      return { facets, isCurrent }
+    })
   }
 }
 

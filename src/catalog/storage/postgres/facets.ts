@@ -1,5 +1,7 @@
 import type { PostgresDatabase } from '../../../database/postgres/database.ts'
-import { type CountedRow, countedColumns, countsIn, type FacetReads } from '../index/facets.ts'
+import type { Query } from '../../../database/postgres/pool.ts'
+import { type CountedParts, type CountedRow, countedColumns, countsIn, type ReadFacets } from '../index/facets.ts'
+import type { ListQuery } from '../query.ts'
 import type { IndexedResource, Values } from '../resource.ts'
 import { indexSelection } from './search-index.ts'
 
@@ -7,13 +9,13 @@ import { indexSelection } from './search-index.ts'
 export function postgresFacetReads<Row extends Values>(
   database: PostgresDatabase,
   resource: IndexedResource<Row>,
-): FacetReads<Row> {
-  return async (list, { priceBands, categoryLimit, named }) => {
+): ReadFacets<Row> {
+  const read = async (ask: Query, list: ListQuery<Row>, { priceBands, categoryLimit, named }: CountedParts) => {
     const { from, parameters, parameter } = indexSelection(resource, list, null)
     const { ofGroup, ofAll } = countedColumns(priceBands, bound => `${parameter(bound)}::float8`, '::float8')
     const listed = (table: string) =>
       `(SELECT json_agg(json_build_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value)::text FROM ${table})`
-    const [row] = await database.readPlanned<CountedRow & { readonly state: string | null }>(
+    const [row] = await ask<CountedRow & { readonly state: string | null }>(
       `WITH groups AS MATERIALIZED (
         SELECT coalesce(owner.category_id, 0) AS value, ${ofGroup} ${from} GROUP BY 1
       ), named AS (
@@ -32,4 +34,5 @@ export function postgresFacetReads<Row extends Values>(
     )
     return { ...countsIn(row, priceBands), isCurrent: database.changes.observe(row?.state ?? null) }
   }
+  return work => database.readPlannedTogether(ask => work((list, parts) => read(ask, list, parts)))
 }

@@ -1,5 +1,7 @@
 import type { SqliteDatabase } from '../../../database/sqlite/database.ts'
-import { type CountedRow, countedColumns, countsIn, type FacetReads } from '../index/facets.ts'
+import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
+import { type CountedParts, type CountedRow, countedColumns, countsIn, type ReadFacets } from '../index/facets.ts'
+import type { ListQuery } from '../query.ts'
 import type { IndexedResource, Values } from '../resource.ts'
 import { indexSelection } from './search-index.ts'
 
@@ -7,13 +9,13 @@ import { indexSelection } from './search-index.ts'
 export function sqliteFacetReads<Row extends Values>(
   database: SqliteDatabase,
   resource: IndexedResource<Row>,
-): FacetReads<Row> {
-  return async (list, { priceBands, categoryLimit, named }) => {
+): ReadFacets<Row> {
+  const read = async (all: ReadAll, list: ListQuery<Row>, { priceBands, categoryLimit, named }: CountedParts) => {
     const { sql, parameters } = indexSelection(resource, list, null)
     const { ofGroup, ofAll } = countedColumns(priceBands, () => '?')
     const listed = (table: string) =>
       `(SELECT json_group_array(json_object('value', value, 'name', name, 'count', number) ORDER BY number DESC, value) FROM ${table})`
-    const [row] = await database.beside.all<CountedRow>(
+    const [row] = await all<CountedRow>(
       `WITH groups AS MATERIALIZED (
         SELECT coalesce(owner.category_id, 0) AS value, ${ofGroup} ${sql} GROUP BY owner.category_id
       ), named AS (
@@ -30,4 +32,5 @@ export function sqliteFacetReads<Row extends Values>(
     )
     return { ...countsIn(row, priceBands), isCurrent: true }
   }
+  return work => database.beside.together(all => work((list, parts) => read(all, list, parts)))
 }

@@ -68,6 +68,8 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
       const known = database.snapshot(() => form.get(), 'look')
       if (known?.number === INDEX_FORM) return known.is_built === 1
       await database.write(() => {
+        // Another process may have noted them meanwhile.
+        if (form.get()?.number === INDEX_FORM) return
         for (const { table } of indexes) {
           database.prepare(`INSERT INTO index_notes (part, id) SELECT '${table}', id FROM ${table}`).run()
         }
@@ -75,8 +77,11 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
       })
       return false
     },
-    take: count =>
-      database.write(() => {
+    take: count => {
+      const seen = { numbersBefore, lastSeen }
+      return database.write(() => {
+        // With others that fail, this is rolled back and runs again, and may take fewer notes then.
+        ;({ numbersBefore, lastSeen } = seen)
         const began = performance.now()
         // In the order of ids, because FTS5 writes what it has so far whenever they do not ascend.
         const inOrder = notesOfRows(notes.iterate(SLICES[count].notes), SLICES[count].rows).toSorted(
@@ -92,7 +97,8 @@ export function sqliteIndexSlices(database: SqliteDatabase, indexes: readonly In
         // Before the writes that follow in this transaction.
         look()
         return 'taken'
-      }),
+      })
+    },
     built: () => database.write(() => void setForm.run(INDEX_FORM, 1)),
   }
 }

@@ -165,12 +165,13 @@ export class CatchingUp {
     if ((await this.#slices.take(count)) === 'busy') await wait(BUSY_PAUSE_MS)
   }
 
-  async #mustBeBuilt(): Promise<void> {
+  /** Concurrent callers share it, because recording takes a lock, and may take a second. */
+  readonly #mustBeBuilt = shared(async () => {
     if (this.#isBuilt) return
     if (!(await this.#slices.isBuilt())) {
       await this.#slices.built()
       log.info('the search index is built')
     }
     this.#isBuilt = true
-  }
+  })
 }

@@ -479,6 +479,24 @@ test('on SQLite, words are in small pages', async () => {
   expect(Number(pages[0]?.longest)).toBeLessThan(WORD_PAGE_BYTES_MAX)
 })
 
+// Each time analyzes the tables, with a lock that the others wait for.
+test('on PostgreSQL, searches that wait for a new index record once that it is complete', async () => {
+  await using shop = await outdated(postgres, 3)
+  await using sql = connected(shop.url)
+  await sql.unsafe(`CREATE TABLE completions (number bigint);
+    CREATE FUNCTION note_completion() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN INSERT INTO completions VALUES (new.number); RETURN NULL; END $$;
+    CREATE TRIGGER completed AFTER UPDATE ON index_form FOR EACH ROW WHEN (new.is_built) EXECUTE FUNCTION note_completion()`)
+  const lock = await lockedOut(postgres, shop.url)
+  await using service = await startService(shop.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const searches = Array.from({ length: CLIENTS }, (_, place) => api.get(`/products/?q=many&limit=${place + 1}`))
+  await until(async () => Number((await stateOf(postgres, shop.url))?.notes) > 0)
+  await lock.release()
+  for (const { status } of await Promise.all(searches)) expect(status).toBe(200)
+  expect(await sql`SELECT FROM completions`).toHaveLength(1)
+})
+
 test('on PostgreSQL, TRUNCATE empties the index, too', async () => {
   await using shop = await startNodes(postgres, 1)
   const [api] = shop.apis

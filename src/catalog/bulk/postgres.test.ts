@@ -82,9 +82,25 @@ test('any number of NDJSON bodies that are posted at once take one connection', 
   for (const { status } of await Promise.all(answers)) expect(status).toBe(200)
 })
 
-function post(api: Client, lines: readonly unknown[]) {
+test('posted NDJSON that refers to a locked row stops other creates for a moment only', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const [product, user] = [await api.create('/products/', sample.product), await api.create('/users/', sample.user)]
+  await using sql = connected(database.url)
+  await using locking = connected(database.url)
+  await locking`BEGIN`
+  await locking`SELECT FROM products WHERE id = ${product} FOR UPDATE`
+  const answer = post(api, [sample.review(product, user)], '/reviews/')
+  await until(() => isWaiting(sql))
+  expect((await api.post('/products/', sample.product)).status).toBe(200)
+  expect((await answer).status).toBe(503)
+  await locking`ROLLBACK`
+})
+
+function post(api: Client, lines: readonly unknown[], path = '/products/') {
   const body = lines.map(line => JSON.stringify(line)).join('\n')
-  return api.send('/products/', { method: 'POST', body, headers: { 'Content-Type': 'application/x-ndjson' } })
+  return api.send(path, { method: 'POST', body, headers: { 'Content-Type': 'application/x-ndjson' } })
 }
 
 /** Whether a statement in the same database waits for a lock. */

@@ -18,6 +18,9 @@ const SERVING_STATEMENT_MS = 60_000
 /** Lock timeout in a server, equal to SQLite's. A load waits as long for the one before it. */
 const SERVING_LOCK_MS = 10_000
 
+/** Lock timeout in a server once it keeps out all creates, which wait no longer than a second. */
+const HOLDING_LOCK_MS = 500
+
 /**
  * Each statement that stores reviews would lock the counts of their products until the commit, and the next one waits for rows
  * that others delete. A delete that waits for such counts in turn would be a deadlock, so they are added at the end.
@@ -53,6 +56,7 @@ export function postgresLoader(database: PostgresDatabase, isServing: boolean): 
       // A server has the rows already.
       await query(isServing ? `SET LOCAL lock_timeout = ${SERVING_LOCK_MS}` : MAY_IDLE)
       for (const statement of isDistributed ? BEGIN_ON_CITUS : BEGIN) await query(statement)
+      if (isServing) await query(`SET LOCAL lock_timeout = ${HOLDING_LOCK_MS}`)
       const load = new Load(new Tables(query, connection, isServing ? 'INSERT' : 'COPY'), {
         takesOnlyNewIds: isServing,
         // Servers go on, and dropping an index would lock them out.

@@ -50,6 +50,25 @@ test('a connection cut during an answer recovers by itself, the page says so mea
   expect(callsFor('cut off')).toBe(1)
 })
 
+test('an answer that cannot begin for now can be stopped at once, however long the page waits before it tries again', async () => {
+  await using tab = await open.browser.openTab({ hasRoutes: true })
+  const { page } = tab
+  await page.route('**/chatstream/*', route => route.fulfill({ status: 503 }))
+  await page.clock.install()
+  await page.goto(open.server.chat.address)
+  await page.getByLabel('Your message').fill('refused')
+  await page.keyboard.press('Enter')
+  await page.getByText('Too many answers are under way.').waitFor()
+  // From now on, the page does not try again by itself.
+  await page.clock.pauseAt(Date.now() + 100)
+  await page.unroute('**/chatstream/*')
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.getByText('The answer was stopped.').waitFor({ timeout: 5_000 })
+  await answered(page)
+  expect(await page.locator('#trouble').textContent()).toBe('')
+  expect(callsFor('refused')).toBe(0)
+})
+
 test('the page requests nothing more once an answer has ended', async () => {
   await using tab = await open.browser.openTab()
   const { page } = tab

@@ -195,10 +195,16 @@ async function stop(event) {
   const button = event.target.querySelector('button')
   button.disabled = true
   const response = await fetch(event.target.action, { method: 'POST' }).catch(() => null)
-  if (response?.ok) return
+  if (response?.ok) return connectAgain()
   button.disabled = false
   if (response?.status === 401) sessionEnds()
   else say('The answer could not be stopped. Try again.')
+}
+
+/** After a refusal, htmx waits for up to a minute before it connects again. A new listener connects at once. */
+function connectAgain() {
+  const asked = listener()
+  if (asked && trouble.textContent !== '') htmx.swap(asked, asked.outerHTML, { swapStyle: 'outerHTML' })
 }
 
 function sessionEnds() {

@@ -49,6 +49,8 @@ describe('settings', () => {
       'ftp://host/v1',
       'http://me:secret@host/v1',
       'http://host/v1?key=secret',
+      'http://host/v1?',
+      'http://host/v1#',
       'secret',
     ]
     for (const address of wrong) {

@@ -55,6 +55,7 @@ export function webAddress(text: string): string {
   if (url.username !== '' || url.password !== '') {
     throw new SettingError('the URL must not contain a user or password; the credential has a variable of its own')
   }
-  if (url.search !== '' || url.hash !== '') throw new SettingError('the URL must not contain ? or #')
+  // Even alone, either of them would be in front of the path.
+  if (/[?#]/.test(url.href)) throw new SettingError('the URL must not contain ? or #')
   return url.href.replace(/\/+$/, '')
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { ask, openModel } from '../../test/harness/model-client.ts'
-import { type Protocol, startModelServer } from '../../test/harness/peers/model-server.ts'
+import { event, type Protocol, startModelServer } from '../../test/harness/peers/model-server.ts'
 import { openaiChat } from '../../test/harness/peers/openai-chat.ts'
 import { PROTOCOLS } from '../../test/harness/peers/protocols.ts'
 
@@ -63,13 +63,34 @@ function tellsUsage(protocol: Protocol): void {
   })
 }
 
+/** A server that reports no usage. */
+const silent: Protocol = { ...openaiChat, read: request => ({ ...openaiChat.read(request), wantsUsage: false }) }
+
 test('the usage of a server that reports none is estimated', async () => {
-  const silent: Protocol = { ...openaiChat, read: request => ({ ...openaiChat.read(request), wantsUsage: false }) }
   await using server = await startModelServer(silent)
   const answer = ask(await openModel(server.environment))
   await (await server.nextCall()).answer('für 🌱', '.')
   await answer.end()
   expect(answer.usages).toEqual([{ inputTokens: ESTIMATED_INPUT, outputTokens: 3, isEstimate: true }])
+})
+
+test('a count that a server leaves out is estimated, and the other one is told as reported', async () => {
+  const partly = async (usage: object) => {
+    await using server = await startModelServer(silent)
+    const answer = ask(await openModel(server.environment))
+    const call = await server.nextCall()
+    await call.send('a'.repeat(800))
+    await call.sendRaw(event({ choices: [], usage }))
+    await call.finish()
+    await answer.end()
+    return answer.usages
+  }
+  expect(await partly({ prompt_tokens: 1_234, total_tokens: 1_801 })).toEqual([
+    { inputTokens: 1_234, outputTokens: 200, isEstimate: true },
+  ])
+  expect(await partly({ completion_tokens: 567 })).toEqual([
+    { inputTokens: ESTIMATED_INPUT, outputTokens: 567, isEstimate: true },
+  ])
 })
 
 test('the usage of the demo model is estimated', async () => {

@@ -6,13 +6,14 @@ const BYTES_PER_TOKEN = 4
 const NOTHING: Usage = { inputTokens: 0, outputTokens: 0, isEstimate: false }
 
 /**
- * Measures the tokens of an answer. Models report them at the end of an answer. Some report none, and none reports an answer
- * that was stopped or failed: then they are estimated from the text.
+ * Measures the tokens of an answer. Models report them at the end of an answer. Some report none, or only one of the two
+ * counts, and none reports an answer that was stopped or failed: then they are estimated from the text.
  */
 export class UsageMeter {
   readonly #inputBytes: number
   #outputBytes = 0
-  #reported: Usage | null = null
+  /** A count that was not reported is 0. */
+  #reported = { inputTokens: 0, outputTokens: 0 }
   #hasFailed = false
 
   constructor({ system, prompt }: Question) {
@@ -26,7 +27,7 @@ export class UsageMeter {
 
   report(reported: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined }): void {
     const { inputTokens = 0, outputTokens = 0 } = reported
-    if (inputTokens > 0) this.#reported = { inputTokens, outputTokens, isEstimate: false }
+    this.#reported = { inputTokens, outputTokens }
   }
 
   fail(): void {
@@ -35,9 +36,13 @@ export class UsageMeter {
 
   /** Providers charge nothing for a call that they refuse. */
   get usage(): Usage {
-    if (this.#reported) return this.#reported
-    if (this.#hasFailed && this.#outputBytes === 0) return NOTHING
-    return { inputTokens: tokens(this.#inputBytes), outputTokens: tokens(this.#outputBytes), isEstimate: true }
+    const { inputTokens, outputTokens } = this.#reported
+    if (this.#hasFailed && this.#outputBytes === 0 && inputTokens + outputTokens === 0) return NOTHING
+    return {
+      inputTokens: inputTokens || tokens(this.#inputBytes),
+      outputTokens: outputTokens || tokens(this.#outputBytes),
+      isEstimate: inputTokens === 0 || (outputTokens === 0 && this.#outputBytes > 0),
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import { systemClock, within } from '../../clock.ts'
-import { BusyError } from '../../limits/busy-error.ts'
+import { BusyError, ClientLimitError } from '../../limits/busy-error.ts'
 import type { Markdown } from '../../markdown/renderer.ts'
 import type { ChatModel } from '../../models/chat-model.ts'
 import type { TraceContext } from '../../tracing/trace-context.ts'
@@ -156,9 +156,15 @@ export class Answers implements AsyncDisposable {
     return opened ? opened.catch(() => null) : null
   }
 
-  #joinActive(reqId: string, asker: Asker): Promise<ActiveAnswer | null> {
-    const known = this.#active.get(reqId)
-    if (known) return known
+  async #joinActive(reqId: string, asker: Asker): Promise<ActiveAnswer | null> {
+    for (let known = this.#active.get(reqId); known; known = this.#active.get(reqId)) {
+      try {
+        return await known
+      } catch (error) {
+        // Another client has reached a bound of its own.
+        if (!(error instanceof ClientLimitError)) throw error
+      }
+    }
     const opened = this.#open(reqId, asker)
     this.#active.set(reqId, opened)
     const forget = () => {

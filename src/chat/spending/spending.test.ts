@@ -82,6 +82,21 @@ withEachEngine('the bounds per day', engine => {
     for (const [path, status] of statuses) expect([path, status]).toEqual([path, path === paths[0] ? 429 : 200])
   })
 
+  test('an address that has reached its bound keeps no other one from an answer, even if both ask at the same moment', async () => {
+    await using app = await startChat({ answersMax: 1 })
+    await answer(app, 'one')
+    const reqIds = Array.from({ length: 8 }, (_, place) => `both-${place}`)
+    for (const [place, reqId] of reqIds.entries()) await app.chat.post(reqId, PROMPT, from(`198.51.100.${place}`))
+    const streams = reqIds.map(async (reqId, place) => {
+      const refused = app.chat.get(`/chatstream/${reqId}`, { headers: from(MINE) })
+      const taken = await app.chat.get(`/chatstream/${reqId}`, { headers: from(`198.51.100.${place}`) })
+      await refused
+      return taken.status
+    })
+    for (const _ of reqIds) void app.model.nextCall().then(call => call.answer('A tool.'))
+    expect(await Promise.all(streams)).toEqual(reqIds.map(() => 200))
+  })
+
   test('many answers that begin at once in two processes stay within the bound', async () => {
     await using app = await startChat({ answersMax: 3 })
     await using other = await app.startOther()

@@ -188,12 +188,13 @@ export class Answers implements AsyncDisposable {
     using entered = new DisposableStack()
     const ticket = entered.use(this.#queue.enter(address))
     const bill = await this.#spending.begin(account)
-    const isClaimed = await this.#answers.claim(reqId)
-    // After the claim, the prompt can no longer change.
-    const prompt = isClaimed ? await this.#prompts.find(reqId) : null
+    const prompt = await this.#answers.claim(reqId).catch(async error => {
+      await bill.settle(null)
+      throw error
+    })
     if (prompt === null) {
       await bill.settle(null)
-      return isClaimed ? null : this.#follow(reqId)
+      return this.#follow(reqId)
     }
     entered.move()
     return new RunningAnswer({ ...this.#claimed(reqId), prompt, model: this.#model, ticket, bill, trace })

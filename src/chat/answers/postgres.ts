@@ -20,9 +20,13 @@ const FIND = `SELECT state, failure, ${textAfter('$2::int')} AS text FROM answer
 
 /** The prompt's own row says that its answer has begun, so that nothing can change the prompt during the claim. */
 const CLAIM = `
-  WITH prompt AS (UPDATE prompts SET is_claimed = true WHERE req_id = $1::text RETURNING req_id)
-  INSERT INTO answers (req_id, state) SELECT req_id, 'waiting' FROM prompt ON CONFLICT (req_id) DO NOTHING
-  RETURNING req_id`
+  WITH prompt AS (
+    UPDATE prompts SET is_claimed = true WHERE req_id = $1::text RETURNING req_id, text
+  ), claimed AS (
+    INSERT INTO answers (req_id, state) SELECT req_id, 'waiting' FROM prompt ON CONFLICT (req_id) DO NOTHING
+    RETURNING req_id
+  )
+  SELECT text FROM prompt JOIN claimed USING (req_id)`
 
 const RELEASE = `
   WITH stopped AS (
@@ -69,7 +73,7 @@ const INTERRUPT = `
 
 export function postgresAnswers(database: PostgresDatabase): AnswerRepository {
   return {
-    claim: async reqId => (await database.write(CLAIM, reqId)).length > 0,
+    claim: async reqId => (await database.write<{ text: string }>(CLAIM, reqId))[0]?.text ?? null,
     release: reqId => database.write(RELEASE, reqId),
     find: async (reqId, offset = 0) => {
       const [row] = await database.read<AnswerRow>(FIND, reqId, offset)

@@ -49,8 +49,11 @@ export interface InProgress {
  * not. A write is on the disk when its promise resolves, to a result of any kind if none is described.
  */
 export interface AnswerRepository {
-  /** Claims the answer to this prompt. Resolves to true for exactly one caller among all processes. */
-  claim(reqId: string): Promise<boolean>
+  /**
+   * Claims the answer to this prompt. Resolves to the prompt, which can no longer change, for exactly one caller among all
+   * processes, and to `null` for the others.
+   */
+  claim(reqId: string): Promise<string | null>
   /**
    * Gives up the claim of an answer that is still queued, so that another process can claim it. If it has been asked to stop,
    * this ends it.

@@ -4,9 +4,10 @@ import type { AnswerRepository, Ending, InProgress } from './repository.ts'
 import { type AnswerRow, type HeartbeatRow, heartbeatReply, storedAnswer, storedFailure } from './rows.ts'
 
 export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
-  const insert = database.prepare<[reqId: string, state: 'waiting' | 'stopped', aliveAt: number, heardAt: number]>(
-    'INSERT INTO answers (req_id, state, alive_at, heard_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-  )
+  const insert = database.prepare<[state: 'waiting' | 'stopped', aliveAt: number, heardAt: number, reqId: string]>(`
+    INSERT INTO answers (req_id, state, alive_at, heard_at) SELECT req_id, ?, ?, ? FROM prompts WHERE req_id = ?
+    ON CONFLICT DO NOTHING`)
+  const selectPrompt = database.prepare<[reqId: string], { text: string }>('SELECT text FROM prompts WHERE req_id = ?')
   const remove = database.prepare<[reqId: string]>(
     "DELETE FROM answers WHERE req_id = ? AND state = 'waiting' AND NOT stop_asked",
   )
@@ -37,7 +38,11 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     UPDATE answers SET state = 'interrupted' WHERE ${IN_PROGRESS} AND req_id = ? AND alive_at = CAST(? AS INTEGER)`)
 
   return {
-    claim: reqId => database.write(() => insert.run(reqId, 'waiting', Date.now(), Date.now()).changes === 1),
+    claim: reqId =>
+      database.write(() => {
+        const { changes } = insert.run('waiting', Date.now(), Date.now(), reqId)
+        return changes === 0 ? null : (selectPrompt.get(reqId)?.text ?? null)
+      }),
     release: reqId =>
       database.write(() => {
         remove.run(reqId)
@@ -60,7 +65,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       }),
     requestStop: reqId =>
       database.write(() => {
-        if (insert.run(reqId, 'stopped', Date.now(), Date.now()).changes === 0) requestStop.run(reqId)
+        if (insert.run('stopped', Date.now(), Date.now(), reqId).changes === 0) requestStop.run(reqId)
       }),
     reportListener: reqId => database.write(() => reportListener.run(Date.now(), reqId)),
     inProgress: async () => {

@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
+import { sqlite } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { DailyBounds } from './repository.ts'
@@ -152,6 +153,17 @@ withEachEngine('the bounds per day', engine => {
     await until(async () => (await spent(app)).every(({ answers }) => Number(answers) === 0))
     for (const reqId of ['one', 'two']) await answer(app, reqId)
     await expectRefused(app, 'Your network has reached its daily limit of 2 answers.')
+  })
+
+  test('an answer does not count if the database does not store that it has begun', async () => {
+    await using app = await startChat({ answersMax: 1 })
+    await app.chat.post('failing', PROMPT, from(MINE))
+    const value = engine === sqlite ? 'json(state)' : '(state::int)'
+    await change(app.databaseUrl, `CREATE INDEX failing ON answers (${value})`)
+    expect((await app.chat.get('/chatstream/failing', { headers: from(MINE) })).status).toBe(500)
+    await change(app.databaseUrl, 'DROP INDEX failing')
+    await answer(app, 'one')
+    expect(await spent(app)).toMatchObject([{ account: MINE, answers: 1 }])
   })
 
   test('an answer that a stopping process releases from its queue counts once, where it runs', async () => {

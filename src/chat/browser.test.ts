@@ -86,6 +86,22 @@ test('Shift+Enter begins a line, Enter sends, and the next prompt waits for the 
   await next.finish()
 })
 
+test('an Enter that takes the text of an input method does not send it, also in Safari', async () => {
+  await using tab = await open.browser.openTab()
+  const { page } = tab
+  await page.goto(open.server.chat.address)
+  const field = page.getByLabel('Your message')
+  await field.fill('こん')
+  await field.dispatchEvent('keydown', { key: 'Enter', keyCode: 229, isComposing: true })
+  // Safari ends the composition before it tells of the key.
+  await field.dispatchEvent('keydown', { key: 'Enter', keyCode: 229, isComposing: false })
+  await field.fill('こんにちは')
+  await field.dispatchEvent('keydown', { key: 'Enter', keyCode: 13 })
+  const call = await open.server.model.nextCall()
+  expect(call.prompt).toBe('こんにちは')
+  await call.finish()
+})
+
 test('what is typed while a prompt is being sent is in the field afterwards', async () => {
   await using tab = await open.browser.openTab({ hasRoutes: true })
   const { page } = tab

@@ -6,6 +6,8 @@ const NEAR_END_PX = 96
 const STATUS_FIRST_MS = 1_500
 const STATUS_EVERY_MS = 3_000
 const COPIED_MS = 1_500
+/** The code of every key that an input method takes. Safari tells of Enter when the composition has ended. */
+const INPUT_METHOD_KEY = 229
 /** The key that a text is stored under while its user logs in again. */
 const DRAFT = 'draft'
 const LOST = 'The connection is lost. Trying again …'
@@ -32,7 +34,8 @@ showLocalTimes()
 listener() ? answerBegins() : answersAreWhole()
 
 document.addEventListener('keydown', event => {
-  if (event.target.id !== 'user_prompt' || event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+  if (event.target.id !== 'user_prompt' || event.key !== 'Enter' || event.shiftKey) return
+  if (event.isComposing || event.keyCode === INPUT_METHOD_KEY) return
   event.preventDefault()
   event.target.form.requestSubmit()
 })

@@ -80,6 +80,12 @@ You are welcome: ask about Islands again.
     expect(await texts(place, 'zoe', ['--search', 'CAF\u00c9 cafe\u0301'])).toEqual([...turn])
   })
 
+  test('--search takes capitals for small letters in every script, also where one letter has several forms', async () => {
+    await storeTurns(place, 'reader', [['Πωσδήποτε in der Großstadt', 'Ναι.']])
+    const text = 'Πωσδήποτε in der Großstadt'
+    expect(await texts(place, 'reader', ['--search', 'ΠΩΣ πωσ GROSS gross GROẞ großSTADT'])).toEqual([text])
+  })
+
   test('--export writes the room as markdown into a new file, readable by its owner alone', async () => {
     await storeTurns(place, 'writer', [
       ['# No heading', 'A **small** answer.'],

@@ -99,7 +99,10 @@ function containsAll(text: string, words: string): boolean {
     .every(word => whole.includes(word))
 }
 
-/** The same for a letter in upper and lower case, and for an accented one and one with a combining accent. */
+/**
+ * The same for a letter in upper and lower case, and for an accented one and one with a combining accent. A sigma at the end of
+ * a word has the capital of any other.
+ */
 function folded(text: string): string {
-  return text.toLowerCase().normalize()
+  return text.toLowerCase().toUpperCase().normalize()
 }

@@ -211,8 +211,9 @@ function connectAgain() {
 }
 
 function sessionEnds() {
-  if (sessionHasEnded) return
   sessionHasEnded = true
+  // It is shown already.
+  if (trouble.querySelector('a')) return
   const link = document.createElement('a')
   link.href = `/login?ended&next=${encodeURIComponent(location.pathname)}`
   link.textContent = 'Log in again'

@@ -85,7 +85,11 @@ test('if the session ends while an answer cannot be reached, the page says so, a
   expect(await page.locator('#trouble').textContent()).toBe(
     'Your session has ended. Log in again. Your message is kept.',
   )
-  await link.click()
+  // Another message takes its place, and the next attempt brings it back.
+  await page.getByLabel('Your message').press('Enter')
+  await page.getByText('Wait for this answer, or stop it.').waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await link.click({ timeout: 5_000 })
   await logInAt(page, PASSWORD)
   await page.getByText('The beginning').waitFor()
   expect(await page.getByLabel('Your message').inputValue()).toBe(TYPED)

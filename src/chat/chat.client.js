@@ -66,10 +66,10 @@ document.addEventListener('htmx:sseBeforeMessage', event => {
   }
 })
 
-// The response to a prompt that is refused for now is a page with the reason and the text.
+// The response to a prompt that is refused for now is a page with the reason and the text, unless it comes from a proxy.
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
-  const isPage = detail.xhr.getResponseHeader('Content-Type')?.startsWith('text/html')
-  if (isPage && [429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
+  const isOurs = detail.serverResponse.includes('id="composer"')
+  if (isOurs && [429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
 })
 
 // A prompt without a session: htmx goes to the log-in page.

@@ -101,21 +101,23 @@ test('two tabs on one turn show the same answer, from one call', async () => {
   expect(callsFor('two tabs')).toBe(1)
 })
 
-test('if a proxy answers that there is no server, the page says so, and keeps what was typed', async () => {
-  await using tab = await open.browser.openTab({ hasRoutes: true })
-  const { page } = tab
-  await page.goto(open.server.chat.address)
-  const body = '<html><body><h1>503 Service Unavailable</h1></body></html>'
-  await page.route('**/chat/*', route => route.fulfill({ status: 503, contentType: 'text/html', body }))
-  await page.getByLabel('Your message').fill('Is anybody there?')
-  await page.keyboard.press('Enter')
-  await page.getByText('That did not work. Your message is still here: try again.').waitFor({ timeout: 5_000 })
-  expect(await page.getByLabel('Your message').inputValue()).toBe('Is anybody there?')
-  await page.unroute('**/chat/*')
-  await page.keyboard.press('Enter')
-  await (await open.server.model.nextCall()).answer('Yes.')
-  await answered(page)
-  await expectLastMessages(page, ['You', 'Is anybody there?'], ['Assistant', 'Yes.'])
+test('if a proxy answers a message with a page of its own, the page says so, and keeps what was typed', async () => {
+  for (const status of [200, 503]) {
+    await using tab = await open.browser.openTab({ hasRoutes: true })
+    const { page } = tab
+    await page.goto(open.server.chat.address)
+    const body = '<html><body><h1>Service Unavailable</h1></body></html>'
+    await page.route('**/chat/*', route => route.fulfill({ status, contentType: 'text/html', body }))
+    await page.getByLabel('Your message').fill('Is anybody there?')
+    await page.keyboard.press('Enter')
+    await page.getByText('That did not work. Your message is still here: try again.').waitFor({ timeout: 5_000 })
+    expect(await page.getByLabel('Your message').inputValue()).toBe('Is anybody there?')
+    await page.unroute('**/chat/*')
+    await page.keyboard.press('Enter')
+    await (await open.server.model.nextCall()).answer('Yes.')
+    await answered(page)
+    await expectLastMessages(page, ['You', 'Is anybody there?'], ['Assistant', 'Yes.'])
+  }
 })
 
 test('the page says that a server cannot be reached, and keeps what was typed', async () => {

@@ -66,10 +66,10 @@ document.addEventListener('htmx:sseBeforeMessage', event => {
   }
 })
 
-// The response to a prompt that is refused for now is a page with the reason and the text, unless it comes from a proxy.
+// The response to a prompt that is refused for now is a page with the reason and the text. A page of a proxy has neither.
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
-  const isOurs = detail.serverResponse.includes('id="composer"')
-  if (isOurs && [429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
+  if (!detail.serverResponse.includes('id="composer"')) Object.assign(detail, { shouldSwap: false, isError: true })
+  else if ([429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
 })
 
 // A prompt without a session: htmx goes to the log-in page.

@@ -37,6 +37,8 @@ export class FileCondition {
   readonly #directory: Directory
   readonly #isLogLost: () => boolean
   #damage: DatabaseDamagedError | null = null
+  /** Whether the disk has lost a part of the log. */
+  #hasLostLog = false
   #replaced: DatabaseReplacedError | null = null
   /** The last time that a write failed, by `performance.now()`; `null` if one has succeeded since. */
   #failedAt: number | null = null
@@ -90,6 +92,7 @@ export class FileCondition {
   /** Records that commits could not be made durable, and returns the error for the callers. */
   afterSync(error: unknown): DatabaseDamagedError {
     const reason = errorMessage(error)
+    this.#hasLostLog = true
     this.#damage ??= new DatabaseDamagedError(`its log could not be stored: ${reason}`, { cause: error })
     log.error(
       '{path}: the disk could not store the last writes: {reason}. Writes are refused from now on. Check the disk, then start again',
@@ -199,12 +202,18 @@ export class FileCondition {
   }
 
   /**
-   * The runtime closes every connection when the process exits, however it exits. If the database was replaced, that would move
-   * the log of the old one into the new one, or remove the log of a process that uses the new one. So this process then ends
-   * by SIGKILL, after everything else.
+   * Whether the files must stay open. If the database was replaced, a close would move the log of the old one into the new one,
+   * or remove the log of a process that uses the new one. If the disk has lost a part of the log, a close would move into the
+   * file whatever is in its place: only a start checks the log.
    */
+  mustStayOpen(): boolean {
+    this.findDamage()
+    return this.findReplaced() !== null || this.#hasLostLog
+  }
+
+  /** The runtime closes every connection when the process exits, however it exits. Then it ends by SIGKILL, after everything else. */
   readonly #leave = () => {
-    if (this.findReplaced()) process.kill(process.pid, 'SIGKILL')
+    if (this.mustStayOpen()) process.kill(process.pid, 'SIGKILL')
   }
 
   #areInPlace(): boolean {

@@ -291,7 +291,7 @@ export class SqliteDatabase implements AsyncDisposable {
     }
   }
 
-  /** Finishes waiting writes, moves the write-ahead log into the file, and closes it, unless the database was replaced. */
+  /** Finishes waiting writes, moves the write-ahead log into the file, and closes it, unless that would do harm. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#writes.close()
     await this.#checkpoints.copying
@@ -299,7 +299,7 @@ export class SqliteDatabase implements AsyncDisposable {
     // Reads went on until now.
     this.#endSnapshot()
     this.#scans?.[Symbol.dispose]()
-    if (this.#condition.findReplaced()) return
+    if (this.#condition.mustStayOpen()) return
     this.#condition.closed()
     await closeFile(this.#connection, this.#path, this.#sync.path)
     this.#commits[Symbol.dispose]()

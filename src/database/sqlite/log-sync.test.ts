@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { chownSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { chownSync, closeSync, openSync, readdirSync, readFileSync, statSync, symlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
@@ -18,6 +18,11 @@ const CAN_TRACE = Bun.which('strace') !== null
 const CREATES = 20
 
 const FLAGS = ['--access-log', 'off']
+
+/** The parts of a log. https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
+const LOG_HEADER_BYTES = 32
+const FRAME_HEADER_BYTES = 24
+const PAGE_BYTES = 4_096
 
 /** Runs the service with a disk that is slow or fails, as `strace` injects it into the system calls of syncs. */
 function strace(file: string, injected: string | null): string[] {
@@ -125,9 +130,12 @@ test.skipIf(!CAN_TRACE)(
         .filter(line => line.includes('could not store'))
       expect(told).toHaveLength(1)
       expect(told[0]).toMatch(/shop\.db.*EIO.*start again/)
+      loseFrames(join(folder.path, 'shop.db-wal'))
+      expect(await service.stop()).toBeNull()
     }
     await using service = await startService(database, { flags: FLAGS })
     const api = client(() => service.address)
+    expect((await api.get('/products/1')).status).toBe(200)
     await api.create('/products/', sample.product)
     expect((await listOf(api, '/products/')).length).toBeGreaterThan(1)
   },
@@ -154,6 +162,7 @@ test.skipIf(!CAN_TRACE)(
       expect((await api.get('/readyz')).status).toBe(503)
       expect((await api.get('/products/1')).status).toBe(200)
     }
+    await until(() => other.errors().includes('could not store'))
     for (const service of [failing, other, late]) await service.stop('SIGKILL')
     expect(other.errors()).toMatch(/could not store.*another process/)
     // A start that is killed while it removes the old log leaves the next one to do it.
@@ -250,6 +259,16 @@ test.skipIf(!CAN_TRACE)('a follower gets an event of another process when it is 
   )
   expect(calls.slice(ready, shown).filter(call => /fdatasync.*= 0/.test(call))).toHaveLength(1)
 })
+
+/** Leaves zeros in place of the pages in a log, as a disk may that could not store them. */
+function loseFrames(log: string): void {
+  const descriptor = openSync(log, 'r+')
+  const { size } = statSync(log)
+  for (let frame = LOG_HEADER_BYTES; frame < size; frame += FRAME_HEADER_BYTES + PAGE_BYTES) {
+    writeSync(descriptor, new Uint8Array(PAGE_BYTES), 0, PAGE_BYTES, frame + FRAME_HEADER_BYTES)
+  }
+  closeSync(descriptor)
+}
 
 /** Finds the responses with this text, and those of them that were sent before all commits were in a sync that has ended. */
 function shown(trace: string, text: RegExp) {

@@ -54,6 +54,29 @@ test('a write that the database refuses fails alone, and the writes of its group
   expect(stored).toEqual([{ id: kept, name: 'Kept' }, ...taken.toSorted((one, next) => one.id - next.id)])
 })
 
+test('a write that only the commit refuses fails alone, and the writes of its group are made once', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using service = await startService(`sqlite:${file}`, { flags: ['--access-log', 'off'] })
+  const api = client(() => service.address)
+  const ordered = await api.create('/products/', { ...sample.product, name: 'Kept' })
+  {
+    using database = new Database(file)
+    const reference = 'REFERENCES products (id) DEFERRABLE INITIALLY DEFERRED'
+    database.run(`CREATE TABLE orders (product_id INTEGER NOT NULL ${reference})`)
+    database.run(`INSERT INTO orders VALUES (${ordered})`)
+  }
+  const create = (_: unknown, place: number) => api.post('/products/', { ...sample.product, name: `Taken ${place}` })
+  const creating = Array.from({ length: WRITES }, create)
+  // All but the first creates are in one group.
+  expect((await api.delete(`/products/${ordered}`)).status).toBe(500)
+  const creates = await Promise.all(creating)
+  expect(creates.map(({ status }) => status)).toEqual(Array(WRITES).fill(200))
+  const taken = creates.map(({ body }) => Product.parse(body))
+  const stored = Products.parse((await api.get('/products/')).body)
+  expect(stored).toEqual([{ id: ordered, name: 'Kept' }, ...taken.toSorted((one, next) => one.id - next.id)])
+})
+
 test('followers are told of no delete that the database refuses', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')

@@ -6,7 +6,7 @@ import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
 import type { FileCondition } from './condition.ts'
-import { isBusy, isDamage } from './failure.ts'
+import { isBusy, isDamage, reasonOfRefusedRow } from './failure.ts'
 import type { LogSync } from './log-sync.ts'
 
 /** The longest wait of a write for the lock of another process, and the pause between its tries. */
@@ -195,9 +195,9 @@ export class GroupCommit {
 
   /**
    * A savepoint for each write costs nearly as much as the write. So a group runs without, and only if one of its writes fails,
-   * it is rolled back and tried again, `each` write in a savepoint.
+   * it is rolled back and tried again, `each` write in a savepoint, or each `alone` in a transaction.
    */
-  #commitGroup(run: 'together' | 'each' = 'together'): void {
+  #commitGroup(run: 'together' | 'each' | 'alone' = 'together'): void {
     if (this.#beside) return
     const isAmongReads = this.#events.beforeTransaction()
     if (!this.#beginGroup()) return
@@ -207,7 +207,7 @@ export class GroupCommit {
     const end = performance.now() + (isAmongReads ? this.#shareOfWrites() : GROUP_MAX_MS)
     try {
       this.#events.afterLock()
-      for (const write of this.#waiting.slice(0, GROUP_MAX)) {
+      for (const write of this.#waiting.slice(0, run === 'alone' ? 1 : GROUP_MAX)) {
         group.push(write)
         if (run === 'together') write.work(changes)
         else if (!this.#runInSavepoint(write, changes)) continue
@@ -226,6 +226,11 @@ export class GroupCommit {
       if (this.#connection.inTransaction) this.#connection.run('ROLLBACK')
       if (mayBeOfOneWrite) {
         this.#commitGroup('each')
+        return
+      }
+      // Somebody's own table may have a deferred foreign key: the commit checks it, and does not say whose write violates it.
+      if (group.length > 1 && reasonOfRefusedRow(error) !== null) {
+        for (const _ of group) this.#commitGroup('alone')
         return
       }
       // If the group could not even begin, those that would have been in it fail, too.

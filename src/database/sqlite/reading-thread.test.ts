@@ -215,6 +215,18 @@ test('an error of SQLite is the one of the main connection', async () => {
   ])
 })
 
+test('an error that has ended the transaction of several statements is reported, and the next ones run', async () => {
+  await using shop = await openShop()
+  const { beside } = shop.database
+  const failed = beside.together(async all => {
+    // As SQLite does by itself when the disk fails.
+    await all('ROLLBACK', [])
+    await all('SELECT missing', [])
+  })
+  await expect(failed).rejects.toThrow('no such column: missing')
+  expect(await beside.together(all => all(ONE, []))).toEqual([{ one: 1 }])
+})
+
 test('more statements than the thread keeps prepared are answered', async () => {
   await using shop = await openShop()
   for (let round = 0; round < 2; round += 1) {

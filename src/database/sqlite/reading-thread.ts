@@ -57,7 +57,8 @@ export class ReadingThread implements AsyncDisposable {
       try {
         return await work(allIn(thread))
       } finally {
-        if (!thread.hasEnded) await thread.all('COMMIT')
+        // After some errors, such as one of the disk, SQLite has ended the transaction itself. Those are the errors to report.
+        if (!thread.hasEnded) await thread.all('COMMIT').catch(error => thread.end(error))
       }
     })
   }

@@ -306,6 +306,8 @@ export class PostgresDatabase implements AsyncDisposable {
     for (let tries = 1; ; tries += 1) {
       try {
         const servers = await connectServers(settings)
+        // It was closed meanwhile.
+        if (this.#closing.signal.aborted) return await servers[Symbol.asyncDispose]()
         if (servers.state !== null) this.changes.enable(servers.state)
         this.#servers = servers
         return

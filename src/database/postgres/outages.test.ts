@@ -3,12 +3,16 @@ import { client } from '../../../test/harness/client.ts'
 import { Cluster } from '../../../test/harness/postgres/cluster.ts'
 import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
+import { openedDatabase } from '../../../test/harness/postgres/opened.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { promote } from '../../../test/harness/postgres/standby.ts'
 import { openTcpProxy, type TcpProxy } from '../../../test/harness/postgres/tcp-proxy.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../test/harness/service.ts'
 import { until } from '../../../test/harness/until.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
+import { postgresAddress } from './address.ts'
+import { PostgresDatabase } from './database.ts'
 
 setDefaultTimeout(120_000)
 
@@ -46,6 +50,38 @@ test('a service without its database waits for it, says so at /readyz, and serve
   await server.start()
   await until(async () => (await api.get('/readyz')).status === 200)
   expect(await api.create('/products/', sample.product)).toBeGreaterThan(0)
+})
+
+test('a database that is closed while it is being connected to leaves no connection open', async () => {
+  await using empty = await createDatabase(quiet.url())
+  await using proxy = await openTcpProxy(quiet.port)
+  await proxy.refuse()
+  const address = postgresAddress(proxy.url(empty.name), { password: null, isPooled: false, shallDistribute: false })
+  const opening = { address, replicas: [], connections: 1, migrations: [], waitMs: 60_000 }
+  const database = await PostgresDatabase.open(opening)
+  await proxy.accept()
+  const release = proxy.holdBack()
+  await until(() => proxy.connections() > 0)
+  await database[Symbol.asyncDispose]()
+  release()
+  await database.ready
+  await until(async () => (await sessions(empty.name)) === 0)
+})
+
+test('a read whose database is closed is refused, and not sent again on new connections', async () => {
+  await using empty = await createDatabase(quiet.url())
+  await using proxy = await openTcpProxy(quiet.port)
+  const database = await openedDatabase(proxy.url(empty.name))
+  await database.readPrimary('SELECT 1')
+  const opened = proxy.connections()
+  const reading = database.readPrimary("SELECT 'Held'")
+  const { begun, passOn } = proxy.holdBackFrom('Held')
+  await begun
+  await database[Symbol.asyncDispose]()
+  await expect(reading).rejects.toThrow(DatabaseUnavailableError)
+  passOn()
+  await until(async () => (await sessions(empty.name)) === 0)
+  expect(proxy.connections()).toBe(opened)
 })
 
 test('a database restart loses nothing acknowledged, and the service recovers by itself', async () => {
@@ -272,6 +308,14 @@ async function underLoad(
   await load.expectNothingLost(client(() => service.address))
   expectNoStack(service)
   expect(await service.stop()).toBe(0)
+}
+
+/** The number of connections that programs of ours have to a database. */
+async function sessions(database: string): Promise<number> {
+  const found = await quiet.ask(
+    sql => sql`SELECT FROM pg_stat_activity WHERE datname = ${database} AND application_name = 'stockroom'`,
+  )
+  return found.length
 }
 
 /** An expected failure is logged in one line. */

@@ -3,6 +3,7 @@ import type { SQL } from 'bun'
 import { type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { shared } from '../../shared.ts'
 import { currentTimeline } from '../../tracing/timeline.ts'
+import { DatabaseUnavailableError } from '../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { type Failure, failureOf, TimeLimitError } from './failure.ts'
 
@@ -104,6 +105,7 @@ export class Pool implements AsyncDisposable {
   #openedAt = performance.now()
   #partner: Pool | null = null
   #connectedAt = Number.NEGATIVE_INFINITY
+  #isClosed = false
 
   constructor(address: PostgresAddress, options: PoolOptions) {
     this.#address = address
@@ -175,6 +177,7 @@ export class Pool implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
     clearInterval(this.#checking)
     this.#pending.clear()
     await this.#connections?.sql.close({ timeout: 0 })
@@ -205,7 +208,9 @@ export class Pool implements AsyncDisposable {
 
   /** Resolves when the server accepts connections. All callers that wait share the tries. */
   readonly #reached = shared(async () => {
-    if (!this.#connections) await reach(this.#address, this.#options)
+    if (!this.#connections && !this.#isClosed) await reach(this.#address, this.#options)
+    // A read whose connection is closed is tried again.
+    if (this.#isClosed) throw new DatabaseUnavailableError('the database is closed')
     if (this.#connections) return this.#connections
     this.#connections = this.#open()
     // All at the same time, so that they lead to the same server.

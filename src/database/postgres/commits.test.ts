@@ -55,6 +55,25 @@ test('a write that succeeds until its commit fails is not acknowledged, and chan
   expect(after.body).toEqual(before.body)
 })
 
+test('a delete that the foreign key of another table forbids is tried twice, and the answer is not to try again', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using service = await startService(database.url, { flags: FLAGS })
+  const api = client(() => service.address)
+  const ordered = await api.create('/products/', sample.product)
+  await using sql = connected(database.url)
+  await sql.unsafe(`
+    CREATE TABLE orders (product_id bigint NOT NULL REFERENCES products (id));
+    INSERT INTO orders VALUES (${ordered});
+    CREATE SEQUENCE deletes;
+    CREATE FUNCTION count_deletes() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM nextval('deletes'); RETURN old; END $$;
+    CREATE TRIGGER count_deletes BEFORE DELETE ON products FOR EACH ROW EXECUTE FUNCTION count_deletes()`)
+  const refused = await api.delete(`/products/${ordered}`)
+  expect([refused.status, refused.headers.get('Retry-After')]).toEqual([500, null])
+  expect([...(await sql`SELECT last_value::int AS tries FROM deletes`)]).toEqual([{ tries: 2 }])
+  expect((await api.get(`/products/${ordered}`)).status).toBe(200)
+})
+
 /** PostgreSQL does what it has received from a node, even if the node has died in the meantime. */
 test('an update of a node that has died may be done after a later one, but not if it expects the version before', async () => {
   await using database = await createDatabase(await sharedServerUrl())

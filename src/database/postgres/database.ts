@@ -34,10 +34,13 @@ const CONFLICT_PAUSE_MS = 4
 const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'worker', 'conflict', 'standby'])
 
 /** Failures after which a write is retried, because it was not done. */
-const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'late', 'worker'])
+const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'referred', 'late', 'worker'])
 
-/** Limit on the tries of a write whose worker is lost. It may be back, and the coordinator has to connect to it again. */
-const WORKER_TRIES = 2
+/**
+ * Failures after which a write is tried twice. A lost worker may be back, and the coordinator has to connect to it again; on Citus,
+ * the row that refers to a deleted one may be new.
+ */
+const TRIED_TWICE: ReadonlySet<Failure> = new Set(['worker', 'referred'])
 
 /** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
 const STANDBY_PAUSE_MS = 100
@@ -286,7 +289,7 @@ export class PostgresDatabase implements AsyncDisposable {
       } catch (error) {
         const failure = failureOf(error)
         if (isDiskFull(error)) this.#readiness.diskWasFull()
-        const triesMax = failure === 'worker' ? WORKER_TRIES : CONFLICT_TRIES
+        const triesMax = TRIED_TWICE.has(failure) ? 2 : CONFLICT_TRIES
         if (!WRITE_RETRIES.has(failure) || tries >= triesMax) throw translated(error)
         if (failure === 'late') this.#clock.forget()
         else await wait(Math.random() * CONFLICT_PAUSE_MS * 2 ** tries)

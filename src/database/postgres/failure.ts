@@ -11,6 +11,8 @@ export class TimeLimitError extends Error {
 export type Failure =
   /** Rolled back because of another transaction; a retry may succeed. */
   | 'conflict'
+  /** Rolled back because another row refers to a deleted one, perhaps one of somebody's own table. */
+  | 'referred'
   /** The connection broke during the statement; it may or may not have been executed. */
   | 'lost'
   /** Citus has lost one of its workers; nothing was executed. */
@@ -35,7 +37,8 @@ export type Failure =
  * A standby refuses what `onPrimary` adds to a read with 55000, and a read of an unlogged table with 0A000.
  * It refuses what `inTime` adds to a late write with 2201X. It closes the connection of an idle transaction with 25P03, and of one
  * that takes too long with 25P04.
- * A foreign key violation is a conflict: our statements check that the parent exists, so it was deleted in the meantime.
+ * A foreign key violation by a new row is a conflict: our statements check that the parent exists, so it was deleted in the
+ * meantime.
  */
 const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
   [/^(40001|40P01|23503)$/, 'conflict'],
@@ -51,6 +54,9 @@ const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
 /** How the coordinator of Citus says that it cannot reach a worker. Citus does not translate its messages. */
 const WORKER_UNREACHABLE = /^(connection to the remote node|failure on connection marked as essential)/
 const ON_WORKER = /^while executing command on /
+
+/** How PostgreSQL refuses to delete a row, in English: a server with translated messages is asked again as after a conflict. */
+const IS_REFERRED_TO = /^update or delete on table /
 
 /** How a worker refuses rows that Citus sends by COPY, as it does for most inserts. Their code is lost: it is XX000. */
 const REFERS_TO_NONE = /violates foreign key constraint/
@@ -74,6 +80,7 @@ export function failureOf(error: unknown): Failure {
   const state = stateOf(error)
   if (state !== null && isWorkerLost(error, state)) return 'worker'
   if (state === 'XX000' && REFERS_TO_NONE.test(error.message)) return 'conflict'
+  if (state === '23503' && IS_REFERRED_TO.test(error.message)) return 'referred'
   if (state !== null) return BY_STATE.find(([pattern]) => pattern.test(state))?.[1] ?? 'fault'
   if (error.code === 'ERR_POSTGRES_CONNECTION_REFUSED' || error.code === 'ERR_POSTGRES_CONNECTION_TIMEOUT')
     return 'unreachable'
@@ -113,10 +120,10 @@ export function isDiskFull(error: unknown): boolean {
   return stateOf(error) === '53100'
 }
 
-/** The error for the caller: a fault is a bug of ours; every other failure means that the database is unavailable. */
+/** The error for the caller: all but a fault and a rule of somebody's own table mean that the database is unavailable. */
 export function translated(error: unknown): unknown {
   const failure = failureOf(error)
-  if (failure === 'fault') return error
+  if (failure === 'fault' || failure === 'referred') return error
   const reason = `the database cannot be used: ${errorMessage(error)}`
   if (failure === 'worker') return new WorkerLostError(reason, { cause: error })
   return new DatabaseUnavailableError(reason, { cause: error })

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { client } from '../../../test/harness/client.ts'
@@ -163,6 +164,35 @@ test('a write waits for a long transaction of its process for at most 30 s, and 
   end()
   await Promise.all([long, late])
   expect(written).toEqual(['late'])
+})
+
+test('a write that has waited for a long transaction of its process waits for the lock of another program, too', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using database = await openSqlite(file, [])
+  using other = new Database(file)
+  // A group begins after a turn of the event loop.
+  const meetsLock = async () => {
+    for (let turns = 0; turns < 20; turns += 1) await turn()
+  }
+  const [begun, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  using clock = movableClock()
+  other.run('BEGIN IMMEDIATE')
+  const written = database.write(() => 'written').catch((error: unknown) => error)
+  await meetsLock()
+  const long = database.bulk('writing', () => {
+    begun.resolve()
+    return ending.promise
+  })
+  other.run('ROLLBACK')
+  await begun.promise
+  clock.advance(15_000)
+  ending.resolve()
+  await long
+  other.run('BEGIN IMMEDIATE')
+  await meetsLock()
+  other.run('ROLLBACK')
+  expect(await written).toBe('written')
 })
 
 test('a database that is closed while a group is acknowledged finishes the writes that wait behind it', async () => {

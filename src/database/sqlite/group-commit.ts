@@ -152,6 +152,8 @@ export class GroupCommit {
     const before = this.#beside
     const { promise: ended, resolve: end } = Promise.withResolvers<void>()
     this.#beside = ended
+    // From now on, writes wait for this process itself.
+    this.#busySince = null
     await before
     const looking = setInterval(() => this.#refuseLate(), LOOK_INTERVAL_MS)
     try {

@@ -47,6 +47,18 @@ test('of two copies into one database at once, one succeeds and the other is ref
   }
 })
 
+test('no time limit of TO applies while the copy waits for FROM, which may count and sort many rows', async () => {
+  await using target = await migrated(postgres)
+  await postgres.write(
+    target.url,
+    `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'limit %', current_setting('idle_in_transaction_session_timeout'); END $$;
+    CREATE TRIGGER tell BEFORE INSERT ON categories FOR EACH STATEMENT EXECUTE FUNCTION tell()`,
+  )
+  const { status, errors } = await run(['copy', shop.url, target.url])
+  expect([status, errors]).toEqual([1, expect.stringMatching(/TO refused a row .*: limit 0\b/)])
+})
+
 test('a copy from a missing database is refused, and does not create it', async () => {
   using folder = temporaryFolder()
   const target = `sqlite:${join(folder.path, 'to.db')}`

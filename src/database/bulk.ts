@@ -1,6 +1,6 @@
 import type { Change } from './change.ts'
 import type { StoreDatabase } from './open.ts'
-import { beginReading, lockTables, PostgresTables } from './postgres/bulk.ts'
+import { beginReading, lockTables, MAY_IDLE, PostgresTables } from './postgres/bulk.ts'
 import { LOG_CHANGES } from './postgres/changes.ts'
 import { beginFillingShards, CitusTables, takeSnapshots } from './postgres/citus-bulk.ts'
 import { reasonOfRefusedRow as refusedByPostgres } from './postgres/failure.ts'
@@ -47,6 +47,7 @@ export function fillTables<Result>(
   return database.bulk(async (query, connection) => {
     if (database.isDistributed) await beginFillingShards(query)
     await lockTables(query, tables)
+    await query(MAY_IDLE)
     const writer = database.isDistributed ? new CitusTables(query, connection) : new PostgresTables(query, connection)
     return work(writer, async changes => {
       await query(LOG_CHANGES, JSON.stringify(changes), changes.length)

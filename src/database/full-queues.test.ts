@@ -1,11 +1,14 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import { createDatabase } from '../../test/harness/postgres/database.ts'
 import { openedDatabase } from '../../test/harness/postgres/opened.ts'
 import { sharedServerUrl } from '../../test/harness/postgres/shared-server.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
 import { errorResponse } from '../server/errors.ts'
+import { DatabaseUnavailableError } from './errors.ts'
+import { Batch } from './postgres/batch.ts'
 import { openSqlite } from './sqlite/open.ts'
 
 /** More than a queue takes. */
@@ -42,6 +45,25 @@ test('PostgreSQL: a request that finds the queue full gets 503, asks to try agai
   })
   const answered = await Promise.allSettled(requests)
   expect(answered.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+})
+
+test('PostgreSQL: no statement is sent for requests that have been refused before they could join one', async () => {
+  const sizes: number[] = []
+  const sent = Promise.withResolvers<void>()
+  const { promise: outcome, reject: fail } = Promise.withResolvers<readonly number[]>()
+  const batch = new Batch((inputs: readonly number[]) => {
+    sizes.push(inputs.length)
+    sent.resolve()
+    return outcome
+  })
+  const first = refusalOf(batch.add(1))
+  await sent.promise
+  const second = refusalOf(batch.add(2))
+  const lost = new DatabaseUnavailableError('lost')
+  fail(lost)
+  expect(await Promise.all([first, second])).toEqual([lost, lost])
+  await turn()
+  expect(sizes).toEqual([1])
 })
 
 /** Resolves to why it was rejected; rejects if it was done. */

@@ -83,6 +83,8 @@ export class Batch<Input, Output> {
 
   async #begin(): Promise<void> {
     const batch = this.#take(this.#limits.inputsMax)
+    // They may have been rejected meanwhile.
+    if (batch.length === 0) return
     this.#running += 1
     this.#figures.sizes.observe(batch.length)
     this.#schedule()

@@ -94,9 +94,9 @@ export class SqliteDatabase implements AsyncDisposable {
     this.#dataVersion = connection.prepare('PRAGMA data_version')
     this.#commits = new Commits(connection)
     this.#log = new ChangeLog(connection, this.#commits)
-    this.history = new SqliteHistory(this)
     this.#record = new LogRecord(path)
     this.#condition = new FileCondition(connection, path, () => this.#isLogLost())
+    this.history = new SqliteHistory(this)
     this.#sync = new LogSync(connection, this.#commits, this.#record, error => this.#condition.afterSync(error))
     this.#checkpoints = new Checkpoints(connection, path, this.#commits, this.#condition)
     this.#logSize = new LogSize(connection)
@@ -127,7 +127,7 @@ export class SqliteDatabase implements AsyncDisposable {
 
   /** Prepares a statement that is valid until the database is closed. `?` stands for a parameter. */
   prepare<Parameters extends Parameter[], Row = never>(sql: string): Prepared<Parameters, Row> {
-    return prepared(this.#connection, sql)
+    return this.#condition.reading(() => prepared(this.#connection, sql))
   }
 
   /**

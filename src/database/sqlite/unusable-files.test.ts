@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { damage } from '../../../test/harness/damage.ts'
 import { CAN_MOUNT, inItsOwnMounts } from '../../../test/harness/mounts.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { run, startServer, startService } from '../../../test/harness/service.ts'
@@ -91,6 +92,17 @@ test('a database whose first page is cut off is reported', async () => {
   await seeded(`sqlite:${file}`)
   writeFileSync(file, readFileSync(file).subarray(0, 2_000))
   await expectUnusable(file, /shop\.db/)
+})
+
+test('a service whose search index is damaged does not start, and says so without a stack', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await (await startService(`sqlite:${file}`)).stop()
+  damage(file, 'product_words_config')
+  const { status, errors } = await run(['serve', '--host', '127.0.0.1', '--port', '0', '--database', `sqlite:${file}`])
+  const told = /^stockroom: the database is damaged: .*product_words; .* restore the latest backup$/m
+  expect([status, errors]).toEqual([1, expect.stringMatching(told)])
+  expect(errors).not.toContain('.ts:')
 })
 
 test("another program's database is reported and stays as it was", async () => {

@@ -6,7 +6,7 @@ import { FACET_FILTERS, facets } from './facets.tsx'
 import { type Framed, Notice } from './frame.tsx'
 import type { ListedItem, ListedItems } from './lists.ts'
 import { type CategoryItem, LISTS, type ListName, type ManagedLists } from './managed.ts'
-import { categoryRow, ItemTable, productRow, userRow } from './tables.tsx'
+import { categoryRow, ItemTable, NothingFound, productRow, userRow } from './tables.tsx'
 
 /** Limits on the categories that a field offers, and on those of a query. */
 const CHOICES = 200
@@ -260,13 +260,5 @@ function Choice({ name, label, options, chosen }: ChoiceProperties) {
         ))}
       </select>
     </label>
-  )
-}
-
-function NothingFound({ path }: { readonly path: string }) {
-  return (
-    <p>
-      Nothing matches. <a href={path}>Show all</a>
-    </p>
   )
 }

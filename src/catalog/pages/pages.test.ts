@@ -402,6 +402,19 @@ test('without an order, the best matches come first, and the newest if no word i
   for (const query of ['', '?q=&sort=', '?q=-']) expect(await names(query)).toEqual(['Rake', 'Big spade', 'Spade'])
 })
 
+test('a page of a list that has nothing to show does not say that the store is empty', async () => {
+  await using shop = await startShop()
+  await reviewedProduct(shop.api, 1)
+  for (const path of ['/admin/', '/admin/categories/', '/admin/users/', '/admin/reviews/', '/admin/products/1']) {
+    const { text } = await shop.page.open(`${path}?sort=nonsense`)
+    expect(text, path).toContain(`Nothing matches. <a href="${path}">Show all</a>`)
+    expect(text, path).not.toMatch(/ (has|are) no /)
+  }
+  expect((await shop.page.open('/admin/?skip=1')).text).toContain('Nothing matches.')
+  await shop.api.send('/products/1', { method: 'DELETE' })
+  expect((await shop.page.open('/admin/?skip=1')).text).toContain('The store has no products yet.')
+})
+
 test('beside the list, the band of prices that was chosen is marked, and chosen again it is no longer', async () => {
   await using shop = await startShop()
   for (const price of [5, 15]) await shop.api.create('/products/', { ...sample.product, price })

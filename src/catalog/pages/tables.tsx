@@ -23,7 +23,7 @@ interface TableProperties<Value> {
   readonly rows: ListedItems<Value>
   readonly row: (item: ListedItem<Value>) => Child
   readonly columns: readonly string[]
-  /** What to say if there are no rows. */
+  /** What to say if the list has no items. */
   readonly empty: Child
   /** The path of the page, unless it is that of the list. */
   readonly path?: string | undefined
@@ -44,7 +44,9 @@ export function ItemTable<Value>({ list, rows, row, columns, empty, path }: Tabl
         </p>
       )}
       {items.length === 0 ? (
-        <div class="empty">{empty}</div>
+        <div class="empty">
+          {total > 0 || errors.length > 0 ? <NothingFound path={path ?? LISTS[list].path} /> : empty}
+        </div>
       ) : (
         <>
           <form id="deletions" action="/admin/deletions" method="post"></form>
@@ -76,6 +78,14 @@ export function ItemTable<Value>({ list, rows, row, columns, empty, path }: Tabl
         </>
       )}
     </>
+  )
+}
+
+export function NothingFound({ path }: { readonly path: string }) {
+  return (
+    <p>
+      Nothing matches. <a href={path}>Show all</a>
+    </p>
   )
 }
 

@@ -4,7 +4,7 @@ import { showsPages } from '../../server/accept.ts'
 import type { App, RequestScope } from '../../server/requests.ts'
 import { type PageParts, seeOther } from './answer.ts'
 import { type Framed, usersNeedAdmin } from './frame.tsx'
-import { itemRoute, LISTS, type ListName, type ManagedLists } from './managed.ts'
+import { beginningOf, itemRoute, LISTS, type ListName, type ManagedLists } from './managed.ts'
 import type { OwnOperations, Refusal } from './own-operations.ts'
 
 /** Limit on the items of one request. */
@@ -62,7 +62,7 @@ async function namesOf(lists: ManagedLists, list: ListName, items: readonly Doom
   const ids = items.filter(item => item.list === list).map(({ id }) => Number(id))
   if (list === 'reviews') {
     const found = await lists.reviews.some(ids)
-    return ids.map(id => `★ ${found.get(id)?.rating ?? '?'}: ${found.get(id)?.comment.slice(0, 120) ?? ''}`)
+    return ids.map(id => `★ ${found.get(id)?.rating ?? '?'}: ${beginningOf(found.get(id)?.comment ?? '', 120)}`)
   }
   const found = await lists[list].some(ids)
   return ids.map(id => found.get(id)?.name ?? `${list} ${id}`)

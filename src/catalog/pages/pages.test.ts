@@ -415,6 +415,17 @@ test('a page of a list that has nothing to show does not say that the store is e
   expect((await shop.page.open('/admin/?skip=1')).text).toContain('The store has no products yet.')
 })
 
+test('a long comment is cut between two characters', async () => {
+  await using shop = await startShop()
+  const { productId, userId } = await reviewedProduct(shop.api, 0)
+  const comment = `${'x'.repeat(119)}😀${'x'.repeat(378)}😀${'x'.repeat(9)}`
+  await shop.api.create('/reviews/', { product_id: productId, user_id: userId, rating: 1, comment })
+  const list = await shop.page.open('/admin/reviews/')
+  expect(list.text).toContain(`😀${'x'.repeat(378)}…`)
+  const asked = await shop.page.send('/admin/deletions', { item: itemsIn(list) })
+  expect(asked.text).toContain(`★ 1: ${'x'.repeat(119)}</li>`)
+})
+
 test('beside the list, the band of prices that was chosen is marked, and chosen again it is no longer', async () => {
   await using shop = await startShop()
   for (const price of [5, 15]) await shop.api.create('/products/', { ...sample.product, price })

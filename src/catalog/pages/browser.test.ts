@@ -91,7 +91,7 @@ test('on a phone, the flags of a user leave room for “Delete”', async () => 
   for (const box of boxes) expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(button?.y ?? 0)
 })
 
-test('typing searches at once and shows in the address, and a row is edited in place with the keyboard', async () => {
+test('typing searches at once and shows in the address, a row is edited in place with the keyboard, and Ctrl opens a tab', async () => {
   await using tab = await open('/admin/')
   const { page } = tab
   await page.getByLabel('Search products').pressSequentially('spade 17', { delay: 5 })
@@ -111,6 +111,10 @@ test('typing searches at once and shows in the address, and a row is edited in p
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Edit')
   await page.getByLabel('Search products').fill('')
   await until(async () => (await rows(page)) === 50)
+  const opened = page.context().waitForEvent('page')
+  await page.getByRole('link', { name: 'Show more' }).click({ modifiers: ['ControlOrMeta'] })
+  await (await opened).close()
+  expect(await rows(page)).toBe(50)
   await page.getByRole('link', { name: 'Show more' }).click()
   await until(async () => (await rows(page)) === 63)
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Spade 13')

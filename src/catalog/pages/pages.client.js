@@ -112,6 +112,15 @@ document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig 
 
 // Forms and lists
 
+// With these keys, a link opens another tab or window, which htmx prevents.
+document.addEventListener(
+  'click',
+  event => {
+    if ((event.ctrlKey || event.metaKey || event.shiftKey) && event.target.closest('a')) event.stopPropagation()
+  },
+  true,
+)
+
 /** Removes what was told once from the address, so that a reload does not tell it again. */
 function tidyAddress() {
   const address = new URL(location.href)

@@ -371,7 +371,7 @@ test('the page after one that still had deletions to send does not keep what the
   expect(unexpected(tab)).toEqual([])
 })
 
-test('a deletion whose answer breaks off can be tried again, and the focus does not go with the last row', async () => {
+test('a deletion whose answer breaks off can be tried again, and the focus goes neither with “Undo” nor with the last row', async () => {
   const id = await api.create('/products/', product('Half answered', 1))
   await using tab = await open('/admin/', { hasRoutes: true })
   const { page } = tab
@@ -381,12 +381,20 @@ test('a deletion whose answer breaks off can be tried again, and the focus does 
   await row(page, id).getByRole('button', { name: 'Delete' }).click()
   await page.clock.runFor(11_000)
   await row(page, id).getByText('Not deleted. Try again.').waitFor()
+  await page.goto(`${service.address}/admin/products/${id}`)
+  await page.getByRole('button', { name: 'Delete' }).press('Enter')
+  await page.clock.runFor(11_000)
+  await page.locator('.failed').waitFor()
+  expect(await page.evaluate('document.activeElement.id')).toBe('content')
   await page.unrouteAll()
   await page.goto(`${service.address}/admin/?q=half`)
   await row(page, id).locator('.name').press('d')
+  for (const key of ['x', 'e']) await row(page, id).locator('.name').press(key)
+  expect(await page.locator('input[name="item"]:checked').count()).toBe(0)
   await page.clock.runFor(11_000)
   await page.getByText('Nothing matches.').waitFor()
   expect(await page.evaluate('document.activeElement.id')).toBe('content')
+  expect(tab.requests().filter(address => address.endsWith('?edit'))).toEqual([])
 })
 
 test('logging out before a deletion is due asks first, and then sends it while there is still a session', async () => {

@@ -301,7 +301,7 @@ function showLeft({ element, left, button, dueAt }) {
   }
   // The server may have deleted it already.
   left.textContent = 'Deleting'
-  if (button === document.activeElement) focusRow(element)
+  if (button === document.activeElement) focusOn(element.querySelector('.name'))
   button.remove()
 }
 
@@ -324,7 +324,7 @@ function restore(item, reason) {
     element.remove()
     if (reason !== '') showConnection(`${element.dataset.name}: ${reason}`)
   }
-  if (hadFocus) element.querySelector('[data-delete]')?.focus()
+  if (hadFocus) focusOn(element.querySelector('[data-delete]'))
 }
 
 /** Resolves to `null` if the server cannot be reached. */
@@ -476,10 +476,15 @@ function focusRow(row) {
   row?.querySelector('.name')?.focus()
 }
 
+/** If it is not there, the content gets the focus: from the body, a keyboard begins at the top. */
+function focusOn(element) {
+  if (element) element.focus()
+  else document.getElementById('content').focus({ preventScroll: true })
+}
+
 function removeRow(row) {
   if (row?.contains(document.activeElement)) {
-    document.getElementById('content').focus({ preventScroll: true })
-    focusRow(row.nextElementSibling ?? row.previousElementSibling)
+    focusOn((row.nextElementSibling ?? row.previousElementSibling)?.querySelector('.name'))
   }
   row?.remove()
 }
@@ -494,8 +499,9 @@ document.addEventListener('keydown', event => {
     ArrowDown: () => focusRow(row.nextElementSibling),
     k: () => focusRow(row.previousElementSibling),
     ArrowUp: () => focusRow(row.previousElementSibling),
-    x: () => row.querySelector('input[name="item"]')?.click(),
-    e: () => row.querySelector('[data-edit]')?.click(),
+    // What is about to be deleted has neither.
+    x: () => row.querySelector(':scope:not(.leaving) input[name="item"]')?.click(),
+    e: () => row.querySelector(':scope:not(.leaving) [data-edit]')?.click(),
     d: () => {
       // A key that is held down would go through the whole list.
       if (repeat) return

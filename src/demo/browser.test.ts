@@ -99,9 +99,15 @@ test('category, price, stars and order are in the address, so they survive a rel
   expect(tab.complaints()).toEqual([])
 })
 
-test('“Show more” adds the next page, and its address has all that is shown', async () => {
-  await using tab = await openShop()
+test('“Show more” adds the next page, and its address has all that is shown, also in another tab', async () => {
+  await using tab = await openShop({})
   const { page } = tab
+  const opened = page.context().waitForEvent('page')
+  await page.getByRole('link', { name: 'Show more' }).click({ modifiers: ['ControlOrMeta'] })
+  const other = await opened
+  await other.locator('#products li').nth(47).waitFor()
+  await other.close()
+  expect(await page.locator('#products li').count()).toBe(24)
   await page.getByRole('link', { name: 'Show more' }).click()
   await page.locator('#products li').nth(47).waitFor()
   expect(

@@ -1,5 +1,14 @@
 // A link that shows the next page of a list below those before.
 
+// With these keys, a link opens another tab or window: no script takes its click.
+document.addEventListener(
+  'click',
+  event => {
+    if ((event.ctrlKey || event.metaKey || event.shiftKey) && event.target.closest('a')) event.stopPropagation()
+  },
+  true,
+)
+
 /**
  * `list` has three functions: `last()` returns the page that was shown last, `took(next)` shows the next one, and `failed(error)`
  * says why there is none.

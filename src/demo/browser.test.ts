@@ -186,6 +186,25 @@ test('a tile shows the whole name of a product, however many commas it has', asy
   await shop.products.delete(id)
 })
 
+test('a name, a description and a comment are written from right to left if they are in Arabic', async () => {
+  const shop = createClient(demo.address)
+  const { id } = await shop.products.create({ name: 'مجرفة من الفولاذ', description: 'حادة وخفيفة', price: 5 })
+  await shop.reviews.create({ product_id: id, user_id: 1, rating: 5, comment: 'ممتاز' })
+  await using tab = await openShop()
+  const { page } = tab
+  const isFromRight = (text: string) =>
+    page
+      .getByText(text)
+      .first()
+      .evaluate(one => one.matches(':dir(rtl)'))
+  await page.getByRole('searchbox').fill('مجرفة')
+  await page.getByText('1 product', { exact: true }).waitFor()
+  expect(await isFromRight('مجرفة')).toBe(true)
+  await page.locator('#products a').click()
+  for (const text of ['مجرفة', 'حادة', 'ممتاز']) expect(await isFromRight(text), text).toBe(true)
+  await shop.products.delete(id)
+})
+
 test('a search without results says so', async () => {
   await using tab = await openShop()
   await tab.page.getByRole('searchbox').fill('submarine')

@@ -259,12 +259,14 @@ export function productPage({ product, visitor, origin }: ProductPage): string {
         </p>
         <img class="picture" src={picture} alt="" width="600" height="600" />
         <div class="about">
-          <h1>{name}</h1>
+          <h1 dir="auto">{name}</h1>
           <p id="rating" class="rating"></p>
           <p class="price" id="price" data-price={String(price)}>
             {USD.format(price)}
           </p>
-          <p class="description">{description}</p>
+          <p class="description" dir="auto">
+            {description}
+          </p>
           <h2>Ratings</h2>
           <div id="histogram" class="histogram"></div>
         </div>

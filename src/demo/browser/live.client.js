@@ -109,7 +109,7 @@ function tell({ type, time }, id, what) {
     element(html`
       <li class="${type.replace('.', ' ')}">
         <code>${type}</code> <time datetime="${time}">${new Date(time).toLocaleTimeString('en-GB')}</time>
-        <a href="/shop/${id}">${name}</a> <span>${what}</span>
+        <a href="/shop/${id}" dir="auto">${name}</a> <span>${what}</span>
       </li>`),
   )
   while (list.children.length > SHOWN) list.lastElementChild.remove()

@@ -158,8 +158,8 @@ function add(reviews) {
       ({ rating, comment, user }) => html`
         <li>
           <img src="${user.avatar}" alt="" width="40" height="40">
-          <p><b>${user.name}</b> ${stars(rating)}<span class="visually-hidden">${rating} of 5 stars</span></p>
-          <p>${comment}</p>
+          <p><b dir="auto">${user.name}</b> ${stars(rating)}<span class="visually-hidden">${rating} of 5 stars</span></p>
+          <p dir="auto">${comment}</p>
         </li>`,
     )}`,
   )

@@ -26,7 +26,7 @@ export function tile({ id, name, price, rating: stars, highlights }) {
   return html`
     <li data-id="${id}" data-price="${price}">
       <img src="/pictures/${id}?name=${encodeURIComponent(name)}" alt="" width="240" height="240" loading="lazy">
-      <h2><a href="/shop/${id}">${title(highlights?.name ?? [{ text: name, match: false }])}</a></h2>
+      <h2 dir="auto"><a href="/shop/${id}">${title(highlights?.name ?? [{ text: name, match: false }])}</a></h2>
       <p class="rating">${rating(stars)}</p>
       <p class="price">${money(price)}</p>
     </li>`

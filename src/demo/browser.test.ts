@@ -425,14 +425,22 @@ test('a tab that is hidden and shown again and again before its stream is open f
   expect(await lines.count()).toBe(1)
 })
 
-test('a page says when its stream is lost, does not look for it while it is hidden, and looks again whenever it is shown', async () => {
+test('a page says when its stream is lost and then asks again for what failed, does not look for it while it is hidden, and looks again whenever it is shown', async () => {
   await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
-  const ready = 'event: ready\nid: 1-1.abc\ndata: {"resumed":false}\n\n'
+  const ready = 'retry: 10\nevent: ready\nid: 1-1.abc\ndata: {"resumed":false}\n\n'
   const replies = [{ contentType: 'text/event-stream', body: ready }]
   await page.route('**/events?*', route => route.fulfill(replies.pop() ?? { status: 502 }))
   await page.goto(demo.address)
   await page.locator('#live-state[data-is=lost]').getByText('connecting').waitFor()
+  await page.route('**/products/?*', route => route.fulfill({ status: 400, json: { detail: 'Away' } }))
+  await page.getByRole('searchbox').fill('copper')
+  const failure = page.getByText('The shop does not answer')
+  await failure.waitFor()
+  await page.unroute('**/products/?*')
+  replies.push({ contentType: 'text/event-stream', body: ready })
+  await failure.waitFor({ state: 'detached', timeout: 5_000 })
+  await page.getByRole('searchbox').fill('')
   await setHidden(page, true)
   await page.getByText('paused').waitFor()
   await setHidden(page, false)

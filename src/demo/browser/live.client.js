@@ -18,7 +18,7 @@ export function remember(products) {
 }
 
 /**
- * `page` has three functions: `reload()` when anything may have changed, `repriced({ id, name, price })`, and
+ * `page` has three functions: `reload()` when anything may have changed or failed, `repriced({ id, name, price })`, and
  * `rated(products)` with the new ratings. Resolves when the page may read its lists without missing a change.
  */
 export function follow(shop, page) {
@@ -28,6 +28,8 @@ export function follow(shop, page) {
   // A tab that is opened in the background reads its lists first, and follows them when it is shown.
   let isLate = document.hidden
   const start = async () => {
+    // What the page asked for while the server was away has failed.
+    let wasLost = state.dataset.is === 'off'
     say('lost', 'connecting…')
     following = new AbortController()
     const { signal } = following
@@ -35,6 +37,8 @@ export function follow(shop, page) {
       if (signal.aborted) return
       if (isConnected) say('on', 'live')
       else say('lost', 'connecting…')
+      if (isConnected && wasLost) page.reload()
+      wasLost = !isConnected
     }
     const events = shop.events({ types: ['product', 'review'], since, signal, onConnection })
     try {

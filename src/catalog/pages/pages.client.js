@@ -67,7 +67,8 @@ async function refused(text, status) {
   const { detail } = await Promise.resolve(text)
     .then(JSON.parse)
     .catch(() => ({}))
-  showShortly(typeof detail === 'string' ? `${detail}.` : `The server answered ${status}.`)
+  const reason = status < 300 ? 'Something other than the store has answered.' : `The server answered ${status}.`
+  showShortly(typeof detail === 'string' ? `${detail}.` : reason)
 }
 
 function showShortly(text, forMs = 8_000, isBack = false) {
@@ -190,6 +191,10 @@ document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   // The answer has the form again, with the reason. The error page of a proxy has not.
   const hasForm = detail.xhr.responseText.includes('name="tag"')
   if (detail.requestConfig?.verb === 'post' && hasForm) Object.assign(detail, { shouldSwap: true, isError: false })
+  // The log-in page of a proxy would empty the page, whatever its status.
+  const { id } = detail.target
+  const isOurs = !['content', 'results'].includes(id) || detail.xhr.responseText.includes(`id="${id}"`)
+  if (!isOurs) Object.assign(detail, { shouldSwap: false, isError: true })
   if (detail.shouldSwap && detail.target.id === 'results') takeEdited(detail.target)
 })
 

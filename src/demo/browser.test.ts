@@ -243,6 +243,9 @@ test('once reviews are shown again, nothing says that the shop does not answer',
   await page.unroute(/products\/\d+\?fields/, refuse)
   await page.locator('.histogram a').nth(1).click()
   await page.getByText('The shop does not answer').waitFor({ state: 'detached', timeout: 5_000 })
+  // As after a hundred clicks on “Show more”.
+  await page.goto(page.url().replace(/\?.*/, '?limit=1010'))
+  await page.locator('#reviews li').first().waitFor({ timeout: 5_000 })
 })
 
 test('the last filter of the histogram counts, even if the answer to the one before comes later', async () => {

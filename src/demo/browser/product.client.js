@@ -8,6 +8,8 @@ import { recorded } from './requests.js'
 import { glow, rating, reviewsText, showPrice, stars } from './tiles.js'
 
 const PAGE = 10
+/** The API lists no more at once. */
+const COUNTED = 1_000
 const FAILED = 'The shop does not answer'
 const FIELDS = ['id', 'rating', 'comment', 'user']
 
@@ -88,7 +90,7 @@ async function load(client) {
   loading = new AbortController()
   const { signal } = loading
   const limit = shownLimit()
-  const query = { rating: chosenStars(), sort: '-id', limit, count: 1_000, fields: FIELDS }
+  const query = { rating: chosenStars(), sort: '-id', limit: Math.min(limit, COUNTED), count: COUNTED, fields: FIELDS }
   const fields = ['id', 'name', 'price', 'rating']
   const before = shownPrice
   const asked = [

@@ -74,9 +74,11 @@ export class Login {
    * after too many wrong passwords.
    */
   async begin(text: string, address: string): Promise<string | null> {
-    const key = await this.#keys?.find(text)
+    // Blanks are easily copied along, and no key has any.
+    const secret = text.trim()
+    const key = await this.#keys?.find(secret)
     if (!key) return this.#isPassword(text, address) ? this.#sessions.begin(PASSWORD) : null
-    return allows(key.scope, NEEDED_SCOPE) ? this.#sessions.begin(KEY_PREFIX + digestOf(text)) : null
+    return allows(key.scope, NEEDED_SCOPE) ? this.#sessions.begin(KEY_PREFIX + digestOf(secret)) : null
   }
 
   /** The key that a request was sent with, or that its session began with; `null` without a valid one. */

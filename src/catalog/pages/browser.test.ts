@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { DESKTOP, PHONE, violations } from '../../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { opensOtherTab } from '../../../test/harness/browser/other-tab.ts'
 import { revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { logInAt } from '../../../test/harness/chat/login.ts'
 import { client } from '../../../test/harness/client.ts'
@@ -111,9 +112,7 @@ test('typing searches at once and shows in the address, a row is edited in place
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Edit')
   await page.getByLabel('Search products').fill('')
   await until(async () => (await rows(page)) === 50)
-  const opened = page.context().waitForEvent('page')
-  await page.getByRole('link', { name: 'Show more' }).click({ modifiers: ['ControlOrMeta'] })
-  await (await opened).close()
+  expect(await opensOtherTab(page.getByRole('link', { name: 'Show more' }))).toBe(true)
   expect(await rows(page)).toBe(50)
   await page.getByRole('link', { name: 'Show more' }).click()
   await until(async () => (await rows(page)) === 63)

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { HAS_IPV6 } from '../../test/harness/loopback.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { run, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
@@ -10,7 +11,7 @@ const PROXY = { http_proxy: 'http://127.0.0.1:1' }
 test('health exits with 0 while a server works, wherever it listens and whatever it is called', async () => {
   using folder = temporaryFolder()
   // The last one counts as a name, which is not among those that the server answers for.
-  for (const host of ['127.0.0.1', '0.0.0.0', '::', '::1', '127.1']) {
+  for (const host of ['127.0.0.1', '0.0.0.0', '::', ...(HAS_IPV6 ? ['::1'] : []), '127.1']) {
     const flags = ['--host', host, '--allowed-hosts', 'shop.example']
     await using service = await startService(`sqlite:${join(folder.path, 'shop.db')}`, { flags })
     const { port } = new URL(service.address)

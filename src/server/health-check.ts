@@ -4,8 +4,8 @@ import { OperatorError } from '../program/operator-error.ts'
 
 const ANSWER_MAX_MS = 4_000
 
-/** A server that listens on all addresses is asked at this one. */
-const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+/** A server that listens on all addresses is asked at this one. `::` includes those of IPv4, and a machine may have no `::1`. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '127.0.0.1' }
 
 /** The address of a server, and the path to ask for. */
 interface ServerPlace {

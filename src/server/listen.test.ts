@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
+import { HAS_IPV6 } from '../../test/harness/loopback.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, startServer, startService } from '../../test/harness/service.ts'
@@ -29,7 +30,7 @@ test('a second service on the port of the first is refused, and the first goes o
   expect(await client(() => service.address).create('/products/', sample.product)).toBe(1)
 })
 
-test('an IPv6 address may have brackets, as in a URL', async () => {
+test.skipIf(!HAS_IPV6)('an IPv6 address may have brackets, as in a URL', async () => {
   using folder = temporaryFolder()
   const place = ['--host', '[::1]', '--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
   await using service = await startServer(['serve', ...place])

@@ -16,15 +16,10 @@ const SHORT_LIVED = {
 export const ofPrograms: Readonly<Record<string, string>> =
   process.env[TORTURE_VARIABLE] === undefined ? SHORT_LIVED : {}
 
-/**
- * Settings for the processes that run tests: some functions of the tools are worth compiling, and memory is soon used again. A proxy
- * that the user has set would be asked even for this machine.
- */
+/** Settings for the processes that run tests: some functions of the tools are worth compiling, and memory is soon used again. */
 export const OF_TESTS = {
   ...SHORT_LIVED,
   BUN_JSC_thresholdForJITAfterWarmUp: '2000',
   BUN_JSC_thresholdForOptimizeAfterWarmUp: '5000',
   MIMALLOC_PURGE_DELAY: '-1',
-  NO_PROXY: '*',
-  no_proxy: '*',
 }

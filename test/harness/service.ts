@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { spawn } from 'bun'
 import type { StopSignal } from '../../src/program/stop-signals.ts'
 import { EXECUTABLE_VARIABLE } from './executable.ts'
+import './no-proxy.ts'
 import { ofPrograms } from './runtime.ts'
 
 /** The program as `npm start` and the npm package run it. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import '../no-proxy.ts'
 
 /** A request that a server has read to its end. */
 export interface Asked {

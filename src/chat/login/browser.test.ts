@@ -6,6 +6,7 @@ import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
 import { answered, send } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { logInAt } from '../../../test/harness/chat/login.ts'
+import { awayFromMidnight } from '../../../test/harness/chat/midnight.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { storeKey } from '../../../test/harness/stored-keys.ts'
 
@@ -199,6 +200,7 @@ test('behind a proxy that speaks https, the cookie is secure and opens the chat'
 })
 
 test('a user logs in with a key, follows a link of another site, and is told when the key has reached its bound', async () => {
+  await awayFromMidnight()
   await using server = await startChatServer(sqlite, { environment: { AUTH: 'keys', CHAT_ANSWERS_PER_DAY: '1' } })
   const key = await storeKey(server.databaseUrl, 'visitor', 'write')
   await using tab = await place.browser.openTab()

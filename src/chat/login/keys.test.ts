@@ -1,13 +1,15 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { bearer, revokeKey } from '../../../test/harness/catalog/keyed-shop.ts'
 import { type ChatServer, startChatServer } from '../../../test/harness/chat/chat-server.ts'
 import { cookieOf, logIn } from '../../../test/harness/chat/login.ts'
+import { awayFromMidnight } from '../../../test/harness/chat/midnight.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { storeKey } from '../../../test/harness/stored-keys.ts'
 import { until } from '../../../test/harness/until.ts'
 
 setDefaultTimeout(120_000)
+beforeEach(awayFromMidnight)
 
 const PASSWORD = 'correct horse battery'
 

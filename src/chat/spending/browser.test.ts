@@ -1,9 +1,10 @@
-import { expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
 import { answered, messages, send } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
+import { awayFromMidnight } from '../../../test/harness/chat/midnight.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 
 /** The day ends at midnight in UTC, which is half past five in Kolkata and one or two o'clock in Berlin. */
@@ -15,6 +16,8 @@ const REACHED = 'Your network has reached its daily limit of 1 answer.'
 const place = chatInBrowser(() =>
   startChatServer(sqlite, { environment: { CHAT_ANSWERS_PER_DAY: '1', TRUSTED_PROXIES: '1' } }),
 )
+
+beforeEach(awayFromMidnight)
 
 const at = (address: string) => ({ extraHTTPHeaders: { 'X-Forwarded-For': address } })
 

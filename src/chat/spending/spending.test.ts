@@ -1,7 +1,8 @@
 import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { from, startChatApp } from '../../../test/harness/chat/chat-app.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
+import { awayFromMidnight } from '../../../test/harness/chat/midnight.ts'
 import { withEachEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
 import { connected } from '../../../test/harness/postgres/database.ts'
@@ -9,6 +10,7 @@ import { until } from '../../../test/harness/until.ts'
 import type { DailyBounds } from './repository.ts'
 
 setDefaultTimeout(120_000)
+beforeEach(awayFromMidnight)
 
 const DAY_SECONDS = 86_400
 const DAY_MS = 1_000 * DAY_SECONDS

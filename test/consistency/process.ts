@@ -43,7 +43,8 @@ export class Process implements AsyncDisposable {
     const worker = this.#anyWorker()
     process.kill(worker, 'SIGSTOP')
     await Bun.sleep(milliseconds)
-    process.kill(worker, 'SIGCONT')
+    // If the machine has paused this process for longer, another worker has taken its place.
+    if (childrenOf(this.#service.processId).includes(worker)) process.kill(worker, 'SIGCONT')
   }
 
   /** Stops any worker for good. Resolves when the supervisor has killed it, and another serves in its place. */

@@ -3,7 +3,7 @@ import { spawn } from 'bun'
 import { countSkippedOnCitus } from '../../test/harness/contract.ts'
 import { copied } from '../../test/harness/copy/copied.ts'
 import { migrated, oddShop, sizesIn } from '../../test/harness/copy/odd-shop.ts'
-import { ENGINES, postgres, sqlite } from '../../test/harness/engines.ts'
+import { ENGINES, type Engine, postgres, sqlite } from '../../test/harness/engines.ts'
 import { connected } from '../../test/harness/postgres/database.ts'
 import { commandLine, run, surroundingsOf } from '../../test/harness/service.ts'
 
@@ -19,8 +19,7 @@ test('a killed copy leaves the database empty, and the next one succeeds', async
   const sizes = ['--products', '10', '--users', '1000', '--reviews', String(MANY_REVIEWS)]
   expect(await run(['seed', '--database', source.url, ...sizes])).toMatchObject({ status: 0 })
   for (const engine of ENGINES) {
-    await using target = await engine.freshDatabase()
-    await killedAmidReviews(source.url, target.url)
+    await using target = await killedAmidReviews(source.url, engine)
     expect(await sizesIn(engine, target.url), engine.name).toEqual([0, 0, 0, 0])
     const { output } = await copied(source.url, target.url)
     expect(output).toContain(`${MANY_REVIEWS} reviews`)
@@ -47,15 +46,28 @@ test('a copy whose rows arrive differently from how they were sent fails, and le
   }
 })
 
-/** Users are copied before reviews, and each table ends with a line of output. */
-async function killedAmidReviews(from: string, to: string): Promise<void> {
-  const child = spawn(commandLine(['copy', from, to], {}), { ...surroundingsOf({}), stdout: 'pipe', stderr: 'pipe' })
-  let errors = ''
-  for await (const bytes of child.stderr) {
-    errors += new TextDecoder().decode(bytes)
-    if (errors.includes('users: ')) child.kill('SIGKILL')
+/**
+ * Kills a copy amid reviews, and returns what it was to fill. Users are copied before reviews, and each table ends with a line of
+ * output. If the machine pauses, a copy may end before it is killed; then another one begins.
+ */
+async function killedAmidReviews(from: string, engine: Engine) {
+  for (;;) {
+    await using opened = new AsyncDisposableStack()
+    const target = opened.use(await engine.freshDatabase())
+    const child = spawn(commandLine(['copy', from, target.url], {}), {
+      ...surroundingsOf({}),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    let errors = ''
+    for await (const bytes of child.stderr) {
+      errors += new TextDecoder().decode(bytes)
+      if (errors.includes('users: ')) child.kill('SIGKILL')
+    }
+    await child.exited
+    if (errors.includes('checked')) continue
+    expect({ signal: child.signalCode, output: await child.stdout.text() }).toEqual({ signal: 'SIGKILL', output: '' })
+    opened.move()
+    return target
   }
-  await child.exited
-  expect(errors).not.toContain('checked')
-  expect({ signal: child.signalCode, output: await child.stdout.text() }).toEqual({ signal: 'SIGKILL', output: '' })
 }

@@ -263,12 +263,16 @@ withEachEngine('the index', engine => {
 
   test('is completed by two processes after one was killed while it was being built', async () => {
     await using shop = await outdated(engine, MANY)
-    const first = await startService(shop.url, { flags: FLAGS })
-    await until(async () => Number((await stateOf(engine, shop.url))?.indexed) > 0)
-    await first.stop('SIGKILL')
-    const { indexed, is_built } = (await stateOf(engine, shop.url)) ?? {}
-    expect(Number(indexed)).toBeLessThan(MANY)
-    expect(Number(is_built)).toBe(0)
+    await until(async () => {
+      const first = await startService(shop.url, { flags: FLAGS })
+      await until(async () => Number((await stateOf(engine, shop.url))?.indexed) > 0)
+      await first.stop('SIGKILL')
+      const { indexed, is_built } = (await stateOf(engine, shop.url)) ?? {}
+      if (Number(indexed) < MANY && Number(is_built) === 0) return true
+      // The machine paused, and the process completed it.
+      await forget(shop.url)
+      return false
+    })
     await using services = await started(shop.url, 2)
     for (const api of services.apis) {
       await until(async () => (await api.get('/products/?q=many')).status === 200)

@@ -330,7 +330,7 @@ test('whatever the connection does, each event comes once and in order', async (
 const CUT = Symbol('cut')
 const END = Symbol('end')
 
-/** What `follow` was called for last. */
+/** The last call of `follow`. */
 let followed: Followed | undefined
 
 /** Sends texts, and leaves the stream open unless told otherwise. */

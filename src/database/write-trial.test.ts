@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { writeTrial } from './write-trial.ts'
 
-test('a write that fails during a trial is told of by another one, and one that fails is not repeated at once', async () => {
+test('after a write that failed during a trial, there is another trial, and one that failed is not repeated at once', async () => {
   const outcomes: PromiseWithResolvers<void>[] = []
   const writeSucceeds = writeTrial(() => {
     const outcome = Promise.withResolvers<void>()

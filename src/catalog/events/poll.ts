@@ -41,7 +41,7 @@ export async function pollResponse(feed: Feed, url: string, poll: Poll): Promise
     }
     if (!feed.isCurrent(reached)) continue
     await advance(feed, leftMs, signal)
-    // What follows it has no changes, and may have been removed meanwhile.
+    // The transactions after it have no changes, and may have been removed meanwhile.
     reached = lasting
   }
 }

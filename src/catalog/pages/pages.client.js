@@ -195,7 +195,7 @@ document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   const { id } = detail.target
   const isOurs = !['content', 'results'].includes(id) || detail.xhr.responseText.includes(`id="${id}"`)
   if (!isOurs) Object.assign(detail, { shouldSwap: false, isError: true })
-  if (detail.shouldSwap && detail.target.id === 'results') takeEdited(detail.target)
+  if (detail.shouldSwap && id === 'results') takeEdited(detail.target)
 })
 
 document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestConfig } }) => {
@@ -381,32 +381,25 @@ function removed(item) {
   else countAgain()
 }
 
-/** The address without the part that names an element: htmx would scroll to that. */
-function currentPath() {
-  return location.pathname + location.search
+/** Shows an element of this page anew, and what is beside the list. */
+function showAgain(target) {
+  // Without the part of the address that names an element: htmx would scroll to that.
+  const path = location.pathname + location.search
+  htmx.ajax('GET', path, { target, select: target, swap: 'outerHTML', selectOOB: '#chips,#histogram' })
 }
 
 /** Shows the list as it is now, and nothing else: a form beside it may have text that was not sent. */
 function listAgain() {
   const filters = document.querySelector('[data-filters]')
   if (filters) htmx.trigger(filters, 'submit')
-  else if (document.getElementById('results')) {
-    const selectOOB = '#chips,#histogram'
-    htmx.ajax('GET', currentPath(), { target: '#results', select: '#results', swap: 'outerHTML', selectOOB })
-  }
+  else if (document.getElementById('results')) showAgain('#results')
 }
 
 /** Shows what the server counts now: of the list, and of a product's stars. */
 function countAgain() {
   const facets = document.getElementById('facets')
   if (facets) htmx.trigger(facets, 'again')
-  if (!document.getElementById('total')) return
-  htmx.ajax('GET', currentPath(), {
-    target: '#total',
-    select: '#total',
-    swap: 'outerHTML',
-    selectOOB: '#chips,#histogram',
-  })
+  if (document.getElementById('total')) showAgain('#total')
 }
 
 setInterval(() => {
@@ -504,7 +497,7 @@ document.addEventListener('keydown', event => {
     ArrowDown: () => focusRow(row.nextElementSibling),
     k: () => focusRow(row.previousElementSibling),
     ArrowUp: () => focusRow(row.previousElementSibling),
-    // What is about to be deleted has neither.
+    // A row that is about to be deleted can be neither selected nor edited.
     x: () => row.querySelector(':scope:not(.leaving) input[name="item"]')?.click(),
     e: () => row.querySelector(':scope:not(.leaving) [data-edit]')?.click(),
     d: () => {

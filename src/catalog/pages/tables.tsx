@@ -23,7 +23,7 @@ interface TableProperties<Value> {
   readonly rows: ListedItems<Value>
   readonly row: (item: ListedItem<Value>) => Child
   readonly columns: readonly string[]
-  /** What to say if the list has no items. */
+  /** Shown if the list has no items. */
   readonly empty: Child
   /** The path of the page, unless it is that of the list. */
   readonly path?: string | undefined

@@ -161,14 +161,9 @@ withEachEngine('answer limits', engine => {
 
   test('answers that wait in line when a process ends are answered by another process', async () => {
     await using server = await startChat({ runningMax: 1 })
-    const other = await server.startOther()
-    await using _ = other
     const { model } = server
-    for (const reqId of ['first', 'second']) await other.chat.post(reqId, reqId)
-    const first = other.chat.listen('first')
-    const call = await model.nextCall()
-    const second = other.chat.listen('second')
-    await until(async () => (await other.chat.status('second')) === '{"status":"waiting"}')
+    const { other, first, second, call } = await waitsInLine(server)
+    await using _ = other
     await other.answers.close(0)
     expect(await first.end()).toContain('The answer was interrupted here')
     expect(await second.end()).not.toContain('event')
@@ -180,14 +175,9 @@ withEachEngine('answer limits', engine => {
 
   test('an answer that waits in line stays stopped, even if its process ends before it learns of that', async () => {
     await using server = await startChat({ runningMax: 1 })
-    const other = await server.startOther()
-    await using _ = other
     const { model } = server
-    for (const reqId of ['first', 'second']) await other.chat.post(reqId, reqId)
-    const first = other.chat.listen('first')
-    await model.nextCall()
-    const second = other.chat.listen('second')
-    await until(async () => (await other.chat.status('second')) === '{"status":"waiting"}')
+    const { other, first, second } = await waitsInLine(server)
+    await using _ = other
     await server.chat.stop('second')
     await other.answers.close(0)
     await Promise.all([first.end(), second.end()])
@@ -205,4 +195,15 @@ async function heardSince(databaseUrl: string, reqId: string, milliseconds: numb
     if ((row?.time ?? 0) >= milliseconds) return
     await Bun.sleep(50)
   }
+}
+
+/** Starts another process, in which one answer runs and a second one waits in line. */
+async function waitsInLine({ startOther, model }: Awaited<ReturnType<typeof startChatApp>>) {
+  const other = await startOther()
+  for (const reqId of ['first', 'second']) await other.chat.post(reqId, reqId)
+  const first = other.chat.listen('first')
+  const call = await model.nextCall()
+  const second = other.chat.listen('second')
+  await until(async () => (await other.chat.status('second')) === '{"status":"waiting"}')
+  return { other, first, second, call }
 }

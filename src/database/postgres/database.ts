@@ -37,8 +37,8 @@ const READ_RETRIES: ReadonlySet<Failure> = new Set(['lost', 'worker', 'conflict'
 const WRITE_RETRIES: ReadonlySet<Failure> = new Set(['conflict', 'referred', 'late', 'worker'])
 
 /**
- * Failures after which a write is tried twice. A lost worker may be back, and the coordinator has to connect to it again; on Citus,
- * the row that refers to a deleted one may be new.
+ * Failures after which a write is tried twice. A lost worker may be back, and the coordinator has to connect to it again. On Citus,
+ * somebody may just have created a row that refers to the one being deleted.
  */
 const TRIED_TWICE: ReadonlySet<Failure> = new Set(['worker', 'referred'])
 

@@ -310,7 +310,7 @@ export class GroupCommit {
     } catch (error) {
       if (this.#endsGroup(error)) throw error
       this.#connection.run('ROLLBACK TO write')
-      // What it has added did not happen.
+      // The changes that it has reported did not happen.
       changes.length = length
       this.#release.run()
       write.failed(error)

@@ -28,7 +28,7 @@ export function follow(shop, page) {
   // A tab that is opened in the background reads its lists first, and follows them when it is shown.
   let isLate = document.hidden
   const start = async () => {
-    // What the page asked for while the server was away has failed.
+    // Requests of the page have failed while the server was away.
     let wasLost = state.dataset.is === 'off'
     say('lost', 'connecting…')
     following = new AbortController()

@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { startKeyedShop } from '../test/harness/catalog/keyed-shop.ts'
 import { onOneEngine } from '../test/harness/contract.ts'
 import { sqlite } from '../test/harness/engines.ts'
+import { startScriptedServer } from '../test/harness/peers/scripted-server.ts'
 import { sample } from '../test/harness/samples.ts'
 import {
   type Client,
@@ -34,6 +35,27 @@ onOneEngine('the client, with a real service', api => {
     expect(edited).toEqual({ ...created, name: 'Gardens', description: 'Outside' })
     expect(await categories.delete(created.id)).toEqual(edited)
     expect(await failureOf(categories.get(created.id))).toMatchObject({ status: 404, resource: 'Category' })
+  })
+
+  test('an update or a delete that a proxy makes a GET of, by a 303, has not been done', async () => {
+    const { products, users } = connected()
+    const product = await products.create(spade)
+    const user = await users.create(ada)
+    await using proxy = await startScriptedServer(({ path }) => response => {
+      response.writeHead(303, { Location: api.address() + path }).end()
+    })
+    const redirected = createClient(proxy.address)
+    for (const write of [
+      () => redirected.products.update(product.id, { ...spade, price: 1 }),
+      () => redirected.users.update(user.id, { ...ada, name: 'Ada King' }),
+      () => redirected.products.delete(product.id),
+    ]) {
+      const error = await failureOf(write())
+      expect(error).toMatchObject({ name: 'StockroomError', status: 200, mayBeDone: false })
+      expect(error).toHaveProperty('detail', expect.stringContaining(`redirected to ${api.address()}/`))
+    }
+    expect(proxy.asked.map(({ method }) => method)).toEqual(['PUT', 'PATCH', 'DELETE'])
+    expect([await products.get(product.id), await users.get(user.id)]).toEqual([product, user])
   })
 
   test('products can be created in a category, read, updated, edited and deleted', async () => {

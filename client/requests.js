@@ -49,7 +49,7 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
     const url = base + path + searchOf(query)
     const init = {
       method,
-      headers: { ...always, ...(isStrict && method === 'GET' && { Prefer: 'handling=strict' }), ...headers },
+      headers: { ...always, ...(isStrict && { Prefer: 'handling=strict' }), ...headers },
       ...(body !== undefined && { body }),
     }
     // Throws now if a header can never be sent, such as a key in Chinese.
@@ -93,9 +93,11 @@ export function sender(address, { key, retries = RETRIES, timeoutMs = TIMEOUT_MS
         if (!response.ok) return errorOf(name, response, text, firstLine)
         if (isStream) return new Unavailable({ request: name, detail: 'the answer is not a stream of events' })
         const answered = JSON.parse(text)
-        // A redirect with 301 or 302, as from http to https, makes a GET of a POST, which is answered with a list.
-        if (method !== 'POST' || !Array.isArray(answered)) return { response, body: answered }
-        const detail = `redirected to ${response.url} as a GET, so nothing was created; use that address`
+        // A redirect with 301 or 302, as from http to https, makes a GET of a POST, and one with 303 of any method. A list is the
+        // answer to a GET, and so is one that says that it was strict.
+        const isRead = response.headers.has('Preference-Applied') || Array.isArray(answered)
+        if (method === 'GET' || !isRead) return { response, body: answered }
+        const detail = `redirected to ${response.url} as a GET, so nothing was written; use that address`
         return new StockroomError({ request: name, status: response.status, detail })
       } catch (failure) {
         signal?.throwIfAborted()

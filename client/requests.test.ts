@@ -674,6 +674,19 @@ test('if a later body of many is refused, the error counts all lines, and has th
   expect(error.message).toContain('body.5.price')
 })
 
+test('an error of the source of many has the ids that were created, too', async () => {
+  await using shop = await scripted({}, answer({ created: 3, ids: [11, 12, 13] }))
+  const unreadable = new RangeError('unreadable')
+  async function* broken() {
+    for (let line = 0; line < 4; line += 1) yield { ...spade, description: 'd'.repeat(2_500_000) }
+    throw unreadable
+  }
+  const error = await failureOf(shop.client.products.createMany(broken()))
+  expect<unknown>(error).toBe(unreadable)
+  expect(error.created).toEqual([11, 12, 13])
+  expect(shop.server.asked).toHaveLength(1)
+})
+
 /** How long a client would wait between its attempts, in milliseconds. */
 async function waitsOf(fetch: () => Promise<Response>, retries: number): Promise<number[]> {
   const TIMEOUT_MS = 7_777

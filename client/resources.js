@@ -62,18 +62,19 @@ export function resourceAt(send, path, updating) {
       const ids = []
       let firstLine = 0
       let number = 0
-      for await (const { body, count } of partsOf(lines)) {
-        number += 1
-        const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`
-        const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': quoted(key) }
-        try {
+      try {
+        for await (const { body, count } of partsOf(lines)) {
+          number += 1
+          const key = number === 1 ? idempotencyKey : `${idempotencyKey}.${number}`
+          const headers = { 'Content-Type': 'application/x-ndjson', 'Idempotency-Key': quoted(key) }
           const answer = await send('POST', path, { timeoutMs, ...limits, headers, body, firstLine })
           for (const id of answer.body.ids) ids.push(id)
-        } catch (error) {
-          if (error instanceof StockroomError) error.created = ids
-          throw error
+          firstLine += count
         }
-        firstLine += count
+      } catch (error) {
+        // An error of the lines is the caller's own. The reason of a signal may be that of other calls, too.
+        if (error instanceof Error && error !== limits.signal?.reason) Object.assign(error, { created: ids })
+        throw error
       }
       return { created: ids.length, ids }
     },

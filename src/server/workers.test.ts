@@ -245,6 +245,14 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     expect(await Bun.file(join(folder.path, 'b.db')).exists()).toBe(false)
   })
 
+  test('a wrong time limit of workers stops the start of one process, too', async () => {
+    for (const workers of ['1', '2']) {
+      const argv = ['serve', '--workers', workers, '--database', 'nonsense']
+      const refused = await run(argv, { environment: { WORKER_TIMEOUT: '10s' } })
+      expectRefusal(refused, { status: 2, reason: /WORKER_TIMEOUT: "10s" is not a whole number/ }, workers)
+    }
+  })
+
   test('a second service is refused the port of several workers, whether it has workers or not', async () => {
     for (const workers of ['1', '2']) {
       const argv = ['serve', '--workers', workers, '--host', '127.0.0.1', '--port', String(port)]

@@ -17,6 +17,8 @@ export async function serveInWorkers(
   { serve, showMetrics }: Serving,
 ): Promise<void> {
   const count = line.value(workers)
+  // Read in any case, so that a wrong one is not found only when there are several workers.
+  const timeoutMs = 1_000 * line.value(workerTimeout)
   const worker = fromEnvironment(WORKER_VARIABLE, text => wholeNumber(text, 1, count))
   if (worker !== null) {
     await serveAsWorker(worker, count, serving => serve(line, serving))
@@ -28,7 +30,7 @@ export async function serveInWorkers(
       host: line.value(host),
       port: line.value(port),
       level: line.value(logLevel),
-      timeoutMs: 1_000 * line.value(workerTimeout),
+      timeoutMs,
     }
     await (await import('./supervisor.ts')).supervise(settings, source => showMetrics(line, source))
   }

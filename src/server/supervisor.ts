@@ -257,7 +257,9 @@ function startWorker(
   onDisconnect: () => void,
 ): Bun.Subprocess | OperatorError {
   try {
-    return spawn([...ownCommand(), ...process.argv.slice(2), ...flags], {
+    // Flags that follow a `--` would be none, and no command that serves takes anything else.
+    const given = process.argv.slice(2).filter(word => word !== '--')
+    return spawn([...ownCommand(), ...given, ...flags], {
       env: environmentWith({ [WORKER_VARIABLE]: String(worker), [LAUNCHER_VARIABLE]: String(process.pid) }),
       stdio: ['ignore', 'inherit', 'inherit'],
       serialization: 'json',

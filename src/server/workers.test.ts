@@ -272,6 +272,11 @@ describe.skipIf(process.platform !== 'linux')('several workers', () => {
     expect(String(starts.find(start => start.status === 'rejected')?.reason)).toMatch(/is in use.*--port/)
   })
 
+  test('flags may end with --', async () => {
+    await using shop = await startShop(2, ['--'])
+    expect(workerProcesses(shop)).toHaveLength(2)
+  })
+
   test('when no worker serves any more and none can start, the service ends with the reason', async () => {
     await using shop = await startShop(2)
     for (const name of ['', '-wal', '-shm']) renameSync(`${shop.file}${name}`, `${shop.file}.old${name}`)

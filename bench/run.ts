@@ -37,5 +37,7 @@ if (part !== 'search' && words.some(word => word.startsWith('--against'))) {
 
 function run(name: string, argv: readonly string[]): number {
   const program = new URL(`${name}/run.ts`, import.meta.url).pathname
-  return Bun.spawnSync([process.execPath, program, ...argv], { stdout: 'inherit', stderr: 'inherit' }).exitCode
+  const bench = Bun.spawnSync([process.execPath, program, ...argv], { stdout: 'inherit', stderr: 'inherit' })
+  // One that a signal has ended has no exit status.
+  return bench.signalCode === undefined ? bench.exitCode : 1
 }

@@ -38,10 +38,11 @@ export type Failure =
  * It refuses what `inTime` adds to a late write with 2201X. It closes the connection of an idle transaction with 25P03, and of one
  * that takes too long with 25P04.
  * A foreign key violation by a new row is a conflict: our statements check that the parent exists, so it was deleted in the
- * meantime.
+ * meantime. PostgreSQL 18 and later have a code of its own, 23001, for a row that a rule of RESTRICT keeps.
  */
 const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
   [/^(40001|40P01|23503)$/, 'conflict'],
+  [/^23001$/, 'referred'],
   [/^(25P03|25P04|57P01|57P02|57P05|08...)$/, 'lost'],
   [/^57P03$/, 'unreachable'],
   [/^25006$/, 'read-only'],
@@ -55,7 +56,7 @@ const BY_STATE: readonly (readonly [pattern: RegExp, failure: Failure])[] = [
 const WORKER_UNREACHABLE = /^(connection to the remote node|failure on connection marked as essential)/
 const ON_WORKER = /^while executing command on /
 
-/** How PostgreSQL refuses to delete a row, in English: a server with translated messages is asked again as after a conflict. */
+/** How PostgreSQL refuses to delete a row, in English. Citus passes on the texts of its workers alone. */
 const IS_REFERRED_TO = /^update or delete on table /
 
 /** How a worker refuses rows that Citus sends by COPY, as it does for most inserts. Their code is lost: it is XX000. */
@@ -80,7 +81,7 @@ export function failureOf(error: unknown): Failure {
   const state = stateOf(error)
   if (state !== null && isWorkerLost(error, state)) return 'worker'
   if (state === 'XX000' && REFERS_TO_NONE.test(error.message)) return 'conflict'
-  if (state === '23503' && IS_REFERRED_TO.test(error.message)) return 'referred'
+  if (state === '23503' && isReferredTo(error)) return 'referred'
   if (state !== null) return BY_STATE.find(([pattern]) => pattern.test(state))?.[1] ?? 'fault'
   if (error.code === 'ERR_POSTGRES_CONNECTION_REFUSED' || error.code === 'ERR_POSTGRES_CONNECTION_TIMEOUT')
     return 'unreachable'
@@ -131,6 +132,14 @@ export function translated(error: unknown): unknown {
 
 function isWorkerLost({ message, where }: SQL.PostgresError, state: string): boolean {
   return WORKER_UNREACHABLE.test(message) || (ON_WORKER.test(where ?? '') && WORKER_LOST.test(state))
+}
+
+/**
+ * Whether it was a deleted row that violated a foreign key, not a new one. In whatever language, the detail names the other table
+ * than the row's. The error belongs to the table with the key in both cases.
+ */
+function isReferredTo({ message, detail, table }: SQL.PostgresError): boolean {
+  return IS_REFERRED_TO.test(message) || (table !== undefined && detail?.includes(table) === true)
 }
 
 /** The SQLSTATE code that the server sent; `null` for errors of the connection. */

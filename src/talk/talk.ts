@@ -21,6 +21,9 @@ const DATABASE_WAIT_MS = 30_000
 /** One Ctrl-C may arrive several times: from the terminal, and from npm and the launcher, which forward it. */
 const INTERRUPT_DEBOUNCE_MS = 200
 
+/** Time to store what there is of an answer. Then the program ends even if its reader does not take the rest. */
+const LEAVE_MAX_MS = 4_800
+
 export async function talkAtTerminal(line: CommandLine): Promise<void> {
   const settings = readDatabaseSettings(line)
   const task = chosenTask(line)
@@ -75,6 +78,9 @@ function leaveOnSignals(terminal: Terminal): Disposable {
     interruptedAt = performance.now()
     terminal.interrupt()
   }
-  const leave = () => terminal.leave()
+  const leave = () => {
+    setTimeout(() => process.exit(0), LEAVE_MAX_MS).unref()
+    terminal.leave()
+  }
   return addListeners(process, { SIGINT: interrupt, SIGTERM: leave, SIGHUP: leave })
 }

@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { spawn } from 'bun'
+import { spawn, spawnSync } from 'bun'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
 import { commandLine, run, surroundingsOf } from '../../../test/harness/service.ts'
 import { logIn, PASSWORD, register, startAtTerminal, talkPlace } from '../../../test/harness/terminal/talk.ts'
@@ -11,6 +12,9 @@ import { logIn, PASSWORD, register, startAtTerminal, talkPlace } from '../../../
 const ESCAPE = /\x1b/
 
 const LINE_MAX_CHARACTERS = 1_048_576
+
+/** Characters of three bytes each, of which a pipe does not hold as many. */
+const MORE_THAN_A_PIPE = 40_000
 
 test('piped, only answers go to standard output, and everything else to standard error', async () => {
   await using place = await talkPlace()
@@ -197,6 +201,32 @@ test('a signal to end is not forgotten because the input goes on', async () => {
   await Bun.sleep(100)
   holder.run('ROLLBACK')
   expect(await Promise.race([child.exited, place.model.nextCall()])).toBe(0)
+})
+
+test('a signal ends talk although the reader of the pipe has stopped reading, and what there is of the answer is stored', async () => {
+  await using place = await talkPlace()
+  const path = join(place.folder, 'pipe')
+  expect(spawnSync(['mkfifo', path]).exitCode).toBe(0)
+  // Opened for both, so that no opening waits for the other end.
+  await using reader = await open(path, 'r+')
+  await using writer = await open(path, 'r+')
+  const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
+    ...surroundingsOf({ environment: place.model.environment }),
+    stdin: 'pipe',
+    stdout: writer.fd,
+    stderr: 'ignore',
+  })
+  child.stdin.write([...register('ada'), 'Go', ''].join('\n'))
+  child.stdin.flush()
+  const call = await place.model.nextCall()
+  const answer = '木'.repeat(MORE_THAN_A_PIPE)
+  await call.send(answer)
+  await reader.read(Buffer.alloc(1), 0, 1)
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+  using database = new Database(place.databasePath)
+  const stored = database.query('SELECT text, stopped FROM messages ORDER BY id DESC LIMIT 1').get()
+  expect(stored).toEqual({ text: answer, stopped: 1 })
 })
 
 test('Ctrl-C that arrives twice, from the terminal and from npm or the launcher, stops an answer and does not leave', async () => {

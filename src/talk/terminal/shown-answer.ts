@@ -4,29 +4,39 @@ import { type AnswerLayout, screenRows } from './answer-layout.ts'
 /** Least time between two drawings. If the last drawing took longer, the next one waits that long. */
 const FRAME_MS = 16
 
-/** Writes an answer as it arrives, without changes. */
+/** Writes an answer as it arrives, without changes. It does not wait for its reader once the signal is aborted. */
 export class AnswerInPipe {
   readonly #output: NodeJS.WritableStream
+  readonly #signal: AbortSignal | undefined
   #last = '\n'
 
-  constructor(output: NodeJS.WritableStream) {
+  constructor(output: NodeJS.WritableStream, signal: AbortSignal | undefined) {
     this.#output = output
+    this.#signal = signal
   }
 
   async append(text: string): Promise<void> {
     this.#last = text
-    await written(this.#output, text)
+    await written(this.#output, text, this.#signal)
   }
 
   /** Ends the last line. */
   async end(): Promise<void> {
-    if (!this.#last.endsWith('\n')) await written(this.#output, '\n')
+    if (!this.#last.endsWith('\n')) await written(this.#output, '\n', this.#signal)
   }
 }
 
-/** Resolves when the reader is ready for more. */
-export function written(output: NodeJS.WritableStream, text: string): Promise<void> {
-  return new Promise(resolve => output.write(text, () => resolve()))
+/** Resolves when the reader is ready for more, or the signal is aborted. */
+export function written(output: NodeJS.WritableStream, text: string, signal?: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    signal?.addEventListener('abort', end)
+    output.write(text, end)
+    if (signal?.aborted) end()
+  })
 }
 
 /** Draws an answer at a terminal as it arrives. Redraws only the changed part, mostly the end of the last line. */

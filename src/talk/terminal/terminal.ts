@@ -91,7 +91,9 @@ export class Terminal implements Disposable {
   /** Shows an answer as it arrives, with a spinner before its first piece. Resolves to the generator's return value. */
   async answer<End>(pieces: AsyncGenerator<string, End, undefined>): Promise<End> {
     let [piece, layout] = await this.#spinningUntil(Promise.all([pieces.next(), this.#layout(this.#output)]))
-    const answer = layout ? new AnswerOnScreen(this.#output, layout) : new AnswerInPipe(this.#output)
+    const answer = layout
+      ? new AnswerOnScreen(this.#output, layout)
+      : new AnswerInPipe(this.#output, this.#interruptible?.signal)
     try {
       for (; !piece.done; piece = await pieces.next()) await answer.append(piece.value)
       return piece.value

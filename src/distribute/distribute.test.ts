@@ -60,6 +60,18 @@ onCitus('stockroom distribute', coordinator => {
     expect(await api.create('/reviews/', sample.review(product, user))).toBe(401)
   })
 
+  test('creates its tables in the schema of the others, also if the search path begins with a newer one', async () => {
+    await using database = await createCitusDatabase(coordinator, { isDistributed: false })
+    await run(['seed', '--database', database.url, ...SEEDED])
+    await postgres.write(database.url, 'CREATE SCHEMA newer')
+    await postgres.write(database.url, `ALTER DATABASE ${database.name} SET search_path = newer, public`)
+    expect(await distribute(database.url)).toMatchObject({ status: 0 })
+    const newer = "SELECT relname FROM pg_class WHERE relnamespace = 'newer'::regnamespace"
+    expect(await postgres.read(database.url, newer)).toEqual([])
+    await using service = await startService(database.url, { flags: FLAGS })
+    expect(await client(() => service.address).create('/products/', sample.product)).toBe(31)
+  })
+
   test('is not needed for a new database, which nodes that start at the same moment distribute once', async () => {
     await using database = await createCitusDatabase(coordinator, { isDistributed: false })
     const environment = { DATABASE_DISTRIBUTION: 'citus' }

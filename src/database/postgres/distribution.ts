@@ -5,7 +5,7 @@ import type { PostgresAddress } from './address.ts'
 import { lockTables } from './bulk.ts'
 import { clusterOf } from './citus-cluster.ts'
 import { PostgresDatabase } from './database.ts'
-import { commandsOf, record } from './migrate.ts'
+import { BESIDE_OTHERS, commandsOf, record } from './migrate.ts'
 import type { Query } from './pool.ts'
 
 /** The name of the connections, so that they are told apart from those of servers. */
@@ -73,6 +73,7 @@ export async function distributeTables(
     await database.bulk(async query => {
       await lockTables(query, plan.tables)
       await mustBeUnused(query, place)
+      await query(BESIDE_OTHERS)
       for (const migration of migrations) {
         if (!(await record(query, migration))) throw alreadyDistributed()
         for (const command of commandsOf(migration)) {
@@ -148,6 +149,7 @@ async function trial(database: PostgresDatabase, table: string, rows: number) {
   const trialOver = new Error('the trial is over')
   const tried = database.bulk(async query => {
     await query("SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
+    await query(BESIDE_OTHERS)
     await query(`CREATE TABLE stockroom_trial (LIKE ${table} INCLUDING INDEXES)`)
     await query(`INSERT INTO stockroom_trial SELECT * FROM ${table} LIMIT ${rows}`)
     const began = performance.now()

@@ -7,8 +7,8 @@ import type { Pool, Query, RawConnection } from './pool.ts'
 const createTable = (name: string) =>
   `CREATE TABLE IF NOT EXISTS ${name} (name text PRIMARY KEY, applied_at timestamptz NOT NULL)`
 
-/** New tables go into the schema of the others. */
-const BESIDE_OTHERS = `
+/** Until the end of the transaction, new tables go into the schema of the others. */
+export const BESIDE_OTHERS = `
   SELECT set_config('search_path', concat_ws(', ', relnamespace::regnamespace, current_setting('search_path')), true)
   FROM pg_class WHERE oid = 'migrations'::regclass`
 

@@ -132,7 +132,8 @@ export class FileCondition {
   }
 
   findDamage(): DatabaseDamagedError | null {
-    if (!this.#damage && this.#isLogLost()) this.afterSync(new Error('another process that uses the file has found it'))
+    if (!this.#hasLostLog && this.#isLogLost())
+      this.afterSync(new Error('another process that uses the file has found it'))
     return this.#damage
   }
 

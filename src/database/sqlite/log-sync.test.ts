@@ -1,10 +1,21 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { chownSync, closeSync, openSync, readdirSync, readFileSync, statSync, symlinkSync, writeSync } from 'node:fs'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { postKeyed } from '../../../test/harness/catalog/keyed.ts'
 import { listOf } from '../../../test/harness/catalog/resources.ts'
 import { client } from '../../../test/harness/client.ts'
+import { damage } from '../../../test/harness/damage.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
@@ -177,6 +188,29 @@ test.skipIf(!CAN_TRACE)(
     await api.create('/products/', sample.product)
     expect((await api.get('/readyz')).status).toBe(200)
     expect((await listOf(api, '/products/')).length).toBeGreaterThan(1)
+  },
+)
+
+test.skipIf(!CAN_TRACE)(
+  'a process that has met damage in the file leaves a log in its place of which the disk has lost a part, too',
+  async () => {
+    using folder = temporaryFolder()
+    const file = join(folder.path, 'shop.db')
+    {
+      await using service = await startService(`sqlite:${file}`, { flags: FLAGS })
+      await client(() => service.address).create('/users/', sample.user)
+    }
+    damage(file, 'users')
+    await using other = await startService(`sqlite:${file}`, { flags: FLAGS })
+    expect((await client(() => other.address).get('/users/1')).status).toBe(503)
+    await using failing = await startService(`sqlite:${file}`, {
+      flags: FLAGS,
+      // The first sync of each thread.
+      through: strace('/dev/null', 'error=EIO:when=1'),
+    })
+    expect((await client(() => failing.address).post('/products/', sample.product)).status).toBe(503)
+    for (const service of [failing, other]) expect(await service.stop()).toBeNull()
+    expect(existsSync(`${file}-wal`)).toBe(true)
   },
 )
 

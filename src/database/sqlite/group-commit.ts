@@ -212,7 +212,12 @@ export class GroupCommit {
       for (const write of this.#waiting.slice(0, run === 'alone' ? 1 : GROUP_MAX)) {
         group.push(write)
         if (run === 'together') write.work(changes)
-        else if (!this.#runInSavepoint(write, changes)) continue
+        else if (!this.#runInSavepoint(write, changes)) {
+          // It was rejected, so it must not run again.
+          group.pop()
+          this.#waiting.splice(group.length, 1)
+          continue
+        }
         done.push(write)
         if (performance.now() > end) break
       }
@@ -237,7 +242,6 @@ export class GroupCommit {
       }
       // If the group could not even begin, those that would have been in it fail, too.
       if (group.length === 0) group = this.#waiting.slice(0, GROUP_MAX)
-      // Writes that failed by themselves were rejected already; a promise settles only once.
       for (const write of group) write.failed(error)
       done.length = 0
     }

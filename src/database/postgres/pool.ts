@@ -38,9 +38,9 @@ export type Parameter = string | number | null
 
 export interface PoolOptions {
   readonly connections: number
-  /** Statement timeout. A transaction must end within it, too. */
+  /** Statement timeout. A transaction may take this long for each of its statements. */
   readonly statementMs: number
-  /** Whether a transaction may take this long for each of its statements. */
+  /** Whether its transactions need these limits also behind a pooler, and no limit on the whole. */
   readonly isLong?: boolean
   /** Lock timeout. Statements queued behind a waiting one on its connection wait as well. */
   readonly lockMs: number
@@ -143,13 +143,12 @@ export class Pool implements AsyncDisposable {
 
   /** Runs `work` on one connection, in one transaction. */
   transaction<Result>(work: (query: Query, connection: RawConnection) => Promise<Result>): Promise<Result> {
-    const { isLong } = this.#options
     return this.#timed(async (connections, pending) => {
-      const setLimits = isLong ? await this.#setLimits(connections) : null
+      const setLimits = this.#options.isLong ? await this.#setLimits(connections) : null
       return connections.begin(async connection => {
         if (setLimits !== null) await connection.unsafe(setLimits)
         const query: Query = async (sql, ...parameters) => {
-          if (isLong) this.#renew(pending)
+          this.#renew(pending)
           return connection.unsafe(sql, parameters)
         }
         return work(query, {

@@ -11,7 +11,7 @@ import { migrated } from '../../../../test/harness/copy/odd-shop.ts'
 import { citus, ENGINES, type Engine, postgres, sqlite } from '../../../../test/harness/engines.ts'
 import { connected } from '../../../../test/harness/postgres/database.ts'
 import { sample } from '../../../../test/harness/samples.ts'
-import { run, type Service, startService } from '../../../../test/harness/service.ts'
+import { run, type Service, startService, WITH_FAST_CLOCK } from '../../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
 import { until } from '../../../../test/harness/until.ts'
 import { openDatabase } from '../../../database/open.ts'
@@ -499,6 +499,20 @@ test('on PostgreSQL, searches that wait for a new index record once that it is c
   await lock.release()
   for (const { status } of await Promise.all(searches)) expect(status).toBe(200)
   expect(await sql`SELECT FROM completions`).toHaveLength(1)
+})
+
+test('on PostgreSQL, each count of facets may take as long as a statement, not all together', async () => {
+  await using database = await postgres.freshDatabase()
+  await using service = await startService(database.url, { flags: FLAGS, program: WITH_FAST_CLOCK })
+  const api = client(() => service.address)
+  await api.create('/products/', sample.product)
+  expect(await foundBy(api, 'q=spade')).toHaveLength(1)
+  await using sql = connected(database.url)
+  // A count reads them once. By the fast clock, a statement has 0.4 s.
+  await sql.unsafe(`ALTER TABLE product_facts RENAME TO facts;
+    CREATE VIEW product_facts AS SELECT facts.* FROM facts CROSS JOIN pg_sleep(0.2)`)
+  // Again if the machine pauses.
+  await until(async () => (await api.get('/facets/products?min_price=1&category_id=0')).status === 200)
 })
 
 test('on PostgreSQL, TRUNCATE empties the index, too', async () => {

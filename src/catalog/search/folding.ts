@@ -29,11 +29,9 @@ const PIECE = new RegExp(`[^][${CONTINUATION}]*`, 'gu')
 /** Not the second half of a surrogate pair either. */
 const PIECE_START = new RegExp(`[^${CONTINUATION}\\udc00-\\udfff]`, 'gu')
 
-/** Shorter texts, such as names, take at most 20 µs to normalize. */
-const LONG_CHARACTERS = 100
-
 /** As many characters that may change places when they are normalized, as the Stream-Safe Text Format permits (UAX #15, 13). */
-const MARKS = /[\p{M}\uff9e\uff9f]{30}/gu
+const MARKS_MAX = 30
+const MARKS = new RegExp(`[\\p{M}\\uff9e\\uff9f]{${MARKS_MAX}}`, 'gu')
 
 /** A text in the form in which texts are compared: without accents, in lower case, in no language. */
 export function folded(text: string): string {
@@ -45,9 +43,12 @@ export function folded(text: string): string {
   return normalized(plain, 'NFC')
 }
 
-/** Cuts a text after so many marks, because the time to normalize it grows with the square of their number. */
+/**
+ * Cuts a text after so many marks, because the time to normalize it grows with the square of their number. It does so in short texts,
+ * too, because a word must be the same in a query as in a description.
+ */
 function normalized(text: string, form: 'NFC' | 'NFKD'): string {
-  if (text.length < LONG_CHARACTERS) return text.normalize(form)
+  if (text.length <= MARKS_MAX) return text.normalize(form)
   let whole = ''
   let start = 0
   for (const marks of text.match(MARKS) ?? []) {

@@ -287,6 +287,15 @@ onEachEngine('searches', api => {
     expect(Highlighted.parse(body)).toEqual([{ id: marked, highlights: { name, description } }])
   })
 
+  test('a word of many combining marks is found in a long text, and is highlighted there', async () => {
+    // Their order is not the normal one.
+    const word = `\u0915${'\u094d\u093c'.repeat(18)}`
+    const [marked] = await created(api, [['Marked', `${word} ${'long '.repeat(20)}`]])
+    expect(await found(api, word)).toEqual([marked])
+    const { body } = await api.get(`/products/?q=${encodeURIComponent(word)}&fields=id,highlights`)
+    expect(Highlighted.parse(body)[0]?.highlights?.description[0]).toEqual({ text: word, match: true })
+  })
+
   test('a query of more than 200 characters is refused', async () => {
     expect((await api.get(`/products/?q=${'𝒳'.repeat(200)}`)).status).toBe(200)
     expect(await errorOf(api, `/products/?q=${'x'.repeat(201)}`)).toMatchObject([

@@ -2,7 +2,7 @@ import { CsvError, type Options, type Parser, parse } from 'csv-parse'
 import { OperatorError } from '../../program/operator-error.ts'
 import { errorAt, fault } from '../http/validation/errors.ts'
 import type { Value } from '../storage/resource.ts'
-import { LINE_FEED, LINE_MAX_BYTES, type Line } from './ndjson.ts'
+import { LINE_MAX_BYTES, type Line } from './ndjson.ts'
 import type { BulkResource } from './resources.ts'
 
 /** Spreadsheets write either, depending on the user's language. */
@@ -10,8 +10,6 @@ const DELIMITERS = [',', ';', '\t']
 
 /** Limit on the columns of a file. Each line is looked through for each of them. */
 const COLUMNS_MAX = 1_000
-
-const CARRIAGE_RETURN = 0x0d
 
 /** In the order in which they are tried. A file may have several, if somebody has added lines to it. */
 const LINE_ENDS = ['\r\n', '\n', '\r']
@@ -182,7 +180,7 @@ function delimiterIn(header: string, fields: readonly string[]): string {
   return DELIMITERS.toSorted((one, other) => namesBy(other) - namesBy(one))[0] ?? ','
 }
 
-/** Joins the first chunks so that the first one has the whole first line, unless that is too long for a line. */
+/** Joins the first chunks so that the first one has the whole first line that is not blank, unless that is too long for a line. */
 async function* withFirstLine(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let first: Uint8Array | null = new Uint8Array()
   for await (const chunk of chunks) {
@@ -191,7 +189,7 @@ async function* withFirstLine(chunks: AsyncIterable<Uint8Array>): AsyncGenerator
       continue
     }
     first = Buffer.concat([first, chunk])
-    const isWhole = first.includes(LINE_FEED) || first.includes(CARRIAGE_RETURN) || first.length > LINE_MAX_BYTES
+    const isWhole = /[^\r\n][\r\n]/.test(new TextDecoder().decode(first)) || first.length > LINE_MAX_BYTES
     if (!isWhole) continue
     yield first
     first = null

@@ -297,6 +297,8 @@ test('CSV is read as spreadsheets write it', async () => {
     'name,price,description\r\nSpade,34.5,Steel\nRake,100,Wood\r',
     '\r\nname;description;price;size, in cm\r\nSpade;Steel;34,5;90\r\nRake;Wood;100;80\r\n',
     'name,description,price,"a;b;c;d;e"\nSpade,Steel,34.5,\nRake,Wood,100,\n',
+    // More blank lines than are read at once.
+    `${'\n'.repeat(300_000)}name;description;price\nSpade;Steel;34,5\nRake;Wood;100\n`,
   ]
   const users = 'name,email,avatar,password,is_banned,is_verified\nAda Byron,ada@mail.example,,secret,TRUE,\n'
   const files = Object.fromEntries(texts.map((text, place) => [`products-${place}.csv`, text]))

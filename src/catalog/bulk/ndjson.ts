@@ -11,7 +11,7 @@ export type Line = { readonly number: number } & (
 /** Length limit of a line: enough for every resource that the API accepts, with its id and flags. */
 export const LINE_MAX_BYTES = BODY_MAX_BYTES + 4_096
 
-export const LINE_FEED = 0x0a
+const LINE_FEED = 0x0a
 
 /** Reads NDJSON, one JSON value per line. Blank lines are skipped, but counted. Chunks may end anywhere. */
 export async function* ndjsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Line[]> {

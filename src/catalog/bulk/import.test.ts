@@ -201,7 +201,7 @@ for (const engine of ENGINES) {
       await engine.write(database.url, 'CREATE UNIQUE INDEX one_address ON users (email)')
       const { status, errors } = await imported(database.url, { 'categories.ndjson': CATEGORY, 'users.ndjson': USER })
       expect(errors).toMatch(
-        /^categories\.ndjson: 1\nstockroom: .* nothing was imported: .*(users\.email|one_address).*\n$/,
+        /^categories\.ndjson: 1\nstockroom: .* nothing was stored: .*(users\.email|one_address).*\n$/,
       )
       expect([status, await count(database.url, 'categories')]).toEqual([1, 0])
     })
@@ -285,7 +285,7 @@ test('what a trigger says of a row that it refuses is told, and the row is not',
     CREATE TRIGGER refuse BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION refuse()`,
   )
   const refused = await imported(database.url, { 'users.ndjson': USER })
-  expectRefusal(refused, { status: 1, reason: /nothing was imported: no more users$/m })
+  expectRefusal(refused, { status: 1, reason: /nothing was stored: no more users$/m })
 })
 
 test('CSV is read as spreadsheets write it', async () => {

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import { reasonOfRefusedRow } from '../../database/bulk.ts'
 import { openDatabase, readDatabaseSettings } from '../../database/open.ts'
 import { plural } from '../../plural.ts'
 import type { CommandLine } from '../../program/config.ts'
@@ -40,7 +39,7 @@ export async function importFiles(line: CommandLine): Promise<void> {
     committing.use(heldSignals())
     process.off('SIGINT', endAtOnce)
     return count
-  }).catch(throwRefusal)
+  })
   print(`Imported ${countsOf(files)}\n`)
   committing.dispose()
   // If it is interrupted from here on, the next service completes the index.
@@ -81,13 +80,6 @@ async function storeFiles(
   }
   if (wrong > 0 && !keepsGood) throw nothingImported(wrong, '')
   return wrong
-}
-
-/** Somebody may have made a unique index. The driver's own error quotes the row, with the hash of a password. */
-function throwRefusal(error: unknown): never {
-  const reason = reasonOfRefusedRow(error)
-  if (reason === null) throw error
-  throw new OperatorError(`the database refused a row, so nothing was imported: ${reason}`)
 }
 
 function report({ file, bytesRead, size, stored }: SourceFile, isEnd: boolean, shown: Progress): void {

@@ -1,4 +1,6 @@
+import { reasonOfRefusedRow } from '../../database/bulk.ts'
 import type { StoreDatabase } from '../../database/open.ts'
+import { OperatorError } from '../../program/operator-error.ts'
 import type { Loader } from './load.ts'
 import { postgresLoader } from './postgres.ts'
 import { sqliteLoader } from './sqlite.ts'
@@ -8,5 +10,13 @@ import { sqliteLoader } from './sqlite.ts'
  * a lock, and takes an id only if it is above all so far.
  */
 export function loaderOf(database: StoreDatabase, { isServing }: { readonly isServing: boolean }): Loader {
-  return database.engine === 'sqlite' ? sqliteLoader(database, isServing) : postgresLoader(database, isServing)
+  const load = database.engine === 'sqlite' ? sqliteLoader(database, isServing) : postgresLoader(database, isServing)
+  return isServing ? load : work => load(work).catch(throwRefusal)
+}
+
+/** Somebody may have made a unique index. The driver's own error quotes the row, with the hash of a password. */
+function throwRefusal(error: unknown): never {
+  const reason = reasonOfRefusedRow(error)
+  if (reason === null) throw error
+  throw new OperatorError(`the database refused a row, so nothing was stored: ${reason}`)
 }

@@ -171,6 +171,16 @@ test('seed refuses a catalog that is not empty, and leaves it as it was', async 
   }
 })
 
+test('seed names in one line the rule of the database that refuses a row', async () => {
+  await using catalog = await migrated(sqlite)
+  await sqlite.write(catalog.url, 'CREATE UNIQUE INDEX one_banned ON users (is_banned)')
+  const { status, errors } = await run(['seed', '--database', catalog.url, '--reviews', '0'], QUICKLY)
+  expect([status, errors]).toEqual([
+    1,
+    expect.stringMatching(/\nstockroom: .* nothing was stored: .*users\.is_banned\n$/),
+  ])
+})
+
 describe('without sizes', () => {
   let shop: Seeded
   beforeAll(async () => {

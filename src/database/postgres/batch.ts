@@ -2,6 +2,7 @@ import { BusyError } from '../../limits/busy-error.ts'
 import { COUNTS, Histogram } from '../../metrics/histogram.ts'
 import { currentTimeline, Timeline, timedFromQueue } from '../../tracing/timeline.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
+import { reasonOfRefusedRow } from './failure.ts'
 
 /** Limits on the statements in progress. */
 export interface BatchLimits {
@@ -41,7 +42,7 @@ interface Waiting<Input, Output> {
 
 /**
  * Batches concurrent inputs into one statement, which the database plans, runs and commits once. While the database is idle,
- * nothing waits. If the statement fails, it fails for all of its inputs.
+ * nothing waits. If the statement fails, it fails for all of its inputs, unless it is because of what is in one of them.
  */
 export class Batch<Input, Output> {
   readonly #run: RunBatch<Input, Output>
@@ -88,8 +89,14 @@ export class Batch<Input, Output> {
     this.#running += 1
     this.#figures.sizes.observe(batch.length)
     this.#schedule()
+    for (const { begins } of batch) begins()
+    await this.#answer(batch)
+    this.#running -= 1
+    this.#schedule()
+  }
+
+  async #answer(batch: readonly Waiting<Input, Output>[]): Promise<void> {
     try {
-      for (const { begins } of batch) begins()
       const inputs = batch.map(({ input }) => input)
       const outputs = await asOneOf(batch, () => this.#run(inputs))
       for (const [index, { resolve, reject }] of batch.entries()) {
@@ -98,12 +105,16 @@ export class Batch<Input, Output> {
         else resolve(output)
       }
     } catch (error) {
+      if (batch.length > 1 && reasonOfRefusedRow(error) !== null) {
+        // Somebody's own rule has refused a row. The error may not say which one.
+        const half = Math.ceil(batch.length / 2)
+        for (const some of [batch.slice(0, half), batch.slice(half)]) await this.#answer(some)
+        return
+      }
       for (const { reject } of batch) reject(error)
       // The waiting inputs would wait just as long and fail too.
       if (error instanceof DatabaseUnavailableError) for (const { reject } of this.#take(WAITING_MAX)) reject(error)
     }
-    this.#running -= 1
-    this.#schedule()
   }
 
   /** The first waiting inputs, which wait no more. */

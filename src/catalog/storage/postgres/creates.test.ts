@@ -67,6 +67,23 @@ test("a create returns its own id or fails if the database drops another client'
   }
 })
 
+test('of simultaneous creates, those that a rule of the database refuses fail, and the others are made once', async () => {
+  await using sql = connected(database.url)
+  await sql.unsafe(`ALTER TABLE products ADD CONSTRAINT no_refused CHECK (name NOT LIKE 'Refused%')`)
+  try {
+    const names = Array.from({ length: CLIENTS }, (_, which) => `${which % 10 === 5 ? 'Refused' : 'Taken'} ${which}`)
+    const answers = await Promise.all(names.map(name => api.post('/products/', { ...sample.product, name })))
+    expect(answers.map(({ status }) => status)).toEqual(names.map(name => (name.startsWith('Refused') ? 500 : 200)))
+    const taken = await sql<{ name: string }[]>`SELECT name FROM products WHERE name LIKE 'Taken%' ORDER BY id`
+    const made = answers.flatMap(({ status, body }) => (status === 200 ? [Product.parse(body)] : []))
+    expect(taken.map(({ name }) => name)).toEqual(
+      made.toSorted((one, other) => one.id - other.id).map(({ name }) => name),
+    )
+  } finally {
+    await sql.unsafe('ALTER TABLE products DROP CONSTRAINT no_refused')
+  }
+})
+
 test('of simultaneous creates, those with an unknown product, user or category are refused and the others succeed', async () => {
   const category = await api.create('/categories/', sample.category)
   const product = await api.create('/products/', sample.product)

@@ -15,12 +15,11 @@ export function writeTrial(write: () => Promise<unknown>): (since: number) => Pr
     if (now > validUntil || since > toldOf) {
       toldOf = now
       validUntil = now + VALID_MS
-      const failed = (error: unknown) => {
-        toldOf = performance.now()
-        throw error
-      }
       outcome = write()
-        .catch(failed)
+        .catch(error => {
+          toldOf = performance.now()
+          throw error
+        })
         .finally(() => {
           validUntil = performance.now() + VALID_MS
         })

@@ -32,7 +32,7 @@ export function createPages(services: PageServices) {
 
   app.use(async (context, next) => {
     if (isAdminRoute(context.req.path)) {
-      refuseOtherSites(context.req.raw.headers)
+      refuseOtherSites(context.req.raw)
       if (!login) refuseOtherMachines(context.env)
     }
     await next()

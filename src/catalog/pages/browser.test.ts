@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { DESKTOP, PHONE, violations } from '../../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { otherSite } from '../../../test/harness/browser/other-site.ts'
 import { opensOtherTab } from '../../../test/harness/browser/other-tab.ts'
 import { revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { logInAt } from '../../../test/harness/chat/login.ts'
@@ -754,6 +755,17 @@ test('a file that was changed after it was chosen, or is a folder, is not a lost
   `)
   await page.getByText('Drop one file at a time.').waitFor()
   expect(await page.evaluate(`document.querySelector('input[type=file]').files.length`)).toBe(1)
+})
+
+test('a link on another site opens the page that it names', async () => {
+  const address = `${service.address}/admin/products/7`
+  await using site = otherSite(address)
+  await using tab = await browser.openTab()
+  const { page } = tab
+  await page.goto(site.address)
+  await page.getByRole('link').click()
+  await page.getByRole('heading', { name: 'Spade 7', exact: true }).waitFor()
+  expect(page.url()).toBe(address)
 })
 
 test('while the server is away, what is typed stays, and the list follows when it is back', async () => {

@@ -5,6 +5,7 @@ import { Login } from '../../login/login.ts'
 import type { ProtectedPages } from '../../login/protected-pages.ts'
 import { HttpError } from '../../server/errors.ts'
 import { refuseOtherOrigins } from '../../server/own-pages.ts'
+import { parsedPath, queryOf } from '../../server/request-target.ts'
 import type { RequestScope } from '../../server/requests.ts'
 import { notePage, STYLES_PATH } from './frame.tsx'
 import type { PageServices } from './services.ts'
@@ -53,18 +54,6 @@ export function loginOf({ catalog: { access }, repositories, trustedProxies }: P
   })
 }
 
-const FROM_ELSEWHERE = notePage(
-  'Open the admin page',
-  <>
-    <p>A link on another site has led here. To keep other sites from acting in your name, the last step is yours:</p>
-    <p>
-      <a class="button primary" href="/admin/">
-        Open the admin page
-      </a>
-    </p>
-  </>,
-)
-
 const WITHOUT_KEYS = notePage(
   'Only from this machine',
   <>
@@ -90,13 +79,34 @@ export class EntryError extends HttpError {
   }
 }
 
-/** Throws an `EntryError` for a request that a page of another origin has made, a link included. */
-export function refuseOtherSites(headers: Headers): void {
+/**
+ * Throws an `EntryError` for a request that a page of another origin has made, a link included. The page of a link leads on to where
+ * the link leads.
+ */
+export function refuseOtherSites(request: Request): void {
   try {
-    refuseOtherOrigins(headers)
+    refuseOtherOrigins(request.headers)
   } catch (error) {
-    throw error instanceof HttpError ? new EntryError(error.message, FROM_ELSEWHERE) : error
+    throw error instanceof HttpError ? new EntryError(error.message, fromElsewhere(request)) : error
   }
+}
+
+function fromElsewhere({ method, url, headers }: Request): string {
+  const page = PROTECTED_PAGES.pageAt(parsedPath(url) + queryOf(url))
+  // Only once: the next request is nobody's click, even if it counts as one of another site again, as from a sandbox.
+  const isClicked = method === 'GET' && headers.get('Sec-Fetch-User') === '?1'
+  return notePage(
+    'Open the admin page',
+    <>
+      <p>A link on another site has led here. To keep other sites from acting in your name, the last step is yours:</p>
+      <p>
+        <a class="button primary" href={page}>
+          Open the admin page
+        </a>
+      </p>
+    </>,
+    isClicked ? <meta http-equiv="refresh" content={`0; url=${page}`} /> : undefined,
+  )
 }
 
 /**

@@ -101,9 +101,26 @@ test('a request that a page of another origin has made is 403, and changes nothi
     expect((await elsewhere.send(`/admin/products/${id}`, { name: 'Theirs', price: '1' })).status).toBe(403)
   }
   expect((await shop.api.get(`/products/${id}`)).body).toMatchObject(sample.product)
-  expect((await visitor(shop.service, { 'Sec-Fetch-Site': 'cross-site' }).open('/admin/')).text).toContain(
-    'href="/admin/"',
-  )
+  const followed = visitor(shop.service, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-User': '?1' })
+  const leads = {
+    [`/admin/products/${id}`]: `/admin/products/${id}`,
+    '/admin/?q=%22spade&max_price=9': '/admin/?q=%22spade&amp;max_price=9',
+    '/admin/deletions': '/admin/',
+    '/admin/export/products.csv': '/admin/',
+  }
+  for (const [path, page] of Object.entries(leads)) {
+    const { status, text } = await followed.open(path)
+    expect({ path, status }).toEqual({ path, status: 403 })
+    expect(text).toContain(`href="${page}"`)
+    expect(text).toContain(`<meta http-equiv="refresh" content="0; url=${page}"/>`)
+  }
+  // Not by itself if nobody has clicked, or if it was a form.
+  const led = await visitor(shop.service, { 'Sec-Fetch-Site': 'cross-site' }).open(`/admin/products/${id}`)
+  expect(led.text).toContain(`href="/admin/products/${id}"`)
+  expect(led.text).not.toContain('refresh')
+  const sent = await followed.send(`/admin/products/${id}`, { name: 'Theirs', price: '1' })
+  expect(sent.text).toContain(`href="/admin/products/${id}"`)
+  expect(sent.text).not.toContain('refresh')
 })
 
 test('with keys, a key that may write logs in, one with the scope admin also sees users, and a revoked one ends it', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
+import { otherSite } from '../../../test/harness/browser/other-site.ts'
 import { from } from '../../../test/harness/chat/chat-app.ts'
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
 import { answered, send } from '../../../test/harness/chat/chat-page.ts'
@@ -212,16 +213,11 @@ test('a user logs in with a key, follows a link of another site, and is told whe
   await page.getByText('The first answer.').waitFor()
   await page.locator('#chat:not([sse-connect])').waitFor({ state: 'attached' })
   const turn = page.url()
-  const site = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: () => new Response(`<a href="${turn}">the chat</a>`, { headers: { 'Content-Type': 'text/html' } }),
-  })
-  await page.goto(`http://localhost:${site.port}`)
+  await using site = otherSite(turn)
+  await page.goto(site.address)
   await page.getByRole('link').click()
   await page.getByText('The first answer.').waitFor()
   await page.waitForLoadState()
-  await site.stop(true)
   await page.getByLabel('Your message').fill('second')
   await page.getByLabel('Your message').press('Enter')
   await page.getByText('Your key has reached its daily limit of 1 answer.').waitFor()
@@ -259,17 +255,4 @@ async function ask(page: Page, prompt: string, answer: string): Promise<void> {
 /** Resolves when it has: a browser gives the focus by itself only once it draws the page. */
 function passwordHasFocus(page: Page): Promise<void> {
   return page.locator('#password:focus').waitFor()
-}
-
-/** A page of another origin, on another site: the chat is at 127.0.0.1. */
-function otherSite(link: string) {
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: () =>
-      new Response(`<!doctype html><title>Elsewhere</title><a href="${link}">the chat</a>`, {
-        headers: { 'Content-Type': 'text/html' },
-      }),
-  })
-  return { address: `http://localhost:${server.port}`, [Symbol.asyncDispose]: () => server.stop(true) }
 }

@@ -11,8 +11,8 @@ const LARGE_FORMS_MAX_BYTES = 67_108_864
  * Makes the limit for all forms of one app; use it before its routes. It throws an `HttpError` 413 for a form that is too large,
  * and a `BusyError` if too many large ones are under way.
  */
-export function formLimit(): MiddlewareHandler {
-  const forms = new RequestBodies({ bodyMaxBytes: FORM_MAX_BYTES, maxBytes: LARGE_FORMS_MAX_BYTES })
+export function formLimit(bodyMaxBytes = FORM_MAX_BYTES): MiddlewareHandler {
+  const forms = new RequestBodies({ bodyMaxBytes, maxBytes: LARGE_FORMS_MAX_BYTES })
   return async (context, next) => {
     const { raw } = context.req
     if (raw.body === null) return next()

@@ -7,6 +7,7 @@ import { finishApp } from '../../server/app.ts'
 import { errorResponse } from '../../server/errors.ts'
 import type { App } from '../../server/requests.ts'
 import { routing } from '../../server/routing.ts'
+import { BODY_MAX_BYTES } from '../http/validation/request.ts'
 import { addActivity } from './activity.tsx'
 import { htmlAnswer, type PageContext, type PageParts } from './answer.ts'
 import { addDeletions } from './deletions.tsx'
@@ -23,6 +24,9 @@ import { addReviews } from './reviews.tsx'
 import type { PageServices } from './services.ts'
 import { startPage } from './start-page.tsx'
 
+/** A form may take three times as many bytes as the body of a request for the API that is made of it, and has names of its own. */
+const ADMIN_FORM_MAX_BYTES = 3 * BODY_MAX_BYTES + 4_096
+
 /** The start page and the admin page. `keyOf` finds the key of a request, or of its session. */
 export function createPages(services: PageServices) {
   const { catalog, repositories, feed } = services
@@ -37,7 +41,7 @@ export function createPages(services: PageServices) {
     }
     await next()
   })
-  const limited = formLimit()
+  const limited = formLimit(ADMIN_FORM_MAX_BYTES)
   // A file to import is no form, and has bounds of its own.
   app.use((context, next) => (context.req.path === '/admin/import' ? next() : limited(context, next)))
   if (login) addLogin(app, login, PROTECTED_PAGES)

@@ -11,6 +11,7 @@ import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
+import { BODY_MAX_BYTES } from '../http/validation/request.ts'
 
 setDefaultTimeout(120_000)
 
@@ -406,6 +407,19 @@ test('line breaks that a field cannot show stay when another field is saved', as
   const product = { tag: fieldIn(await page.open('/admin/products/1'), 'tag'), name: 'One' }
   expect((await page.send('/admin/products/1', { ...product, description: 'a\nb\nc\n', price: '2' })).status).toBe(303)
   expect((await api.get('/products/1')).body).toMatchObject({ name: 'One', description: 'a\r\nb\rc\n', price: 2 })
+})
+
+test('a text of any script that is as long as the API takes can be saved', async () => {
+  await using shop = await startShop()
+  const { name, price } = sample.product
+  const body = { name, price, description: '' }
+  const length = Math.floor((BODY_MAX_BYTES - JSON.stringify(body).length) / Buffer.byteLength('字'))
+  const id = await shop.api.create('/products/', { ...body, description: '字'.repeat(length) })
+  const tag = fieldIn(await shop.page.open(`/admin/products/${id}`), 'tag')
+  const description = '町'.repeat(length)
+  const saved = await shop.page.send(`/admin/products/${id}`, { tag, name, price: String(price), description })
+  expect(saved.status).toBe(303)
+  expect((await shop.api.get(`/products/${id}`)).body).toMatchObject({ name, price, description })
 })
 
 test('without an order, the best matches come first, and the newest if no word is sought', async () => {

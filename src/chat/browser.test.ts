@@ -166,6 +166,29 @@ test('a blank message is refused where it was typed, and the conversation stays'
   expect(await page.getByRole('alert').count()).toBe(0)
 })
 
+test('what is typed and not sent is there after “New chat” and “Back”, and gone once it is sent', async () => {
+  await using tab = await open.browser.openTab()
+  const { page } = tab
+  const field = page.getByLabel('Your message')
+  await page.goto(open.server.chat.address)
+  await (await send(page, 'first', open.server)).answer('The first answer.')
+  await answered(page)
+  await field.fill('A long thought,\non two lines')
+  await page.getByRole('link', { name: 'New chat' }).click()
+  await page.waitForURL(open.server.chat.address)
+  expect(await field.inputValue()).toBe('A long thought,\non two lines')
+  await page.goBack()
+  await page.getByText('The first answer.').waitFor()
+  expect(await field.inputValue()).toBe('A long thought,\non two lines')
+  await page.keyboard.press('Enter')
+  await (await open.server.model.nextCall()).answer('The second answer.')
+  await answered(page)
+  await page.getByRole('link', { name: 'New chat' }).click()
+  await page.waitForURL(open.server.chat.address)
+  expect(await field.inputValue()).toBe('')
+  expect(tab.complaints()).toEqual([])
+})
+
 test('the page follows the answer down, unless the reader has scrolled up', async () => {
   await using tab = await open.browser.openTab({ viewport: { width: 800, height: 500 } })
   const { page } = tab

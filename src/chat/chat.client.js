@@ -1,5 +1,5 @@
 // Adds to htmx: scrolls with a growing answer, sends on Enter, stops an answer, copies code, and shows what the reader is
-// waiting for. Keeps what was typed if the session ends.
+// waiting for. Keeps what was typed if the user goes to another page of the chat, or has to log in again.
 
 const SWAP_PAUSE_MS = 40
 const NEAR_END_PX = 96
@@ -8,15 +8,12 @@ const STATUS_EVERY_MS = 3_000
 const COPIED_MS = 1_500
 /** The code of every key that an input method takes. Safari tells of Enter when the composition has ended. */
 const INPUT_METHOD_KEY = 229
-/** The key that a text is stored under while its user logs in again. */
+/** The key that a text is stored under until the next page of the chat has it. */
 const DRAFT = 'draft'
 const LOST = 'The connection is lost. Trying again …'
 
 const conversation = document.getElementById('conversation')
 const trouble = document.getElementById('trouble')
-
-/** Whether users log in. */
-const hasLogin = document.querySelector('.logout') !== null
 
 let sessionHasEnded = false
 
@@ -46,6 +43,8 @@ document.addEventListener(
   event => {
     if (event.target.id === 'composer' && listener()) refuse(event, 'Wait for this answer, or stop it.')
     if (event.target.className === 'stop') stop(event)
+    // What was typed is not for the next user.
+    if (event.target.className === 'logout') document.getElementById('user_prompt').value = ''
   },
   true,
 )
@@ -70,11 +69,6 @@ document.addEventListener('htmx:sseBeforeMessage', event => {
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   if (!detail.serverResponse.includes('id="composer"')) Object.assign(detail, { shouldSwap: false, isError: true })
   else if ([429, 503].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false })
-})
-
-// A prompt without a session: htmx goes to the log-in page.
-document.addEventListener('htmx:beforeOnLoad', ({ detail }) => {
-  if (detail.xhr.status === 401) keepDraft()
 })
 
 // Until the response is there, the field keeps the prompt, and users may continue to type.
@@ -117,6 +111,7 @@ document.addEventListener('htmx:sseError', connectionFails)
 document.addEventListener('htmx:sendError', () => say('The server cannot be reached. Your message is still here.'))
 document.addEventListener('htmx:responseError', () => say('That did not work. Your message is still here: try again.'))
 
+addEventListener('pagehide', () => sessionStorage.setItem(DRAFT, document.getElementById('user_prompt').value))
 addEventListener('scroll', () => {
   isFollowing = scrollY + innerHeight >= document.documentElement.scrollHeight - NEAR_END_PX
 })
@@ -217,20 +212,18 @@ function sessionEnds() {
   const link = document.createElement('a')
   link.href = `/login?ended&next=${encodeURIComponent(location.pathname)}`
   link.textContent = 'Log in again'
-  link.addEventListener('click', keepDraft)
   say('Your session has ended. ')
   trouble.append(link, '. Your message is kept.')
 }
 
-function keepDraft() {
-  sessionStorage.setItem(DRAFT, document.getElementById('user_prompt').value)
-}
-
 function restoreDraft() {
-  if (!hasLogin) return
   const field = document.getElementById('user_prompt')
-  if (field.value === '') field.value = sessionStorage.getItem(DRAFT) ?? ''
-  sessionStorage.removeItem(DRAFT)
+  try {
+    if (field.value === '') field.value = sessionStorage.getItem(DRAFT) ?? ''
+    sessionStorage.removeItem(DRAFT)
+  } catch {
+    // This browser stores nothing for the chat.
+  }
 }
 
 /** The server writes times in UTC, because it does not know the time zone of the user. */

@@ -18,7 +18,7 @@ const place = chatInBrowser(() =>
   startChatServer(sqlite, { environment: { CHAT_PASSWORD: PASSWORD, TRUSTED_PROXIES: '1' } }),
 )
 
-test('a user logs in, asks, and logs out; a wrong password is told and can be corrected', async () => {
+test('a user logs in, asks, and logs out, which leaves nothing to the next one; a wrong password is told and can be corrected', async () => {
   await using tab = await place.browser.openTab()
   const { page } = tab
   await page.goto(place.server.chat.address)
@@ -31,10 +31,13 @@ test('a user logs in, asks, and logs out; a wrong password is told and can be co
   await page.getByLabel('Your message').waitFor()
   await ask(page, 'What is a spade?', 'A tool.')
   await page.getByText('A tool.').waitFor()
+  await page.getByLabel('Your message').fill(TYPED)
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.getByLabel('Password').waitFor()
   await page.goto(place.server.chat.address)
   await page.getByLabel('Password').waitFor()
+  await logInAt(page, PASSWORD)
+  expect(await page.getByLabel('Your message').inputValue()).toBe('')
   const unexpected = tab.complaints().filter(complaint => !complaint.includes('status of 401'))
   expect(unexpected).toEqual([])
 })

@@ -33,7 +33,10 @@ export function reusingTabs(browser: TestBrowser): TestBrowser {
 async function leave({ page }: Tab): Promise<void> {
   page.removeAllListeners('dialog')
   await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await page.evaluate('try { localStorage.clear(); sessionStorage.clear() } catch {}')
+  // After the page itself has stored something.
+  await page.evaluate(
+    `addEventListener('pagehide', () => { try { localStorage.clear(); sessionStorage.clear() } catch {} })`,
+  )
   await page.goto('about:blank')
   await page.context().clearCookies()
 }

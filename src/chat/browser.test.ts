@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
+import { sqlite } from '../../test/harness/engines.ts'
 import type { ModelCall } from '../../test/harness/peers/model-server.ts'
 import { until } from '../../test/harness/until.ts'
 
@@ -187,6 +188,22 @@ test('what is typed and not sent is there after “New chat” and “Back”, a
   await page.waitForURL(open.server.chat.address)
   expect(await field.inputValue()).toBe('')
   expect(tab.complaints()).toEqual([])
+})
+
+test('a message that the server has forgotten before its answer began is said to be gone, and the next one can be sent', async () => {
+  await using tab = await open.browser.openTab({ hasRoutes: true })
+  const { page } = tab
+  await page.goto(open.server.chat.address)
+  await page.route('**/chatstream/*', async route => {
+    await sqlite.write(open.server.databaseUrl, "DELETE FROM prompts WHERE text = 'forgotten'")
+    await route.continue()
+  })
+  await page.getByLabel('Your message').fill('forgotten')
+  await page.keyboard.press('Enter')
+  await page.getByText('The server no longer has this message and its answer. You can send it again.').waitFor()
+  await page.unrouteAll()
+  await (await send(page, 'again', open.server)).answer('Heard.')
+  await page.getByText('Heard.').waitFor()
 })
 
 test('the page follows the answer down, unless the reader has scrolled up', async () => {

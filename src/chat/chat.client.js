@@ -185,6 +185,7 @@ async function connectionFails() {
 async function statusOf(asked) {
   const response = await fetch(asked.querySelector('.stop').action.replace(/stop$/, 'status')).catch(() => null)
   if (response?.status === 401) sessionEnds()
+  if (await saysForgotten(response)) answerIsForgotten(asked)
   return response?.ok ? response.json() : {}
 }
 
@@ -196,7 +197,22 @@ async function stop(event) {
   if (response?.ok) return connectAgain()
   button.disabled = false
   if (response?.status === 401) sessionEnds()
+  else if (await saysForgotten(response)) answerIsForgotten(listener())
   else say('The answer could not be stopped. Try again.')
+}
+
+/** Not so the page of a proxy that knows of no server. */
+async function saysForgotten(response) {
+  if (response?.status !== 404) return false
+  const { detail } = await response.json().catch(() => ({}))
+  return detail === 'Prompt not found'
+}
+
+function answerIsForgotten(asked) {
+  if (!asked || listener() !== asked) return
+  htmx.swap(asked, '<div id="chat"></div>', { swapStyle: 'outerHTML' })
+  answerEnds()
+  say('The server no longer has this message and its answer. You can send it again.')
 }
 
 /** After a refusal, htmx waits for up to a minute before it connects again. A new listener connects at once. */

@@ -17,8 +17,12 @@ const BUILT_RETRY_SECONDS = 5
 /** The background starts when nobody has searched for this long. */
 const IDLE_MS = 1_000
 
-/** While nobody has searched yet, the background starts when this many rows are noted. */
-const MANY_NOTES = 5_000
+/**
+ * While nobody has searched yet, the background starts when this many rows are noted. It takes them down to this number without a
+ * pause if fewer rows than `CHANGES_KEPT_UP` are changed in a second: more would cost writers that have no time to spare too much.
+ */
+const MANY_NOTES = 3_000
+const CHANGES_KEPT_UP = 1_000
 
 /** The pause while another process takes notes. */
 const BUSY_PAUSE_MS = 5
@@ -105,6 +109,8 @@ export class CatchingUp {
   inBackground(): AsyncDisposable {
     let reported = performance.now()
     let lastSeen = 0
+    let sample = { last: 0, at: Number.NEGATIVE_INFINITY }
+    let keepsUp = true
     /** The index is complete when it has all notes up to this one. Others may be added faster than they are taken. */
     let lastMissing: number | null = null
     /** Returns whether to go on at once. */
@@ -115,14 +121,20 @@ export class CatchingUp {
       if (!noted || noted.first > lastMissing) await this.#mustBeBuilt()
       const isCalm = noted?.last === lastSeen
       lastSeen = noted?.last ?? 0
+      const now = performance.now()
+      if (noted && now - sample.at >= IDLE_MS) {
+        keepsUp = noted.last - sample.last < CHANGES_KEPT_UP * ((now - sample.at) / 1_000)
+        sample = { last: noted.last, at: now }
+      }
       if (!noted || !this.#isWorthTaking(noted)) return false
       await this.#takeSlice()
       if (!this.#isBuilt && performance.now() - reported > PROGRESS_MS) {
         reported = performance.now()
         log.info('the search index is being built: {rows} rows are left', { rows: this.#rowsLeft })
       }
-      // While rows are being changed, one slice a second, so that their writers lose little. But without an index, searches are 503.
-      return isCalm || !this.#isBuilt
+      // While rows are being changed, one slice a second, so that their writers lose little. But without an index, and at first with one
+      // that lacks very much, searches are 503.
+      return isCalm || !this.#isBuilt || (keepsUp && this.#rowsLeft >= MANY_NOTES)
     }
     const work = async (signal: AbortSignal) => {
       try {

@@ -20,6 +20,7 @@ import { openSqlite } from '../../../database/sqlite/open.ts'
 import { catalogMigrations } from '../../migrations/index.ts'
 import { PRODUCTS } from '../../products/stored.ts'
 import { sqliteIndexSlices } from '../sqlite/search-index.ts'
+import { INDEX_FORM } from './facts.ts'
 
 setDefaultTimeout(120_000)
 
@@ -301,6 +302,29 @@ withEachEngine('the index', engine => {
     })
     await writing
   })
+
+  test('is never far behind steady writes, though nobody searches', async () => {
+    await using shop = await outdated(engine, 20)
+    await engine.write(
+      shop.url,
+      `UPDATE index_form SET number = ${INDEX_FORM}, is_built = ${engine === sqlite ? 1 : true}`,
+    )
+    await engine.write(
+      shop.url,
+      `INSERT INTO index_notes (part, id)
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${engine === sqlite ? 40_000 : 15_000}) SELECT 'products', 1 + i % 20 FROM n`,
+    )
+    await using service = await startService(shop.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    let price = 0
+    await until(async () => {
+      price += 1
+      expect((await api.put('/products/1', { ...sample.product, price })).status).toBe(200)
+      return Number((await stateOf(engine, shop.url))?.notes) < 6_000
+    })
+    expect(price).toBeGreaterThan(1)
+    // One slice a second takes twice as long at least.
+  }, 20_000)
 
   test('asks to come back while it is being built or catches up; lists by id, single reads and ratings do not wait', async () => {
     await using shop = await outdated(engine, 3)

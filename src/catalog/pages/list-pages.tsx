@@ -12,6 +12,8 @@ import { categoryRow, ItemTable, NothingFound, productRow, userRow } from './tab
 const CHOICES = 200
 const CHOSEN_MAX = 50
 
+const WITHOUT_CATEGORY = 'Without a category'
+
 const COLLATOR = new Intl.Collator('en')
 
 const PRODUCT_ORDERS = {
@@ -52,8 +54,10 @@ async function productsPage({ products, categories }: ManagedLists, query: URLSe
   const [rows, newest] = await Promise.all([products.rows(query), choicesOf(categories)])
   const chosen = chosenIn(query)
   const known = await categories.some([...rows.items.flatMap(({ value }) => value.category_id ?? []), ...chosen])
-  const further = chosen.flatMap(id => (newest.some(one => one.id === id) ? [] : (known.get(id) ?? [])))
-  const choices = [...further, ...newest].map(({ id, name }) => [String(id), name] as const)
+  const nameOf = (id: number) => (id === 0 ? WITHOUT_CATEGORY : (known.get(id)?.name ?? `Category ${id}`))
+  const choices = [...newest.map(({ id, name }) => [String(id), name] as const), ['0', WITHOUT_CATEGORY] as const]
+  const isOffered = chosen.length === 0 || choices.some(([value]) => value === chosen.join())
+  const further = isOffered ? [] : [[chosen.join(), chosen.map(nameOf).join(', ')] as const]
   const [belowPrice, maxPrice] = [query.get('below_price'), query.get('max_price')]
   return listPage(
     'products',
@@ -63,8 +67,8 @@ async function productsPage({ products, categories }: ManagedLists, query: URLSe
         <Choice
           name="category_id"
           label="Category"
-          options={[['', 'All'], ...choices, ['0', 'Without a category']]}
-          chosen={chosen.length === 1 ? String(chosen[0]) : null}
+          options={[['', 'All'], ...further, ...choices]}
+          chosen={chosen.join()}
         />
         <PriceLimit name="min_price" label="Price from" value={query.get('min_price')} />
         {/* A band of prices ends below the next one. */}

@@ -471,6 +471,22 @@ test('beside the list, the band of prices that was chosen is marked, and chosen 
   expect(await chosen('?min_price=&below_price=10')).toEqual(['/admin/?'])
 })
 
+test('the categories that an address names are chosen, also several or one that is not there', async () => {
+  await using shop = await startShop()
+  const create = (name: string) => shop.api.create('/categories/', { ...sample.category, name })
+  const [garden, tools] = [await create('Garden'), await create('Tools & more')]
+  const chosen = async (query: string) =>
+    /name="category_id">.*?<option value="([^"]*)" selected="">([^<]*)</
+      .exec((await shop.page.open(`/admin/?${query}`)).text)
+      ?.slice(1)
+  expect(await chosen('')).toEqual(['', 'All'])
+  expect(await chosen(`category_id=${tools}`)).toEqual([String(tools), 'Tools &amp; more'])
+  const several = [`${garden},${tools},0`, 'Garden, Tools &amp; more, Without a category']
+  expect(await chosen(`category_id=${garden},${tools},0`)).toEqual(several)
+  expect(await chosen(`category_id=${garden}&category_id=${tools}&category_id=0`)).toEqual(several)
+  expect(await chosen('category_id=77')).toEqual(['77', 'Category 77'])
+})
+
 test('the first visit takes less than 60 kB, files included, and counts no more than 10,000 products', async () => {
   await using shop = await startShop()
   const line = (place: number) =>

@@ -519,6 +519,19 @@ test('“Make it busy” fills the list of events with prices and reviews', asyn
   await page.locator('[aria-checked=false]').waitFor()
 })
 
+test('“Make it busy” goes off when the shop has calmed down by itself', async () => {
+  await using tab = await browser.openTab({})
+  const { page } = tab
+  await page.clock.install()
+  await page.goto(demo.address)
+  await page.getByRole('switch', { name: 'Make it busy' }).press('Space')
+  await page.locator('[aria-checked=true]').waitFor()
+  const calm = { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: 'false' }
+  expect((await fetch(`${demo.address}/busy`, calm)).status).toBe(200)
+  await page.clock.runFor(10_000)
+  await page.locator('[aria-checked=false]').waitFor()
+})
+
 async function openShop(options?: TabOptions): Promise<Tab> {
   const tab = await browser.openTab(options)
   await tab.page.goto(demo.address)

@@ -9,6 +9,7 @@ import { glow, rating, showPrice, tile } from './tiles.js'
 
 const PAGE = 24
 const COUNTED = 1_000
+const BUSY_CHECK_MS = 10_000
 /** As many as the page may have. */
 const CATEGORIES = 50
 const FIELDS = ['id', 'name', 'price', 'rating', 'highlights']
@@ -68,13 +69,11 @@ busy.addEventListener('click', async () => {
   }
 })
 
-// The browser may have kept the page, and this changes.
-fetch('/busy')
-  .then(answer => answer.json())
-  .then(isBusy => {
-    busy.ariaChecked = String(isBusy === true)
-  })
-  .catch(showFailure)
+// The browser may have kept the page, and this changes: after some minutes, the shop calms down by itself.
+showBusy().catch(showFailure)
+setInterval(() => {
+  if (busy.ariaChecked === 'true' && !document.hidden) showBusy().catch(() => {})
+}, BUSY_CHECK_MS)
 
 const wide = matchMedia('(min-width: 60rem)')
 const unfold = () => {
@@ -114,6 +113,11 @@ async function load(client) {
   } catch (error) {
     if (!signal.aborted) showFailure(error)
   }
+}
+
+async function showBusy() {
+  const answer = await fetch('/busy')
+  busy.ariaChecked = String((await answer.json()) === true)
 }
 
 function showFailure({ message }) {

@@ -6,7 +6,7 @@ import { RenderedAnswer } from './rendered-answer.ts'
 import type { Ending } from './repository.ts'
 
 /** Size limit of the cached answers. */
-const RENDERED_MAX_BYTES = 16_777_216
+export const RENDERED_MAX_BYTES = 16_777_216
 
 /** Approximate overhead of a cached answer, to limit the number of short ones, and the most that a character takes. */
 const ENTRY_BYTES = 2_048
@@ -45,7 +45,9 @@ export class RenderedAnswers {
     this.#rendering.set(reqId, rendering)
     try {
       const answer = await rendering
-      this.#cached.set(reqId, { answer, bytes: ENTRY_BYTES + CHARACTER_BYTES * answer.newest.html.length })
+      // The event that listeners get has the HTML once more.
+      const characters = answer.text.length + 2 * answer.newest.html.length
+      this.#cached.set(reqId, { answer, bytes: ENTRY_BYTES + CHARACTER_BYTES * characters })
       return answer
     } finally {
       this.#rendering.delete(reqId)

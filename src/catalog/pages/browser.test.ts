@@ -539,6 +539,8 @@ test('a text that “Back” brings back is a change of the version that it was 
   const id = await api.create('/products/', product('Old', 5))
   await using tab = await open(`/admin/products/${id}`)
   const { page } = tab
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
   await page.getByRole('textbox', { name: 'Name' }).fill('Mine')
   await page.getByRole('link', { name: 'Categories' }).click()
   await page.waitForURL('**/categories/')
@@ -549,6 +551,25 @@ test('a text that “Back” brings back is a change of the version that it was 
   await page.getByText('Somebody else has changed this meanwhile').waitFor()
   expect(await page.locator('.conflict tbody tr').allInnerTexts()).toEqual(['Name\tTheirs\tMine'])
   expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Theirs' })
+  await api.delete(`/products/${id}`)
+})
+
+test('without scripts, “Back” brings back a text only into the version that it was typed into', async () => {
+  const id = await api.create('/products/', product('Old', 5))
+  await using tab = await open(`/admin/products/${id}`, { javaScriptEnabled: false })
+  const { page } = tab
+  const name = page.getByRole('textbox', { name: 'Name' })
+  const comeBack = async (meanwhile: () => Promise<unknown>) => {
+    await name.fill('Mine')
+    await page.getByRole('link', { name: 'Categories' }).click()
+    await page.waitForURL('**/categories/')
+    await meanwhile()
+    await page.goBack()
+    await page.waitForURL(`**/products/${id}`)
+    return name.inputValue()
+  }
+  expect(await comeBack(async () => {})).toBe('Mine')
+  expect(await comeBack(() => api.put(`/products/${id}`, product('Theirs', 5)))).toBe('Theirs')
   await api.delete(`/products/${id}`)
 })
 

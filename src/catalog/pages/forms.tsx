@@ -105,6 +105,10 @@ export function formPage(page: FormPage): Framed {
             hx-swap="outerHTML show:window:top"
             hx-sync="#content:queue"
           >
+            {/* After "Back", browsers fill a form only if its first fields have the names that they had. With scripts, it keeps its tag. */}
+            <noscript>
+              <input type="hidden" name={`version ${tag}`} />
+            </noscript>
             <input type="hidden" name="tag" value={tag} />
             {kind.fields
               .filter(field => field.kind !== 'flag')

@@ -143,6 +143,8 @@ function isTyped() {
 function keepTag() {
   const tag = document.querySelector('#form [name="tag"]')
   if (!tag) return
+  // htmx reads an answer as without scripts, and with this field, the browser would bring back no text.
+  document.querySelector('#form noscript')?.remove()
   if (history.state?.tag && isTyped()) tag.value = history.state.tag
   history.replaceState({ tag: tag.value }, '')
 }

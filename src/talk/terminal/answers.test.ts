@@ -266,6 +266,26 @@ test('an answer longer and wider than the terminal is shown whole, each row once
   expect(shown.match(/End\./g)).toHaveLength(1)
 })
 
+test('a list or table longer than the terminal shows each item once, even if a late one changes the layout of all', async () => {
+  await using place = await talkPlace()
+  const session = await place.enter('ada', { columns: 40, rows: 10 })
+  const items = Array.from({ length: 12 }, (_, item) => `item${item}`)
+  const list = `${items.map(item => `- ${item}`).join('\n')}\n\n- loose`
+  const rows = items.map(item => `| ${item} one two three four five six | b |`)
+  const table = `| A | B |\n| - | - |\n${rows.join('\n')}\n| last | ${'wide '.repeat(6)}|`
+  for (const [asked, text] of Object.entries({ List: list, Table: table })) {
+    session.type(`${asked}\r`)
+    const call = await place.model.nextCall()
+    const [before = '', last = ''] = text.split(/\n(?=\n- loose|\| last)/)
+    await call.send(before)
+    await until(() => lastTurn(session.screen()).includes('item11'))
+    await call.answer(`\n${last}`)
+    await session.shows(/(loose|last .*\n.*)\n\nada>$/)
+    const shown = lastTurn(session.screen())
+    for (const item of items) expect(shown.match(new RegExp(`\\b${item}\\b`, 'g')), item).toHaveLength(1)
+  }
+})
+
 test('a line of code is shown whole, each word once, even if it is longer than the terminal is high', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 40, rows: 8 })

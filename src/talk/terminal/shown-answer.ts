@@ -1,4 +1,5 @@
 import type { WriteStream } from 'node:tty'
+import { stripANSI } from 'bun'
 import { type AnswerLayout, screenRows } from './answer-layout.ts'
 
 /** Least time between two drawings. If the last drawing took longer, the next one waits that long. */
@@ -86,13 +87,36 @@ export class AnswerOnScreen {
     // Lines that have scrolled off the screen cannot be redrawn either.
     let fixed = Math.max(this.#fixed, this.#drawn.length - rows + 1)
     while (fixed < this.#drawn.length - 1 && screenRows(this.#drawn.slice(fixed), columns).length >= rows) fixed += 1
-    this.#output.write(redraw(this.#drawn, lines, fixed, columns))
+    const kept = sameContent(this.#drawn, fixed, lines)
+    this.#output.write(redraw([...lines.slice(0, kept), ...this.#drawn.slice(fixed)], lines, kept, columns))
+    if (kept !== fixed) this.#fixed = kept
     const gone = Math.max(0, final.length - 1)
     this.#drawn = lines.slice(gone)
     this.#final = final.length - gone
     this.#fixed = Math.max(0, this.#fixed - gone)
     this.#drawingMs = performance.now() - begunAt
   }
+}
+
+/**
+ * The number of lines with the content of the first lines that are drawn: these stay, although a further line may have changed the
+ * layout of its whole block, as that of a table.
+ */
+function sameContent(drawn: readonly string[], count: number, lines: readonly string[]): number {
+  if (count === 0 || contentOf(drawn[count - 1]) === contentOf(lines[count - 1])) return count
+  const wanted = drawn.slice(0, count).map(contentOf).join('').length
+  let [same, found] = [0, 0]
+  while (same < lines.length && found < wanted) {
+    found += contentOf(lines[same]).length
+    same += 1
+  }
+  // Rather a part of a row twice than not at all.
+  return found > wanted ? same - 1 : same
+}
+
+/** A line without what depends on its layout. */
+function contentOf(line = ''): string {
+  return stripANSI(line).replaceAll(/[\s│─┼]+/g, '')
 }
 
 /** The output that turns the drawn lines into the new ones. The cursor is at the end of the last line, in both. */

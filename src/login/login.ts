@@ -108,7 +108,7 @@ export class Login {
 
   #isPassword(text: string, address: string): boolean {
     // Nobody can guess a key, so a revoked one does not count as a wrong password.
-    if (this.#keys !== null && isSecret(text)) return false
+    if (this.#keys !== null && isSecret(text.trim())) return false
     const now = performance.now()
     const waitMs = Math.max(this.#allAttempts.waitMs(ALL, now), this.#attempts.waitMs(address, now))
     if (waitMs > 0) throw new ClientLimitError('Too many wrong passwords', Math.ceil(waitMs / 1_000))

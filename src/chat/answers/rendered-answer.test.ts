@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type ManualClock, manualClock } from '../../../test/harness/manual-clock.ts'
+import { openMarkdown } from '../../markdown/renderer.ts'
 import { Pace } from './pace.ts'
 import { RenderedAnswer } from './rendered-answer.ts'
+import { RenderedAnswers } from './rendered-answers.ts'
 
 /** A renderer that takes so many milliseconds, and shows the text as it is. */
 function slowStream(clock: ManualClock, milliseconds: number) {
@@ -132,4 +134,18 @@ test('a rendering that fails later on fails the next piece', async () => {
   await expect(answer.append('c')).rejects.toThrow('cannot be rendered')
   answer.end({ state: 'failed', reason: 'no' })
   expect(answer.newest).toEqual({ html: 'a', ending: { state: 'failed', reason: 'no' } })
+})
+
+test('an answer that has ended is rendered once for all who ask at the same moment', async () => {
+  const markdown = await openMarkdown()
+  let renderings = 0
+  const counted = new RenderedAnswers({
+    stream: () => {
+      renderings += 1
+      return markdown.stream()
+    },
+  })
+  const asked = Array.from({ length: 3 }, () => counted.cache('asked', '*Once*', { state: 'finished' }))
+  for (const { newest } of await Promise.all(asked)) expect(newest.html).toContain('<em>Once</em>')
+  expect(renderings).toBe(1)
 })

@@ -38,7 +38,8 @@ export class RenderedAnswers {
 
   /** An answer that has ended, rendered unless it is in the cache, and once for all concurrent callers. */
   async cache(reqId: string, text: string, ending: Ending): Promise<RenderedAnswer> {
-    const known = this.#cached.get(reqId)?.answer ?? (await this.#rendering.get(reqId))
+    const concurrent = this.#rendering.get(reqId)
+    const known = concurrent ? await concurrent : this.#cached.get(reqId)?.answer
     // The id of a prompt that is forgotten may be used again.
     if (known?.text === text && isDeepStrictEqual(known.newest.ending, ending)) return known
     const rendering = this.whole(text, ending)

@@ -179,6 +179,7 @@ withEachEngine('answer limits', engine => {
     const { other, first, second } = await waitsInLine(server)
     await using _ = other
     await server.chat.stop('second')
+    expect(await server.chat.status('second')).toBe('{"status":"ended"}')
     await other.answers.close(0)
     await Promise.all([first.end(), second.end()])
     expect((await server.chat.get('/chatstream/second')).text).toContain('The answer was stopped.')

@@ -29,11 +29,7 @@ const CLAIM = `
   SELECT text FROM prompt JOIN claimed USING (req_id)`
 
 const RELEASE = `
-  WITH stopped AS (
-    UPDATE answers SET state = 'stopped' WHERE req_id = $1::text AND state = 'waiting' AND stop_asked
-  ), released AS (
-    DELETE FROM answers WHERE req_id = $1::text AND state = 'waiting' AND NOT stop_asked RETURNING req_id
-  )
+  WITH released AS (DELETE FROM answers WHERE req_id = $1::text AND state = 'waiting' RETURNING req_id)
   UPDATE prompts SET is_claimed = false WHERE req_id IN (SELECT req_id FROM released)`
 
 const HEARTBEAT = `
@@ -59,7 +55,8 @@ const END = `
 const REQUEST_STOP = `
   WITH prompt AS (UPDATE prompts SET is_claimed = true WHERE req_id = $1::text RETURNING req_id)
   INSERT INTO answers (req_id, state) SELECT req_id, 'stopped' FROM prompt
-  ON CONFLICT (req_id) DO UPDATE SET stop_asked = true`
+  ON CONFLICT (req_id) DO UPDATE SET
+    stop_asked = true, state = CASE answers.state WHEN 'waiting' THEN 'stopped' ELSE answers.state END`
 
 const REPORT_LISTENER = 'UPDATE answers SET heard_at = now() WHERE req_id = $1::text'
 

@@ -54,10 +54,7 @@ export interface AnswerRepository {
    * processes, and to `null` for the others.
    */
   claim(reqId: string): Promise<string | null>
-  /**
-   * Gives up the claim of an answer that is still queued, so that another process can claim it. If it has been asked to stop,
-   * this ends it.
-   */
+  /** Gives up the claim of an answer that is still queued, so that another process can claim it. */
   release(reqId: string): Promise<unknown>
   /** Resolves to `null` if nobody has claimed the answer. `offset` skips text, in Unicode code points. */
   find(reqId: string, offset?: number): Promise<StoredAnswer | null>
@@ -71,7 +68,10 @@ export interface AnswerRepository {
    * still gets its text.
    */
   end(reqId: string, text: string, ending: Ending): Promise<unknown>
-  /** Asks the process that claimed the answer to stop it for good. An answer that nobody has claimed ends at once. */
+  /**
+   * Asks the process that claimed the answer to stop it for good. An answer that nobody has claimed, or that is still queued,
+   * ends at once.
+   */
   requestStop(reqId: string): Promise<unknown>
   /** Tells the process that claimed the answer that somebody is listening. */
   reportListener(reqId: string): Promise<unknown>

@@ -8,12 +8,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     INSERT INTO answers (req_id, state, alive_at, heard_at) SELECT req_id, ?, ?, ? FROM prompts WHERE req_id = ?
     ON CONFLICT DO NOTHING`)
   const selectPrompt = database.prepare<[reqId: string], { text: string }>('SELECT text FROM prompts WHERE req_id = ?')
-  const remove = database.prepare<[reqId: string]>(
-    "DELETE FROM answers WHERE req_id = ? AND state = 'waiting' AND NOT stop_asked",
-  )
-  const stopWaiting = database.prepare<[reqId: string]>(
-    "UPDATE answers SET state = 'stopped' WHERE req_id = ? AND state = 'waiting'",
-  )
+  const remove = database.prepare<[reqId: string]>("DELETE FROM answers WHERE req_id = ? AND state = 'waiting'")
   const select = database.prepare<[offset: number, reqId: string], AnswerRow>(
     'SELECT state, failure, substr(text, 1 + ?) AS text FROM answers WHERE req_id = ?',
   )
@@ -27,7 +22,8 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     `UPDATE answers SET state = ?, failure = ? WHERE req_id = ? AND ${IN_PROGRESS}`,
   )
   const complete = database.prepare<[text: string, reqId: string]>('UPDATE answers SET text = ? WHERE req_id = ?')
-  const requestStop = database.prepare<[reqId: string]>('UPDATE answers SET stop_asked = 1 WHERE req_id = ?')
+  const requestStop = database.prepare<[reqId: string]>(`
+    UPDATE answers SET stop_asked = 1, state = CASE state WHEN 'waiting' THEN 'stopped' ELSE state END WHERE req_id = ?`)
   const reportListener = database.prepare<[heardAt: number, reqId: string]>(
     'UPDATE answers SET heard_at = ? WHERE req_id = ?',
   )
@@ -43,11 +39,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
         const { changes } = insert.run('waiting', Date.now(), Date.now(), reqId)
         return changes === 0 ? null : (selectPrompt.get(reqId)?.text ?? null)
       }),
-    release: reqId =>
-      database.write(() => {
-        remove.run(reqId)
-        stopWaiting.run(reqId)
-      }),
+    release: reqId => database.write(() => remove.run(reqId)),
     find: async (reqId, offset = 0) => {
       const row = database.snapshot(() => select.get(offset, reqId))
       return row && storedAnswer(row)

@@ -291,7 +291,8 @@ test('a line of code is shown whole, each word once, even if it is longer than t
   const session = await place.enter('ada', { columns: 40, rows: 8 })
   const words = Array.from({ length: 75 }, (_, word) => `word${word}`)
   const longWords = ['a', 'b', 'c'].map(letter => letter.repeat(75))
-  const text = `\`\`\`js\nlet it = ${longWords.join(' ')}\n${words.join(' ')}\n\`\`\``
+  const code = `\`\`\`js\nlet it = ${longWords.join(' ')}\n${words.join(' ')}\n\`\`\``
+  const text = `${code}\n\n> ${code.replaceAll('\n', '\n> ')}`
   session.type('Go\r')
   const call = await place.model.nextCall()
   let sent = ''

@@ -98,10 +98,14 @@ function isLoose({ token, inner }: Node): boolean {
   return (token.type === 'paragraph_open' && !token.hidden) || inner.some(isLoose)
 }
 
-function codeLines({ info, markup, content }: Token, highlighting: CodeHighlighting): string[] {
+function codeLines({ info, markup, content, map }: Token, highlighting: CodeHighlighting): string[] {
   const [label = ''] = info.trim().split(/\s/, 1)
   const lines = safeText(content).replace(/\n$/, '').split('\n').map(highlighting(label))
-  return markup === '' ? lines : [style.faint(markup + label), ...lines, style.faint(markup)]
+  if (markup === '') return lines
+  const [first = 0, end = 0] = map ?? []
+  // While its fence is open, the code may grow, and only the last line of an answer may do so beyond the screen.
+  const isClosed = end - first > 1 + (content === '' ? 0 : lines.length)
+  return [style.faint(markup + label), ...lines, ...(isClosed ? [style.faint(markup)] : [])]
 }
 
 function tableRows(parts: readonly Node[]): Cell[][] {

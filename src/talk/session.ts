@@ -3,7 +3,7 @@ import { PROMPT_MAX_CHARACTERS } from '../models/chat-model.ts'
 import { type Conversation, isQuit, turn } from './conversation.ts'
 import { failureMessage } from './failure-message.ts'
 import { MODEL_SENDER } from './rooms/repository.ts'
-import { safeText } from './safe-text.ts'
+import { safeLine, safeText } from './safe-text.ts'
 import type { Terminal } from './terminal/terminal.ts'
 import { timeText } from './transcript.ts'
 
@@ -58,7 +58,7 @@ async function showLastMessages({ room, rooms }: Conversation, terminal: Termina
   terminal.note(`${all} stored here. The last is from ${timeText(newest.sentAt)}:\n`)
   for (const { sender, text, stopped } of messages) {
     if (sender === MODEL_SENDER) await terminal.show(safeText(text), LINES_SHOWN)
-    else terminal.echo(promptMark(sender), safeText(text), LINES_SHOWN)
+    else terminal.echo(promptMark(safeLine(sender)), safeText(text), LINES_SHOWN)
     if (stopped) terminal.note(STOPPED)
     if (sender === MODEL_SENDER) terminal.say('')
   }

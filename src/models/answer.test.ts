@@ -160,6 +160,11 @@ describe('answers', () => {
       sending({ error: 'Out of memory', error_type: 'generation' }),
       'provider failed',
     )
+    await expectFailureAmid(
+      openaiChat,
+      sending({ object: 'error', message: 'Too many', code: 40303 }),
+      'provider failed',
+    )
     await expectFailureAmid(openaiChat, sending({ object: 'list', data: [] }), 'not understood')
   })
 

@@ -81,11 +81,11 @@ function refusal(
 
 /**
  * The status of an error that a compatible server sends amid an answer in a shape of its own: vLLM and Mistral as an object
- * named `error`, TGI and LM Studio as a text. `null` if it is no error.
+ * named `error`, TGI and LM Studio as a text. Some have codes of their own. `null` if it is no error.
  */
 function statusIn(event: unknown): number | null {
   if (!isJsonObject(event) || (event.object !== 'error' && !event.error)) return null
-  return typeof event.code === 'number' && event.code >= 400 ? event.code : 500
+  return typeof event.code === 'number' && event.code >= 400 && event.code < 600 ? event.code : 500
 }
 
 /** Whether this stands for an event of an unknown type, which the AI SDK takes for an error. */

@@ -40,4 +40,5 @@ export async function expectFailureAmid(
 function expectReadable(failure: AnswerError | null, expected: AnswerFailure): void {
   expect(failure?.failure).toBe(expected)
   expect(failure?.message).toMatch(/^(The model server|OpenAI|Anthropic|Google) .{10,120}\.$/)
+  expect(failure?.message).not.toMatch(/status (?!\d{3}\))/)
 }

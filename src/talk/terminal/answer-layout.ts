@@ -1,9 +1,9 @@
-import { stringWidth } from 'bun'
+import { wrapAnsi } from 'bun'
 import { closesFence, type Fence, fenceAfter, openingFence } from '../fence.ts'
 import type { CodeHighlighting } from './highlighter.ts'
 import { markdownLines } from './markdown.ts'
 import { style } from './style.ts'
-import { wrapped, wrappedAnywhere } from './wrapping.ts'
+import { wrapped } from './wrapping.ts'
 
 /** The marks of a list item or quotation. Its further lines are indented by their width. */
 const MARKS = /^ *(?:(?:[-*+]|\d{1,9}[.)]|>) +)*/
@@ -12,6 +12,8 @@ const LIST_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?: |$)/
 
 /** The greatest width of a tab at a terminal. */
 const TAB = ' '.repeat(8)
+
+const NO_BREAK_SPACE = '\u00a0'
 
 /** Lays out an answer in lines for the terminal as it arrives. */
 export abstract class AnswerLayout {
@@ -182,13 +184,9 @@ function withoutTabs(line: string): string {
   return line.replaceAll('\t', TAB)
 }
 
-/**
- * Splits lines into the rows of the screen, as the terminal does with lines that are too wide, such as code. Lines can be
- * redrawn only if their rows are known.
- */
-export function screenRows(lines: readonly string[], width: number): string[] {
-  return lines.flatMap(line => {
-    const spaced = withoutTabs(line)
-    return stringWidth(spaced) <= width ? [spaced] : wrappedAnywhere(spaced, width)
-  })
+/** The number of rows that lines take on the screen. The terminal splits those that are too wide, such as code. */
+export function screenRows(lines: readonly string[], width: number): number {
+  // At a blank, the library would take a word that does not fit to the next row.
+  const text = withoutTabs(lines.join('\n')).replaceAll(' ', NO_BREAK_SPACE)
+  return wrapAnsi(text, width, { hard: true, wordWrap: false, trim: false }).split('\n').length
 }

@@ -86,7 +86,7 @@ export class AnswerOnScreen {
     const { columns, rows } = this.#output
     // Lines that have scrolled off the screen cannot be redrawn either.
     let fixed = Math.max(this.#fixed, this.#drawn.length - rows + 1)
-    while (fixed < this.#drawn.length - 1 && screenRows(this.#drawn.slice(fixed), columns).length >= rows) fixed += 1
+    while (fixed < this.#drawn.length - 1 && screenRows(this.#drawn.slice(fixed), columns) >= rows) fixed += 1
     const kept = sameContent(this.#drawn, fixed, lines)
     this.#output.write(redraw([...lines.slice(0, kept), ...this.#drawn.slice(fixed)], lines, kept, columns))
     if (kept !== fixed) this.#fixed = kept
@@ -129,6 +129,6 @@ function redraw(before: readonly string[], after: readonly string[], fixed: numb
   const drawn = before.slice(first).join('\n')
   if (lines.startsWith(drawn)) return lines.slice(drawn.length)
   // If the terminal is now narrower than the layout, a line takes several rows.
-  const rowsUp = screenRows(before.slice(first), columns).length - 1
+  const rowsUp = screenRows(before.slice(first), columns) - 1
   return `${rowsUp > 0 ? `\x1b[${rowsUp}A` : ''}\r\x1b[J${lines}`
 }

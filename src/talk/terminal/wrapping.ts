@@ -4,19 +4,9 @@ import { stringWidth, wrapAnsi } from 'bun'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them
 const MARKS_APART = /(.)((?:\x1b\[[\d;]*m)*)\n((?:\x1b\[[\d;]*m)*)(\p{M}+)/gu
 
-const NO_BREAK_SPACE = '\u00a0'
-
 /** Wraps text at words, and a word that is too wide at the last character that fits. */
 export function wrapped(text: string, width: number): string[] {
   return marksJoined(wrapAnsi(text, width, { hard: true })).split('\n')
-}
-
-/** Wraps text at the last character that fits, and keeps all blanks. */
-export function wrappedAnywhere(text: string, width: number): string[] {
-  // Otherwise the library takes a word that does not fit to the next row.
-  const withoutWords = text.replaceAll(' ', NO_BREAK_SPACE)
-  const rows = marksJoined(wrapAnsi(withoutWords, width, { hard: true, wordWrap: false, trim: false }))
-  return rows.replaceAll(NO_BREAK_SPACE, ' ').split('\n')
 }
 
 /** Moves marks back to their letter: the library takes them apart if the letter fills its row. */

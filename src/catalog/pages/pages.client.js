@@ -10,6 +10,9 @@ const SENT_LATE = 'stockroom deletions sent late'
 /** Limit on the deletions that wait. When the page goes, browsers send no more than 64 KiB, and the server takes 1,000 in a request. */
 const WAITING_MAX = 500
 
+/** The code of every key that an input method takes. Safari tells of Escape when the composition has ended. */
+const INPUT_METHOD_KEY = 229
+
 const root = document.documentElement
 root.classList.add('has-scripts')
 document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
@@ -490,8 +493,9 @@ function removeRow(row) {
 }
 
 document.addEventListener('keydown', event => {
-  const { target, key, repeat, ctrlKey, metaKey, altKey, isComposing } = event
-  if (key === 'Escape' && !isComposing) target.closest('.editing')?.querySelector('[data-cancel]')?.click()
+  const { target, key, keyCode, repeat, ctrlKey, metaKey, altKey, isComposing } = event
+  const isInputMethod = isComposing || keyCode === INPUT_METHOD_KEY
+  if (key === 'Escape' && !isInputMethod) target.closest('.editing')?.querySelector('[data-cancel]')?.click()
   const row = target.closest('#rows > tr[data-item]')
   if (!row || ctrlKey || metaKey || altKey || target.matches('input:not([type="checkbox"])')) return
   const act = {

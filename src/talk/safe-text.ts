@@ -27,14 +27,14 @@ const INCOMPLETE = new RegExp(
 
 /** All control characters except tab and line feed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them
-const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g
+const CONTROLS = /[\0-\x08\x0b-\x1f\x7f-\x9f]/
 
 /**
  * Invisible characters that can deceive a reader: those that set the direction of text, which can show a line in another
  * order than it is written in (UAX #9, 2), the deprecated ones after them, and tags, which can spell invisible text. Arabic
  * and Hebrew do not need them, because their letters have a direction of their own.
  */
-const INVISIBLE = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]|\udb40[\udc00-\udc7f]/g
+const INVISIBLE = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f]|\udb40[\udc00-\udc7f]/
 
 const UNSAFE = new RegExp(`${CONTROLS.source}|${INVISIBLE.source}`, 'g')
 
@@ -61,7 +61,7 @@ export async function* safePieces(pieces: AsyncIterable<string>): AsyncGenerator
 export function safeText(text: string): string {
   // Otherwise two half characters would make a tag once what stands between them is removed.
   const wellFormed = text.toWellFormed()
-  return wellFormed.replace(SEQUENCES, '').replace(/\r\n?/g, '\n').replace(CONTROLS, '').replace(INVISIBLE, '')
+  return wellFormed.replace(SEQUENCES, '').replace(/\r\n?/g, '\n').replace(UNSAFE, '')
 }
 
 /** The same in one line. */

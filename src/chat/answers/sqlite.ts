@@ -4,10 +4,12 @@ import type { AnswerRepository, Ending, InProgress } from './repository.ts'
 import { type AnswerRow, type HeartbeatRow, heartbeatReply, storedAnswer, storedFailure } from './rows.ts'
 
 export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
-  const insert = database.prepare<[state: 'waiting' | 'stopped', aliveAt: number, heardAt: number, reqId: string]>(`
+  const insert = database.prepare<
+    [state: 'waiting' | 'stopped', aliveAt: number, heardAt: number, reqId: string],
+    { text: string }
+  >(`
     INSERT INTO answers (req_id, state, alive_at, heard_at) SELECT req_id, ?, ?, ? FROM prompts WHERE req_id = ?
-    ON CONFLICT DO NOTHING`)
-  const selectPrompt = database.prepare<[reqId: string], { text: string }>('SELECT text FROM prompts WHERE req_id = ?')
+    ON CONFLICT DO NOTHING RETURNING (SELECT text FROM prompts WHERE prompts.req_id = answers.req_id) AS text`)
   const remove = database.prepare<[reqId: string]>("DELETE FROM answers WHERE req_id = ? AND state = 'waiting'")
   const select = database.prepare<[offset: number, reqId: string], AnswerRow>(
     'SELECT state, failure, substr(text, 1 + ?) AS text FROM answers WHERE req_id = ?',
@@ -34,11 +36,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
     UPDATE answers SET state = 'interrupted' WHERE ${IN_PROGRESS} AND req_id = ? AND alive_at = CAST(? AS INTEGER)`)
 
   return {
-    claim: reqId =>
-      database.write(() => {
-        const { changes } = insert.run('waiting', Date.now(), Date.now(), reqId)
-        return changes === 0 ? null : (selectPrompt.get(reqId)?.text ?? null)
-      }),
+    claim: reqId => database.write(() => insert.get('waiting', Date.now(), Date.now(), reqId)?.text ?? null),
     release: reqId => database.write(() => remove.run(reqId)),
     find: async (reqId, offset = 0) => {
       const row = database.snapshot(() => select.get(offset, reqId))
@@ -57,7 +55,7 @@ export function sqliteAnswers(database: SqliteDatabase): AnswerRepository {
       }),
     requestStop: reqId =>
       database.write(() => {
-        if (insert.run('stopped', Date.now(), Date.now(), reqId).changes === 0) requestStop.run(reqId)
+        if (!insert.get('stopped', Date.now(), Date.now(), reqId)) requestStop.run(reqId)
       }),
     reportListener: reqId => database.write(() => reportListener.run(Date.now(), reqId)),
     inProgress: async () => {

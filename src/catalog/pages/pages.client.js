@@ -133,9 +133,11 @@ function tidyAddress() {
 }
 tidyAddress()
 
-/** Whether the form has something that was not sent. */
+/** Whether the page has something that was not saved. */
 function isTyped() {
-  const fields = [...document.querySelectorAll(':is(#form, .editing) :is(input, textarea):not([type="hidden"])')]
+  // What was refused looks like what is saved.
+  if (document.querySelector('.editing, .conflict, .trouble')) return true
+  const fields = [...document.querySelectorAll('#form :is(input, textarea):not([type="hidden"])')]
   return fields.some(field => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
 }
 
@@ -165,29 +167,28 @@ function keepTyped(form, sent) {
   return later.length > 0
 }
 
-/** Rows that are being edited, and that the list does not show now. */
-const edited = new Set()
+/** Holds the rows that are being edited, and that the list does not show now. Each may still be saved, or refused. */
+const away = document.createElement('table')
+away.hidden = true
+document.body.append(away)
 let focusBefore = null
 
 /** Takes the rows that are being edited out of a list that is about to be replaced. */
 function takeEdited(list) {
   focusBefore = document.activeElement
   for (const row of list.querySelectorAll('.editing')) {
-    edited.add(row)
-    row.remove()
-    // It may be saved while the list does not show it.
-    row.addEventListener('htmx:afterRequest', ({ detail }) => detail.successful && edited.delete(row))
+    away.append(row)
     // Otherwise, it would take the focus when it comes back.
     row.querySelector('[autofocus]')?.removeAttribute('autofocus')
   }
 }
 
 function bringBackEdited() {
-  for (const row of edited) {
-    const shown = document.getElementById(row.id)
-    if (!shown) continue
-    shown.replaceWith(row)
-    edited.delete(row)
+  for (const row of [...away.rows]) {
+    const shown = document.querySelector(`#rows > #${row.id}`)
+    // It was saved meanwhile.
+    if (!row.matches('.editing')) row.remove()
+    else shown?.replaceWith(row)
     if (row.contains(focusBefore)) focusBefore.focus()
   }
 }

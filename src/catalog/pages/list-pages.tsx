@@ -82,7 +82,13 @@ async function productsPage({ products, categories }: ManagedLists, query: URLSe
         />
       </Filters>
       <div id="results" class="with-facets">
-        <div id="facets" hx-get={`/admin/facets?${query}`} hx-trigger="load, again" hx-swap="innerHTML"></div>
+        <div
+          id="facets"
+          hx-get={`/admin/facets?${query}`}
+          hx-trigger="load, again"
+          hx-select=".facets"
+          hx-swap="innerHTML"
+        ></div>
         <div>
           <ItemTable
             list="products"

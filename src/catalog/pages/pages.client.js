@@ -197,9 +197,10 @@ document.addEventListener('htmx:beforeSwap', ({ detail }) => {
   // The answer has the form again, with the reason. The error page of a proxy has not.
   const hasForm = detail.xhr.responseText.includes('name="tag"')
   if (detail.requestConfig?.verb === 'post' && hasForm) Object.assign(detail, { shouldSwap: true, isError: false })
-  // The log-in page of a proxy would empty the page, whatever its status.
+  // The log-in page of a proxy would take the place of what is shown or typed, whatever its status.
   const { id } = detail.target
-  const isOurs = !['content', 'results'].includes(id) || detail.xhr.responseText.includes(`id="${id}"`)
+  const sign = id.startsWith('products-') ? id : 'told'
+  const isOurs = id === 'facets' || detail.xhr.responseText.includes(`id="${sign}"`)
   if (!isOurs) Object.assign(detail, { shouldSwap: false, isError: true })
   if (detail.shouldSwap && id === 'results') takeEdited(detail.target)
 })
@@ -581,6 +582,7 @@ if (importForm) {
     const [file] = field.files
     const format = /\.csv$/i.test(file.name) ? 'csv' : 'ndjson'
     const request = new XMLHttpRequest()
+    const isTold = () => request.getResponseHeader('Content-Type') === 'application/x-ndjson'
     /** What the server has told so far, in whole lines. */
     const told = () =>
       request.responseText
@@ -599,12 +601,12 @@ if (importForm) {
       )
     })
     request.addEventListener('progress', () => {
-      if (request.status !== 200) return
+      if (!isTold()) return
       const { stored, of } = told().findLast(({ of }) => of) ?? {}
       if (of) show(stored / of, `${lines.format(stored)} of ${lines.format(of)} lines`)
     })
     request.addEventListener('load', () => {
-      const isWhole = request.status === 200 && request.responseText.endsWith('\n')
+      const isWhole = isTold() && request.responseText.endsWith('\n')
       end(isWhole ? (told().at(-1).html ?? null) : null)
       if (request.status === 401) sessionEnded()
       else if (!isWhole) refused(request.responseText, request.status)

@@ -643,6 +643,7 @@ test('what is typed or chosen while a form is being saved stays in it, with the 
   await page.getByLabel('verified').check()
   flags.letPass()
   await page.getByText('Saved.').waitFor()
+  expect(await focused(page)).toBe('is_verified')
   expect(
     await page.getByRole('checkbox', { checked: true }).evaluateAll(boxes => boxes.map(({ name }) => name)),
   ).toEqual(['is_active', 'is_verified', 'is_admin'])

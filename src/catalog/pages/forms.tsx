@@ -188,7 +188,7 @@ function Flags({ kind: { fields }, texts }: FormPage) {
       <legend>Flags</legend>
       {flags.map(({ name, label }) => (
         <label>
-          <input type="checkbox" name={name} value="on" checked={(texts[name] ?? '') !== ''} />
+          <input id={`field-${name}`} type="checkbox" name={name} value="on" checked={(texts[name] ?? '') !== ''} />
           <span>{label}</span>
         </label>
       ))}

@@ -347,12 +347,7 @@ function post(items, options) {
   return fetch('/admin/deletions', { method: 'POST', body, headers, ...options }).catch(() => null)
 }
 
-function sayNotDone(answer) {
-  if (answer === null || answer.ok) connectionLost()
-  else if (answer.status === 401) sessionEnded()
-  else refused(answer.text(), answer.status)
-}
-
+/** Resolves to whether all of them are deleted. */
 async function send(items) {
   for (const item of items) {
     const deletion = pending.get(item)
@@ -362,14 +357,17 @@ async function send(items) {
   const answer = await post(items)
   const outcomes = answer?.ok ? await answer.json().catch(() => null) : null
   if (outcomes === null) {
-    sayNotDone(answer)
+    if (answer === null || answer.ok) connectionLost()
+    else if (answer.status === 401) sessionEnded()
+    else refused(answer.text(), answer.status)
     for (const item of items) restore(item, 'Not deleted. Try again.')
-    return
+    return false
   }
   for (const { item, reason } of outcomes) {
     if (reason === null) removed(item)
     else restore(item, `${reason}.`)
   }
+  return outcomes.every(({ reason }) => reason === null)
 }
 
 function removed(item) {
@@ -427,13 +425,7 @@ document.querySelector('[action="/admin/logout"]')?.addEventListener('submit', a
   if (pending.size === 0) return
   event.preventDefault()
   if (!confirm('Delete at once what is under way, and log out?')) return
-  const answer = await post(pending.keys())
-  if (!answer?.ok) {
-    sayNotDone(answer)
-    return
-  }
-  pending.clear()
-  event.target.submit()
+  if (await send([...pending.keys()])) event.target.submit()
 })
 addEventListener('pageshow', ({ persisted }) => {
   // A page that the browser kept in memory may show what has been deleted since.

@@ -16,9 +16,8 @@ const EVENTS_ROUTE = '/events'
 /** Each read of the feed waits this long for the next event. Then the key is looked up again. */
 const WAIT_SECONDS = 10
 
-/** The event that the page listens for, and one that only tells its browser how far the feed is. */
+/** The event that the page listens for. */
 const CHANGE = 'Change'
-const REACHED = 'Reached'
 
 const Event = z.object({
   id: z.string(),
@@ -31,13 +30,16 @@ const NEXT = /<([^>]*)>; rel="next"/
 
 /** Adds the page that shows changes as they happen, until the service stops. */
 export function addActivity(app: App, { own, framed }: PageParts, login: Login | null, stopping: AbortSignal): void {
-  app.get('/admin/activity', context => framed(context, ACTIVITY))
+  app.get('/admin/activity', async context => {
+    const feed = await own.call(context.env, { method: 'GET', route: EVENTS_ROUTE, headers: { Accept: NDJSON_TYPE } })
+    return framed(context, activityPage(nextOf(feed)))
+  })
   app.get('/admin/activity/events', ({ env }) =>
     eventStream(env, signal => changes(own, env, login, AbortSignal.any([signal, stopping]))),
   )
 }
 
-/** The changes from now on, or since the last one that the page has, as elements of its list. */
+/** The changes since the page was made, or since the last one that it has, as elements of its list. */
 async function* changes(
   own: OwnOperations,
   visit: RequestScope,
@@ -60,15 +62,17 @@ async function* changes(
       const event = line === '' ? null : Event.safeParse(JSON.parse(line)).data
       if (event) yield { name: CHANGE, chunk: `${<Change {...event} />}`, id: event.id }
     }
-    const next = new URLSearchParams(NEXT.exec(response.headers.get('Link') ?? '')?.[1]?.split('?')[1])
-    // A page whose stream breaks off before anything has changed goes on from here, too.
-    if (text === '') yield { name: REACHED, chunk: '', id: next.get('since') ?? '' }
+    const next = nextOf(response)
     next.set('wait', String(WAIT_SECONDS))
     query = `?${next}`
   }
 }
 
-const ACTIVITY: Framed = {
+function nextOf({ headers }: Response): URLSearchParams {
+  return new URLSearchParams(NEXT.exec(headers.get('Link') ?? '')?.[1]?.split('?')[1])
+}
+
+const activityPage = (from: URLSearchParams): Framed => ({
   title: 'Activity',
   section: '/admin/activity',
   content: (
@@ -85,13 +89,13 @@ const ACTIVITY: Framed = {
         class="card changes"
         aria-live="polite"
         hx-ext="sse"
-        sse-connect="/admin/activity/events"
+        sse-connect={`/admin/activity/events?${from}`}
         sse-swap={CHANGE}
         hx-swap="afterbegin"
       ></ol>
     </>
   ),
-}
+})
 
 function Change({ id, type, time, data }: z.output<typeof Event>) {
   const [what = '', change = ''] = type.split('.')

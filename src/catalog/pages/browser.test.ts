@@ -692,14 +692,8 @@ test('a form that is refused says why, and neither a proxy’s page nor what it 
 test('changes appear while somebody watches, and the counts beside the list narrow it', async () => {
   await using tab = await open('/admin/activity')
   const { page } = tab
-  // Nobody knows when the page listens.
-  let price = 1
-  await until(async () => {
-    price += 1
-    await api.put('/products/6', product('Watched', price))
-    return (await page.locator('#changes li').count()) > 0
-  })
-  await page.getByRole('link', { name: 'Watched' }).first().click()
+  await api.put('/products/6', product('Watched', 2))
+  await page.getByRole('link', { name: 'Watched' }).click()
   await page.getByRole('link', { name: 'Products', exact: true }).click()
   await page
     .getByRole('navigation', { name: 'Narrow the list' })
@@ -717,10 +711,8 @@ test('whoever watches changes when the session ends is told so, and not that the
   await page.goto(`${shop.service.address}/admin/activity`)
   await logInAt(page, shop.keys.write)
   await page.goto(`${shop.service.address}/admin/activity`)
-  await until(async () => {
-    await shop.api.write.create('/products/', product('Seen', 1))
-    return (await page.locator('#changes li').count()) > 0
-  })
+  await shop.api.write.create('/products/', product('Seen', 1))
+  await page.locator('#changes').getByText('Seen').waitFor()
   await revokeKey(shop.url, 'writer')
   await until(async () => (await shop.api.write.get('/products/')).status === 401)
   // The next event ends the stream.

@@ -636,7 +636,7 @@ let repeatsId = true
 // A new source does not know where the one before was.
 htmx.createEventSource = url => {
   const since = document.querySelector('#changes > li')?.dataset.event
-  return new EventSource(since ? `${url}?${new URLSearchParams({ since })}` : url)
+  return new EventSource(since ? `${url.split('?')[0]}?${new URLSearchParams({ since })}` : url)
 }
 
 document.addEventListener('htmx:sseMessage', ({ detail }) => {

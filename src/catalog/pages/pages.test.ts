@@ -508,25 +508,26 @@ test('the first visit takes less than 60 kB, files included, and counts no more 
   expect(sizes.reduce((sum, bytes) => sum + bytes)).toBeLessThan(60_000)
 })
 
-test('an activity page that has lost its connection gets what has changed since', async () => {
+test('an activity page gets what has changed since it was made, or since it has lost its connection', async () => {
   await using shop = await startShop()
   const create = (name: string) => shop.api.create('/products/', { ...sample.product, name })
   for (const name of ['Seen', 'Missed', 'Missed, too']) await create(name)
-  const text = await changesAfter(shop.service.address, await changeOf(shop.service.address, 'Seen'), '>Missed, too<')
+  const path = `${shop.service.address}/admin/activity/events`
+  const text = await changesAfter(path, await changeOf(shop.service.address, 'Seen'), '>Missed, too<')
   expect(text).toContain('>Missed<')
   expect(text).not.toContain('>Seen<')
   // Nothing has changed yet.
-  const [, reached = ''] = /^id: (.+)$/m.exec(await changesAfter(shop.service.address, null, '\n\nid: ')) ?? []
+  const [, from] = /sse-connect="([^"]+)"/.exec((await shop.page.open('/admin/activity')).text) ?? []
   await create('Last')
-  expect(await changesAfter(shop.service.address, reached, '>Last<')).not.toContain('>Missed')
+  expect(await changesAfter(shop.service.address + from, null, '>Last<')).not.toContain('>Missed')
   // Of another database, as after a restored backup.
-  await changesAfter(shop.service.address, '9.unknown', 'Changes before this one may be missing.')
+  await changesAfter(path, '9.unknown', 'Changes before this one may be missing.')
 })
 
 /** Reads the stream of the activity page, after an id, until it has sent a text. */
-async function changesAfter(address: string, id: string | null, end: string): Promise<string> {
+async function changesAfter(path: string, id: string | null, end: string): Promise<string> {
   const headers = { Accept: 'text/event-stream', ...(id !== null && { 'Last-Event-ID': id }) }
-  const response = await fetch(`${address}/admin/activity/events`, { headers })
+  const response = await fetch(path, { headers })
   let text = ''
   for await (const bytes of response.body ?? []) {
     text += Buffer.from(bytes).toString()

@@ -25,11 +25,10 @@ export function follow(shop, page) {
   const first = Promise.withResolvers()
   let following = new AbortController()
   let since
-  // A tab that is opened in the background reads its lists first, and follows them when it is shown.
+  // A tab that is opened in the background reads its lists first, and follows them when it is shown. While the server is away,
+  // requests of the page fail.
   let isLate = document.hidden
   const start = async () => {
-    // Requests of the page have failed while the server was away.
-    let wasLost = state.dataset.is === 'off'
     say('lost', 'connecting…')
     following = new AbortController()
     const { signal } = following
@@ -37,19 +36,18 @@ export function follow(shop, page) {
       if (signal.aborted) return
       if (isConnected) say('on', 'live')
       else say('lost', 'connecting…')
-      if (isConnected && wasLost) page.reload()
-      wasLost = !isConnected
+      if (isConnected && isLate) page.reload()
+      isLate = !isConnected
     }
     const events = shop.events({ types: ['product', 'review'], since, signal, onConnection })
     try {
       for await (const event of events) {
         first.resolve()
         take(event, shop, page)
-        if (isLate) page.reload()
-        isLate = false
         since = events.position
       }
     } catch (error) {
+      isLate = true
       say('off', error instanceof NotFound ? 'no change feed on this server' : 'not connected')
     }
     first.resolve()

@@ -70,7 +70,7 @@ busy.addEventListener('click', async () => {
 })
 
 // The browser may have kept the page, and this changes: after some minutes, the shop calms down by itself.
-showBusy().catch(showFailure)
+addEventListener('pageshow', () => showBusy().catch(showFailure))
 setInterval(() => {
   if (busy.ariaChecked === 'true' && !document.hidden) showBusy().catch(() => {})
 }, BUSY_CHECK_MS)

@@ -122,6 +122,7 @@ export function shopPage({ categories, asked }: ShopPage): string {
               name="q"
               value={asked.get('q') ?? ''}
               maxlength={200}
+              dir="auto"
               autocomplete="off"
               spellcheck={false}
               aria-label="Search products"
@@ -209,7 +210,7 @@ function Filter({ legend, type, name, asked, choices, bounds }: FilterProperties
       {choices.map(([value, label]) => (
         <label class="choice">
           <input type={type} name={name} value={value} checked={isChosen(value)} form="search" />
-          <span>{label}</span>
+          <span dir="auto">{label}</span>
           <data></data>
         </label>
       ))}
@@ -296,7 +297,7 @@ export function productPage({ product, visitor, origin }: ProductPage): string {
             </fieldset>
             <label class="comment">
               Your comment
-              <textarea name="comment" rows={3} required maxlength={2_000}></textarea>
+              <textarea name="comment" rows={3} required maxlength={2_000} dir="auto"></textarea>
             </label>
             <button type="submit">Send the review</button>
             <output id="sent"></output>

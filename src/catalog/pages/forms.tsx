@@ -217,7 +217,9 @@ function CategoryField({ categories, chosenCategory = '' }: FormPage) {
 /** Both versions of a resource that somebody else has changed meanwhile. */
 function Versions({ kind, texts: mine, theirs }: FormPage) {
   if (!theirs) return null
-  const fields = kind.fields.filter(({ name, kind }) => kind !== 'password' && mine[name] !== theirs[name])
+  const fields = kind.fields.filter(
+    ({ name, kind }) => kind !== 'password' && mine[name] !== inField(theirs[name] ?? '', kind),
+  )
   return (
     <section class="card conflict" role="alert" aria-labelledby="conflict">
       <h2 id="conflict">Somebody else has changed this meanwhile</h2>

@@ -687,6 +687,14 @@ test('a form that is refused says why, and neither a proxy’s page nor what it 
   await page.getByText('Your session has ended.').waitFor()
   await page.clock.runFor(5_000)
   expect(await page.locator('#connection').innerText()).toStartWith('Your session has ended.')
+  await page.route(/new|healthz/, route => route.abort())
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('The server cannot be reached.').waitFor()
+  await page.route('**/new', route => route.fulfill({ status: 502, body: 'Bad' }))
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByText('The server answered 502.').waitFor()
+  await page.clock.runFor(9_000)
+  await page.getByText('The server cannot be reached.').waitFor({ timeout: 5_000 })
 })
 
 test('changes appear while somebody watches, and the counts beside the list narrow it', async () => {

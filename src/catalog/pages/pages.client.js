@@ -76,7 +76,7 @@ async function refused(text, status) {
 
 function showShortly(text, forMs = 8_000, isBack = false) {
   showConnection(text, isBack)
-  hiding = setTimeout(showConnection, forMs, '')
+  hiding = setTimeout(() => (asking ? connectionLost() : showConnection('')), forMs)
 }
 
 document.addEventListener('htmx:sendError', ({ target }) => {

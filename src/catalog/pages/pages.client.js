@@ -209,7 +209,8 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
   // An event of a stream has no request.
   if (!requestConfig) return
   const { elt } = requestConfig
-  if (!asking && xhr.status === 200) showConnection('')
+  // Counts are asked for by the page itself, and tell nothing about what was refused before.
+  if (!asking && xhr.status === 200 && elt.matches('a, form')) showConnection('')
   if (target.id === 'content') {
     history.replaceState(null, '', xhr.responseURL)
     tidyAddress()

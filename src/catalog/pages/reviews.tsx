@@ -88,7 +88,7 @@ function reviewRow({ value, tag }: ListedItem<ReviewItem>, { author, product }: 
     <Row list="reviews" id={id} tag={tag} name={`the review by ${author}`}>
       <th scope="row" class="review">
         <GivenStars rating={value.rating} />{' '}
-        <a class="name" dir="auto" href={`/admin/reviews/${id}`}>
+        <a id={`reviews-${id}-name`} class="name" dir="auto" href={`/admin/reviews/${id}`}>
           {author}
         </a>
         {product !== null && (

@@ -169,7 +169,8 @@ function NamedRow({ list, item: { value, tag }, beneath, actions, children }: Na
   return (
     <Row {...{ list, id, tag, name, actions }}>
       <th scope="row">
-        <a class="name" dir="auto" href={`/admin/${list}/${id}`}>
+        {/* With an id, it keeps the focus when the list is shown again. */}
+        <a id={`${list}-${id}-name`} class="name" dir="auto" href={`/admin/${list}/${id}`}>
           {name}
         </a>
         <span class="beneath" dir="auto">

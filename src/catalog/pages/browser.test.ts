@@ -393,7 +393,12 @@ test('a deletion whose answer breaks off can be tried again, and the focus goes 
   const headers = { 'Content-Type': 'application/json' }
   await page.route('**/admin/deletions', route => route.fulfill({ body: '[{"item"', headers }))
   await row(page, id).getByRole('button', { name: 'Delete' }).click()
-  await page.clock.runFor(11_000)
+  const ended = { status: 401, headers: { 'HX-Redirect': '/admin/login' }, body: '{}' }
+  await page.route(/q=late/, route => route.fulfill(ended))
+  await page.getByLabel('Search products').fill('late')
+  await page.clock.runFor(500)
+  await page.getByText('Your session has ended.').waitFor()
+  await page.clock.runFor(10_500)
   await row(page, id).getByText('Not deleted. Try again.').waitFor()
   await page.goto(`${service.address}/admin/products/${id}`)
   await page.getByRole('button', { name: 'Delete' }).press('Enter')

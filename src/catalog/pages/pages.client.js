@@ -85,8 +85,9 @@ document.addEventListener('htmx:sendError', ({ target }) => {
 })
 document.addEventListener('htmx:beforeOnLoad', event => {
   if (event.detail.xhr.status !== 401) return
-  // This leads to the log-in page, unless something else is being typed.
-  if (event.target.matches('[data-filters]') && !document.querySelector('.editing')) return
+  // This leads to the log-in page, unless something else is being typed or deleted.
+  const isUnderWay = document.querySelector('.editing') || pending.size > 0
+  if (event.target.matches('[data-filters]') && !isUnderWay) return
   event.preventDefault()
   sessionEnded()
 })

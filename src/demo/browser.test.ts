@@ -274,7 +274,7 @@ test('the last filter of the histogram counts, even if the answer to the one bef
   expect(tab.complaints()).toEqual([])
 })
 
-test('what “Show more” has added stays, although the list was being read again meanwhile', async () => {
+test('“Show more” adds to a list that is being read again, before or after it was pressed', async () => {
   await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   const { products, reviews } = createClient(demo.address)
@@ -298,6 +298,20 @@ test('what “Show more” has added stays, although the list was being read aga
   await showMoreWhileRead(/\/products\/\?(?!.*cursor)/, () => products.delete(id))
   await page.locator('#products[aria-busy=false]').waitFor()
   expect(await page.locator('#products li').count()).toBe(48)
+  const [asked, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await page.route(/cursor=/, async route => {
+    asked.resolve()
+    await read.promise
+    await route.continue()
+  })
+  await page.getByRole('link', { name: 'Show more' }).click()
+  await asked.promise
+  await page.evaluate(`document.querySelector('#products li').className = 'old'`)
+  const other = await products.create({ name: 'Read again', description: 'Soon gone', price: 1 })
+  await page.locator('#products .old').waitFor({ state: 'detached' })
+  read.resolve()
+  await page.locator('#products li').nth(71).waitFor({ timeout: 5_000 })
+  await products.delete(other.id)
   const product = Number(await page.locator('#products li').first().getAttribute('data-id'))
   await page.goto(`${demo.address}/shop/${product}`)
   await page.locator('#reviews li').nth(9).waitFor()

@@ -21,10 +21,13 @@ export function continueAt(link, { last, took, failed }) {
     const page = last()
     if (page === continued) return
     continued = page
+    const { href } = link
     try {
       const next = await page.next()
-      // Another choice may have been made meanwhile.
-      if (next && last() === page) took(next)
+      // Meanwhile, another choice may have been made, or the same list been read again.
+      if (last() === page) {
+        if (next) took(next)
+      } else if (link.href === href) link.click()
     } catch (error) {
       if (last() === page) failed(error)
     } finally {

@@ -231,7 +231,7 @@ test('a review is shown with its stars and counted; another filter of the histog
   expect(tab.complaints()).toEqual([])
 })
 
-test('once reviews are shown again, nothing says that the shop does not answer', async () => {
+test('once reviews are shown again, nothing says that the shop does not answer, and the focus stays when all are shown', async () => {
   await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   await page.locator('#products a').first().click()
@@ -246,9 +246,12 @@ test('once reviews are shown again, nothing says that the shop does not answer',
   // As after a hundred clicks on “Show more”.
   await page.goto(page.url().replace(/\?.*/, '?limit=1010'))
   await page.locator('#reviews li').first().waitFor({ timeout: 5_000 })
+  await page.goto(page.url().replace('1010', String((await page.locator('#reviews li').count()) - 1)))
+  await page.getByRole('link', { name: 'Show more' }).click()
+  await page.locator('#reviews:focus').waitFor({ timeout: 5_000 })
 })
 
-test('the last filter of the histogram counts, even if the answer to the one before comes later', async () => {
+test('the last filter of the histogram counts, even if the answer to the one before comes later, and the focus stays', async () => {
   await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   await page.locator('#products a').first().click()
@@ -271,6 +274,18 @@ test('the last filter of the histogram counts, even if the answer to the one bef
   // Enough for the page to show it.
   await page.evaluate('new Promise(resolve => setTimeout(resolve, 100))')
   expect(await page.locator('#reviews').innerHTML()).toBe(shown)
+  const focused = () => page.locator('#histogram a:focus').innerText()
+  await page.keyboard.press('Enter')
+  await page.locator('#histogram [aria-current]').waitFor({ state: 'detached' })
+  expect(await focused()).toStartWith('4')
+  await choose('4 stars')
+  await page.locator('#histogram [aria-current]').waitFor()
+  await page.keyboard.press('Tab')
+  await page.evaluate(`document.querySelector('#histogram a').className = 'old'`)
+  const product_id = Number(new URL(page.url()).pathname.replace('/shop/', ''))
+  await createClient(demo.address).reviews.create({ product_id, user_id: 1, rating: 3, comment: 'Meanwhile' })
+  await page.locator('#histogram .old').waitFor({ state: 'detached' })
+  expect(await focused()).toStartWith('3')
   expect(tab.complaints()).toEqual([])
 })
 

@@ -274,7 +274,7 @@ export function productPage({ product, visitor, origin }: ProductPage): string {
         <Requests />
         <section class="reviews" aria-labelledby="reviews-title">
           <h2 id="reviews-title">Reviews</h2>
-          <ol id="reviews"></ol>
+          <ol id="reviews" tabindex={-1}></ol>
           <p>
             <a id="more" class="button" href="?" hidden>
               Show more

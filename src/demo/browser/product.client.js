@@ -47,6 +47,8 @@ continueAt(more, {
     add(next.items)
     history.replaceState(null, '', addressOf(chosenStars(), list.children.length))
     showMore()
+    // The pressed link is gone: from the body, a keyboard would begin at the top.
+    if (more.hidden) list.focus({ preventScroll: true })
     sent.textContent = ''
   },
   failed: showFailure,
@@ -148,9 +150,9 @@ function showHistogram({ histogram: counts, count }) {
         <span>${reviews}<span class="visually-hidden"> ${reviewsText(reviews)}</span></span>
       </a>`
   })
-  const focused = document.activeElement?.closest('.histogram a')?.getAttribute('href')
+  const focused = [...histogram.children].indexOf(document.activeElement)
   histogram.innerHTML = html`${rows.toReversed()}`
-  if (focused) histogram.querySelector(`a[href="${focused}"], a[aria-current]`)?.focus()
+  histogram.children[focused]?.focus()
 }
 
 function add(reviews) {

@@ -525,6 +525,7 @@ test('a row that is being saved cannot be cancelled, so it shows what was saved 
   await (await answer).finished()
   await page.getByLabel('Search products').fill('later')
   await page.getByText('Should be greater than 0').waitFor()
+  expect(await focused(page)).toBe('q')
   // As when the browser comes back to the page.
   const counted = page.waitForResponse(one => one.url().includes('/facets'))
   await page.evaluate(`dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)

@@ -177,15 +177,13 @@ let focusBefore = null
 /** Takes the rows that are being edited out of a list that is about to be replaced. */
 function takeEdited(list) {
   focusBefore = document.activeElement
-  for (const row of list.querySelectorAll('.editing')) {
-    away.append(row)
-    // Otherwise, it would take the focus when it comes back.
-    row.querySelector('[autofocus]')?.removeAttribute('autofocus')
-  }
+  away.append(...list.querySelectorAll('.editing'))
 }
 
 function bringBackEdited() {
   for (const row of [...away.rows]) {
+    // Otherwise, it would take the focus.
+    row.querySelector('[autofocus]')?.removeAttribute('autofocus')
     const shown = document.querySelector(`#rows > #${row.id}`)
     // It was saved meanwhile.
     if (!row.matches('.editing')) row.remove()

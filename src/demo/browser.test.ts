@@ -113,7 +113,7 @@ test('“Show more” adds the next page, or opens it in another tab, and its ad
   await page.locator('#products li').nth(47).waitFor()
 })
 
-test('a double click on “Show more” adds one page, and “Send the review” sends one review and keeps what is typed meanwhile', async () => {
+test('a double click on “Show more” adds one page, and “Send the review” sends one review and keeps what is typed and chosen meanwhile', async () => {
   await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   const clickTwice = async (address: RegExp, name: RegExp, meanwhile = async () => {}) => {
@@ -138,9 +138,13 @@ test('a double click on “Show more” adds one page, and “Send the review”
   await page.getByRole('radio', { name: '4 stars' }).check()
   const comment = page.getByRole('textbox')
   await comment.fill('Once is enough')
-  await clickTwice(/\/reviews\/$/, /Send the review/, () => comment.pressSequentially(', or not'))
+  await clickTwice(/\/reviews\/$/, /Send the review/, async () => {
+    await comment.pressSequentially(', or not')
+    await page.getByRole('radio', { name: '2 stars' }).check()
+  })
   await page.getByText('Thank you.').waitFor()
   expect(await comment.inputValue()).toBe(', or not')
+  expect(await page.getByRole('radio', { name: '2 stars' }).isChecked()).toBe(true)
   expect(asked(/\/reviews\/$/)).toBe(1)
   expect(tab.complaints()).toEqual([])
 })

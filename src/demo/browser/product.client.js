@@ -66,7 +66,7 @@ write.addEventListener('submit', async event => {
   }
   try {
     await shop.reviews.create(review)
-    clear(write.elements.comment, review.comment)
+    clear(write.elements, review)
     sent.textContent = 'Thank you. All open pages show it now.'
     await load(quiet)
   } catch (error) {
@@ -126,11 +126,13 @@ function reprice(now) {
   glow(price)
 }
 
-/** Clears the form, except for what was typed while it was being sent. */
-function clear(field, text) {
-  const typed = field.value
+/** Clears the form, except for what was typed or chosen while it was being sent. */
+function clear({ comment, rating }, review) {
+  const [typed, chosen] = [comment.value, rating.value]
   write.reset()
-  if (typed !== text) field.value = typed.startsWith(text) ? typed.slice(text.length) : typed
+  if (chosen !== String(review.rating)) rating.value = chosen
+  const text = review.comment
+  if (typed !== text) comment.value = typed.startsWith(text) ? typed.slice(text.length) : typed
 }
 
 function showFailure({ message }) {

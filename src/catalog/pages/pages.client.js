@@ -137,7 +137,7 @@ tidyAddress()
 /** Whether the page has something that was not saved. */
 function isTyped() {
   // What was refused looks like what is saved.
-  if (document.querySelector('.editing, .conflict, .trouble')) return true
+  if (document.querySelector('.editing, .conflict, #content > .trouble')) return true
   const fields = [...document.querySelectorAll('#form :is(input, textarea):not([type="hidden"])')]
   return fields.some(field => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
 }
@@ -574,7 +574,7 @@ if (importForm) {
     const [file] = field.files
     const format = /\.csv$/i.test(file.name) ? 'csv' : 'ndjson'
     const request = new XMLHttpRequest()
-    const isTold = () => request.getResponseHeader('Content-Type') === 'application/x-ndjson'
+    const isTold = () => request.getResponseHeader('Content-Type')?.startsWith('application/x-ndjson')
     /** What the server has told so far, in whole lines. */
     const told = () =>
       request.responseText

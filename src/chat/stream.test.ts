@@ -93,6 +93,14 @@ withEachEngine('the stream', engine => {
     expect(await listener.end()).toMatch(/<span style="color:[^"]+">const<\/span>/)
   })
 
+  test('the stream is not held up by addresses that it makes no links of', async () => {
+    const { listener, call } = await begin('addresses')
+    // To look for the end of each of them, the server would need half a minute.
+    await call.answer('ftp://a?'.repeat(1_000))
+    const { chunk = '' } = (await listener.events()).findLast(({ name }) => name === 'Response') ?? {}
+    expect(chunk.split('ftp://a?').length - 1).toBe(1_000)
+  }, 20_000)
+
   test('the stream of an id under which nothing was posted is 404', async () => {
     const { status, text } = await chat.get('/chatstream/unknown')
     expect(status).toBe(404)

@@ -8,6 +8,9 @@ import { boundTables } from './tables.ts'
 /** Nesting limit. markdown-it drops anything deeper. */
 const NESTING_MAX = 100
 
+/** Length limit of a bare link. The engine matches a longer one with its interpreter, which takes a hundred times as long. */
+const BARE_LINK_MAX_CHARACTERS = 2_048
+
 const CODE_BLOCKS = new Set(['fence', 'code_block'])
 
 /**
@@ -26,7 +29,10 @@ export class Dialect {
     makeSafe(markdown)
     boundTables(markdown)
     // Otherwise "main.py" becomes a link to a site in Paraguay.
-    markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false })
+    const withoutGuesses = { fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false }
+    markdown.linkify.set({ ...withoutGuesses, maxLength: BARE_LINK_MAX_CHARACTERS })
+    // They are not allowed. The parser would match each to its end, refuse it, and go on with the next one within it.
+    markdown.linkify.add('ftp:', null).add('//', null)
     this.#parseBlocks = rulesOf(markdown.core.ruler, ['block'])
     this.#parseInlines = rulesOf(markdown.core.ruler, ['inline', 'linkify', 'text_join', UNNEST_LINKS])
   }

@@ -93,6 +93,17 @@ withEachEngine('the stream', engine => {
     expect(await listener.end()).toMatch(/<span style="color:[^"]+">const<\/span>/)
   })
 
+  test('the stream is not held up by code that could be read in many ways', async () => {
+    const { listener, call } = await begin('code that could be read in many ways')
+    // To try them all, the server would need a quarter of a second for each line.
+    const types = `void ${'*'.repeat(40)}\n`.repeat(100)
+    const typeArguments = `${'a <'.repeat(20)}\n`.repeat(100)
+    await call.answer(`\`\`\`cpp\n${types}\`\`\`\n\`\`\`cs\n${typeArguments}\`\`\`\n`)
+    const { chunk = '' } = (await listener.events()).findLast(({ name }) => name === 'Response') ?? {}
+    expect(chunk.split('>void</span>').length - 1).toBe(100)
+    expect(chunk.split('>&lt;</span>').length - 1).toBe(2_000)
+  }, 20_000)
+
   test('the stream is not held up by addresses that it makes no links of', async () => {
     const { listener, call } = await begin('addresses')
     // To look for the end of each of them, the server would need half a minute.

@@ -1,6 +1,7 @@
 import { createOnigurumaEngine } from '@shikijs/engine-oniguruma'
 import { createShikiPrimitive, type Grammar, type RegexEngine } from '@shikijs/primitive'
 import { type Language, loadLanguages } from './languages.ts'
+import { withQuickPatterns } from './quick-patterns.ts'
 import type { Theme } from './theme.ts'
 
 /** Longer lines are not highlighted: the time to tokenize a line grows with the square of its length. */
@@ -47,7 +48,8 @@ export class Tokenizer<Style> {
 
   constructor(engine: RegexEngine, { name, registrations }: Language, theme: Theme<Style>) {
     const { registration } = theme
-    const shiki = createShikiPrimitive({ engine, langs: [...registrations], themes: [registration], warnings: false })
+    const langs = withQuickPatterns(registrations)
+    const shiki = createShikiPrimitive({ engine, langs, themes: [registration], warnings: false })
     this.language = name
     this.#styles = shiki.setTheme(registration).colorMap.map(color => theme.styleOf(color ?? ''))
     this.#grammar = shiki.getLanguage(name)

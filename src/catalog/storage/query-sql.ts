@@ -72,11 +72,7 @@ export function placeColumns<Row extends Values>(
 export type PlacedRow = { readonly id: number; readonly revision?: number | null } & Readonly<Record<string, Value>>
 
 /** The page of a list whose rows were read, and one more if there are more. */
-export function pageOfRows<Row extends Values>(
-  query: ListQuery<Row>,
-  rows: readonly PlacedRow[],
-  isCurrent: boolean,
-): IdPage {
+export function pageOfRows<Row extends Values>(query: ListQuery<Row>, rows: readonly PlacedRow[]): IdPage {
   const { order, limit } = query
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
@@ -85,6 +81,5 @@ export function pageOfRows<Row extends Values>(
     last: last ? [...order.by.map(column => last[`place.${column}`] ?? null), last.id] : null,
     more: rows.length > limit,
     revisions: looksAtValues(query) ? shown.map(({ revision }) => revision ?? null) : null,
-    isCurrent,
   }
 }

@@ -107,14 +107,8 @@ export interface Found extends Representation {
   readonly ownerIds: readonly number[]
 }
 
-/** A result of a read. */
-interface Reading {
-  /** Whether it shows every change that listeners were told of before the call. Only then may a cache keep it. */
-  readonly isCurrent: boolean
-}
-
 /** Resources that were read by their ids. */
-export interface Read extends Reading {
+export interface Read {
   /** The existing ones, in the order of the ids. */
   readonly found: readonly Found[]
   /** Number of ids that were looked up: all, or only the first ones if the resources are heavy; at least one. */
@@ -122,18 +116,13 @@ export interface Read extends Reading {
 }
 
 /** The ids of a page, in the order of the list. */
-export interface IdPage extends ListEnd, Reading {
+export interface IdPage extends ListEnd {
   readonly ids: readonly number[]
   /**
    * The revisions that the rows had when they were selected by their values, or `null` for a row that the index did not know as it
    * was. `null` if they were not selected by values, or if it is not known.
    */
   readonly revisions: readonly (number | null)[] | null
-}
-
-/** A number of items. */
-export interface Counted extends Reading {
-  readonly count: number
 }
 
 /** Reads rows as resources with all of their members, or with some. */
@@ -146,7 +135,7 @@ export interface RowReads<Row extends Values> {
 export interface IdLists<Row extends Values> {
   page(query: ListQuery<Row>): Awaitable<IdPage>
   /** Counts a list from its beginning, in the order of ids. */
-  count(query: ListQuery<Row>, most: number): Awaitable<Counted>
+  count(query: ListQuery<Row>, most: number): Awaitable<number>
 }
 
 /** The writes of one kind of resource on one engine. */

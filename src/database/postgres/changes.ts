@@ -96,8 +96,8 @@ export class Changes implements ChangeSource {
   }
 
   /**
-   * Notes the state of a read. Returns whether its result may be cached: whether it is from the server that the checks are
-   * about. The first read from another server clears every cache.
+   * Notes the state of a read. Returns whether it is from the server that the checks are about. The first read from another
+   * server clears every cache, so what was read before that, or by it, is not current any more.
    */
   observe(state: string | null): boolean {
     const seen = parsed(state)

@@ -69,8 +69,6 @@ interface ValueKey {
 
 interface ReadValue<Value> {
   readonly value: Value
-  /** Whether it shows every change that listeners were told of before it was read. */
-  readonly isCurrent: boolean
   /** Without its key. */
   readonly bytes: number
 }
@@ -104,6 +102,8 @@ export class RepresentationCache {
   readonly #cache: BoundedCache
   readonly #derivedCharacters: CacheLimits['derivedCharacters']
   readonly #versions = new ChangeVersions()
+  /** Whether the source tells of changes. Otherwise nothing that is kept would ever be known to be current. */
+  #isTold = false
   #hits = 0
   #misses = 0
   #clears = 0
@@ -119,6 +119,7 @@ export class RepresentationCache {
       return resource ? changedParts(resource, change) : []
     }
     this.#source.onChange(changes => {
+      this.#isTold = true
       if (changes !== 'unknown' && this.#versions.note(changes.flatMap(partsOf))) return
       this.#versions.clear()
       this.#cache.clear()
@@ -150,7 +151,7 @@ export class RepresentationCache {
       // A change during the read counts as a change after it.
       const version = this.#versions.latest
       return whenThere(rows.read(ids), read => {
-        if (read.isCurrent) for (const found of read.found) this.#keep(entries, found, version)
+        for (const found of read.found) this.#keep(entries, found, version)
         return read
       })
     }
@@ -171,18 +172,14 @@ export class RepresentationCache {
       page: this.#pages(resource, lists, { get, read }),
       count: (query, most) =>
         counts({ key: `${most} ${JSON.stringify(query)}`, dependencies: dependsOn(resource, query) }, () =>
-          whenThere(lists.count(query, most), ({ count, isCurrent }) => ({
-            value: count,
-            isCurrent,
-            bytes: COUNT_BYTES,
-          })),
+          whenThere(lists.count(query, most), count => ({ value: count, bytes: COUNT_BYTES })),
         ),
     }
   }
 
   #keep(entries: CachePartition<number, Entry>, found: Found, version: number): void {
     const { json } = found
-    if (json.length > REPRESENTATION_MAX_CHARACTERS || this.#source === NOTHING_KNOWN) return
+    if (json.length > REPRESENTATION_MAX_CHARACTERS || !this.#isTold) return
     const characterBytes = TWO_BYTE_CHARACTERS.test(json) ? 2 : 1
     const bytes = ENTRY_BYTES + characterBytes * (json.length + this.#derivedCharacters(json.length))
     entries.set(found.id, { found, version, bytes })
@@ -230,7 +227,7 @@ export class RepresentationCache {
           shared({ key, dependencies }, () => lists.page(query)),
           () => this.#source.current(() => true),
           (page, isKnown) => {
-            if (!isKnown || !page.isCurrent) return complete(new PartialPage(page, () => undefined))
+            if (!isKnown) return complete(new PartialPage(page, () => undefined))
             pages.set(key, { page, version, dependencies, whole: null, goodAt: -1, bytes: pageBytes(key, page) })
             return complete(new PartialPage(page, get))
           },
@@ -269,7 +266,7 @@ export class RepresentationCache {
           () => this.#source.current(() => true),
           (found, isKnown) => {
             const bytes = textBytes(key) + found.bytes
-            if (isKnown && found.isCurrent) values.set(key, { ...found, bytes, version })
+            if (isKnown) values.set(key, { ...found, bytes, version })
             return found.value
           },
         )
@@ -340,7 +337,7 @@ interface FoundPage extends ListPage {
   readonly items: readonly Found[]
 }
 
-const NONE_READ: Omit<Read, 'isCurrent'> = { found: [], count: 0 }
+const NONE_READ: Read = { found: [], count: 0 }
 
 /** A page whose resources have been looked for in the cache. */
 class PartialPage {

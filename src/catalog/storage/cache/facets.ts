@@ -21,9 +21,8 @@ export function facetCounting<Row extends Values>(
   cache: RepresentationCache,
 ): CountFacets<Row> {
   const count = async (query: FacetsQuery<Row>) => {
-    const { facets: counted, isCurrent } = await facets(query)
-    const json = JSON.stringify(counted)
-    return { value: { json }, isCurrent, bytes: FACETS_BYTES + 2 * json.length }
+    const json = JSON.stringify(await facets(query))
+    return { value: { json }, bytes: FACETS_BYTES + 2 * json.length }
   }
   const kept = cache.values<{ readonly json: string }>()
   return query => kept({ key: JSON.stringify(query), dependencies: DEPENDENCIES }, () => count(query))

@@ -102,7 +102,7 @@ function placedReader<Row extends Values>(
 
   return oneOrSeveral(async id => {
     const guessed = await readOne(ask, id)
-    return guessed.groups.size > 0 ? inOrder(rows, [id], guessed, () => readOne(ask, id)) : search(id)
+    return guessed.size > 0 ? inOrder(rows, [id], guessed, () => readOne(ask, id)) : search(id)
   }, read)
 }
 
@@ -138,9 +138,8 @@ function ownersReader<Row extends Values>(
     const lastId = await shown()
     return readAcross(database, array.table, async ask => {
       const [own, items] = await Promise.all([ask<ResourceRow>(several, idArray(ids)), firstItems(ask, ids, lastId)])
-      const { groups, isCurrent } = groupsIn(own)
       const withItems = new Map<number, WeighedGroup>()
-      for (const [id, { row, weight, isWhole }] of groups) {
+      for (const [id, { row, weight, isWhole }] of groupsIn(own)) {
         const of = items.get(id) ?? []
         withItems.set(id, {
           ...rows.group(row, of),
@@ -148,11 +147,10 @@ function ownersReader<Row extends Values>(
           isWhole: isWhole && of.every(({ is_whole }) => is_whole === 1),
         })
       }
-      return inOrder(rows, ids, { groups: withItems, isCurrent }, async id => {
+      return inOrder(rows, ids, withItems, async id => {
         const [own, whole] = await Promise.all([ask<ResourceRow>(one, id), wholeItems(ask, items.get(id) ?? [])])
-        const again = groupsIn(own)
-        const known = again.groups.get(id)
-        return known ? { ...again, groups: new Map([[id, { ...known, ...rows.group(known.row, whole) }]]) } : again
+        const known = groupsIn(own).get(id)
+        return new Map(known && [[id, { ...known, ...rows.group(known.row, whole) }]])
       })
     })
   }

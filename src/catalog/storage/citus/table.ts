@@ -63,7 +63,7 @@ export function citusTable<Row extends Values>(
       from.skip,
     )
     for (const row of found) places.note(row)
-    return pageOfRows(query, found, false)
+    return pageOfRows(query, found)
   }
 
   return {
@@ -80,13 +80,13 @@ export function citusTable<Row extends Values>(
           ({ where, next }) => `SELECT owner.id FROM ${table} AS owner WHERE ${where} LIMIT $${next}::bigint`,
           most,
         )
-        return { count: found.length, isCurrent: false }
+        return found.length
       }
       const [row] = await readList<{ number: number }>(
         query,
         ({ where }) => `SELECT count(*)::float8 AS number FROM ${table} AS owner WHERE ${where}`,
       )
-      return { count: Math.min(row?.number ?? 0, most), isCurrent: false }
+      return Math.min(row?.number ?? 0, most)
     },
     canScan: async () => {},
     ...citusWrites(database, resource, { rows, places }),

@@ -49,7 +49,6 @@ interface FacetCounts {
   readonly rated: readonly number[]
   /** Those with the most products, then the other ones that were named. */
   readonly categories: readonly CategoryCount[]
-  readonly isCurrent: boolean
 }
 
 /** What is counted besides. */
@@ -93,7 +92,7 @@ export function countedColumns(priceBands: readonly number[], price: (bound: num
 }
 
 /** Reads the counts in a row with the columns `ofAll`. */
-export function countsIn(row: CountedRow | undefined, priceBands: readonly number[]): Omit<FacetCounts, 'isCurrent'> {
+export function countsIn(row: CountedRow | undefined, priceBands: readonly number[]): FacetCounts {
   const count = (name: string) => Number(row?.[name] ?? 0)
   const listed = (json: string | null | undefined): readonly CategoryCount[] => (json ? JSON.parse(json) : [])
   return {
@@ -123,22 +122,17 @@ export function facetCounter<Row extends Values>(readTogether: ReadFacets<Row>, 
     // Otherwise a facet would count products that others do not.
     return readTogether(async read => {
       const all = await read(list, parts)
-      let { isCurrent } = all
       const countsOf = async (name: FacetName) => {
         const others = list.where.filter(({ column }) => column !== OWN_COLUMNS[name])
-        if (others.length === list.where.length) return all
-        const counts = await read({ ...list, where: others }, parts)
-        isCurrent &&= counts.isCurrent
-        return counts
+        return others.length === list.where.length ? all : read({ ...list, where: others }, parts)
       }
       // In the order of the answer.
-      const facets = {
+      return {
         count: all.count,
         ...(names.includes('category_id') && { category_id: (await countsOf('category_id')).categories }),
         ...(names.includes('price') && { price: priceFacet(await countsOf('price'), priceBands) }),
         ...(names.includes('rating') && { rating: ratingFacet(await countsOf('rating')) }),
       }
-      return { facets, isCurrent }
     })
   }
 }

@@ -1,13 +1,13 @@
 import { BY_ID, type Cursor, type ListQuery } from '../query.ts'
 import type { Values } from '../resource.ts'
-import type { Counted, IdLists, IdPage } from '../store.ts'
+import type { IdLists, IdPage } from '../store.ts'
 import type { CatchingUp } from './catching-up.ts'
 import { RANKS, type Rank } from './matching.ts'
 
 /** Reads the index of one kind of resource. With a rank, only the matches of this rank. */
 export interface IndexReads<Row extends Values> {
   page(query: ListQuery<Row>, rank: Rank | null): Promise<IdPage>
-  count(query: ListQuery<Row>, rank: Rank | null, most: number): Promise<Counted>
+  count(query: ListQuery<Row>, rank: Rank | null, most: number): Promise<number>
 }
 
 export interface IndexReader<Row extends Values> extends IndexReads<Row> {
@@ -50,20 +50,18 @@ async function pageByRank<Row extends Values>(reads: IndexReads<Row>, query: Lis
   let revisions: IdPage['revisions'] = []
   let last: Cursor | null = null
   let { skip } = query.from
-  let isCurrent = true
   for (const rank of RANKS) {
     if (rank > Number(rankOfPlace)) continue
     const isContinued = rank === rankOfPlace && idOfPlace !== undefined
     const after = isContinued ? [idOfPlace] : null
     const some = { ...query, order: BY_ID, from: { after, skip }, limit: query.limit - ids.length }
     const page = await reads.page(some, rank)
-    isCurrent &&= page.isCurrent
     ids.push(...page.ids)
     revisions = revisions && page.revisions && [...revisions, ...page.revisions]
     if (page.last) last = [rank, ...page.last]
-    if (page.more) return { ids, last, more: true, revisions, isCurrent }
+    if (page.more) return { ids, last, more: true, revisions }
     // All of them were passed over.
-    if (skip > 0) skip = ids.length > 0 ? 0 : skip - (await reads.count(some, rank, skip)).count
+    if (skip > 0) skip = ids.length > 0 ? 0 : skip - (await reads.count(some, rank, skip))
   }
-  return { ids, last, more: false, revisions, isCurrent }
+  return { ids, last, more: false, revisions }
 }

@@ -32,7 +32,8 @@ export function postgresFacetReads<Row extends Values>(
       FROM groups`,
       ...parameters,
     )
-    return { ...countsIn(row, priceBands), isCurrent: database.changes.observe(row?.state ?? null) }
+    database.changes.observe(row?.state ?? null)
+    return countsIn(row, priceBands)
   }
   return work => database.readPlannedTogether(ask => work((list, parts) => read(ask, list, parts)))
 }

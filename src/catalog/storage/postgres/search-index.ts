@@ -207,6 +207,7 @@ export function postgresIndexReads<Row extends Values>(
       FROM (${rows}) AS owner`,
       ...parameters,
     )
+    database.changes.observe(found?.state ?? null)
     const places: Cursor[] = found?.places ? JSON.parse(found.places) : []
     const revisions: (number | null)[] = found?.revisions ? JSON.parse(found.revisions) : []
     const shown = places.slice(0, query.limit)
@@ -215,7 +216,6 @@ export function postgresIndexReads<Row extends Values>(
       last: shown.at(-1) ?? null,
       more: places.length > query.limit,
       revisions: database.isDistributed ? null : revisions.slice(0, query.limit),
-      isCurrent: database.changes.observe(found?.state ?? null),
     }
   }
   const count = async (ask: Query, query: ListQuery<Row>, rank: Rank | null, most: number, rows: number | null) => {
@@ -227,7 +227,8 @@ export function postgresIndexReads<Row extends Values>(
       FROM (SELECT FROM ${from} LIMIT ${parameter(most)}::bigint) AS counted`,
       ...parameters,
     )
-    return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
+    database.changes.observe(row?.state ?? null)
+    return row?.number ?? 0
   }
   const readsBy = (ask: Query): IndexReads<Row> => ({
     page: async (query, rank) => {
@@ -240,7 +241,7 @@ export function postgresIndexReads<Row extends Values>(
     count: async (query, rank, most) => {
       if (query.search && most <= FIRST_ROWS_MAX) {
         const first = await count(ask, query, rank, most, firstRows(most))
-        if (first.count === most) return first
+        if (first === most) return first
       }
       return count(ask, query, rank, most, null)
     },

@@ -54,13 +54,14 @@ export function postgresTable<Row extends Values>(
       ) AS owner`,
       ...[...parameters, limit + 1, from.skip],
     )
+    database.changes.observe(page?.state ?? null)
     const all = numbersIn(page?.ids)
     const ids = all.slice(0, limit)
     const revisions = isByValues ? numbersIn(page?.revisions).slice(0, limit) : null
     const placed: Cursor[] | null = page?.places ? JSON.parse(page.places) : null
     const lastId = ids.at(-1)
     const last = lastId === undefined ? null : (placed?.[ids.length - 1] ?? [lastId])
-    return { ids, last, more: all.length > limit, revisions, isCurrent: database.changes.observe(page?.state ?? null) }
+    return { ids, last, more: all.length > limit, revisions }
   }
 
   return {
@@ -75,7 +76,8 @@ export function postgresTable<Row extends Values>(
         ...parameters,
         most,
       )
-      return { count: row?.number ?? 0, isCurrent: database.changes.observe(row?.state ?? null) }
+      database.changes.observe(row?.state ?? null)
+      return row?.number ?? 0
     },
     // The pieces may come from a different replica than the last place.
     canScan: () => database.shownByReplicas(),
@@ -161,27 +163,24 @@ export function singly(database: PostgresDatabase, read: ReadIds): (id: number) 
   const batch = database.batch<number, Read>(async inputs => {
     const byId = new Map<number, Read>()
     for (let ids = [...new Set(inputs)]; ids.length > 0; ) {
-      const { found, count, isCurrent } = await read(ids)
-      for (const one of found) byId.set(one.id, { found: [one], count: 1, isCurrent })
+      const { found, count } = await read(ids)
+      for (const one of found) byId.set(one.id, { found: [one], count: 1 })
       ids = ids.slice(count)
     }
-    return inputs.map(id => byId.get(id) ?? { found: [], count: 1, isCurrent: false })
+    return inputs.map(id => byId.get(id) ?? { found: [], count: 1 })
   })
   return id => batch.add(id)
 }
 
-/** Resources that one statement has read. */
-interface Grouped {
-  readonly groups: ReadonlyMap<number, WeighedGroup>
-  readonly isCurrent: boolean
-}
+/** Resources that one statement has read, by their ids. */
+type Grouped = ReadonlyMap<number, WeighedGroup>
 
 /** Makes the function that finds the resources in rows of one statement. */
 export function grouping<Row extends Values>(database: PostgresDatabase, rows: PostgresRows<Row>) {
-  return (read: readonly ResourceRow[]): Grouped => ({
-    groups: rows.grouped(read),
-    isCurrent: database.changes.observe(read.find(isFirst)?.state ?? null),
-  })
+  return (read: readonly ResourceRow[]): Grouped => {
+    database.changes.observe(read.find(isFirst)?.state ?? null)
+    return rows.grouped(read)
+  }
 }
 
 /**
@@ -195,22 +194,17 @@ export async function inOrder<Row extends Values>(
   readOne: (id: number) => Promise<Grouped>,
 ): Promise<Read> {
   const found: Found[] = []
-  let { isCurrent } = read
   let weight = 0
   for (const [place, id] of ids.entries()) {
-    let known = read.groups.get(id)
+    let known = read.get(id)
     if (!known) continue
     weight += known.weight
-    if (!known.isWhole) {
-      const again = await readOne(id)
-      known = again.groups.get(id)
-      isCurrent &&= again.isCurrent
-    }
+    if (!known.isWhole) known = (await readOne(id)).get(id)
     // Otherwise it was deleted meanwhile.
     if (known) found.push(rows.found(known))
-    if (weight > CHUNK_WEIGHT_MAX) return { found, count: place + 1, isCurrent }
+    if (weight > CHUNK_WEIGHT_MAX) return { found, count: place + 1 }
   }
-  return { found, count: ids.length, isCurrent }
+  return { found, count: ids.length }
 }
 
 /** Reads the ids of a piece of a long list, then their rows. */

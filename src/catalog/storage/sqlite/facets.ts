@@ -30,7 +30,7 @@ export function sqliteFacetReads<Row extends Values>(
       SELECT ${ofAll}, ${listed('named')} AS categories, ${listed('others')} AS others FROM groups`,
       [...priceBands, ...parameters, categoryLimit, JSON.stringify(named)],
     )
-    return { ...countsIn(row, priceBands), isCurrent: true }
+    return countsIn(row, priceBands)
   }
   return work => database.beside.together(all => work((list, parts) => read(all, list, parts)))
 }

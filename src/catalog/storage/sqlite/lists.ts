@@ -4,7 +4,7 @@ import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import type { ListQuery } from '../query.ts'
 import { type ListSql, listSql, type ParameterSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
 import type { StoredResource, Values } from '../resource.ts'
-import type { Counted, IdPage } from '../store.ts'
+import type { IdPage } from '../store.ts'
 import { column } from './reader.ts'
 
 export const SQLITE_PARAMETERS: ParameterSql = {
@@ -66,16 +66,16 @@ export async function pageBeside<Row extends Values>(
     SELECT *, (SELECT revision FROM ${resource.table} WHERE id = page.id${isKnown}) AS revision FROM page`,
     [...parameters, query.limit + 1, query.from.skip],
   )
-  return pageOfRows(query, rows, true)
+  return pageOfRows(query, rows)
 }
 
 /** Counts a list there, up to a limit. */
-export async function countBeside(all: ReadAll, { sql, parameters }: RowsSql, most: number): Promise<Counted> {
+export async function countBeside(all: ReadAll, { sql, parameters }: RowsSql, most: number): Promise<number> {
   const [row] = await all<{ number: number }>(`SELECT count(*) AS number FROM (SELECT 1 ${sql} LIMIT ?)`, [
     ...parameters,
     most,
   ])
-  return { count: row?.number ?? 0, isCurrent: true }
+  return row?.number ?? 0
 }
 
 /** Makes the function that finds the index of a list which a resource describes; `null` for any other list. */

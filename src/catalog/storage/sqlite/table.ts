@@ -76,7 +76,7 @@ export function sqliteTable<Row extends Values>(
       // An index leads to the rows in their order, so that this takes no longer than to read them.
       return database.snapshot(() => {
         const { statement, parameters } = pageOf(query)
-        return pageOfRows(query, statement.all(...parameters, query.limit + 1, query.from.skip), true)
+        return pageOfRows(query, statement.all(...parameters, query.limit + 1, query.from.skip))
       })
     },
     count: (query, most) => countBeside(beside, rowsSql(query), most),
@@ -148,7 +148,7 @@ function rowReads<Row extends Values>(database: SqliteDatabase, resource: Stored
           weight += next.json.length
           if (weight > CHUNK_WEIGHT_MAX) break
         }
-        return { found, count, isCurrent: true }
+        return { found, count }
       }),
     scan: query => {
       scan ??= sqliteScan(database.scans, resource)

@@ -75,7 +75,6 @@ export class KeyedRequest {
 
   /** The answer to an earlier request with this key. */
   kept(): Awaitable<KeptAnswer | null> {
-    this.#mustNotRun()
     return this.#keys.store.find(this.#key)
   }
 
@@ -97,7 +96,10 @@ export class KeyedRequest {
   /** Answers the first request with this key. */
   async first(answer: () => Awaitable<Response>): Promise<Response> {
     const { store, space, running } = this.#keys
-    this.#mustNotRun()
+    if (running.has(this.#key)) {
+      const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
+      throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
+    }
     running.add(this.#key)
     try {
       await space.mustBeLeft()
@@ -109,11 +111,5 @@ export class KeyedRequest {
     } finally {
       running.delete(this.#key)
     }
-  }
-
-  #mustNotRun(): void {
-    if (!this.#keys.running.has(this.#key)) return
-    const retryAfter = { 'Retry-After': String(RETRY_SECONDS) }
-    throw new HttpError(409, 'Another request with this Idempotency-Key is in progress', retryAfter)
   }
 }

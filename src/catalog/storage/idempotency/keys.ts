@@ -59,7 +59,7 @@ export class KeyTakenError extends Error {
 export interface KeyStore {
   /** The database's secret, which is made at the first call. */
   secret(): Promise<string>
-  /** Call it while no request of this process with this key is in progress, whose answer may not be on the disk yet. */
+  /** The answer is on the disk when this resolves. */
   find(key: string): Awaitable<KeptAnswer | null>
   /** The size of all unexpired entries. */
   bytes(): Promise<number>

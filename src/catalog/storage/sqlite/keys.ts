@@ -68,7 +68,7 @@ export function sqliteKeyStore(database: SqliteDatabase, keys: Pick<KeyStore, 'f
   return {
     find: key => {
       const kept = database.snapshot(() => keys.find(key), 'write')
-      // The answer of another process may not be on the disk yet.
+      // It may not be on the disk yet.
       return kept && database.snapshot(() => keys.find(key))
     },
     secret: async () => {

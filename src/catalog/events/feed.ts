@@ -109,8 +109,7 @@ export class Feed {
   /** Returns the place that a client comes back to, or why it has to read everything again. Call it after `current`. */
   async find(place: EventPlace): Promise<EventPlace | ResetReason> {
     const last = this.#recent.findLast(event => !isAfter(event, place)) ?? this.#base
-    const id = eventIdOf(place)
-    if (id === eventIdOf(last) || id === eventIdOf(this.#end)) return place
+    if (eventIdOf(place) === eventIdOf(last)) return place
     const page = await this.after(place)
     return typeof page === 'string' ? page : place
   }
@@ -172,8 +171,8 @@ export class Feed {
   async #page(place: EventPlace): Promise<Page | ResetReason> {
     const { transactions, isEnd } = await this.#history.read(place.position)
     const [own, ...further] = transactions
-    const ownEvents = own ? eventsOf(own) : []
-    if (!own || !isSame(own, place) || place.index > Math.max(ownEvents.length - 1, 0)) return this.#reasonFor(place)
+    if (!own || !isSame(own, place)) return this.#reasonFor(place)
+    const ownEvents = eventsOf(own)
     const events = ownEvents.filter(event => isAfter(event, place))
     let reached = endOf(own, ownEvents.length)
     let lasting = own.isLasting ? reached : null

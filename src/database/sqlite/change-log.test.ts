@@ -113,9 +113,26 @@ test('what another program writes amid the writes of a process is shown at once'
     await through.api.put(`/products/${products[0]}`, { ...sample.product, price: base })
     writeByOther(base + 1, products[1])
     await through.api.put(`/products/${products[2]}`, { ...sample.product, price: base + 2 })
+    expect((await pricesOf(reader.api, products)).slice(0, 3)).toEqual([base, base + 1, base + 2])
+    await through.api.put(`/products/${products[2]}`, { ...sample.product, price: base + 2 })
     writeByOther(base + 3, products[3])
     expect((await pricesOf(reader.api, products)).slice(0, 4)).toEqual([base, base + 1, base + 2, base + 3])
   }
+})
+
+test('a change of a table that only a newer version of the program knows takes nothing out of the cache', async () => {
+  await using processes = new TwoProcesses()
+  const reader = await processes.start()
+  const product = await reader.api.create('/products/', sample.product)
+  await pricesOf(reader.api, [product])
+  using newer = new Database(processes.file)
+  newer.run(`
+    INSERT INTO change_log (commit_number, changes, logged_at, tag, events)
+    SELECT commit_number + 1, '[{"table":"orders","id":1,"before":null,"after":{}}]', 0, 1, events + 1
+    FROM change_log ORDER BY place DESC LIMIT 1`)
+  await pricesOf(reader.api, [product])
+  await reader.service.stop()
+  expect(cacheFigures(reader.service)).toEqual({ hits: 1, misses: 1, clears: 0 })
 })
 
 test('a process that has read nothing for many commits shows what they changed', async () => {
@@ -157,23 +174,21 @@ test('a log from before the last start accounts for no commit of another program
   }
 })
 
-test('after SQLite has restored its shared file and starts its count of commits again, an equal count hides no commit', async () => {
+test('after SQLite has restored its shared file and starts its count of commits again, an equal or lower count hides no commit', async () => {
   await using processes = new TwoProcesses()
   const [reader, writer] = [await processes.start(), await processes.start()]
   const [product = 0, ...products] = await createProducts(writer.api)
   await pricesOf(reader.api, [product, ...products])
-  const sharedFile = openSync(`${processes.file}-shm`, 'r+')
-  const header = new Uint32Array(HEADER_BYTES / 4)
-  readSync(sharedFile, header, 0, HEADER_BYTES, 0)
-  const commits = header[2] ?? 0
-  // As if a process had been killed amid a commit: both copies of the header are broken.
-  writeSync(sharedFile, new Uint8Array(2 * HEADER_BYTES), 0, 2 * HEADER_BYTES, 0)
-  closeSync(sharedFile)
+  const commits = breakHeader(`${processes.file}-shm`)
   expect(commits).toBeGreaterThan(PRODUCTS)
   for (let price = 1; price <= commits; price += 1) {
     await writer.api.put(`/products/${product}`, { ...sample.product, price })
   }
   expect(await pricesOf(reader.api, [product])).toEqual([commits])
+  breakHeader(`${processes.file}-shm`)
+  using other = new Database(processes.file)
+  other.run('UPDATE products SET price = 0.5 WHERE id = ?', [product])
+  expect(await pricesOf(reader.api, [product])).toEqual([0.5])
 })
 
 test('a stop does not wait until all old events are removed', async () => {
@@ -197,6 +212,16 @@ async function createProducts(api: Client): Promise<number[]> {
   // One after another, so that each is a commit.
   for (let made = 0; made < PRODUCTS; made += 1) ids.push(await api.create('/products/', sample.product))
   return ids
+}
+
+/** Breaks both copies of the header, as if a process had been killed amid a commit. Returns the number of commits in it. */
+function breakHeader(path: string): number {
+  const sharedFile = openSync(path, 'r+')
+  const header = new Uint32Array(HEADER_BYTES / 4)
+  readSync(sharedFile, header, 0, HEADER_BYTES, 0)
+  writeSync(sharedFile, new Uint8Array(2 * HEADER_BYTES), 0, 2 * HEADER_BYTES, 0)
+  closeSync(sharedFile)
+  return header[2] ?? 0
 }
 
 function pricesOf(api: Client, products: readonly number[]): Promise<unknown[]> {

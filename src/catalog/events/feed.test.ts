@@ -3,6 +3,7 @@ import { expect, spyOn, test } from 'bun:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../clock.ts'
 import type { LoggedTransaction } from '../../database/change.ts'
+import { eventsOf } from './event.ts'
 import { Feed } from './feed.ts'
 import { Follower } from './follower.ts'
 import { SharedFrames } from './frames.ts'
@@ -231,6 +232,32 @@ test('followers are told at once of what was read before the database went away'
   while (readsAfterFailure < 2) await turn()
   expect(told).toBe(1)
   await feed.stop()
+})
+
+test('a feed that could not be started starts for the next follower', async () => {
+  const first: LoggedTransaction = { position: 0, tag: 1, time: 0, isLasting: true, changes: [] }
+  let isAway = true
+  const feed = new Feed({
+    begin: async () => {},
+    first: async () => first,
+    last: async () => {
+      if (isAway) throw new Error('the database is away')
+      return first
+    },
+    read: async () => ({ transactions: [first], isEnd: true }),
+    removeOld: async () => {},
+  })
+  await expect(feed.current()).rejects.toThrow('the database is away')
+  isAway = false
+  await feed.current()
+  expect(feed.end).toEqual({ position: 0, tag: 1, index: 0 })
+  await feed.stop()
+})
+
+test('a change of a table that only a newer version of the program knows is no event', () => {
+  const changes = ['orders', 'categories'].map(table => ({ table, id: 1, before: null, after: {} }))
+  const events = eventsOf({ position: 1, tag: 1, time: 0, isLasting: true, changes })
+  expect(events.map(({ id, type }) => ({ id, type }))).toEqual([{ id: '1.1', type: 'category.created' }])
 })
 
 /** A feed that somebody follows from the start, with events of the longest kind. */

@@ -232,10 +232,13 @@ onEachEngine('searches', api => {
     expect(Highlighted.parse(body)).toEqual([{ id: Number(short), highlights: null }])
   })
 
-  test('highlights show no other member that was not asked for', async () => {
+  test('highlights show no other member that was not asked for, and hide none that was', async () => {
     await created(api, [['Lambda', 'Described']])
     const { body } = await api.get('/products/?q=lambda&fields=highlights,price')
-    expect(z.array(z.record(z.string(), z.unknown())).parse(body).map(Object.keys)).toEqual([['price', 'highlights']])
+    const membersIn = (items: unknown) => z.array(z.record(z.string(), z.unknown())).parse(items).map(Object.keys)
+    expect(membersIn(body)).toEqual([['price', 'highlights']])
+    const all = await api.get('/products/?q=lambda&fields=*,highlights')
+    expect(membersIn(all.body)).toEqual([['id', 'name', 'description', 'price', 'reviews', 'highlights']])
   })
 
   test('categories are found by name and description, users by name and e-mail address, and by nothing else', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { client } from '../../../../test/harness/client.ts'
 import { sqlite } from '../../../../test/harness/engines.ts'
 import { scrape, WITH_METRICS } from '../../../../test/harness/metrics.ts'
+import { sample } from '../../../../test/harness/samples.ts'
 import { type Service, startService } from '../../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
@@ -24,6 +25,19 @@ test('the size of the cache includes the queries that pages, counts and facets a
     expect((await api.get(path)).status, path).toBe(200)
     // The digits of the ids alone.
     expect((await bytes()) - before, path).toBeGreaterThan(1_500 * (path.includes('count') ? 2 : 1))
+  }
+})
+
+test('a resource of more than 65,536 characters is not kept, because it would displace many others', async () => {
+  const bytes = async () => (await scrape(service)).value('stockroom_cache_bytes')
+  for (const { characters, isKept } of [
+    { characters: 60_000, isKept: true },
+    { characters: 70_000, isKept: false },
+  ]) {
+    const id = await api.create('/products/', { ...sample.product, description: 'x'.repeat(characters) })
+    const before = await bytes()
+    expect((await api.get(`/products/${id}`)).status).toBe(200)
+    expect((await bytes()) - before > characters).toBe(isKept)
   }
 })
 

@@ -138,7 +138,7 @@ onOneEngine('request bodies', api => {
     }
   })
 
-  test('json_invalid points at a wrong escape where Python does', async () => {
+  test('json_invalid points at a wrong escape or a control character where Python does', async () => {
     const rows: [body: string, offset: number][] = [
       [String.raw`{"name": "a\q"}`, 11],
       [String.raw`{"name": "a\u12"}`, 12],
@@ -147,6 +147,7 @@ onOneEngine('request bodies', api => {
       [String.raw`{"name": "\ud83d\u1_23"}`, 17],
       [String.raw`{"\u": 1}`, 3],
       ['{"name": "a\\', 9],
+      ['{"name": "a\u001f"}', 11],
     ]
     for (const [body, offset] of rows) {
       await isRefused(api, 'POST', '/products/', body, [at(['body', offset], notJson)])

@@ -213,5 +213,5 @@ export function readBodyValue<Schema extends z.ZodType>(schema: Schema, value: u
 /** `application/json`, or a type with the suffix `+json` (RFC 6839). */
 function isJsonContentType(contentType: string | null): boolean {
   if (contentType === 'application/json') return true
-  return contentType !== null && /^application\/([^\s;/]+\+)?json[ \t]*(;|$)/i.test(contentType.trim())
+  return contentType !== null && /^application\/([^\s;/]+\+)?json[ \t]*(;|$)/i.test(contentType)
 }

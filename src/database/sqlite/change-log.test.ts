@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { cacheFigures } from '../../../test/harness/catalog/cache-figures.ts'
@@ -9,6 +9,8 @@ import { sample } from '../../../test/harness/samples.ts'
 import { run, type Service, startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
+import { Checkpoints } from './checkpoints.ts'
+import { openSqlite } from './open.ts'
 
 setDefaultTimeout(120_000)
 
@@ -133,6 +135,38 @@ test('a change of a table that only a newer version of the program knows takes n
   await pricesOf(reader.api, [product])
   await reader.service.stop()
   expect(cacheFigures(reader.service)).toEqual({ hits: 1, misses: 1, clears: 0 })
+})
+
+test('a write that changes nothing adds nothing to the log, and takes nothing out of the cache', async () => {
+  await using processes = new TwoProcesses()
+  const { api, service } = await processes.start()
+  const product = await api.create('/products/', sample.product)
+  await pricesOf(api, [product])
+  using file = new Database(processes.file)
+  const rows = file.prepare<{ rows: number }, []>('SELECT count(*) AS rows FROM change_log')
+  const before = rows.get()
+  expect((await api.put('/products/999', sample.product)).status).toBe(404)
+  expect(rows.get()).toEqual(before)
+  await pricesOf(api, [product])
+  await service.stop()
+  expect(cacheFigures(service)).toEqual({ hits: 1, misses: 1, clears: 0 })
+})
+
+test('a commit of another program right after one of this process is told', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'shop.db')
+  await using database = await openSqlite(path, [])
+  using other = new Database(path)
+  const told: unknown[] = []
+  database.onChange(changes => told.push(changes))
+  database.current(() => {})
+  const change = { table: 'categories', id: 1, before: null, after: {} }
+  using _ = spyOn(Checkpoints.prototype, 'committed').mockImplementationOnce(() => {
+    other.run('PRAGMA user_version = 7')
+  })
+  await database.write(changes => changes.push(change))
+  database.current(() => {})
+  expect(told).toEqual([[], [change], 'unknown'])
 })
 
 test('a process that has read nothing for many commits shows what they changed', async () => {

@@ -13,6 +13,9 @@ import { sample } from '../../../../test/harness/samples.ts'
 import { run, startService } from '../../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../../test/harness/temporary-folder.ts'
 import { until } from '../../../../test/harness/until.ts'
+import { openSqlite } from '../../../database/sqlite/open.ts'
+import { catalogMigrations } from '../../migrations/index.ts'
+import { sqliteKeyStore, sqliteKeys } from '../sqlite/keys.ts'
 
 setDefaultTimeout(120_000)
 
@@ -130,6 +133,25 @@ withEachEngine('kept answers', engine => {
     })
   })
 
+  test('a process notices soon that others have reached the limit', async () => {
+    await using database = await engine.freshDatabase()
+    const flags = ['--idempotency-bytes', String(FEW_BYTES)]
+    await served(
+      database.url,
+      one =>
+        served(
+          database.url,
+          async other => {
+            expect((await postKeyed(other, { ...PRODUCT, key: 'first' })).status).toBe(200)
+            await postUntilRefused(one, PRODUCT)
+            expect((await postKeyed(other, { ...PRODUCT, key: 'second' })).status).toBe(503)
+          },
+          flags,
+        ),
+      flags,
+    )
+  })
+
   test('the answers to posted lines count towards the limit, too', async () => {
     await using database = await engine.freshDatabase()
     await served(
@@ -212,6 +234,20 @@ describe('kept answers on SQLite', () => {
       expect(await postKeyed(api, PRODUCT)).toMatchObject({ text: first.text, isReplayed: true })
     })
   })
+})
+
+test('on SQLite, the answer of another process is on the disk before it is given again', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'shop.db')
+  await using database = await openSqlite(path, [catalogMigrations])
+  const store = sqliteKeyStore(database, sqliteKeys(database))
+  const syncs = () => database.figures.syncSeconds.counts.reduce((sum, count) => sum + count, 0)
+  using other = new Database(path)
+  other.run('PRAGMA synchronous = OFF')
+  other.run("INSERT INTO idempotency_keys VALUES ('key', 'fingerprint', ?, 1, '{}', 1)", [Date.now()])
+  const before = syncs()
+  expect(await store.find('key')).toMatchObject({ answer: '{}' })
+  expect(syncs()).toBe(before + 1)
 })
 
 /** Runs `work` against a service on the database. */

@@ -1,5 +1,7 @@
+import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import {
+  chmodSync,
   chownSync,
   closeSync,
   existsSync,
@@ -8,6 +10,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +24,8 @@ import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 import { NDJSON_TYPE } from '../../catalog/http/validation/ndjson-type.ts'
+import type { SqliteDatabase } from './database.ts'
+import { openSqlite } from './open.ts'
 
 setDefaultTimeout(120_000)
 
@@ -214,18 +219,52 @@ test.skipIf(!CAN_TRACE)(
   },
 )
 
-test('processes that find the file by different links share one record of its log, which belongs to the owner of the file', async () => {
+test('processes that find the file by different links share one record of its log, with the owner and the mode of the file', async () => {
   using folder = temporaryFolder()
   const file = join(folder.path, 'shop.db')
   symlinkSync(file, join(folder.path, 'link.db'))
   const NOBODY = 65_534
   await (await startService(`sqlite:${file}`, { flags: FLAGS })).stop()
   if (process.geteuid?.() === 0) chownSync(file, NOBODY, NOBODY)
+  chmodSync(file, 0o660)
   await using _ = await startService(`sqlite:${file}`, { flags: FLAGS })
   await using __ = await startService(`sqlite:${join(folder.path, 'link.db')}`, { flags: FLAGS })
   const records = readdirSync(folder.path).filter(name => name.endsWith('-synced'))
   expect(records).toEqual(['shop.db-synced'])
-  expect(statSync(join(folder.path, 'shop.db-synced')).uid).toBe(statSync(file).uid)
+  const { uid, mode } = statSync(join(folder.path, 'shop.db-synced'))
+  expect({ uid, mode: mode & 0o777 }).toEqual({ uid: statSync(file).uid, mode: 0o660 })
+})
+
+test('a record that is older or newer than the log, or was written in part, spares no sync', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'shop.db')
+  await using first = await openSqlite(file, [])
+  using other = new Database(file)
+  other.run('PRAGMA synchronous = OFF')
+  /** Commits past this process, and records the log so far, and more, as synced. */
+  const commit = (isWhole: boolean) => {
+    other.run('PRAGMA user_version = 1')
+    const header = new Int32Array(readFileSync(`${file}-shm`).buffer, 0, 12)
+    const [one = 0, two = 0] = header.subarray(8)
+    const frames = (header[4] ?? 0) + 100
+    const checkSum = one ^ two ^ frames ^ 0x53_74_6f_63
+    writeFileSync(`${file}-synced`, new Int32Array([one, two, frames, isWhole ? checkSum : checkSum + 1]), {
+      flag: 'r+',
+    })
+  }
+  const syncsOf = (database: SqliteDatabase) => {
+    const { syncSeconds } = database.figures
+    const before = syncSeconds.counts.reduce((sum, count) => sum + count, 0)
+    database.snapshot(() => {})
+    return syncSeconds.counts.reduce((sum, count) => sum + count, 0) - before
+  }
+  commit(true)
+  expect(syncsOf(first)).toBe(0)
+  commit(false)
+  expect(syncsOf(first)).toBe(1)
+  commit(true)
+  await using second = await openSqlite(file, [])
+  expect(syncsOf(second)).toBe(1)
 })
 
 test.skipIf(!CAN_TRACE)(

@@ -13,16 +13,14 @@ export const SQLITE_PARAMETERS: ParameterSql = {
   integers: values => JSON.stringify(values),
 }
 
-/** Statements that stay prepared for each kind of resource, one for each shape of query. */
-const PREPARED_MAX = 256
-
 /** The search for the index with the fewest rows asks for one with at most this many, then for this many times as many. */
 const FEW_ROWS = 256
 const MORE_TIMES = 8
 
 /**
- * Makes the function that prepares a statement for a query, once for each shape of query and index. `sqlOf` gets the index with
- * the fewest rows of the list, or `null` if SQLite is to choose. Call the result within a snapshot.
+ * Makes the function that prepares a statement for a query that looks at no values, once for each shape of query and index; there
+ * are few. `sqlOf` gets the index with the fewest rows of the list, or `null` if SQLite is to choose. Call the result within a
+ * snapshot.
  */
 export function listStatements<Row extends Values, Selected>(
   source: SqliteTransaction,
@@ -37,7 +35,6 @@ export function listStatements<Row extends Values, Selected>(
     const shape = `${index} ${list.where} ${list.orderBy}`
     let statement = prepared.get(shape)
     if (!statement) {
-      if (prepared.size === PREPARED_MAX) prepared.clear()
       statement = source.prepare<Parameter[], Selected>(sqlOf(list, index, query))
       prepared.set(shape, statement)
     }
@@ -84,8 +81,7 @@ function indexChoice<Row extends Values>(source: SqliteTransaction, { table, lis
     const fewest = indexes.length > 1 ? fewestRows(source, table, by, indexes) : () => 0
     return { by, indexes, fewest }
   })
-  return ({ where, order }: ListQuery<Row>): string | null => {
-    if (order.by.length > 0) return null
+  return ({ where }: ListQuery<Row>): string | null => {
     for (const { by, indexes, fewest } of described) {
       if (by.length !== where.length || !where.every(({ column, is }) => is === '=' && by.includes(column))) continue
       const values = by.map(name => singleValue(where.find(({ column }) => column === name)?.value))

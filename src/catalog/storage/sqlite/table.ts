@@ -5,7 +5,7 @@ import type { SqliteDatabase, SqliteTransaction } from '../../../database/sqlite
 import type { ReadAll } from '../../../database/sqlite/reading-thread.ts'
 import { changeOf, Gone } from '../change.ts'
 import { type ListQuery, looksAtValues } from '../query.ts'
-import { listSql, type PlacedRow, pageOfRows, placeColumns } from '../query-sql.ts'
+import { listSql, type PlacedRow, pageOfRows } from '../query-sql.ts'
 import type { NestedArray, Reference, StoredResource, Value, Values } from '../resource.ts'
 import { type ExpectedRevisions, isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, nestedObjects, objectColumns } from '../shape.ts'
@@ -31,8 +31,8 @@ export function sqliteTable<Row extends Values>(
   const pageOf = listStatements<Row, PlacedRow>(
     database,
     resource,
-    (list, index, { order }) =>
-      `SELECT owner.id${placeColumns(resource, order, column)} FROM ${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}
+    (list, index) =>
+      `SELECT owner.id FROM ${table} AS owner ${index === null ? '' : `INDEXED BY ${index}`}
       WHERE ${list.where} ORDER BY ${list.orderBy} LIMIT ? OFFSET ?`,
   )
   const beside: ReadAll = (sql, parameters) => database.beside.all(sql, parameters)

@@ -33,8 +33,7 @@ export function listResponse<Row extends Values>(
   show: Show = items => items,
 ): Awaitable<Response> {
   const { query, count } = selection
-  const linkTo = ({ more, last }: ListEnd) =>
-    more && last && query.limit > 0 ? nextLink(scope.request.url, selection, last) : undefined
+  const linkTo = ({ more, last }: ListEnd) => (more && last ? nextLink(scope.request.url, selection, last) : undefined)
 
   const long = async (total: number | null, known?: IdPage) => {
     if (selection.isSelection) {

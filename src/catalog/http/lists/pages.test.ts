@@ -147,6 +147,10 @@ onEachEngine('list pages', api => {
       ['tag', 'a&b'],
       ['tag', 'é'],
     ])
+    for (const colour of ['red', 'blue']) {
+      const again = await api.get(`/categories/?skip=1&limit=1&colour=${colour}`)
+      expect(nextOf(again)).toBe(`/categories/?skip=2&limit=1&colour=${colour}`)
+    }
   })
 
   test('the next link of a list is relative, whatever host the client called', async () => {

@@ -76,6 +76,8 @@ test('a write that only the commit refuses fails alone, and the writes of its gr
   const taken = creates.map(({ body }) => Product.parse(body))
   const stored = Products.parse((await api.get('/products/')).body)
   expect(stored).toEqual([{ id: ordered, name: 'Kept' }, ...taken.toSorted((one, next) => one.id - next.id)])
+  await service.stop()
+  expect(service.errors()).toContain('FOREIGN KEY constraint failed')
 })
 
 test('a write that was refused is not made later, when the commit of its group is refused and the others are tried again', async () => {

@@ -32,6 +32,7 @@ test('A chain matches as a whole by its joined form, else by its words', () => {
   expect(shown('tshirt', 'Blue T-Shirt').name).toBe('Blue [T-Shirt]')
   expect(shown('shirt', 'Blue T-Shirt').name).toBe('Blue T-[Shirt]')
   expect(shown('t-shirt', 'Tshirt, T-shirt, shirt').name).toBe('[Tshirt], [T-shirt], [shirt]')
+  expect(shown('abc b ', 'A-b-c').name).toBe('[A-b-c]')
 })
 
 test('In scripts without spaces, pairs match and are one part', () => {
@@ -43,6 +44,7 @@ test('The extract begins at a word at most 40 code points before the first match
   const before = '𐐨 '.repeat(50)
   const { description } = shown('spade', '', `${before}spade ${'x'.repeat(300)}`)
   expect(description).toBe(`${'𐐨 '.repeat(20)}[spade] ${'x'.repeat(114)}`)
+  expect(shown('spade', '', `A good spade ${'x'.repeat(300)}`).description).toBe(`A good [spade] ${'x'.repeat(147)}`)
 })
 
 test('Without a match the extract is the beginning', () => {

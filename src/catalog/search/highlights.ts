@@ -72,7 +72,7 @@ function partsOf(text: string, matches: readonly Range[], { start, end }: Range)
   const add = (until: number, match: boolean) => {
     const cut = Math.min(until, end)
     if (cut > place) parts.push({ text: text.slice(place, cut), match })
-    place = Math.max(place, cut)
+    place = cut
   }
   for (const range of matches) {
     add(range.start, false)

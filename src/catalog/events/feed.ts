@@ -109,7 +109,9 @@ export class Feed {
   /** Returns the place that a client comes back to, or why it has to read everything again. Call it after `current`. */
   async find(place: EventPlace): Promise<EventPlace | ResetReason> {
     const last = this.#recent.findLast(event => !isAfter(event, place)) ?? this.#base
-    if (eventIdOf(place) === eventIdOf(last)) return place
+    const id = eventIdOf(place)
+    // Those who poll come back to the end, which needs no read.
+    if (id === eventIdOf(last) || id === eventIdOf(this.#end)) return place
     const page = await this.after(place)
     return typeof page === 'string' ? page : place
   }

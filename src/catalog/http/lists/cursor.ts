@@ -5,6 +5,9 @@ import { readJson } from '../validation/json.ts'
 /** The form of a cursor. Others are refused. */
 const FORMAT = 1
 
+/** A longer text, or one with other characters, is no cursor. */
+const CURSOR = /^[\w-]{1,700}$/
+
 /** PostgreSQL stores a small integer in 16 bits, and fails at a larger one. */
 const SMALL_INTEGER_MAX = 32_767
 
@@ -25,6 +28,7 @@ export function placeIn<Row extends Values>(
   resource: StoredResource<Row>,
   list: Listed<Row>,
 ): Cursor | null {
+  if (!CURSOR.test(cursor)) return null
   const json = readJson(Buffer.from(cursor, 'base64url'))
   if (!('value' in json && Array.isArray(json.value))) return null
   const [format, hash, ...place]: unknown[] = json.value

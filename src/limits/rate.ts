@@ -55,11 +55,10 @@ export class Rate {
     return allowance
   }
 
-  /** The milliseconds until the client's next use is permitted; 0 if it is now. */
+  /** The milliseconds until the next use of a client with an allowance of its own is permitted; 0 if it is now. */
   waitMs(client: string, now: number): number {
     const known = this.#allowances.get(client)
-    const allowance = known !== undefined && now < known.endsAt ? known : this.#shared[this.#placeOf(client)]
-    return allowance === undefined || allowance.left > 0 ? 0 : Math.max(0, allowance.endsAt - now)
+    return known === undefined || known.left > 0 ? 0 : Math.max(0, known.endsAt - now)
   }
 
   #begin(client: string, now: number): Allowance {

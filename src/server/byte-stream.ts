@@ -34,10 +34,10 @@ export function byteStream(
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
     try {
       const { value, done } = await bytes.next()
-      if (ending.signal.aborted) return
       if (!done) return controller.enqueue(value)
       controller.close()
     } catch (error) {
+      // The controller throws, too, once the client has left.
       if (ending.signal.aborted) return
       logFailure(error, scope.requestId)
       // Without the error, which the runtime would print.

@@ -62,10 +62,9 @@ function plainAddress(text: string): string | null {
 
 /** The eight groups of an IPv6 address, without leading zeros. */
 function ipv6Groups(address: string): string[] {
-  const [before = '', after] = address.replace(/%.*$/, '').split('::')
+  const [before = '', after] = address.split('::')
   const head = before === '' ? [] : before.split(':')
-  // An IPv4 address at the end stands for the last two groups. They are not among the first four, so zeros will do.
-  const tail = after === undefined || after === '' ? [] : after.replace(/[\d.]+\.[\d.]+$/, '0:0').split(':')
+  const tail = after === undefined || after === '' ? [] : after.split(':')
   const zeros = after === undefined ? [] : Array<string>(Math.max(0, 8 - head.length - tail.length)).fill('0')
   return [...head, ...zeros, ...tail].map(group => group.replace(/^0+(?=.)/, ''))
 }

@@ -23,10 +23,7 @@ export class CrossOrigin {
       'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
     })
     const asked = request.get('Access-Control-Request-Headers')
-    if (asked !== null) {
-      headers.set('Access-Control-Allow-Headers', asked)
-      headers.set('Vary', 'Access-Control-Request-Headers')
-    }
+    if (asked !== null) headers.set('Access-Control-Allow-Headers', asked)
     return new Response(null, { status: 204, headers })
   }
 

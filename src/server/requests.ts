@@ -258,6 +258,6 @@ class RouteHandler {
 }
 
 /** The same request as a GET. Its URL gets another host, because the client's may be missing, or one that no URL can have. */
-function asGet({ url, headers, signal }: Request): Request {
-  return new Request(`http://localhost${parsedPath(url)}${queryOf(url)}`, { headers, signal })
+function asGet({ url, headers }: Request): Request {
+  return new Request(`http://localhost${parsedPath(url)}${queryOf(url)}`, { headers })
 }

@@ -110,7 +110,6 @@ async function* callWithRetries(
       const waitMs = hasOutput ? null : pauseBeforeRetry(failure, error, retries)
       if (waitMs === null) throw failure
       await pause(clock, waitMs, stop)
-      stop.throwIfAborted()
     }
   }
 }

@@ -69,7 +69,7 @@ export class RenderedAnswer {
       this.#htmlSoFar()
       await turn()
     }
-    if (!this.#isOver) await this.#renderInTime(this.#pace.waitMs)
+    await this.#renderInTime(this.#pace.waitMs)
   }
 
   /** Ends the answer. The last rendering has the whole text. */
@@ -132,12 +132,12 @@ export class RenderedAnswer {
       return
     }
     if (this.#costMs >= QUICK_MS) await this.#pace.turn()
-    if (!this.#isOver && this.#rendered < this.#streamed) this.#render()
+    if (this.#rendered < this.#streamed) this.#render()
   }
 
   /** There is no caller to reject to, so the next `append` throws the error. */
   #renderRest(): void {
-    if (this.#isOver || this.#rendered === this.#streamed) return
+    if (this.#rendered === this.#streamed) return
     try {
       this.#render()
     } catch (error) {

@@ -42,6 +42,14 @@ test('a known key is found at once, and refused a second after it was revoked, h
   expect(await ring.find(SHOP)).toBeNull()
 })
 
+test('a key is refused a second after it was revoked, also if the keys were read slowly', async () => {
+  const { ring, clock, keys } = startRing(900)
+  expect(await ring.find(SHOP)).toEqual({ name: 'shop', scope: 'read' })
+  keys.length = 0
+  clock.advance(101)
+  expect(await ring.find(SHOP)).toBeNull()
+})
+
 test('keys in use are read twice a second, and requests do not wait for it', async () => {
   const { ring, clock, reads } = startRing()
   await ring.find(SHOP)
@@ -75,8 +83,8 @@ test('text that cannot be a key reads nothing', () => {
   expect(reads()).toBe(0)
 })
 
-/** A ring on a database with the key `SHOP`. */
-function startRing() {
+/** A ring on a database with the key `SHOP`, which takes so long to read. */
+function startRing(readMs = 0) {
   const clock = manualClock()
   const keys = [stored('shop', SHOP)]
   let reads = 0
@@ -84,7 +92,9 @@ function startRing() {
   const list = async () => {
     reads += 1
     if (isFailing) throw new DatabaseUnavailableError('the database cannot be used')
-    return [...keys]
+    const found = [...keys]
+    clock.advance(readMs)
+    return found
   }
   const fail = (failing: boolean) => {
     isFailing = failing

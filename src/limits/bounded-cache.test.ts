@@ -18,6 +18,18 @@ test('a partition that nobody uses any more is freed, and the others keep what t
   expect(used.get('kept')).toBeUndefined()
 })
 
+test('a value that is replaced counts once, and a cleared cache holds nothing', () => {
+  const cache = new BoundedCache(100)
+  const partition = cache.partition<string, { readonly bytes: number }>()
+  for (const bytes of [40, 10]) partition.set('one', { bytes })
+  expect(cache.figures).toEqual({ bytes: 10, maxBytes: 100, entries: 1 })
+  partition.set('two', { bytes: 45 })
+  partition.set('three', { bytes: 20 })
+  expect(cache.figures).toEqual({ bytes: 75, maxBytes: 100, entries: 3 })
+  cache.clear()
+  expect(cache.figures).toEqual({ bytes: 0, maxBytes: 100, entries: 0 })
+})
+
 test('a cache in which nothing is kept forgets the partitions that nobody uses any more', async () => {
   const references = () => heapStats().objectTypeCounts.WeakRef ?? 0
   const cache = new BoundedCache(0)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { Hono } from 'hono'
 import { bearer } from '../../test/harness/catalog/keyed-shop.ts'
-import { cookieOf } from '../../test/harness/chat/login.ts'
+import { cookieOf, logIn } from '../../test/harness/chat/login.ts'
 import { LOOPBACK } from '../../test/harness/loopback.ts'
 import { until } from '../../test/harness/until.ts'
 import { digestOf, newSecret, type Scope } from '../access/key.ts'
@@ -33,7 +33,7 @@ const OFFICE: ProtectedPages = {
 }
 
 /** A public page, and an office behind a log-in with keys that may write. */
-function startOffice() {
+function startOffice(trustedProxies = 0) {
   const stored: StoredKey[] = []
   const keys = new KeyRing({ list: async () => [...stored] })
   const login = new Login({
@@ -41,7 +41,7 @@ function startOffice() {
     keys,
     secrets: { secret: async () => Buffer.alloc(32, 7) },
     cookieName: 'office',
-    trustedProxies: 0,
+    trustedProxies,
   })
   const app: App = new Hono(routing())
   app.use(formLimit())
@@ -100,7 +100,8 @@ test('a key with the scope opens the pages until it is revoked, and another key 
   const forbidden = await office.get('/office/', { headers: bearer(reader) })
   expect(forbidden.status).toBe(403)
   expect(forbidden.headers.get('WWW-Authenticate')).toContain('realm="office", error="insufficient_scope"')
-  const response = await office.logIn(office.createKey('admin'))
+  // With blanks that were copied along.
+  const response = await office.logIn(` ${office.createKey('admin')} `)
   const location = response.headers.get('Location') ?? ''
   expect(location).toBe('/office/login?done&next=%2Foffice%2Fsafe')
   expect(response.headers.get('Set-Cookie')).toMatch(
@@ -115,6 +116,19 @@ test('a key with the scope opens the pages until it is revoked, and another key 
   expect(left.headers.get('Set-Cookie')).toStartWith('office=; Max-Age=0;')
   office.revokeKeys()
   await until(async () => (await office.get('/office/', { headers: session })).status === 401)
+})
+
+test('behind more proxies than wrote the protocol, the outermost of them tells that the connection is secure', async () => {
+  await using office = startOffice(2)
+  const cookieAfter = async (protocol: string) => {
+    const response = await logIn(`${office.address}/office`, office.createKey('write'), {
+      headers: { 'X-Forwarded-Proto': protocol },
+    })
+    return response.headers.get('Set-Cookie')
+  }
+  expect(await cookieAfter('https')).toMatch(/^__Host-office=.*; Secure;/)
+  expect(await cookieAfter('HTTPS, http')).toMatch(/^__Host-office=.*; Secure;/)
+  expect(await cookieAfter('http, https')).toStartWith('office=')
 })
 
 test('large forms of all requests are bounded together, and nobody is kept from logging in by them', async () => {

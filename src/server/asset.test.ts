@@ -21,6 +21,15 @@ test('an asset is compressed for a client that accepts gzip, by its name or by a
   expect(await codingFor('*')).toBe('gzip')
 })
 
+test('an asset that the client has is not sent again', async () => {
+  await using server = listen({ ...LOOPBACK, app: atRoot(asset(STYLES, 'text/css')) })
+  const tag = (await fetch(server.address)).headers.get('ETag') ?? ''
+  const statusFor = async (known: string) =>
+    (await fetch(server.address, { headers: { 'If-None-Match': known } })).status
+  expect([await statusFor(tag), await statusFor(`"other", ${tag}`), await statusFor('*')]).toEqual([304, 304, 304])
+  expect(await statusFor('"other"')).toBe(200)
+})
+
 test('an asset is not compressed for a client that refuses gzip or prefers identity', async () => {
   expect(await codingFor('gzip;q=0')).toBe('identity')
   expect(await codingFor('gzip;q=0.0, br')).toBe('identity')

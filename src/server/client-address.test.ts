@@ -42,6 +42,12 @@ test('behind proxies, a missing entry or one that is not an address leaves the s
   expect(new Set(await addressesSeen(1, forwarded))).toEqual(new Set([SOCKET]))
 })
 
+test('behind more proxies than it passed, the address is the one that the outermost of them saw', async () => {
+  expect(await addressesSeen(3, ['203.0.113.7', '203.0.113.7, 198.51.100.1', ' , 203.0.113.7'])).toEqual(
+    Array(3).fill('203.0.113.7 203.0.113.7'),
+  )
+})
+
 test('an address is read without its port, and as IPv4 if it is one', async () => {
   const forwarded = ['203.0.113.7:4711', '::ffff:203.0.113.7', '[::FFFF:203.0.113.7]:4711', ' 203.0.113.7 ']
   expect(new Set(await addressesSeen(1, forwarded))).toEqual(new Set(['203.0.113.7 203.0.113.7']))

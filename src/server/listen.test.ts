@@ -1,11 +1,13 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { client } from '../../test/harness/client.ts'
-import { HAS_IPV6 } from '../../test/harness/loopback.ts'
+import { atRoot, HAS_IPV6, LOOPBACK } from '../../test/harness/loopback.ts'
 import { expectRefusal } from '../../test/harness/refusal.ts'
 import { sample } from '../../test/harness/samples.ts'
 import { run, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { until } from '../../test/harness/until.ts'
+import { listen } from './listen.ts'
 
 setDefaultTimeout(120_000)
 
@@ -43,6 +45,17 @@ test("an address that is not this machine's is reported", async () => {
   const flags = ['--port', '0', '--database', `sqlite:${join(folder.path, 'shop.db')}`]
   const elsewhere = await run(['serve', '--host', '203.0.113.7', ...flags])
   expectRefusal(elsewhere, { status: 1, reason: /cannot listen on 203\.0\.113\.7:0/ })
+})
+
+test('a request that has no answer after the time for a stop is cut', async () => {
+  const server = listen({ ...LOOPBACK, app: atRoot(() => new Promise(() => {})) })
+  const answer = fetch(server.address).then(
+    () => 'answered',
+    () => 'cut',
+  )
+  await until(() => server.requestsInProgress() === 1)
+  await server[Symbol.asyncDispose]()
+  expect(await Promise.race([answer, Bun.sleep(5_000)])).toBe('cut')
 })
 
 async function seeded(database: string): Promise<void> {

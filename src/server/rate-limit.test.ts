@@ -7,6 +7,7 @@ import { type ManualClock, manualClock } from '../../test/harness/manual-clock.t
 import { sample } from '../../test/harness/samples.ts'
 import { type Service, startServer, startService } from '../../test/harness/service.ts'
 import { temporaryFolder } from '../../test/harness/temporary-folder.ts'
+import { Rate } from '../limits/rate.ts'
 import { type RateLimit, RateLimiter } from './rate-limit.ts'
 
 setDefaultTimeout(120_000)
@@ -69,6 +70,16 @@ test('who shares an allowance gets none of its own before the shared one has end
   expect(pass()).toBe(false)
   clock.advance(8 * SECOND_MS)
   expect(pass()).toBe(true)
+})
+
+test('a client that begins a new window does not keep the room of those that have gone from others', () => {
+  let crowds = 0
+  const rate = new Rate({ uses: 1, windowMs: 10, clientsMax: 4, crowded: () => (crowds += 1) })
+  for (const client of 'abcd') rate.use(client, 0)
+  for (const client of 'cefg') rate.use(client, 10)
+  expect(crowds).toBe(0)
+  rate.use('h', 10)
+  expect(crowds).toBe(1)
 })
 
 test('responses tell how much is left once half is used, and a refusal tells when to come back', async () => {

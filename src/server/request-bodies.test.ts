@@ -83,7 +83,8 @@ describe('the memory for bodies', () => {
 
   test('one client may hold half of the memory for bodies of many lines, and others are still served', async () => {
     using open = new DisposableStack()
-    const large = { type: 'application/x-ndjson', length: 8_000_000 }
+    // What has arrived counts no less than what was declared.
+    const large = { type: 'application/x-ndjson', length: 8_000_000, sent: ' '.repeat(100_000) }
     for (const client of ['192.0.2.1', '192.0.2.1']) open.use(begin(service, { ...large, client }))
     await until(async () => (await held('bulk_bodies')) === 16_000_000)
     expect(await begun(service, open, { ...large, client: '192.0.2.1' })).toMatch(
@@ -108,6 +109,7 @@ test('a body of many lines that arrives too slowly is 408, and the time until it
   const clock = manualClock()
   const bodies = new RequestBodies({ bodyMaxBytes: 8_000_000, maxBytes: 8_000_000, clientMaxBytes: 8_000_000, clock })
   const read: number[] = []
+  const total = () => read.reduce((sum, length) => sum + length, 0)
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -126,16 +128,19 @@ test('a body of many lines that arrives too slowly is 408, and the time until it
   using open = new DisposableStack()
   const { socket, answer } = open.use(begin(service, { length: 100_003, sent: 'x'.repeat(100_000) }))
   for (const _ of 'abc') {
-    await until(() => read.reduce((sum, length) => sum + length, 0) >= 100_000)
+    await until(() => total() >= 100_000)
     await clock.waitedFor(10_000)
     socket.write('x')
     await until(() => read.at(-1) === 1)
   }
   expect(await answer).toMatch(/^HTTP\/1.1 200 [\s\S]*read$/)
+  const before = total()
   const slow = open.use(begin(service, { length: 100_000 }))
   await clock.waitedFor(10_000)
   clock.advance(9_000)
   slow.socket.write('x'.repeat(50_000))
+  await until(() => total() === before + 50_001)
+  // Of the same 10 s: too little has arrived to begin them anew.
   await clock.waitedFor(1_000)
   clock.advance(1_000)
   expect(await slow.answer).toMatch(/^HTTP\/1.1 408 [\s\S]*The body arrives too slowly/)

@@ -76,6 +76,12 @@ test('rendering knows languages by their usual names, and shows others without c
   expect(markdown.render('```constructor\na\n```\n')).toContain('"><code>a\n</code></pre>\n')
 })
 
+test('a long line of code gets its colors when it ends', () => {
+  const line = 'a = 1; '.repeat(20)
+  expect(markdown.render(`\`\`\`ts\n${line}`)).toContain(`"language-typescript">${line}</code>`)
+  expect(markdown.render(`\`\`\`ts\n${line}\n`)).toContain('"language-typescript">a <span')
+})
+
 test('rendering shows a very long line of code without colors', () => {
   expect(markdown.render(`\`\`\`ts\n${'a=1;'.repeat(100)}\nlet b\n\`\`\`\n`)).toContain(
     `"language-typescript">${'a=1;'.repeat(100)}\n<span`,

@@ -82,12 +82,12 @@ describe('answers', () => {
     await using server = await startModelServer(openaiChat)
     const answer = ask(await openModel(server.environment))
     const call = await server.nextCall()
-    await call.send('x'.repeat(65_530))
+    await call.send('x'.repeat(65_529))
     await answer.piece()
     await call.send('🌱🌱🌱🌱')
     await call.closed
     const { text, failure } = await answer.end()
-    expect(text).toBe(`${'x'.repeat(65_530)}🌱🌱🌱`)
+    expect(text).toBe(`${'x'.repeat(65_529)}🌱🌱🌱`)
     expect(failure).toMatchObject({ failure: 'too long', message: expect.stringContaining('65,536 characters') })
   })
 

@@ -31,6 +31,14 @@ function tellsUsage(protocol: Protocol): void {
       expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
     })
 
+    test('the usage of an answer that reaches that limit before its first word is told, too', async () => {
+      await using server = await startModelServer(protocol)
+      const answer = ask(await openModel(server.environment))
+      await (await server.nextCall()).finish('too long', { input: 1_234, output: 567 })
+      await answer.end()
+      expect(answer.usages).toEqual([{ inputTokens: 1_234, outputTokens: 567, isEstimate: false }])
+    })
+
     test('the usage of an answer that was stopped is estimated from the text so far, thoughts included', async () => {
       await using server = await startModelServer(protocol)
       const answer = ask(await openModel(server.environment))

@@ -52,12 +52,13 @@ withEachEngine('answer limits', engine => {
   test('more answers than may run at once wait in line, say so, and come in turn', async () => {
     await using server = await startChat({ runningMax: 1 })
     const { chat, model } = server
-    await chat.post('first', 'first')
-    await chat.post('second', 'second')
+    for (const reqId of ['first', 'second', 'third']) await chat.post(reqId, reqId)
     const first = chat.listen('first')
     const call = await model.nextCall()
     const second = chat.listen('second')
     await until(async () => (await chat.status('second')) === '{"status":"waiting"}')
+    const third = chat.listen('third')
+    await until(async () => (await chat.status('third')) === '{"status":"waiting"}')
     expect(model.calls).toHaveLength(1)
     await call.answer('the first')
     await first.end()
@@ -65,6 +66,10 @@ withEachEngine('answer limits', engine => {
     expect(next.prompt).toBe('second')
     await next.answer('the second')
     expect(await second.end()).toContain('the second')
+    const last = await model.nextCall()
+    expect(last.prompt).toBe('third')
+    await last.answer('the third')
+    expect(await third.end()).toContain('the third')
   })
 
   test('an answer that waits in line can be stopped, and its place goes to the next', async () => {

@@ -85,6 +85,47 @@ test('several answers share the time for rendering', async () => {
   for (const { renderings } of results) expect(renderings.at(-1)).toBe('x'.repeat(100))
 })
 
+test('pieces that would wait are shown at once when together they are as long as a step', async () => {
+  const pace = new Pace(manualClock())
+  pace.spend(10_000)
+  const answer = new RenderedAnswer(slowStream(manualClock(), 0), pace)
+  const shown: number[] = []
+  for (let piece = 0; piece < 3; piece += 1) {
+    await answer.append('x'.repeat(1_000))
+    shown.push(answer.newest.html.length)
+  }
+  expect(shown).toEqual([0, 0, 3_000])
+})
+
+test('one rendering that takes very long holds up the next pieces for a tenth of a second at most', () => {
+  const clock = manualClock()
+  const pace = new Pace(clock)
+  pace.spend(10_000)
+  expect(pace.waitMs).toBe(100)
+  clock.advance(100)
+  expect(pace.waitMs).toBe(0)
+})
+
+test('answers whose renderings take long are rendered one in each turn of the event loop', async () => {
+  const clock = manualClock()
+  const pace = new Pace(clock)
+  const turns: number[] = []
+  let now = 0
+  const answers = Array.from({ length: 3 }, () => {
+    const slow = slowStream(clock, 2)
+    const html = () => {
+      turns.push(now)
+      return slow.html()
+    }
+    return new RenderedAnswer({ append: slow.append, html }, pace)
+  })
+  for (const answer of answers) await answer.append('a')
+  turns.length = 0
+  for (const answer of answers) void answer.append('b')
+  for (; turns.length < answers.length; now += 1) await turn()
+  expect(new Set(turns).size).toBe(answers.length)
+})
+
 test('a long text is taken in steps, other work runs in between, and only the whole is shown', async () => {
   const clock = manualClock()
   const answer = new RenderedAnswer(slowStream(clock, 1), new Pace(clock))

@@ -174,6 +174,16 @@ test('a signal ends the loop and the connection, also between two connections', 
   }
 })
 
+test('a signal ends the loop also if it comes when the connection is lost', async () => {
+  await using feed = await startFeed(streamed(`retry: 60000\n\n${READY.slice(RETRY.length)}`, END))
+  const leaving = new AbortController()
+  const onConnection = (isConnected: boolean) => {
+    if (!isConnected) leaving.abort()
+  }
+  const seen = Array.fromAsync(follow(feed, { signal: leaving.signal, onConnection }), ({ type }) => type)
+  expect(await Promise.race([seen, Bun.sleep(4_000)])).toEqual(['ready'])
+})
+
 test('a signal also stops the events that have arrived already', async () => {
   await using feed = await startFeed(streamed([READY, change(1), change(2)].join('')))
   const leaving = new AbortController()

@@ -219,6 +219,15 @@ test('if Retry-After is more than a minute, the caller gets the error at once', 
   expect(shop.server.asked).toHaveLength(1)
 })
 
+test('a Retry-After that has passed is none to wait for, and one that cannot be read does not count', async () => {
+  const retryAfterOf = async (value: string) => {
+    await using shop = await scripted({ retries: 0 }, failure(429, 'Too many requests', { 'Retry-After': value }))
+    return (await failureOf(shop.client.products.get(7))).retryAfter
+  }
+  expect(await retryAfterOf('Thu, 01 Jan 1970 00:00:00 GMT')).toBe(0)
+  expect(await retryAfterOf('soon')).toBeUndefined()
+})
+
 test('a Retry-After of up to a minute is obeyed, with a little jitter', async () => {
   const later = () => new Response('{"detail":"Too many requests"}', { status: 429, headers: { 'Retry-After': '60' } })
   for (const wait of await waitsOf(async () => later(), 3)) {
@@ -240,9 +249,10 @@ test('without Retry-After, the waits begin at a tenth of a second and double up 
 test('a signal ends a call with its reason: before it, while it waits for the answer, and between two attempts', async () => {
   await using shop = await scripted({ timeoutMs: 60_000 }, silence, failure(503, 'Later', { 'Retry-After': '9' }))
   const reason = new Error('the user has left')
-  for (const _ of ['for the answer', 'between two attempts']) {
+  // For the answer to the only attempt, and between two.
+  for (const retries of [0, 1]) {
     const leaving = new AbortController()
-    const call = failureOf(shop.client.products.create(spade, { signal: leaving.signal }))
+    const call = failureOf(shop.client.products.create(spade, { signal: leaving.signal, retries }))
     const before = shop.server.asked.length
     while (shop.server.asked.length === before) await Bun.sleep(5)
     await Bun.sleep(50)

@@ -153,6 +153,8 @@ test('a bad value of a flag is refused by the name of the flag', async () => {
   const file = join(folder.path, 'shop.db')
   const environment = { ...LOOPBACK, DATABASE_URL: `sqlite:${file}` }
   expectRefusal(await run(['serve', '--port=-1'], { environment }), { status: 2, reason: /--port\b/ })
+  const empty = await run(['export', '--resource='], { environment })
+  expectRefusal(empty, { status: 2, reason: /--resource: a value is required/ })
   for (const [variable, value] of [
     ['HOST', ''],
     ['PORT', ''],

@@ -114,6 +114,20 @@ withEachEngine('the bounds per day', engine => {
     expect(app.model.calls).toHaveLength(3)
   })
 
+  test('an answer that two processes begin at the same moment counts once', async () => {
+    const rounds = 3
+    // The process that comes second counts for a moment.
+    await using app = await startChat({ answersMax: rounds + 1 })
+    await using other = await app.startOther()
+    for (let round = 0; round < rounds; round += 1) {
+      const reqId = `round-${round}`
+      expect((await app.chat.post(reqId, PROMPT, from(MINE))).status).toBe(200)
+      const listeners = [app, other].map(({ chat }) => chat.listen(reqId, from(MINE)))
+      await (await app.model.nextCall()).answer('A tool.')
+      for (const listener of listeners) expect(await listener.end()).toContain('A tool.')
+    }
+  })
+
   test('tokens count as the model reports them; an answer in progress is finished, and then the bound holds', async () => {
     await using app = await startChat({ tokensMax: 100 })
     await answer(app, 'small', { input: 50, output: 49 })

@@ -194,7 +194,7 @@ async function* withFirstLine(chunks: AsyncIterable<Uint8Array>): AsyncGenerator
     yield first
     first = null
   }
-  if (first && first.length > 0) yield first
+  if (first) yield first
 }
 
 /** Spreadsheets may write other encodings, in which names would be garbled. */

@@ -456,14 +456,15 @@ test('logging out before a deletion is due asks first, and then sends it while t
   expect((await shop.api.admin.get(`/products/${id}`)).status).toBe(404)
 })
 
-test('a double click deletes like a click, and a key that is held down deletes one thing', async () => {
+test('a double click deletes, or undoes, like a click, and a key that is held down deletes one thing', async () => {
   await using tab = await open('/admin/?q=spade&sort=id')
   const { page } = tab
   await row(page, 47)
     .getByRole('button', { name: /^Delete/ })
     .dblclick()
   expect(await page.locator('.leaving').count()).toBe(1)
-  await page.locator('.leaving .undo button').click()
+  await page.locator('.leaving .undo button').dblclick()
+  expect(await page.locator('.leaving').count()).toBe(0)
   await row(page, 47).locator('.name').focus()
   for (let time = 0; time < 4; time += 1) await page.keyboard.down('d')
   await page.keyboard.up('d')

@@ -450,6 +450,8 @@ document.addEventListener('click', event => {
   const button = event.target.closest('[data-delete], [data-delete-selected]')
   if (!button) return
   event.preventDefault()
+  // The second click of a double click on "Undo" or "Delete selected" does not count, either.
+  if (event.detail > 1) return
   if (button.matches('[data-delete]')) {
     const element = button.closest('[data-item]')
     deleteLater(element)

@@ -142,12 +142,13 @@ test('code that begins on the line of a list marker ends where its fence ends, a
 test('code that shows a list with code in it ends where its own fence ends', async () => {
   await using place = await talkPlace()
   const session = await place.enter('ada', { columns: 40 })
-  const code = '```markdown\n1. One\n    ```sh\n    npm i\n    ```\n2. **Two**\n```\n'
+  const code =
+    '```markdown\n1. One\n    ```sh\n    npm i\n    ```\n2. **Two**\n\t```sh\n\tnpm t\n\t```\n3. **Three**\n```\n'
   session.type('Go\r')
   const call = await place.model.nextCall()
   await call.answer(...pieces(`${code}\nThat is **all**.\n`, 7))
   await session.shows(/all\.\n\nada>$/)
-  expect(lastTurn(session.screen())).toContain(`\n${code}\nThat is all.\n`)
+  expect(lastTurn(session.screen())).toContain(`\n${code.replaceAll('\t', ' '.repeat(8))}\nThat is all.\n`)
 })
 
 test('items after code in a nested list are laid out, not shown as code', async () => {

@@ -470,6 +470,13 @@ test('a double click deletes, or undoes, like a click, and a key that is held do
   await page.keyboard.up('d')
   expect(await page.locator('.leaving').count()).toBe(1)
   await page.keyboard.press('u')
+  await row(page, 47)
+    .getByRole('button', { name: /^Delete/ })
+    .focus()
+  for (let time = 0; time < 4; time += 1) await page.keyboard.down('Enter')
+  await page.keyboard.up('Enter')
+  expect(await page.locator('.leaving').count()).toBe(1)
+  await page.locator('.leaving .undo button').click()
 })
 
 test('the bar for selected rows does not cover what has the focus', async () => {

@@ -491,6 +491,8 @@ function removeRow(row) {
 document.addEventListener('keydown', event => {
   const { target, key, keyCode, repeat, ctrlKey, metaKey, altKey, isComposing } = event
   const isInputMethod = isComposing || keyCode === INPUT_METHOD_KEY
+  // If it is held down on "Delete", it would press "Undo" next, which has the focus then.
+  if (key === 'Enter' && repeat && target.matches('button')) event.preventDefault()
   if (key === 'Escape' && !isInputMethod) target.closest('.editing')?.querySelector('[data-cancel]')?.click()
   const row = target.closest('#rows > tr[data-item]')
   if (!row || ctrlKey || metaKey || altKey || target.matches('input:not([type="checkbox"])')) return

@@ -1,7 +1,8 @@
 /** @jsxImportSource hono/jsx */
 import type { Child } from 'hono/jsx'
+import { queryOf } from '../../server/request-target.ts'
 import type { App } from '../../server/requests.ts'
-import { htmlAnswer, type PageParts, searchParamsOf, seeOther } from './answer.ts'
+import { htmlAnswer, type PageContext, type PageParts, searchParamsOf, seeOther } from './answer.ts'
 import { FACET_FILTERS, facets } from './facets.tsx'
 import { type Framed, Notice } from './frame.tsx'
 import type { ListedItem, ListedItems } from './lists.ts'
@@ -32,8 +33,9 @@ const KEPT = 'somebody has changed them since, or they could not be deleted. Loo
 /** Adds the lists of what has a form. */
 export function addLists(app: App, { lists, own, framed }: PageParts): void {
   // People type and shorten addresses.
-  for (const path of ['/admin', '/admin/products']) app.get(path, () => seeOther('/admin/'))
-  for (const path of ['/admin/categories', '/admin/users', '/admin/reviews']) app.get(path, () => seeOther(`${path}/`))
+  const leadTo = (path: string) => (context: PageContext) => seeOther(path + queryOf(context.req.raw.url))
+  app.get('/admin', leadTo(LISTS.products.path))
+  for (const [list, { path }] of Object.entries(LISTS)) app.get(`/admin/${list}`, leadTo(path))
   app.get('/admin/', async context => framed(context, await productsPage(lists, searchParamsOf(context))))
   app.get('/admin/facets', async context =>
     htmlAnswer(context, await facets(own, context.env, searchParamsOf(context))),

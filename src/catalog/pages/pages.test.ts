@@ -46,11 +46,12 @@ test('people get a start page with counts, links and a line to copy, and program
   }
 })
 
-test('the address of a list leads to it without its last slash, too', async () => {
+test('the address of a list leads to it without its last slash, too, with its filters', async () => {
   await using shop = await startShop()
   const lists = {
     '/admin': '/admin/',
     '/admin/products': '/admin/',
+    '/admin/products?q=spade&sort=name': '/admin/?q=spade&sort=name',
     '/admin/users': '/admin/users/',
     '/admin/reviews': '/admin/reviews/',
   }

@@ -247,7 +247,7 @@ interface ProductFields {
 
 export interface ProductCreate extends ProductFields {
   /** The service ignores it here: `create` takes `{ category: 3 }` as an option, and an update keeps the category. */
-  category_id?: never
+  category_id?: undefined
 }
 
 export interface ProductLine extends ProductFields {

@@ -53,7 +53,7 @@ export async function narrowed(shop: Client): Promise<unknown[]> {
   const kettle = { name: 'Kettle', description: 'Copper', price: 89 }
   // @ts-expect-error: the service would ignore it
   await shop.products.create({ ...kettle, category_id: 3 })
-  await shop.products.create(kettle, { category: 3 })
+  await shop.products.create({ ...kettle, category_id: undefined }, { category: 3 })
   await shop.products.createMany([kettle, { ...kettle, category_id: 3 }, { ...kettle, category_id: null }])
   await shop.products.createMany([{ ...kettle, id: undefined, category_id: undefined }])
   const ada = { name: 'Ada', email: 'ada@mail.example', avatar: '/ada.png' }

@@ -650,7 +650,7 @@ test('what is typed stays while the last review goes, and when the page comes ba
   expect(unexpected(tab)).toEqual([])
 })
 
-test('what is typed or chosen while a form is being saved stays in it, with the focus', async () => {
+test('what is typed or chosen while a form is being saved stays in it, with the focus, and is saved if that is asked', async () => {
   const id = await api.create('/products/', product('Saved slowly', 5))
   await using tab = await open(`/admin/products/${id}`, { hasRoutes: true })
   const { page } = tab
@@ -666,6 +666,15 @@ test('what is typed or chosen while a form is being saved stays in it, with the 
   await page.getByRole('button', { name: 'Save' }).click()
   await shown
   expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Saved first', description: 'Typed later' })
+  const again = await holdBack(page, `**/admin/products/${id}`)
+  await page.getByRole('textbox', { name: 'Name' }).fill('Saved second')
+  await page.keyboard.press('Enter')
+  await again.isAsked
+  await page.getByRole('textbox', { name: 'Name' }).fill('Saved third')
+  await page.keyboard.press('Enter')
+  again.letPass()
+  await page.locator('#content:focus').waitFor()
+  expect((await api.get(`/products/${id}`)).body).toMatchObject({ name: 'Saved third' })
   await api.delete(`/products/${id}`)
   await page.goto(`${service.address}/admin/users/1`)
   const flags = await holdBack(page, '**/admin/users/1')

@@ -215,6 +215,8 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
     tidyAddress()
     keepTag()
     if (!keepTyped(elt, requestConfig.parameters)) document.getElementById('content')?.focus({ preventScroll: true })
+    // htmx drops a further request of the old form, which has gone. It knows the new one only after this event.
+    else if (elt.dataset.again && xhr.status === 200) setTimeout(() => document.getElementById('form').requestSubmit())
   }
   if (elt.matches('[data-filters]')) {
     const chosen = [...new FormData(elt)].filter(([, value]) => value !== '')
@@ -239,7 +241,16 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
   countSelected()
 })
 
+// Notes that a form is sent again while it is being saved.
+document.addEventListener(
+  'submit',
+  ({ target }) => {
+    if (target.matches('#form.htmx-request')) target.dataset.again = 'yes'
+  },
+  true,
+)
 document.addEventListener('htmx:beforeRequest', ({ detail: { elt } }) => {
+  delete elt.dataset.again
   if (elt.matches('[data-more]')) elt.dataset.first = document.querySelector('#rows > tr:last-child')?.id ?? ''
 })
 

@@ -369,15 +369,41 @@ test('files that cannot be read as a whole are refused in one line', async () =>
   expectRefusal(long, { status: 1, reason: /products-(long)+\.csv: ENAMETOOLONG/ })
 })
 
-test('an empty file, such as the export of an empty list, is imported, and named as empty', async () => {
+test('what is not text is refused, even if its first bytes come alone, as from another program', async () => {
   await using database = await sqlite.freshDatabase()
-  const { status, output, errors } = await imported(database.url, {
-    'categories.csv': '',
-    'products.ndjson': PRODUCT,
-    'users.ndjson': '',
+  const argv = ['import', '--database', database.url, '--resource', 'products', '--format', 'ndjson', '-']
+  const child = spawn(commandLine(argv, {}), {
+    ...surroundingsOf({}),
+    stdin: 'pipe',
+    stdout: 'ignore',
+    stderr: 'pipe',
   })
+  child.stdin.write('PK\n')
+  await child.stdin.flush()
+  let errors = ''
+  for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
+    // The first bytes were read.
+    if (errors === '') {
+      child.stdin.write(ZIP)
+      child.stdin.end()
+    }
+    errors += text
+  }
+  expect(errors).toEndWith('stockroom: -: neither CSV nor NDJSON in UTF-8; save a spreadsheet as "CSV UTF-8"\n')
+})
+
+test('a file without a line, such as the export of an empty list, is imported, and named as empty', async () => {
+  await using database = await sqlite.freshDatabase()
+  const empty: Files = {
+    'categories.csv': '',
+    'users.ndjson': '',
+    'users-2.ndjson': '\n\n',
+    'users-3.ndjson.gz': gzipSync(Buffer.from('')),
+    'users-4.csv': 'name,email,avatar,password\n',
+  }
+  const { status, output, errors } = await imported(database.url, { ...empty, 'products.ndjson': PRODUCT })
   expect({ status, output }).toEqual({ status: 0, output: 'Imported 0 categories, 1 products, 0 users\n' })
-  expect(errors).toContain('users.ndjson: the file is empty\n')
+  for (const name of Object.keys(empty)) expect(errors).toContain(`${name}: the file is empty\n`)
   expect(errors).not.toContain('products.ndjson: the file is empty')
 })
 

@@ -65,7 +65,9 @@ async function storeFiles(
     const { path, resource } = source.file
     const ignored = (columns: readonly string[]) =>
       shown.note(`${path}: ignored columns: ${columns.map(name => JSON.stringify(name)).join(', ')}`)
+    let isEmpty = true
     for await (const lines of source.lines(ignored)) {
+      isEmpty &&= lines.length === 0
       const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashPasswords))
       for (const { number, errors } of bad) {
         for (const error of errors) shown.note(`${path}:${number}${described(error)}`)
@@ -76,7 +78,7 @@ async function storeFiles(
       report(source, false, shown)
     }
     report(source, true, shown)
-    if (source.bytesRead === 0) shown.note(`${path}: the file is empty`)
+    if (isEmpty) shown.note(`${path}: the file is empty`)
   }
   if (wrong > 0 && !keepsGood) throw nothingImported(wrong, '')
   return wrong

@@ -281,13 +281,17 @@ test('an import that Ctrl-C comes too late for says what it has stored', async (
 test('what a trigger says of a row that it refuses is told, and the row is not', async () => {
   await using database = await postgres.freshDatabase()
   expect(await imported(database.url, { 'users.ndjson': USER })).toMatchObject({ status: 0 })
-  await postgres.write(
-    database.url,
-    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no more users'; END $$;
-    CREATE TRIGGER refuse BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION refuse()`,
-  )
-  const refused = await imported(database.url, { 'users.ndjson': USER })
-  expectRefusal(refused, { status: 1, reason: /nothing was stored: no more users$/m })
+  // Codes that triggers have of their own.
+  for (const code of ['P0001', 'TOOMA']) {
+    await postgres.write(
+      database.url,
+      `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'no more users' USING ERRCODE = '${code}'; END $$;
+      CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON users FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    )
+    const refused = await imported(database.url, { 'users.ndjson': USER })
+    expectRefusal(refused, { status: 1, reason: /nothing was stored: no more users \(COPY users, line 1\)$/m }, code)
+  }
 })
 
 test('CSV is read as spreadsheets write it', async () => {

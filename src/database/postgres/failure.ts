@@ -90,16 +90,20 @@ export function failureOf(error: unknown): Failure {
 }
 
 /** The table and line that COPY names. What follows them quotes the row. */
-const PLACE_OF_ROW = /^COPY \w+, line \d+(, column \w+)?/
+const PLACE_OF_ROW = /^COPY \w+, line \d+(, column \w+)?/m
 
-/** Data that does not fit, a constraint, a text that is too long for an index, or what a trigger has raised. */
-const REFUSED_ROW = /^(2[23]|54000|P0001)/
+/** Data that does not fit, a constraint, or a text that is too long for an index. */
+const REFUSED_ROW = /^(2[23]|54000)/
 
 /** Says why a row was refused because of what is in it; `null` for all other errors. */
 export function reasonOfRefusedRow(error: unknown): string | null {
-  if (!(error instanceof Bun.SQL.PostgresError) || !REFUSED_ROW.test(stateOf(error) ?? '')) return null
-  const place = PLACE_OF_ROW.exec(error.where ?? '')?.[0]
-  return place === undefined ? error.message : `${error.message} (${place})`
+  if (!(error instanceof Bun.SQL.PostgresError)) return null
+  const { message, where } = error
+  // Somebody's own trigger may raise any code, but says where.
+  const isRefused = REFUSED_ROW.test(stateOf(error) ?? '') || (where !== undefined && failureOf(error) === 'fault')
+  if (!isRefused) return null
+  const place = PLACE_OF_ROW.exec(where ?? '')?.[0]
+  return place === undefined ? message : `${message} (${place})`
 }
 
 /** Whether the statement would have stored a key twice. */

@@ -1,3 +1,4 @@
+import { POSTGRES_NOTE } from '../database/settings.ts'
 import type { Storage } from '../part.ts'
 import type { Command } from '../program/command.ts'
 
@@ -8,9 +9,10 @@ export function copyCommand(storages: readonly (() => Promise<Storage>)[]): Comm
     operands: 'FROM TO',
     summary: 'Copy a whole database into an empty one, on the same or the other engine; all or nothing.',
     settings: [],
-    note: `FROM and TO are written like DATABASE_URL: sqlite:PATH, or postgres://user:password@host:5432/database. If a
-PostgreSQL address has no password, it is read from DATABASE_PASSWORD or from the file that DATABASE_PASSWORD_FILE
-names. Servers may keep using FROM; changes after the copy has begun are not copied.`,
+    note: `FROM and TO are written like DATABASE_URL: sqlite:PATH, or postgres://user:password@host:5432/database.
+Servers may keep using FROM; changes after the copy has begun are not copied.
+
+${POSTGRES_NOTE}`,
     run: async line => (await import('./copy.ts')).copy(line, await Promise.all(storages.map(load => load()))),
   }
 }

@@ -73,9 +73,10 @@ test('--help says of the database only what the command does with it: some creat
   expect(await about('distribute')).not.toContain('sqlite:PATH')
 })
 
-test('--help of every command that opens a PostgreSQL names the variable of its password, which has no flag', async () => {
+test('--help of every command that opens a PostgreSQL names the variables of its password and of PgBouncer, which have no flags', async () => {
   for (const command of ['serve', 'seed', 'import', 'export', 'chat', 'talk', 'key', 'copy', 'distribute']) {
-    expect((await run([command, '--help'])).output, command).toContain('DATABASE_PASSWORD_FILE')
+    const { output } = await run([command, '--help'])
+    for (const variable of ['DATABASE_PASSWORD_FILE', 'DATABASE_POOLER']) expect(output, command).toContain(variable)
   }
 })
 

@@ -14,8 +14,8 @@ import { logsEveryTransaction } from './log.ts'
 import { idArray } from './rows.ts'
 import { POSTGRES_PARAMETERS } from './table.ts'
 
-/** Limits on the notes of a slice. */
-const SLICE_NOTES = { few: 256, many: 1_024 }
+/** Limits on a slice: how many rows it takes, and how many of their notes, as on SQLite. */
+const SLICES = { few: { rows: 256, notes: 4_096 }, many: { rows: 1_024, notes: 16_384 } }
 
 /**
  * One process at a time, because another one might write what it has read before. The others do not wait in the server, where
@@ -82,18 +82,19 @@ export function postgresIndexSlices(
       })
     },
     take: async count => {
-      const finished = database.isDistributed ? await finishedNotes(SLICE_NOTES[count]) : null
+      const { rows, notes: most } = SLICES[count]
+      const finished = database.isDistributed ? await finishedNotes(rows) : null
       if (finished?.length === 0) return 'busy'
       return database.transaction(async ask => {
         const [lock] = await ask<{ is_ours: boolean }>(LOCK_INDEX)
         if (!lock?.is_ours) return 'busy'
         const [notes] = await (finished
-          ? ask<Notes>(notesWhere('number = ANY ($1::text::bigint[])'), idArray(finished))
-          : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${SLICE_NOTES[count]}`)))
+          ? ask<Notes>(notesWhere('number = ANY ($1::bigint[])', rows), idArray(finished))
+          : ask<Notes>(notesWhere(`TRUE ORDER BY number LIMIT ${most}`, rows)))
         if (!notes?.numbers || !notes.parts) return 'taken'
         const ids: Readonly<Record<string, readonly number[]>> = JSON.parse(notes.parts)
         for (const [part, take] of takers) if (ids[part]) await take(ask, ids[part])
-        await ask('DELETE FROM index_notes WHERE number = ANY ($1::text::bigint[])', `{${notes.numbers}}`)
+        await ask('DELETE FROM index_notes WHERE number = ANY ($1::bigint[])', `{${notes.numbers}}`)
         // Otherwise each slice would clear the caches of all nodes.
         await logNothing(ask)
         return 'taken'
@@ -120,12 +121,15 @@ interface Notes {
   readonly parts: string | null
 }
 
-/** SQL that groups notes by their parts. */
-function notesWhere(condition: string): string {
+/** SQL that groups notes of the first rows by their parts. A row is taken as it is now, so all of its notes are taken at once. */
+function notesWhere(condition: string, rows: number): string {
   return `
-    WITH notes AS (SELECT number, part, id FROM index_notes WHERE ${condition})
-    SELECT string_agg(number::text, ',') AS numbers, json_object_agg(part, ids)::text AS parts
-    FROM (SELECT part, string_agg(number::text, ',') AS number, json_agg(DISTINCT id) AS ids FROM notes GROUP BY part) AS by_part`
+    WITH notes AS (SELECT number, part, id FROM index_notes WHERE ${condition}),
+    of_rows AS (
+      SELECT part, id, string_agg(number::text, ',') AS numbers FROM notes GROUP BY part, id ORDER BY min(number) LIMIT ${rows}
+    )
+    SELECT string_agg(numbers, ',') AS numbers, json_object_agg(part, ids)::text AS parts
+    FROM (SELECT part, string_agg(numbers, ',') AS numbers, json_agg(id) AS ids FROM of_rows GROUP BY part) AS by_part`
 }
 
 type Take = (ask: Query, ids: readonly number[]) => Promise<void>
@@ -155,7 +159,7 @@ function takersOf(index: IndexDescription): [part: string, take: Take][] {
     if (made.length > 0) await ask(keep, jsonOf(made.map(({ facts, words }) => ({ ...facts, words: words.join(' ') }))))
     const found = new Set(rows.map(({ id }) => id))
     const gone = ids.filter(id => !found.has(id))
-    if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::text::bigint[])`, idArray(gone))
+    if (gone.length > 0) await ask(`DELETE FROM ${facts} WHERE id = ANY ($1::bigint[])`, idArray(gone))
   }
   if (values === null) return [[table, takeAll]]
   const takeValues: Take = async (ask, ids) => {

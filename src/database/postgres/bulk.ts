@@ -111,7 +111,7 @@ export class PostgresTables implements TableWriter {
 
   async existing({ name, key }: Pick<Table, 'name' | 'key'>, ids: readonly number[]): Promise<ReadonlySet<number>> {
     const found = await this.query<{ id: number }>(
-      `SELECT ${key}::float8 AS id FROM ${name} WHERE ${key} = ANY ($1::text::bigint[]) ORDER BY ${key} FOR KEY SHARE`,
+      `SELECT ${key}::float8 AS id FROM ${name} WHERE ${key} = ANY ($1::bigint[]) ORDER BY ${key} FOR KEY SHARE`,
       `{${ids}}`,
     )
     return new Set(found.map(({ id }) => id))

@@ -99,9 +99,9 @@ const REFUSED_ROW = /^(2[23]|54000)/
 export function reasonOfRefusedRow(error: unknown): string | null {
   if (!(error instanceof Bun.SQL.PostgresError)) return null
   const { message, where } = error
-  // Somebody's own trigger may raise any code, but says where.
-  const isRefused = REFUSED_ROW.test(stateOf(error) ?? '') || (where !== undefined && failureOf(error) === 'fault')
-  if (!isRefused) return null
+  // Somebody's own trigger may raise any code, but says where, in whatever language.
+  const isRaised = where !== undefined && !ON_WORKER.test(where) && failureOf(error) === 'fault'
+  if (!isRaised && !REFUSED_ROW.test(stateOf(error) ?? '')) return null
   const place = PLACE_OF_ROW.exec(where ?? '')?.[0]
   return place === undefined ? message : `${message} (${place})`
 }

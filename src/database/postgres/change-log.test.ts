@@ -73,6 +73,37 @@ test('what one node writes takes nothing else out of the cache of another, nor o
   expect(hits).toBeGreaterThanOrEqual(before - 3)
 })
 
+test('an update that is refused because its row changed while it waited takes nothing out of a cache', async () => {
+  await using nodes = await TwoNodes.on()
+  const [reader, writer] = [await nodes.start(), await nodes.start()]
+  const product = await writer.api.create('/products/', sample.product)
+  const category = await writer.api.create('/categories/', sample.category)
+  // The first answer of a server only tells where to count changes from.
+  for (const _ of ['first', 'second']) await reader.api.get(`/products/${product}`)
+  await using other = connected(nodes.url)
+  await using watching = connected(nodes.url)
+  const isWaiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+  for (const [table, id, body] of [
+    ['products', product, sample.product],
+    ['categories', category, sample.category],
+  ] as const) {
+    const path = `/${table}/${id}`
+    const tag = (await writer.api.get(path)).headers.get('ETag') ?? ''
+    await other.unsafe(`
+      BEGIN;
+      UPDATE ${table} SET revision = revision + 1 WHERE id = ${id};
+      INSERT INTO change_log (transaction_id, changes) VALUES (pg_current_xact_id()::text::bigint, '[]')`)
+    const headers = { 'If-Match': tag, 'Content-Type': 'application/json' }
+    const refused = writer.api.send(path, { method: 'PUT', body: JSON.stringify(body), headers })
+    await until(async () => (await watching.unsafe(isWaiting)).length > 0)
+    await other.unsafe('COMMIT')
+    expect((await refused).status).toBe(412)
+  }
+  await reader.api.get(`/products/${product}`)
+  await reader.service.stop()
+  expect(cacheFigures(reader.service)).toMatchObject({ clears: 1 })
+})
+
 test('a bulk load and a cascading delete by another node are shown at once, and take nothing else out of the cache', async () => {
   await using nodes = await TwoNodes.on()
   const [reader, writer] = [await nodes.start(), await nodes.start()]

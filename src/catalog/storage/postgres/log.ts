@@ -15,10 +15,11 @@ export function logged<Row extends Values>(
   changed: string,
   statement: (log: string) => string,
 ): string {
-  // A statement that creates nothing has still locked a row, and is a transaction to be accounted for.
-  const condition = event === 'create' ? '' : 'HAVING count(*) > 0'
   const insert = insertChanges(changesSql(resource, event), 'count(*)')
-  return statement(`, logged AS (${insert} FROM ${changed} ${condition})`)
+  // A statement that changes nothing may have locked a row, and then is a transaction to be accounted for.
+  return statement(
+    `, logged AS (${insert} FROM ${changed} HAVING count(*) > 0 OR pg_current_xact_id_if_assigned() IS NOT NULL)`,
+  )
 }
 
 /**

@@ -50,6 +50,30 @@ test('while the disk has no space for another page, a PostgreSQL is not ready, t
   await until(async () => (await api.get('/readyz')).status === 200)
 })
 
+test('a PostgreSQL whose disk was full is ready again although its user may make no temporary tables', async () => {
+  await using database = await createDatabase(await sharedServerUrl())
+  await using sql = connected(database.url)
+  const user = `user_${database.name}`
+  await sql.unsafe(`
+    CREATE ROLE ${user} LOGIN PASSWORD 'secret';
+    REVOKE TEMP ON DATABASE ${database.name} FROM PUBLIC;
+    CREATE SCHEMA AUTHORIZATION ${user}`)
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => sql.unsafe(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`))
+  const url = new URL(database.url)
+  url.username = user
+  url.password = 'secret'
+  const service = stack.use(await startService(url.href, { flags: FLAGS }))
+  const api = client(() => service.address)
+  await sql.unsafe(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER full_disk BEFORE INSERT ON ${user}.products FOR EACH ROW EXECUTE FUNCTION refuse()`)
+  expect((await api.post('/products/', sample.product)).status).toBe(503)
+  await sql.unsafe(`DROP TRIGGER full_disk ON ${user}.products`)
+  await expectReady(api)
+})
+
 /** Sets it for new connections and closes the old ones. */
 async function setReadOnly(url: string, value: 'on' | 'off'): Promise<void> {
   await using database = connected(url)

@@ -17,8 +17,6 @@ const LOCK_NUMBER = 4_718_392
 const LOCK = `SELECT pg_advisory_xact_lock(${LOCK_NUMBER})`
 /** Time for which a wait for the lock goes unmentioned. */
 const SILENT_MS = 2_000
-/** So that a node sees what others have committed while it waited for the lock. */
-const READ_COMMITTED = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED'
 
 type Work = (query: Query, connection: RawConnection) => Promise<unknown>
 
@@ -102,7 +100,6 @@ async function apply(pool: Pool, place: string, migration: Migration, work: Work
 
 async function alone(pool: Pool, place: string, work: Work): Promise<void> {
   await pool.transaction(async (query, connection) => {
-    await query(READ_COMMITTED)
     const reason = `${place} is being migrated by the session that holds the advisory lock ${LOCK_NUMBER}`
     const silence = setTimeout(tellOfWait, SILENT_MS, '{reason}; waiting for it', { reason })
     await query(LOCK).finally(() => clearTimeout(silence))

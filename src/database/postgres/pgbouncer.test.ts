@@ -1,10 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { client } from '../../../test/harness/client.ts'
-import { createDatabase } from '../../../test/harness/postgres/database.ts'
+import { connected, createDatabase } from '../../../test/harness/postgres/database.ts'
 import { Load } from '../../../test/harness/postgres/load.ts'
 import { pgbouncerPath, startPgBouncer } from '../../../test/harness/postgres/pgbouncer.ts'
 import { PostgresServer } from '../../../test/harness/postgres/server.ts'
 import { expectRefusal } from '../../../test/harness/refusal.ts'
+import { sample } from '../../../test/harness/samples.ts'
 import { run, startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
@@ -40,6 +41,31 @@ test.skipIf(pgbouncerPath === null)(
       sql => sql`SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = ${database.name}`,
     )
     expect(users[0]?.count).toBeLessThanOrEqual(Number(SERVER_CONNECTIONS))
+  },
+)
+
+test.skipIf(pgbouncerPath === null)(
+  'behind PgBouncer in either mode, posted NDJSON is stored at READ COMMITTED, whatever a database has by default',
+  async () => {
+    await using server = await PostgresServer.start()
+    await using database = await createDatabase(server.url())
+    await using sql = connected(database.url)
+    await sql.unsafe(`ALTER DATABASE ${database.name} SET default_transaction_isolation = 'serializable'`)
+    for (const pool_mode of ['transaction', 'session']) {
+      await using bouncer = await startPgBouncer(pgbouncerPath ?? '', server, { pool_mode })
+      const options = { flags: FLAGS, environment: { DATABASE_POOLER: 'transaction' } }
+      await using service = await startService(bouncer.url(database.name), options)
+      await sql.unsafe(`
+        CREATE OR REPLACE FUNCTION check_level() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          ASSERT current_setting('transaction_isolation') = 'read committed'; RETURN NEW; END $$;
+        CREATE OR REPLACE TRIGGER checked BEFORE INSERT ON categories FOR EACH ROW EXECUTE FUNCTION check_level()`)
+      const posted = await client(() => service.address).send('/categories/', {
+        method: 'POST',
+        body: JSON.stringify(sample.category),
+        headers: { 'Content-Type': 'application/x-ndjson' },
+      })
+      expect({ pool_mode, status: posted.status }).toEqual({ pool_mode, status: 200 })
+    }
   },
 )
 

@@ -161,13 +161,12 @@ export class Pool implements AsyncDisposable {
     })
   }
 
-  /** SQL for the limits of a long transaction: a pooler's connections have those of their user, which are for short work. */
+  /** SQL for the level and the limits of a long transaction: a pooler's connections have those of their user, for short work. */
   async #setLimits(connections: SQL): Promise<string> {
     const known = await connections.unsafe<unknown[]>(HAS_TRANSACTION_TIMEOUT)
     const limits = { ...limitsOf(this.#options), ...(known.length > 0 && { transaction_timeout: 0 }) }
-    return Object.entries(limits)
-      .map(([name, value]) => `SET LOCAL ${name} = ${value}`)
-      .join('; ')
+    const set = Object.entries(limits).map(([name, value]) => `SET LOCAL ${name} = ${value}`)
+    return ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', ...set].join('; ')
   }
 
   /** Replaces all connections. Statements in progress end on the old ones. */

@@ -8,6 +8,7 @@ import { SqliteDatabase } from './database.ts'
 import { isBusy, unusable } from './failure.ts'
 import { LogRecord } from './log-record.ts'
 import { migrate } from './migrate.ts'
+import { giveToOwnerOfFolder } from './unused-file.ts'
 
 const log = getLogger(['stockroom', 'database'])
 
@@ -27,6 +28,7 @@ export async function openSqlite(
     if (mustExist) closeSync(openSync(path, 'r'))
     const isNew = !existsSync(path)
     createFile(path)
+    if (isNew) giveToOwnerOfFolder(path)
     const connection = await connect(path)
     await replaceLostLog(connection, path)
     await migrate(connection, migrations, path)

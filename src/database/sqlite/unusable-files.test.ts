@@ -2,12 +2,14 @@ import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -56,6 +58,22 @@ test('a new database is made in the folder data, and the service names it', asyn
     rmSync(made)
   }
 })
+
+test.skipIf(process.getuid?.() !== 0)(
+  'a new database that a command of root makes belongs to the owner of its folder, as a service that runs there needs it',
+  async () => {
+    using folder = temporaryFolder()
+    chownSync(folder.path, 65_532, 65_531)
+    const file = join(folder.path, 'shop.db')
+    const made = await run(
+      ['import', '--database', `sqlite:${file}`, '--resource', 'categories', '--format', 'ndjson', '-'],
+      { input: '' },
+    )
+    expect(made).toMatchObject({ status: 0 })
+    const { uid, gid, mode } = statSync(file)
+    expect({ uid, gid, mode: mode & 0o777 }).toEqual({ uid: 65_532, gid: 65_531, mode: 0o600 })
+  },
+)
 
 test('a link into a missing folder is reported with its path, by each command', async () => {
   using folder = temporaryFolder()

@@ -107,10 +107,10 @@ function lockedAlone(path: string): Database | null {
   }
 }
 
-/** Root restores for the service that the folder belongs to. Others can make only files of their own. */
-function giveToOwnerOfFolder(path: string): void {
+/** Root makes a file for the service that its folder belongs to. Others can make only files of their own. */
+export function giveToOwnerOfFolder(path: string): void {
   if (process.getuid?.() !== 0) return
-  const { uid, gid } = statSync(dirname(path))
+  const { uid, gid } = statSync(dirname(realpathSync(path)))
   try {
     chownSync(path, uid, gid)
   } catch {

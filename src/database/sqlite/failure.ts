@@ -1,5 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import { accessSync, constants, statfsSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { errorCode } from '../../program/error-message.ts'
 import { OperatorError } from '../../program/operator-error.ts'
@@ -43,7 +43,9 @@ export function unusable(error: unknown, path: string): unknown {
     return new OperatorError(`${path} is not a database`)
   }
   if (error instanceof SQLiteError) {
-    return new OperatorError(`cannot open the database ${path}: ${causeOf(error, dirname(path))}`)
+    // SQLite makes its log beside the file itself.
+    const folder = dirname(existsSync(path) ? realpathSync(path) : path)
+    return new OperatorError(`cannot open the database ${path}: ${causeOf(error, folder)}`)
   }
   if (error instanceof Error && 'syscall' in error) {
     return new OperatorError(`cannot open the database ${path}: ${error.message}`)

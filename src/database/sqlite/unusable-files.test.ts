@@ -227,8 +227,12 @@ test.skipIf(!CAN_MOUNT)('a database whose companion files cannot be made is repo
     ...readOnly(locked),
     `mount --bind '${file}' '${locked}/shop.db'`,
   ])
-  const refused = await run(['serve', '--port', '0', '--database', `sqlite:${locked}/shop.db`], { through })
-  expectRefusal(refused, { status: 1, reason: /locked\/shop\.db: the folder .+\/locked is not writable/ })
+  const link = join(folder.path, 'link.db')
+  symlinkSync(join(locked, 'shop.db'), link)
+  for (const path of [join(locked, 'shop.db'), link]) {
+    const refused = await run(['serve', '--port', '0', '--database', `sqlite:${path}`], { through })
+    expectRefusal(refused, { status: 1, reason: new RegExp(`${path}: the folder .+/locked is not writable`) })
+  }
 })
 
 /** Each command that opens a database says why it cannot. */

@@ -208,7 +208,15 @@ test('an export overwrites nothing, and makes no database', async () => {
 
 test('an export to a kind of file that it does not write is refused, instead of making a folder of that name', async () => {
   using folder = temporaryFolder()
-  for (const name of ['products.ndjson.gz', 'users.CSV.GZ', 'products.json', 'products.jsonl']) {
+  for (const name of [
+    'products.ndjson.gz',
+    'users.CSV.GZ',
+    'products.json',
+    'products.jsonl',
+    'products.xlsx',
+    'users.tsv',
+    'shop.zip',
+  ]) {
     const refused = await run(['export', name], { folder: folder.path })
     expectRefusal(refused, { status: 2, reason: /: export writes \.ndjson or \.csv/ }, name)
   }

@@ -21,7 +21,7 @@ import { tableOf } from './table.ts'
 export async function exportTo(line: CommandLine): Promise<void> {
   const [to = '-'] = line.operands
   // It would become a folder of that name.
-  if (/\.(gz|jsonl?)$/i.test(to)) {
+  if (/\.(gz|bz2|xz|zst|zip|jsonl?|tsv|txt|xlsx?)$/i.test(to)) {
     throw new SettingError(`${to}: export writes .ndjson or .csv; without TO, you can pipe it into gzip, for example`)
   }
   const isOne = to === '-' || FORMATS.some(name => extname(to).toLowerCase() === `.${name}`)

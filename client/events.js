@@ -115,7 +115,7 @@ export function follow(send, { signal, since, onConnection, ...filters } = {}) {
  * @param {StockroomError} error
  */
 function isOutage({ status }) {
-  return status === undefined || status === 429 || status >= 500
+  return status === undefined || [408, 429].includes(status) || status >= 500
 }
 
 /**

@@ -16,8 +16,8 @@ const COOKIE_NAME = 'stockroom-admin'
 /** The headers that a proxy adds. */
 const OF_PROXY = /^(x-forwarded-.*|forwarded|x-real-ip|via)$/
 
-/** A page with its filters. What deletes cannot be opened. */
-const OWN_PAGE = /^\/admin\/(?!deletions)[\w/-]*(\?[!-~]*)?$/
+/** A page with its filters, or one of its elements. What deletes cannot be opened. */
+const OWN_PAGE = /^\/admin\/(?!deletions)[\w/-]*([?#][!-~]*)?$/
 
 /** The admin page, if its users have to log in. */
 export const PROTECTED_PAGES: ProtectedPages = {

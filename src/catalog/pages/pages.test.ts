@@ -134,6 +134,12 @@ test('with keys, a key that may write logs in, one with the scope admin also see
   expect(led.headers.get('Location')).toBe('/admin/login?next=%2Fadmin%2Freviews%2F')
   const filtered = (await anyone.open('/admin/?q=spade&sort=price')).headers.get('Location')
   expect(filtered).toBe(`/admin/login?next=${encodeURIComponent('/admin/?q=spade&sort=price')}`)
+  // The link that skips the navigation has left its mark in the address.
+  const scripted = { 'HX-Request': 'true', 'HX-Current-URL': `${shop.service.address}/admin/users/#content` }
+  const ended = await anyone.open('/admin/users/?q=ada', scripted)
+  expect(ended.headers.get('HX-Redirect')).toBe(
+    `/admin/login?ended&next=${encodeURIComponent('/admin/users/#content')}`,
+  )
   const late = await anyone.send('/admin/deletions', { item: 'products/1 "a.b"' })
   expect(late.headers.get('Location')).toBe('/admin/login?ended&next=%2Fadmin%2F')
   expect((await anyone.open('/')).text).not.toContain('<dd>')

@@ -561,6 +561,8 @@ if (importForm) {
     step.textContent = text
   }
   const end = html => {
+    // It goes away.
+    if (cancel === document.activeElement) importForm.querySelector('[type=submit]').focus()
     isImporting = false
     importForm.removeAttribute('aria-busy')
     document.getElementById('progress').hidden = true
@@ -632,7 +634,6 @@ if (importForm) {
     request.addEventListener('abort', () => {
       end(null)
       outcome.textContent = 'Cancelled. Nothing was imported, unless the last lines were being stored.'
-      importForm.querySelector('[type=submit]').focus()
     })
     cancel.onclick = () => request.abort()
     request.open('POST', `/admin/import?${new URLSearchParams({ list: list.value, format })}`)

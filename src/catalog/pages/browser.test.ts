@@ -771,6 +771,7 @@ test('whoever watches changes when the session ends is told so, and not that the
   await shop.api.admin.create('/products/', product('Missed', 1))
   await logInAt(other, shop.keys.admin)
   await said.waitFor({ state: 'hidden' })
+  expect(await page.evaluate('document.activeElement.id')).toBe('content')
   await page.locator('#changes').getByText('Missed').waitFor()
 })
 

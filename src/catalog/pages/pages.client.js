@@ -36,6 +36,8 @@ function showConnection(text, isBack = false) {
   clearTimeout(hiding)
   const place = document.getElementById('connection')
   if (!place) return
+  // A link in it goes away.
+  if (place.contains(document.activeElement)) focusOn(null)
   place.textContent = text
   place.hidden = text === ''
   place.classList.toggle('back-again', isBack)

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import type { Client } from 'stockroom/client'
+import { formLimit } from '../pages/form.ts'
 import { STRICT_PAGE_HEADERS } from '../pages/layout.tsx'
 import { addStaticFiles } from '../pages/static.ts'
 import { finishApp } from '../server/app.ts'
@@ -15,6 +16,9 @@ import { FILES } from './static-files.ts'
 import type { Traffic } from './traffic.ts'
 
 const MONTH_SECONDS = 2_592_000
+
+/** Much more than `true` or `false`. */
+const SWITCH_MAX_BYTES = 64
 
 const PICTURE_HEADERS = {
   'Content-Type': 'image/svg+xml',
@@ -53,7 +57,7 @@ export function createDemo({ catalog, shop, opened, traffic }: DemoOptions): App
   })
   app.get('/busy', context => context.json(traffic.isBusy))
   // PUT, which no form of another origin can send.
-  app.put('/busy', async context => {
+  app.put('/busy', formLimit(SWITCH_MAX_BYTES), async context => {
     const body: unknown = await context.req.json().catch(() => null)
     if (typeof body !== 'boolean') throw new HttpError(422, 'The body must be true or false')
     traffic.isBusy = body

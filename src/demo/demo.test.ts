@@ -201,9 +201,13 @@ test('a busy shop changes five prices and adds two reviews a second, until it is
   expect(await newestReview()).toBeLessThanOrEqual(last + 1)
 })
 
-test('only JSON switches it, so no form of another site can', async () => {
+test('only a short JSON switches it, so no form of another site can, and nobody fills the memory', async () => {
   const form = await fetch(`${demo.address}/busy`, { method: 'PUT', body: new URLSearchParams({ on: 'true' }) })
   expect(form.status).toBe(422)
+  const text = `${' '.repeat(100_000)}true`
+  for (const body of [text, new Blob([text]).stream()]) {
+    expect((await fetch(`${demo.address}/busy`, { method: 'PUT', body })).status).toBe(413)
+  }
   expect((await fetch(`${demo.address}/busy`, { method: 'POST', body: 'true' })).status).toBe(405)
 })
 

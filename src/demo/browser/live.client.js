@@ -7,6 +7,8 @@ import { money, stars } from './tiles.js'
 const SHOWN = 30
 /** Reviews that come together are asked for together. */
 const TOGETHER_MS = 200
+/** After this time, a stream that could not be opened is tried again. */
+const AGAIN_MS = 2_000
 
 const { events: list, 'live-state': state } = elements
 
@@ -49,13 +51,17 @@ export function follow(shop, page) {
     } catch (error) {
       isLate = true
       say('off', error instanceof NotFound ? 'no change feed on this server' : 'not connected')
+      if (!(error instanceof NotFound)) setTimeout(goOn, AGAIN_MS)
     }
     first.resolve()
+  }
+  const goOn = () => {
+    if (!document.hidden && ['paused', 'off'].includes(state.dataset.is)) start()
   }
   // A browser has six connections to a server, for all its tabs together. A hidden one gives its own back, and later goes on
   // where it was.
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden && ['paused', 'off'].includes(state.dataset.is)) start()
+    goOn()
     if (document.hidden && ['on', 'lost'].includes(state.dataset.is)) {
       following.abort()
       isLate ||= since === undefined

@@ -8,6 +8,9 @@ import { headline, jsonOf, markdownOf } from './transcript.ts'
 /** Number of prompts read at a time, each with its answer. */
 const TURNS_READ = 100
 
+/** A piece of text to normalize. It has few marks, because the time grows with the square of their number. */
+const ACCENTED = /\P{M}+\p{M}{0,30}/gu
+
 /** The mode of an exported file. */
 const OWNER_ONLY = 0o600
 
@@ -104,5 +107,8 @@ function containsAll(text: string, words: string): boolean {
  * a word has the capital of any other.
  */
 function folded(text: string): string {
-  return text.toLowerCase().toUpperCase().normalize()
+  return text
+    .toLowerCase()
+    .toUpperCase()
+    .replaceAll(ACCENTED, part => part.normalize())
 }

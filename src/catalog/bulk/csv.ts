@@ -8,7 +8,7 @@ import type { BulkResource } from './resources.ts'
 /** Spreadsheets write either, depending on the user's language. */
 const DELIMITERS = [',', ';', '\t']
 
-/** Limit on the columns of a file. Each line is looked through for each of them. */
+/** Limit on the columns of a file, which are compared with each other. */
 const COLUMNS_MAX = 1_000
 
 /** In the order in which they are tried. A file may have several, if somebody has added lines to it. */
@@ -49,7 +49,9 @@ class CsvReader {
   readonly #resource: BulkResource
   readonly #ignored: CsvOptions['ignored']
   readonly #delimiter: string
-  #names: readonly string[] | null = null
+  #columns = 0
+  /** The places of the fields. Those of unknown columns are left out: each line would be looked through for each of them. */
+  #places: ReadonlyMap<string, number> | null = null
   #lines: Line[] = []
   /** How many lines have ended, blank ones included, and the bytes since then. */
   #ended = 0
@@ -112,8 +114,9 @@ class CsvReader {
   }
 
   #add(record: readonly string[], lastLine: number): void {
-    if (!this.#names) {
-      this.#names = this.#readNames(record)
+    if (!this.#places) {
+      this.#columns = record.length
+      this.#places = this.#readNames(record)
       return
     }
     let breaks = 0
@@ -124,15 +127,15 @@ class CsvReader {
       this.#countedTwice += found.filter(text => text === '\r\n').length
     }
     const number = lastLine - this.#countedTwice - breaks
-    if (record.length > this.#names.length) {
-      const reason = `${record.length} fields, but the first line names ${this.#names.length}`
+    if (record.length > this.#columns) {
+      const reason = `${record.length} fields, but the first line names ${this.#columns}`
       this.#lines.push({ number, errors: [errorAt(['body'], fault.value(reason))] })
     } else {
-      this.#lines.push({ number, value: this.#valueOf(record, this.#names) })
+      this.#lines.push({ number, value: this.#valueOf(record, this.#places) })
     }
   }
 
-  #readNames(record: readonly string[]): readonly string[] {
+  #readNames(record: readonly string[]): ReadonlyMap<string, number> {
     const names = record.map(name => name.trim().toLowerCase())
     if (names.length > COLUMNS_MAX) throw new OperatorError(`the first line names more than ${COLUMNS_MAX} columns`)
     const { fields, line } = this.#resource
@@ -145,13 +148,13 @@ class CsvReader {
     }
     const ignored = names.filter(name => !fields.includes(name))
     if (ignored.length > 0) this.#ignored(ignored)
-    return names
+    return new Map([...names.entries()].flatMap(([place, name]) => (fields.includes(name) ? [[name, place]] : [])))
   }
 
-  #valueOf(record: readonly string[], names: readonly string[]): Record<string, unknown> {
+  #valueOf(record: readonly string[], places: ReadonlyMap<string, number>): Record<string, unknown> {
     const value: Record<string, unknown> = {}
     const { columns } = this.#resource.stored
-    for (const [place, name] of names.entries()) {
+    for (const [name, place] of places) {
       const field = record[place] ?? ''
       const type = columns[name]
       if (name === 'password' || name === 'password_hash') value[name] = field === '' ? undefined : field

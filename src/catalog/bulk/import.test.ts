@@ -508,6 +508,24 @@ test('a file of nothing but wrong lines is not read to its end', async () => {
   expect(errors.split('\n')).toHaveLength(4_002)
 })
 
+test('columns that no field has are not looked for in each line', async () => {
+  using folder = temporaryFolder()
+  const cpuTimeWith = async (columns: number) => {
+    const unknown = Array.from({ length: columns }, (_, at) => `x${at}`)
+    await Bun.write(join(folder.path, 'products.csv'), `name,description,price,${unknown}\n${'x\n'.repeat(60_000)}`)
+    const child = spawn(commandLine(['import', 'products.csv'], {}), {
+      ...surroundingsOf({ folder: folder.path }),
+      stdout: 'ignore',
+      stderr: 'pipe',
+    })
+    expect(await child.stderr.text()).toEndWith('because of 1000 wrong lines or more; the rest was not read\n')
+    await child.exited
+    // Other programs do not lengthen it.
+    return Number(child.resourceUsage()?.cpuTime.total)
+  }
+  expect(await cpuTimeWith(997)).toBeLessThan(2 * (await cpuTimeWith(1)))
+})
+
 test('at a terminal, import draws a bar', async () => {
   await using database = await sqlite.freshDatabase()
   using folder = temporaryFolder()

@@ -60,6 +60,7 @@ async function storeFiles(
   shown: Progress,
 ): Promise<number> {
   const hashPasswords = hashingPasswords(hash)
+  const badMax = keepsGood ? Number.POSITIVE_INFINITY : BAD_LINES_MAX
   let wrong = 0
   for (const source of files) {
     const { path, resource } = source.file
@@ -68,11 +69,11 @@ async function storeFiles(
     let isEmpty = true
     for await (const lines of source.lines(ignored)) {
       isEmpty &&= lines.length === 0
-      const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashPasswords))
+      const { ids, bad } = await storeRows(load, resource, await rowsOf(resource, lines, hashPasswords, badMax))
       for (const { number, errors } of bad) {
         for (const error of errors) shown.note(`${path}:${number}${described(error)}`)
         wrong += 1
-        if (wrong === BAD_LINES_MAX && !keepsGood) throw nothingImported(wrong, ' or more; the rest was not read')
+        if (wrong === badMax) throw nothingImported(wrong, ' or more; the rest was not read')
       }
       source.stored += ids.length
       report(source, false, shown)

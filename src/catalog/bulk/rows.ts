@@ -33,16 +33,19 @@ export interface CheckedRows {
   readonly bad: readonly BadLine[]
 }
 
-/** Validates lines like request bodies. */
+/** Validates lines like request bodies, up to so many wrong ones. */
 export async function rowsOf(
   resource: BulkResource,
   lines: readonly Line[],
   hashPasswords: HashPasswords,
+  badMax = BAD_LINES_MAX,
 ): Promise<CheckedRows> {
   const rows: NewRow[] = []
   const numbers: number[] = []
   const bad: BadLine[] = []
   for (const line of lines) {
+    // One chunk may have tens of thousands.
+    if (bad.length >= badMax) break
     const read = 'errors' in line ? line : readBodyValue(resource.line, line.value)
     if ('errors' in read) bad.push({ number: line.number, errors: read.errors })
     else {

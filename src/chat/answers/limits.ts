@@ -29,3 +29,7 @@ export const BEHIND_MAX_MS = 100
 
 /** Text rendered in one step, in UTF-16 code units. It bounds the time of a step if all of it is highlighted. */
 export const RENDERING_STEP_CHARACTERS = 2_048
+
+/** After a step that took longer, the next ones are shorter, down to this length: some lines take a tenth of a second to highlight. */
+export const RENDERING_STEP_MS = 100
+export const SHORT_STEP_CHARACTERS = 256

@@ -145,6 +145,25 @@ test('a long text is taken in steps, other work runs in between, and only the wh
   expect((await listening).renderings).toEqual(['y'.repeat(20_000)])
 })
 
+test('a long text whose characters take long to render is taken in shorter steps', async () => {
+  const clock = manualClock()
+  const steps: number[] = []
+  let characters = 0
+  const stream = {
+    append: (piece: string) => {
+      characters += piece.length
+    },
+    html: () => {
+      clock.advance(0.3 * characters)
+      steps.push(characters)
+      characters = 0
+      return ''
+    },
+  }
+  await new RenderedAnswer(stream, new Pace(clock)).append('y'.repeat(20_000))
+  expect(Math.max(...steps.slice(1))).toBeLessThanOrEqual(512)
+})
+
 test('an answer that ends while a long text is taken in steps is shown whole', async () => {
   const clock = manualClock()
   const answer = new RenderedAnswer(slowStream(clock, 1), new Pace(clock))

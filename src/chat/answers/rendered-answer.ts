@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { MarkdownStream } from '../../markdown/stream.ts'
-import { RENDERING_STEP_CHARACTERS } from './limits.ts'
+import { RENDERING_STEP_CHARACTERS, RENDERING_STEP_MS, SHORT_STEP_CHARACTERS } from './limits.ts'
 import type { Pace } from './pace.ts'
 import type { Ending } from './repository.ts'
 
@@ -32,8 +32,9 @@ export class RenderedAnswer {
   /** The length of the text passed to the stream, and of the text rendered so far. */
   #streamed = 0
   #rendered = 0
-  /** The duration of the last rendering. */
+  /** The duration of the last rendering, and the length of the next step. */
   #costMs = 0
+  #step = RENDERING_STEP_CHARACTERS
   #cancelLater: (() => void) | null = null
   #newest: Rendering = { html: '', ending: null }
   /** Counts renderings, so that each listener knows which one it has seen. */
@@ -64,7 +65,7 @@ export class RenderedAnswer {
     if (piece === '') return
     this.#text += piece
     for (;;) {
-      this.#feed(RENDERING_STEP_CHARACTERS)
+      this.#feed(this.#step)
       if (this.#streamed === this.#text.length) break
       this.#htmlSoFar()
       await turn()
@@ -126,7 +127,7 @@ export class RenderedAnswer {
 
   /** Renders the piece at once if there is time, otherwise a little later, together with the pieces until then. */
   async #renderInTime(waitMs: number): Promise<void> {
-    const isMuch = this.#streamed - this.#rendered >= RENDERING_STEP_CHARACTERS
+    const isMuch = this.#streamed - this.#rendered >= this.#step
     if (waitMs > 0 && !isMuch) {
       this.#cancelLater ??= this.#pace.clock.after(waitMs, () => void this.#pace.turn().then(() => this.#renderRest()))
       return
@@ -162,6 +163,10 @@ export class RenderedAnswer {
     const html = this.#stream?.html() ?? this.#newest.html
     this.#costMs = clock.now() - begun
     this.#pace.spend(this.#costMs)
+    this.#step =
+      this.#costMs > RENDERING_STEP_MS
+        ? Math.max(this.#step / 4, SHORT_STEP_CHARACTERS)
+        : Math.min(this.#step * 2, RENDERING_STEP_CHARACTERS)
     return html
   }
 

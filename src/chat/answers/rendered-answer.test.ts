@@ -164,6 +164,33 @@ test('a long text whose characters take long to render is taken in shorter steps
   expect(Math.max(...steps.slice(1))).toBeLessThanOrEqual(512)
 })
 
+test('the steps of several long texts have a turn of their own each', async () => {
+  const clock = manualClock()
+  const pace = new Pace(clock)
+  let steps = 0
+  const stream = {
+    append: () => {},
+    html: () => {
+      clock.advance(1)
+      steps += 1
+      return ''
+    },
+  }
+  const appended = Array.from({ length: 10 }, () => new RenderedAnswer(stream, pace).append('y'.repeat(20_000)))
+  let isDone = false
+  const all = Promise.all(appended).then(() => {
+    isDone = true
+  })
+  let most = 0
+  while (!isDone) {
+    steps = 0
+    await turn()
+    most = Math.max(most, steps)
+  }
+  await all
+  expect(most).toBeLessThanOrEqual(2)
+})
+
 test('an answer that ends while a long text is taken in steps is shown whole', async () => {
   const clock = manualClock()
   const answer = new RenderedAnswer(slowStream(clock, 1), new Pace(clock))

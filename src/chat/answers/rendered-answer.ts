@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import type { MarkdownStream } from '../../markdown/stream.ts'
 import { RENDERING_STEP_CHARACTERS, RENDERING_STEP_MS, SHORT_STEP_CHARACTERS } from './limits.ts'
 import type { Pace } from './pace.ts'
@@ -68,7 +67,7 @@ export class RenderedAnswer {
       this.#feed(this.#step)
       if (this.#streamed === this.#text.length) break
       this.#htmlSoFar()
-      await turn()
+      await this.#pace.turn()
     }
     await this.#renderInTime(this.#pace.waitMs)
   }

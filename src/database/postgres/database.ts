@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { getLogger } from '@logtape/logtape'
 import { BusyError } from '../../limits/busy-error.ts'
+import { FairQueue } from '../../limits/fair-queue.ts'
 import type { Distribution } from '../../metrics/histogram.ts'
 import { OperatorError } from '../../program/operator-error.ts'
 import { DatabaseUnavailableError } from '../errors.ts'
@@ -20,6 +21,11 @@ const log = getLogger(['stockroom', 'database'])
 
 /** Limit on statements in progress; further ones are rejected. */
 const IN_PROGRESS_MAX = 8_192
+
+/** Limits on reads that may take long, such as searches, which wait for those before them. */
+const LONG_READS_WAITING_MAX = 64
+const LONG_READ_WAIT_MAX_MS = 5_000
+const TOO_MANY_LONG_READS = 'Too many long reads are waiting'
 
 /** Limit on the tries of a read whose connection breaks. A read that times out is not retried. */
 const READ_TRIES = 3
@@ -99,10 +105,13 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #clock = new ServerClock()
   readonly #batches = newBatchFigures()
   readonly #shardReads: ShardReads[] = []
+  /** One connection stays free for other reads. */
+  readonly #longReads: FairQueue
   #servers: Servers | null = null
 
   private constructor(settings: PostgresSettings) {
     this.#address = settings.address
+    this.#longReads = new FairQueue(Math.max(1, settings.connections - 1))
     this.ready = this.#start(settings)
     // Callers that wait for `ready` still get the error; closing the database earlier is no unhandled rejection.
     this.ready.catch(() => {})
@@ -155,11 +164,11 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Like `readPrimary`, for a statement whose best plan depends on its parameters: it is planned for them, while others may be
-   * planned once for all.
+   * Like `readPrimary`, for a statement that may take long, and whose best plan depends on its parameters: it is planned for them,
+   * while others may be planned once for all. Rejects with a `BusyError` if too many wait.
    */
   readPlanned<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    return this.#retried(reading =>
+    return this.#inTurn(reading =>
       reading.transaction(async ask => {
         await ask(PLAN_FOR_PARAMETERS)
         return ask<Row>(onPrimary(sql), ...parameters)
@@ -169,12 +178,18 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Like `readPlanned`, for several statements on one snapshot. `work` may be called again. */
   readPlannedTogether<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return this.#retried(reading =>
+    return this.#inTurn(reading =>
       reading.transaction(async ask => {
         await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS)])
         return work((sql, ...parameters) => ask(onPrimary(sql), ...parameters))
       }),
     )
+  }
+
+  async #inTurn<Result>(read: (reading: Pool) => Promise<Result>): Promise<Result> {
+    if (this.#longReads.length >= LONG_READS_WAITING_MAX) throw new BusyError(TOO_MANY_LONG_READS)
+    using _ = await this.#longReads.takeWithin(LONG_READ_WAIT_MAX_MS, TOO_MANY_LONG_READS)
+    return await this.#retried(read)
   }
 
   /**

@@ -12,7 +12,7 @@ setDefaultTimeout(120_000)
 const BREEDS = ['breeds', '--host', '127.0.0.1', '--port', '0']
 
 /** A process that retries a failing accept all the time is never found asleep so often in a row. */
-const CALM_LOOKS = 50
+const CALM_LOOKS = 10
 
 /** Starts a server that may open 128 files. */
 const FEW_FILES = { through: ['bash', '-c', 'ulimit -n 128; exec "$@"', 'bash'] }

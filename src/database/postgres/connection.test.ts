@@ -111,28 +111,6 @@ test('pages of all lengths are read by the same prepared statement', async () =>
   expect(new Set(executed.filter(sql => sql.includes('owners AS MATERIALIZED')))).toHaveProperty('size', 1)
 })
 
-test('searches leave a connection to other reads, and only 64 of them wait', async () => {
-  await using database = await createDatabase(server.url())
-  await using service = await startService(database.url, { flags: [...FLAGS, '--cache-bytes', '0'] })
-  const api = client(() => service.address)
-  const id = await api.create('/products/', sample.product)
-  expect((await api.get('/products/?q=a')).status).toBe(200)
-  await using sql = connected(database.url)
-  await sql`BEGIN`
-  await sql`LOCK TABLE product_facts`
-  const ended: unknown[] = []
-  const searches = Array.from({ length: 70 }, async (_, place) => {
-    const { body } = await api.get(`/products/?q=a${place}`)
-    ended.push(body)
-  })
-  await until(async () => ended.length >= 3)
-  expect((await api.get(`/products/${id}`)).status).toBe(200)
-  expect(ended).toContainEqual({ detail: 'Too many long reads are waiting' })
-  await sql`COMMIT`
-  await Promise.all(searches)
-  expect(ended.some(Array.isArray)).toBe(true)
-})
-
 test('a wrong password, user or database is reported in one line without the password', async () => {
   const wrong = { password: 'wrong-secret', username: 'nobody-there', pathname: '/nothing_here' } as const
   for (const [part, value] of Object.entries(wrong)) {

@@ -22,11 +22,6 @@ const log = getLogger(['stockroom', 'database'])
 /** Limit on statements in progress; further ones are rejected. */
 const IN_PROGRESS_MAX = 8_192
 
-/** Limits on reads that may take long, such as searches, which wait for those before them. */
-const LONG_READS_WAITING_MAX = 64
-const LONG_READ_WAIT_MAX_MS = 5_000
-const TOO_MANY_LONG_READS = 'Too many long reads are waiting'
-
 /** Limit on the tries of a read whose connection breaks. A read that times out is not retried. */
 const READ_TRIES = 3
 /** No read is retried later than this after its first try, so that retries take no longer than one slow statement. */
@@ -50,6 +45,11 @@ const TRIED_TWICE: ReadonlySet<Failure> = new Set(['worker', 'referred'])
 
 /** The pause before a read that has met a standby is retried: it may be promoted, or the address may change. */
 const STANDBY_PAUSE_MS = 100
+
+/** Limits on the planned reads that wait for their turn. */
+const PLANNED_WAITING_MAX = 1_024
+const PLANNED_WAIT_MAX_MS = 5_000
+const TOO_MANY_PLANNED = 'Too many searches are waiting'
 
 /** For all statements of a transaction. */
 const PLAN_FOR_PARAMETERS = 'SET LOCAL plan_cache_mode = force_custom_plan'
@@ -101,17 +101,17 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #closing = new AbortController()
   readonly #firstTry = Promise.withResolvers<void>()
   readonly #address: PostgresAddress
+  /** For planned reads. Each has a connection for itself, so one is left for all other reads, which would wait for it. */
+  readonly #planned: FairQueue
   readonly #readiness = readinessOf(this)
   readonly #clock = new ServerClock()
   readonly #batches = newBatchFigures()
   readonly #shardReads: ShardReads[] = []
-  /** One connection stays free for other reads. */
-  readonly #longReads: FairQueue
   #servers: Servers | null = null
 
   private constructor(settings: PostgresSettings) {
     this.#address = settings.address
-    this.#longReads = new FairQueue(Math.max(1, settings.connections - 1))
+    this.#planned = new FairQueue(Math.max(1, settings.connections - 1))
     this.ready = this.#start(settings)
     // Callers that wait for `ready` still get the error; closing the database earlier is no unhandled rejection.
     this.ready.catch(() => {})
@@ -164,32 +164,28 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Like `readPrimary`, for a statement that may take long, and whose best plan depends on its parameters: it is planned for them,
-   * while others may be planned once for all. Rejects with a `BusyError` if too many wait.
+   * Like `readPrimary`, for a statement whose best plan depends on its parameters: it is planned for them, while others may be
+   * planned once for all.
    */
   readPlanned<Row>(sql: string, ...parameters: Parameter[]): Promise<Row[]> {
-    return this.#inTurn(reading =>
-      reading.transaction(async ask => {
-        await ask(PLAN_FOR_PARAMETERS)
-        return ask<Row>(onPrimary(sql), ...parameters)
-      }),
-    )
+    return this.#readInTurn(async ask => {
+      await ask(PLAN_FOR_PARAMETERS)
+      return ask<Row>(onPrimary(sql), ...parameters)
+    })
   }
 
   /** Like `readPlanned`, for several statements on one snapshot. `work` may be called again. */
   readPlannedTogether<Result>(work: (query: Query) => Promise<Result>): Promise<Result> {
-    return this.#inTurn(reading =>
-      reading.transaction(async ask => {
-        await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS)])
-        return work((sql, ...parameters) => ask(onPrimary(sql), ...parameters))
-      }),
-    )
+    return this.#readInTurn(async ask => {
+      await Promise.all([ask(ON_ONE_SNAPSHOT), ask(PLAN_FOR_PARAMETERS)])
+      return work((sql, ...parameters) => ask(onPrimary(sql), ...parameters))
+    })
   }
 
-  async #inTurn<Result>(read: (reading: Pool) => Promise<Result>): Promise<Result> {
-    if (this.#longReads.length >= LONG_READS_WAITING_MAX) throw new BusyError(TOO_MANY_LONG_READS)
-    using _ = await this.#longReads.takeWithin(LONG_READ_WAIT_MAX_MS, TOO_MANY_LONG_READS)
-    return await this.#retried(read)
+  async #readInTurn<Result>(work: (ask: Query) => Promise<Result>): Promise<Result> {
+    if (this.#planned.length >= PLANNED_WAITING_MAX) throw new BusyError(TOO_MANY_PLANNED)
+    using _ = await this.#planned.takeWithin(PLANNED_WAIT_MAX_MS, TOO_MANY_PLANNED)
+    return await this.#retried(reading => reading.transaction(work))
   }
 
   /**

@@ -4,6 +4,7 @@ import { type Client, client } from '../../../../test/harness/client.ts'
 import { onCitus } from '../../../../test/harness/contract.ts'
 import { postgres } from '../../../../test/harness/engines.ts'
 import { createCitusDatabase } from '../../../../test/harness/postgres/citus.ts'
+import { connected } from '../../../../test/harness/postgres/database.ts'
 import { sample } from '../../../../test/harness/samples.ts'
 import { startService } from '../../../../test/harness/service.ts'
 import { until } from '../../../../test/harness/until.ts'
@@ -12,6 +13,8 @@ setDefaultTimeout(120_000)
 
 const FLAGS = ['--access-log', 'off']
 const PRODUCTS = 16
+/** More than a process has connections. */
+const WAITING = 16
 
 const Items = z.array(z.object({ id: z.int() }))
 
@@ -46,6 +49,28 @@ onCitus('writes on Citus', coordinator => {
       expect(reviews).toBeGreaterThanOrEqual(reads[place] === 200 ? 3 : 2)
     }
     expect(Items.parse((await api.get(`/products/?limit=100`)).body)).toHaveLength(2 * PRODUCTS)
+  })
+
+  test('writes of a product that somebody has locked hold up no other write', async () => {
+    await using database = await createCitusDatabase(coordinator)
+    await using service = await startService(database.url, { flags: FLAGS })
+    const api = client(() => service.address)
+    const locked = await api.create('/products/', sample.product)
+    const free = await api.create('/products/', sample.product)
+    await using locking = connected(database.url)
+    await locking.unsafe('BEGIN')
+    await locking`SELECT FROM products WHERE id = ${locked} FOR UPDATE`
+    let ended = 0
+    const waiting = Array.from({ length: WAITING }, async () => {
+      await api.put(`/products/${locked}`, sample.product)
+      ended += 1
+    })
+    for (let time = 0; time < 4; time += 1) {
+      expect((await api.put(`/products/${free}`, sample.product)).status).toBe(200)
+    }
+    expect(ended).toBe(0)
+    await locking.unsafe('ROLLBACK')
+    await Promise.all(waiting)
   })
 
   test('lists show what a node created before it died, though it could not say so', async () => {

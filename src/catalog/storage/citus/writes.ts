@@ -5,7 +5,7 @@ import type { Query } from '../../../database/postgres/pool.ts'
 import { changeOf } from '../change.ts'
 import { typed } from '../postgres/creation.ts'
 import { columnSql, type PostgresRows, type RawRow } from '../postgres/rows.ts'
-import { sumUpGone } from '../postgres/writes.ts'
+import { sumUpGone, takingTurns } from '../postgres/writes.ts'
 import { NESTED_MAX, type NestedArray, type StoredResource, type TableName, type Values } from '../resource.ts'
 import { isExpected, newRevision } from '../revision.ts'
 import { type FlatRow, joins, selectedColumns } from '../shape.ts'
@@ -91,12 +91,13 @@ export function citusWrites<Row extends Values>(
     throw new Error(`${table} ${id} was moved ${LOOKS_MAX} times while it was looked for`)
   }
 
+  const oneAtATime = takingTurns()
   return {
     create: citusCreating(database, resource, row => {
       places.note(row)
       return rows.found({ row, items: [] })
     }),
-    update: (id, row, expected) =>
+    update: oneAtATime((id, row, expected) =>
       placed(id, place =>
         database.transaction(async ask => {
           const target = Number(row[shard] ?? place)
@@ -126,7 +127,8 @@ export function citusWrites<Row extends Values>(
           return { done: rows.found(rows.group(after, items)) }
         }),
       ),
-    delete: (id, expected) =>
+    ),
+    delete: oneAtATime((id, expected) =>
       placed(id, place =>
         database.transaction(async ask => {
           const before = await begin(ask, [id, place], { lockRow: lockToDelete, isAlone: isSpread(table) })
@@ -141,6 +143,7 @@ export function citusWrites<Row extends Values>(
           return { done: rows.found(rows.group(before, items)) }
         }),
       ),
+    ),
   }
 }
 

@@ -61,7 +61,7 @@ export function postgresWrites<Row extends Values>(
  * Lets one write of each resource run at a time. A second one would only wait for the row, and everything else behind it on its
  * connection: if somebody else has locked the row, a few of them would hold up all connections.
  */
-function takingTurns() {
+export function takingTurns() {
   /** For each resource that is being written, by its id: the writes that wait for it. */
   const waiting = new Map<number, PromiseWithResolvers<void>[]>()
   return <Rest extends readonly unknown[], Result>(write: (id: number, ...rest: Rest) => Promise<Result>) =>

@@ -109,6 +109,7 @@ export const SHARED_HEADERS = {
   'X-Request-Id': { $ref: '#/components/headers/RequestId' },
   'X-Content-Type-Options': { $ref: '#/components/headers/NoSniff' },
   'Cache-Control': { $ref: '#/components/headers/CacheControl' },
+  Vary: { $ref: '#/components/headers/Vary' },
   RateLimit: { $ref: '#/components/headers/RateLimit' },
   'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
 }
@@ -116,7 +117,6 @@ export const SHARED_HEADERS = {
 /** Answers to reads may have these. */
 export const READ_HEADERS = {
   ETag: { $ref: '#/components/headers/ETag' },
-  Vary: { $ref: '#/components/headers/Vary' },
   'Content-Encoding': { $ref: '#/components/headers/ContentEncoding' },
   Link: { $ref: '#/components/headers/Link' },
 }

@@ -4,6 +4,7 @@ import { startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { type Client, client } from '../../../test/harness/client.ts'
 import { onOneEngine } from '../../../test/harness/contract.ts'
 import { sqlite } from '../../../test/harness/engines.ts'
+import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 
 setDefaultTimeout(120_000)
@@ -102,14 +103,15 @@ test('with access keys, /openapi.strict.json names the scope that each operation
   expect(Object.keys(described['/products/']?.get?.responses ?? {})).not.toContain('403')
 })
 
-test('with a rate limit, /openapi.strict.json describes the fields that tell of it in every answer', async () => {
+test('with a rate limit and origins, /openapi.strict.json describes the fields that tell of them in every answer', async () => {
   await using database = await sqlite.freshDatabase()
-  await using service = await startService(database.url, { flags: ['--rate-limit', '2/min'] })
+  const flags = ['--rate-limit', '2/min', '--cors-origins', 'https://shop.example']
+  await using service = await startService(database.url, { flags })
   const api = client(() => service.address)
-  const { responses } = (await operations(api))['/products/{product_id}']?.get ?? {}
-  const { status, headers } = await api.get('/products/1')
-  const sent = [...headers.keys()].filter(name => name.startsWith('ratelimit'))
-  expect([status, ...sent]).toEqual([404, 'ratelimit', 'ratelimit-policy'])
+  const { responses } = (await operations(api))['/products/{product_id}']?.put ?? {}
+  const { status, headers } = await api.put('/products/1', sample.product)
+  const sent = [...headers.keys()].filter(name => name.startsWith('ratelimit') || name === 'vary')
+  expect([status, ...sent]).toEqual([404, 'ratelimit', 'ratelimit-policy', 'vary'])
   for (const code of ['200', '404', '422']) {
     const described = Object.keys(Described.parse(responses?.[code]).headers).map(name => name.toLowerCase())
     expect(described, code).toEqual(expect.arrayContaining(sent))

@@ -137,7 +137,7 @@ function strictOperation(contract: AnyContract, access: Access | null): RouteCon
         description: 'Successful Response',
         headers: {
           ...SHARED_HEADERS,
-          ...(isCached ? READ_HEADERS : { Link: READ_HEADERS.Link, ...(streams && { Vary: READ_HEADERS.Vary }) }),
+          ...(isCached ? READ_HEADERS : { Link: READ_HEADERS.Link }),
           ...(isRead && { 'Preference-Applied': { $ref: '#/components/headers/PreferenceApplied' } }),
           ...('count' in query.shape && COUNTED_HEADERS),
           ...(method !== 'delete' && !streams && { ETag: READ_HEADERS.ETag }),

@@ -1,14 +1,16 @@
 import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import { EventFollower } from '../../../test/harness/catalog/follower.ts'
 import { client } from '../../../test/harness/client.ts'
+import { manualClock } from '../../../test/harness/manual-clock.ts'
 import { sample } from '../../../test/harness/samples.ts'
 import { startService } from '../../../test/harness/service.ts'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../clock.ts'
 import { errorResponse } from '../../server/errors.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
@@ -218,6 +220,21 @@ test('a write that has waited for a long transaction of its process waits for th
   await meetsLock()
   other.run('ROLLBACK')
   expect(await written).toBe('written')
+})
+
+test('a long transaction waits for another one of its process for at most 30 s, and is then refused with 503', async () => {
+  using folder = temporaryFolder()
+  await using database = await openSqlite(join(folder.path, 'shop.db'), [])
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+  const long = database.bulk('writing', () => mayEnd)
+  const clock = manualClock()
+  using _ = spyOn(systemClock, 'after').mockImplementation(clock.after)
+  const waiting = database.bulk('writing', async () => 'stored').catch((error: unknown) => error)
+  clock.advance(30_000)
+  end()
+  await long
+  expect(errorResponse(await waiting, 'request').status).toBe(503)
+  expect(await database.write(() => 'stored')).toBe('stored')
 })
 
 test('a database that is closed while a group is acknowledged finishes the writes that wait behind it', async () => {

@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { BusyError } from '../../limits/busy-error.ts'
+import { FairQueue } from '../../limits/fair-queue.ts'
 import { COUNTS, type Distribution, Histogram, SECONDS } from '../../metrics/histogram.ts'
 import { currentTimeline, timedFromQueue } from '../../tracing/timeline.ts'
 import type { Change } from '../change.ts'
@@ -16,6 +17,7 @@ export const WRITE_RETRY_MS = 1
 /** The longest wait of a write for a long transaction of this process, and how often that is looked at. */
 const LONG_WAIT_MAX_MS = 30_000
 const LOOK_INTERVAL_MS = 1_000
+const TOO_LONG = 'Another write takes too long'
 
 /** Limit on waiting writes; further ones are rejected. */
 const WRITES_WAITING_MAX = 8_192
@@ -83,6 +85,8 @@ export class GroupCommit {
   readonly #release: Statement
   readonly #groupSizes = new Histogram(COUNTS)
   readonly #commitSeconds = new Histogram(SECONDS)
+  /** The other connections of this process that take the write lock. */
+  readonly #beside = new FairQueue(1)
   #waiting: WaitingWrite[] = []
   #scheduled = false
   /** Number of committed groups whose writes have not all been answered. */
@@ -93,8 +97,6 @@ export class GroupCommit {
   #busySince: number | null = null
   /** Running average. */
   #commitMs = 0
-  /** Resolves when no other connection of this process holds the write lock. */
-  #beside: Promise<void> | null = null
 
   constructor(connection: Database, condition: FileCondition, sync: LogSync, events: GroupEvents) {
     this.#connection = connection
@@ -146,39 +148,36 @@ export class GroupCommit {
 
   /**
    * Runs work that takes the write lock on another connection, one after another. Meanwhile the writes of this process wait
-   * without polling for the lock, which would keep the event loop busy. Those that wait too long are rejected with a `BusyError`.
+   * without polling for the lock, which would keep the event loop busy. What waits too long is rejected with a `BusyError`.
    */
   async beside<Result>(work: () => Promise<Result>): Promise<Result> {
-    const before = this.#beside
-    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
-    this.#beside = ended
     // From now on, writes wait for this process itself.
     this.#busySince = null
-    await before
     const looking = setInterval(() => this.#refuseLate(), LOOK_INTERVAL_MS)
     try {
+      using _ = await this.#beside.takeWithin(LONG_WAIT_MAX_MS, TOO_LONG)
       return await work()
     } finally {
       clearInterval(looking)
-      end()
-      if (this.#beside === ended) {
-        this.#beside = null
-        this.#schedule()
-      }
+      this.#schedule()
     }
   }
 
   /** Resolves when every write is answered. Later ones are refused: statements of a closed connection would still run. */
   async close(): Promise<void> {
-    while (this.#beside || this.#scheduled || this.#unanswered > 0) await (this.#beside ?? wait(WRITE_RETRY_MS))
+    while (this.#isBeside || this.#scheduled || this.#unanswered > 0) await wait(WRITE_RETRY_MS)
     this.#isClosed = true
+  }
+
+  get #isBeside(): boolean {
+    return this.#beside.held + this.#beside.length > 0
   }
 
   #refuseLate(): void {
     const least = performance.now() - LONG_WAIT_MAX_MS
     const others = this.#waiting.findIndex(({ since }) => since > least)
     const late = others === -1 ? this.#waiting.length : others
-    const reason = new BusyError('Another write takes too long')
+    const reason = new BusyError(TOO_LONG)
     for (const write of this.#waiting.splice(0, late)) write.failed(reason)
   }
 
@@ -200,7 +199,7 @@ export class GroupCommit {
    * it is rolled back and tried again, `each` write in a savepoint, or each `alone` in a transaction.
    */
   #commitGroup(run: 'together' | 'each' | 'alone' = 'together'): void {
-    if (this.#beside) return
+    if (this.#isBeside) return
     const isAmongReads = this.#events.beforeTransaction()
     if (!this.#beginGroup()) return
     let group: WaitingWrite[] = []

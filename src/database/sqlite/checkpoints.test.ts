@@ -1,12 +1,15 @@
 import { Database } from 'bun:sqlite'
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { countTurns } from '../../../test/harness/turns.ts'
 import { until } from '../../../test/harness/until.ts'
+import { DatabaseDamagedError } from '../errors.ts'
+import { FileCondition } from './condition.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
+import { Thread } from './thread.ts'
 
 setDefaultTimeout(120_000)
 
@@ -70,6 +73,22 @@ test('a close waits for the thread that copies the log', async () => {
   await database[Symbol.asyncDispose]()
   expect(existsSync(`${file}-wal`)).toBe(false)
   expect(statSync(file).size).toBeGreaterThan(150 * MIB)
+})
+
+test('a log of which the disk has lost a part is not copied while the file is open', async () => {
+  await using shop = await openShop()
+  const statements: string[] = []
+  const known = spyOn(FileCondition.prototype, 'findDamage')
+  using _ = known
+  using __ = spyOn(Thread.prototype, 'all').mockImplementation(async sql => {
+    statements.push(sql)
+    // Another process has found it just now.
+    known.mockReturnValue(new DatabaseDamagedError('its log could not be stored'))
+    return []
+  })
+  await store(shop.database, 140)
+  expect(statements.length).toBeGreaterThan(0)
+  expect(statements.filter(sql => sql.includes('checkpoint'))).toEqual([])
 })
 
 test('the log of many commits begins again after 16 MiB', async () => {

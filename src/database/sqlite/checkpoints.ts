@@ -64,10 +64,13 @@ export class Checkpoints {
     try {
       // This opens the files, which may not be those of this database any more.
       await thread.all('SELECT count(*) FROM sqlite_schema')
-      this.#condition.mustBeInPlace()
-      await thread.all('PRAGMA wal_checkpoint(PASSIVE)')
-      // By now little is left to copy, so this holds the write lock only while it truncates the log.
-      await thread.all('PRAGMA wal_checkpoint(TRUNCATE)')
+      // By the second time little is left to copy, so it holds the write lock only while it truncates the log.
+      for (const mode of ['PASSIVE', 'TRUNCATE']) {
+        this.#condition.mustBeInPlace()
+        // Only a start may copy a log of which the disk has lost a part, because it checks it first.
+        this.#condition.mustBeSound()
+        await thread.all(`PRAGMA wal_checkpoint(${mode})`)
+      }
     } catch (error) {
       this.#condition.afterRead(error)
     }

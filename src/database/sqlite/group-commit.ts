@@ -17,6 +17,8 @@ export const WRITE_RETRY_MS = 1
 /** The longest wait of a write for a long transaction of this process, and how often that is looked at. */
 const LONG_WAIT_MAX_MS = 30_000
 const LOOK_INTERVAL_MS = 1_000
+/** The longest wait of a long transaction for others: its request is closed after two minutes. */
+const BESIDE_WAIT_MAX_MS = 100_000
 const TOO_LONG = 'Another write takes too long'
 
 /** Limit on waiting writes; further ones are rejected. */
@@ -155,7 +157,7 @@ export class GroupCommit {
     this.#busySince = null
     const looking = setInterval(() => this.#refuseLate(), LOOK_INTERVAL_MS)
     try {
-      using _ = await this.#beside.takeWithin(LONG_WAIT_MAX_MS, TOO_LONG)
+      using _ = await this.#beside.takeWithin(BESIDE_WAIT_MAX_MS, TOO_LONG)
       return await work()
     } finally {
       clearInterval(looking)

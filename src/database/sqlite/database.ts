@@ -272,9 +272,10 @@ export class SqliteDatabase implements AsyncDisposable {
         }
         this.#condition.mustBeInPlace()
         own.run('COMMIT')
-        // The log may have been removed during the commit.
+        // The log may have been removed during the commit, or another process may have found that the disk lost a part of it.
         this.#condition.mustBeInPlace()
         if (access !== 'reading') {
+          this.#condition.mustBeSound()
           this.#checkpoints.committed()
           // The writes that wait would make the log longer.
           await this.#checkpoints.copying

@@ -12,6 +12,8 @@ import { temporaryFolder } from '../../../test/harness/temporary-folder.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../clock.ts'
 import { errorResponse } from '../../server/errors.ts'
+import { DatabaseDamagedError } from '../errors.ts'
+import { FileCondition } from './condition.ts'
 import type { SqliteDatabase } from './database.ts'
 import { openSqlite } from './open.ts'
 
@@ -235,6 +237,18 @@ test('a long transaction waits for another one of its process for at most 100 s,
   await long
   expect(errorResponse(await waiting, 'request').status).toBe(503)
   expect(await database.write(() => 'stored')).toBe('stored')
+})
+
+test('a long transaction is not acknowledged if another process finds during its commit that the disk lost a part of the log', async () => {
+  using folder = temporaryFolder()
+  await using database = await openSqlite(join(folder.path, 'shop.db'), [])
+  using lost = spyOn(FileCondition.prototype, 'findDamage').mockReturnValue(
+    new DatabaseDamagedError('its log could not be stored'),
+  )
+  // At its beginning and before its commit, nobody knows.
+  lost.mockReturnValueOnce(null).mockReturnValueOnce(null)
+  await expect(database.bulk('writing', async () => {})).rejects.toThrow(DatabaseDamagedError)
+  expect(lost).toHaveBeenCalledTimes(3)
 })
 
 test('a database that is closed while a group is acknowledged finishes the writes that wait behind it', async () => {

@@ -39,7 +39,7 @@ async function create(line: CommandLine, name: string, scope: Scope | null): Pro
     )
   }
   try {
-    printResult(`${secret}\n`)
+    printResult(`${secret}\n`, { mustBeRead: true })
   } catch (error) {
     // Nobody has the secret.
     await keys.revoke(name)

@@ -14,13 +14,16 @@ const RETRY_MS = 5
  */
 export function print(text: string): void {
   const error = writeFully(STANDARD_OUTPUT, text)
-  if (error) printError(`${text}stockroom: ${notWritten(error).message}\n`)
+  if (error && !isClosed(error)) printError(`${text}stockroom: ${notWritten(error).message}\n`)
 }
 
-/** Writes a short text that was asked for to standard output. Throws an `OperatorError` if it cannot be written. */
-export function printResult(text: string): void {
+/**
+ * Writes a short text that was asked for to standard output. Throws an `OperatorError` if it cannot be written. A reader that has
+ * closed it does not want the text, unless it must be read.
+ */
+export function printResult(text: string, { mustBeRead = false } = {}): void {
   const error = writeFully(STANDARD_OUTPUT, text)
-  if (error) throw notWritten(error)
+  if (error && (mustBeRead || !isClosed(error))) throw notWritten(error)
 }
 
 /** Writes a short text to standard error. If that cannot be written, nobody can be told. */
@@ -52,8 +55,6 @@ function writeFully(descriptor: number, text: string): unknown {
     try {
       bytes = bytes.subarray(writeSync(descriptor, bytes))
     } catch (error) {
-      // The reader does not want the rest.
-      if (isClosed(error)) return null
       if (errorCode(error) !== 'EAGAIN') return error
       Bun.sleepSync(RETRY_MS)
     }

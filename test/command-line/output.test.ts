@@ -32,6 +32,17 @@ test('a server whose output nobody reads serves all the same', async () => {
   expect(child.exitCode, await child.stderr.text()).toBe(0)
 })
 
+test('no key is created if nobody reads it', async () => {
+  using folder = temporaryFolder()
+  const database = ['--database', `sqlite:${join(folder.path, 'catalog.db')}`]
+  // A pipe whose last reader has closed it.
+  const script = 'mkfifo pipe; exec 3<> pipe 4> pipe 3>&-; exec "$@" >&4'
+  const through = ['bash', '-c', script, 'bash']
+  const create = ['key', 'create', 'shop', '--scope', 'read', ...database]
+  expectRefusal(await run(create, { folder: folder.path, through }), { status: 1, reason: /EPIPE/ })
+  expect(await run(['key', 'list', ...database])).toMatchObject({ status: 0, output: '' })
+})
+
 test('what is done stays done if nobody can be told, and what cannot be written is an error', async () => {
   using folder = temporaryFolder()
   const database = ['--database', `sqlite:${join(folder.path, 'catalog.db')}`]

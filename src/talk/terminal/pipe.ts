@@ -12,7 +12,7 @@ export class Pipe implements TerminalInput {
   readonly #output: NodeJS.WritableStream
   readonly #listening: Disposable
   #ahead = ''
-  /** Whether the input continues with the rest of a line that was cut. */
+  /** Whether the input continues with the rest of a line that was cut or discarded. */
   #isCut = false
   #hasEnded = false
   #waiting: ((line: string | null) => void) | null = null
@@ -40,6 +40,8 @@ export class Pipe implements TerminalInput {
   onInterrupt(): void {}
 
   discardTypeAhead(): void {
+    // The rest of a line that has arrived in part goes with it.
+    if (this.#ahead !== '') this.#isCut = !this.#ahead.endsWith('\n')
     this.#ahead = ''
   }
 

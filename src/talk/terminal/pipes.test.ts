@@ -153,7 +153,7 @@ test('a reader of the pipe that leaves ends the session cleanly', async () => {
   expect(errors).not.toMatch(/^ +at |EPIPE/m)
 })
 
-test('if the input is a pipe, Ctrl-C stops an answer first, and leaves the second time', async () => {
+test('if the input is a pipe, Ctrl-C stops an answer and drops what was piped before it, to the end of its line, and leaves the second time', async () => {
   await using place = await talkPlace()
   const child = spawn(commandLine(['talk', '--database', `sqlite:${place.databasePath}`], {}), {
     ...surroundingsOf({ environment: place.model.environment }),
@@ -161,7 +161,7 @@ test('if the input is a pipe, Ctrl-C stops an answer first, and leaves the secon
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  child.stdin.write([...register('ada'), 'Go', ''].join('\n'))
+  child.stdin.write([...register('ada'), 'Go', 'A line that'].join('\n'))
   child.stdin.flush()
   const call = await place.model.nextCall()
   await call.send('So far')
@@ -171,7 +171,16 @@ test('if the input is a pipe, Ctrl-C stops an answer first, and leaves the secon
   await call.closed
   const errors = child.stderr.getReader()
   let told = ''
-  while (!/stored\]\n\nada> $/.test(told)) told += new TextDecoder().decode((await errors.read()).value)
+  const reads = async (end: RegExp) => {
+    while (!end.test(told)) told += new TextDecoder().decode((await errors.read()).value)
+  }
+  await reads(/stored\]\n\nada> $/)
+  child.stdin.write(' has not arrived yet\nNext\n')
+  child.stdin.flush()
+  const next = await place.model.nextCall()
+  expect(next.prompt).toEndWith('\nNext')
+  await next.answer('Well')
+  await reads(/Next\n\nada> $/)
   // A second one right away would count as the same.
   await Bun.sleep(300)
   child.kill('SIGINT')

@@ -167,7 +167,7 @@ test('links by reference are shown with the list of their addresses', async () =
   await using place = await talkPlace()
   const session = await place.enter('ada')
   const text = 'See [the docs][1],\n[rfc] and ![a map][1].\n\n**Sources**\n\n'
-  const addresses = '[1]: https://example.com/docs\n[rfc]: <https://example.org/rfc> "RFC"\n[^2]: A note'
+  const addresses = '[1]: https://example.com/__main__.html\n[rfc]: <https://example.org/rfc> "RFC"\n[^2]: A *note*'
   session.type('Show me\r')
   await (await place.model.nextCall()).answer(...pieces(`${text}${addresses}\n\nEnd.`, 5))
   await session.shows(/End\.\n\nada>$/)
@@ -177,7 +177,7 @@ See [the docs][1], [rfc] and ![a map][1].
 
 Sources
 
-[1]: https://example.com/docs
+[1]: https://example.com/__main__.html
 [rfc]: https://example.org/rfc "RFC"
 [^2]: A note
 

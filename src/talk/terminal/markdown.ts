@@ -17,7 +17,16 @@ const QUOTE = '│ '
  */
 const markdown = new MarkdownIt().disable('reference')
 
-const DEFINITION = /^\[[^\]]+\]:/
+const DEFINITION = /(?<=^|\n[ \t]*)\[[^\]\n]+\]:(?: +\w+:\S+)?/y
+
+// An address keeps its underscores, which would otherwise set the text between them in bold.
+markdown.inline.ruler.before('link', 'definition', (state, silent) => {
+  DEFINITION.lastIndex = state.pos
+  const [content = ''] = DEFINITION.exec(state.src) ?? []
+  if (content !== '' && !silent) state.push('definition', '', 0).content = content
+  state.pos += content.length
+  return content !== ''
+})
 
 /** Lays out markdown in lines for a terminal of this width. Code is not wrapped, so that it can be copied. */
 export function markdownLines(text: string, width: number, highlighting: CodeHighlighting): string[] {
@@ -144,7 +153,7 @@ function styledText(nodes: readonly Node[]): string {
           return style.code(safeText(token.content))
         case 'softbreak':
           // Each definition of a link stays on a line of its own.
-          return DEFINITION.test(nodes[index + 1]?.token.content ?? '') ? '\n' : ' '
+          return nodes[index + 1]?.token.type === 'definition' ? '\n' : ' '
         case 'hardbreak':
           return '\n'
         default:

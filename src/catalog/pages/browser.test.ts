@@ -73,7 +73,7 @@ test('axe finds nothing wrong with any page, on a phone and a desktop, light and
   expect(tab.complaints()).toEqual([])
 })
 
-test('on a phone, the flags of a user leave room for “Delete”', async () => {
+test('on a phone, the flags of a user and the stars of a product leave room for “Delete” and for why it was refused', async () => {
   const flags = {
     is_admin: 1,
     is_verified: 1,
@@ -91,6 +91,16 @@ test('on a phone, the flags of a user leave room for “Delete”', async () => 
   const boxes = await Promise.all((await all.locator('.flag').all()).map(flag => flag.boundingBox()))
   expect(boxes).toHaveLength(7)
   for (const box of boxes) expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(button?.y ?? 0)
+  const { page } = tab
+  await page.clock.install()
+  await page.goto(`${service.address}/admin/?q=spade+59`)
+  const refused = row(page, 59)
+  await refused.getByRole('button', { name: /^Delete/ }).click()
+  await api.put('/products/59', product('Spade 59', 58))
+  await page.clock.runFor(11_000)
+  const reason = await refused.locator('.failed').boundingBox()
+  const stars = await refused.locator('.stars').boundingBox()
+  expect((stars?.y ?? 0) + (stars?.height ?? 0)).toBeLessThanOrEqual(reason?.y ?? 0)
 })
 
 test('typing searches at once and shows in the address, a row is edited in place with the keyboard, and Ctrl opens a tab', async () => {
@@ -320,12 +330,14 @@ test('the row of a product that somebody else has deleted goes away with “Canc
   await page.getByRole('link', { name: 'Edit Spade 43' }).click()
   const save = page.getByRole('button', { name: 'Save' })
   await save.waitFor()
+  const total = Number.parseInt(await page.locator('#total').innerText(), 10)
   await api.delete('/products/43')
   await save.click()
   await page.getByText('There is no such product, or no longer.').waitFor()
   await page.getByRole('link', { name: 'Cancel' }).click()
   await row(page, 43).waitFor({ state: 'detached' })
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Spade 44')
+  await page.getByText(`${total - 1} products`, { exact: true }).waitFor()
 })
 
 test('what a list counts follows a deletion', async () => {

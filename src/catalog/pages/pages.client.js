@@ -108,7 +108,8 @@ document.addEventListener('htmx:sseError', async ({ detail }) => {
 document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig } }) => {
   const { elt, verb } = requestConfig
   // An edited row whose product was deleted has nothing to go back to.
-  if (xhr.status === 404 && verb === 'get') removeRow(elt.closest('#rows > tr'))
+  const row = elt.closest('#rows > tr')
+  if (xhr.status === 404 && verb === 'get' && row) removeRow(row)
   const wait = xhr.status === 503 ? Number(xhr.getResponseHeader('Retry-After')) * 1_000 : 0
   if (wait > 0 && elt.id === 'facets') setTimeout(() => htmx.trigger(elt, 'again'), wait)
   else if (wait > 0 && elt.matches('[data-filters]')) {
@@ -395,8 +396,6 @@ function removed(item) {
   }
   tell(`${element.dataset.name} is deleted.`)
   removeRow(element)
-  if (!document.querySelector('#rows > tr') && pending.size === 0) listAgain()
-  else countAgain()
 }
 
 /** Shows an element of this page anew, and what is beside the list. */
@@ -495,10 +494,12 @@ function focusOn(element) {
 }
 
 function removeRow(row) {
-  if (row?.contains(document.activeElement)) {
+  if (row.contains(document.activeElement)) {
     focusOn((row.nextElementSibling ?? row.previousElementSibling)?.querySelector('.name'))
   }
-  row?.remove()
+  row.remove()
+  if (!document.querySelector('#rows > tr') && pending.size === 0) listAgain()
+  else countAgain()
 }
 
 document.addEventListener('keydown', event => {

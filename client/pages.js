@@ -34,7 +34,12 @@ export function listAt(send, path) {
   async function* all(query, limits) {
     /** @type {Page | null} */
     let page = await list(query, limits)
-    for (; page; page = await page.next(limits)) yield* page.items
+    for (; page; page = await page.next(limits)) {
+      for (const item of page.items) {
+        limits?.signal?.throwIfAborted()
+        yield item
+      }
+    }
   }
 
   /**

@@ -399,15 +399,22 @@ test('a place that is undefined is as good as none: the list is paged by id, so 
   expect(pathsOf(shop)).toEqual(['/products/?after_id=0&limit=5', '/products/?after_id=0', '/products/?after_id=7'])
 })
 
-test('a signal ends a walk through all pages', async () => {
-  await using shop = await scripted({}, answer([stored], { Link: '</products/?after_id=7>; rel="next"' }))
-  const leaving = new AbortController()
+test('a signal ends a walk through all pages, also within the last one', async () => {
+  const link = { Link: '</products/?after_id=7>; rel="next"' }
+  await using shop = await scripted({}, answer([stored], link), answer([stored, stored]))
   const reason = new Error('the user has left')
+  let walked = 0
   const walk = async () => {
-    for await (const _ of shop.client.products.all({}, { signal: leaving.signal })) leaving.abort(reason)
+    const leaving = new AbortController()
+    for await (const _ of shop.client.products.all({}, { signal: leaving.signal })) {
+      walked += 1
+      leaving.abort(reason)
+    }
   }
   expect(await failureOf(walk())).toBe(reason as StockroomError)
-  expect(shop.server.asked).toHaveLength(1)
+  expect(await failureOf(walk())).toBe(reason as StockroomError)
+  expect(walked).toBe(2)
+  expect(shop.server.asked).toHaveLength(2)
 })
 
 test('an empty array is left out, because nothing was chosen; of no ids there is an empty page, without a request', async () => {

@@ -324,8 +324,8 @@ test('deletions beyond those that can be sent when the page goes do not wait: th
   await until(async () => (await api.get(`/categories/${id}`)).status === 404)
 })
 
-test('the row of a product that somebody else has deleted goes away with “Cancel”', async () => {
-  await using tab = await open('/admin/?q=spade&sort=id')
+test('the row of a product that somebody else has deleted goes away with “Cancel”, but not if a proxy knows of no server', async () => {
+  await using tab = await open('/admin/?q=spade&sort=id', { hasRoutes: true })
   const { page } = tab
   await page.getByRole('link', { name: 'Edit Spade 43' }).click()
   const save = page.getByRole('button', { name: 'Save' })
@@ -334,6 +334,9 @@ test('the row of a product that somebody else has deleted goes away with “Canc
   await api.delete('/products/43')
   await save.click()
   await page.getByText('There is no such product, or no longer.').waitFor()
+  await page.route('**/43/row', route => route.fulfill({ status: 404, body: '404 page not found' }), { times: 1 })
+  await page.getByRole('link', { name: 'Cancel' }).click()
+  await page.getByText('The server answered 404.').waitFor()
   await page.getByRole('link', { name: 'Cancel' }).click()
   await row(page, 43).waitFor({ state: 'detached' })
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Spade 44')

@@ -13,8 +13,8 @@ const OPENING = /^( *(?:(?:[-*+]|\d{1,9}[.)]) +)*)(`{3,}(?=[^`]*$)|~{3,})\s*(\S*
 /** Marks that are indented further than this are part of the code, such as those of code in a list that is shown as code. */
 const CLOSING_INDENTATION_MAX = 3
 
-/** The width of a tab in markdown. */
-const TAB = ' '.repeat(4)
+/** Where a tab leads to in markdown, from the place before it on. */
+const TAB_STOP = ' '.repeat(4)
 
 export function openingFence(line: string): Fence | null {
   const [, before = '', marks, label = ''] = OPENING.exec(line) ?? []
@@ -30,7 +30,7 @@ export function fenceAfter(line: string, open: Fence | null): Fence | null {
 export function closesFence(line: string, { indentation, marks }: Fence): boolean {
   const text = line.trim()
   return (
-    line.replaceAll('\t', TAB).search(/[^ ]|$/) <= indentation + CLOSING_INDENTATION_MAX &&
+    line.replaceAll(/ {4}| {0,3}\t/g, TAB_STOP).search(/[^ ]|$/) <= indentation + CLOSING_INDENTATION_MAX &&
     text.length >= marks.length &&
     text === (marks[0] ?? '').repeat(text.length)
   )

@@ -158,7 +158,7 @@ test('items after code in a nested list are laid out, not shown as code', async 
     '1.  Install:\n    *   Run **this**:\n        ```sh\n        npm i\n        ```\n    *   Then **do** that.\n2.  Done.\n'
   session.type('Go\r')
   const call = await place.model.nextCall()
-  await call.answer(...pieces(text, 7))
+  await call.answer(...pieces(`- ~~~\n  npm t\n  \t~~~\n\n${text}`, 7))
   await session.shows(/Done\.\n\nada>$/)
   expect(lastTurn(session.screen())).toContain('\n        ```\n    • Then do that.\n2. Done.\n')
 })
@@ -274,7 +274,8 @@ test('a list or table longer than the terminal shows each item once, even if a l
   const list = `${items.map(item => `- ${item}`).join('\n')}\n\n- loose`
   const rows = items.map(item => `| ${item} one two three four five six | b |`)
   const table = `| A | B |\n| - | - |\n${rows.join('\n')}\n| last | ${'wide '.repeat(6)}|`
-  for (const [asked, text] of Object.entries({ List: list, Table: table })) {
+  const alike = list.replaceAll(/item\d\b/g, 'item')
+  for (const [asked, text] of Object.entries({ List: list, Table: table, Alike: alike })) {
     session.type(`${asked}\r`)
     const call = await place.model.nextCall()
     const [before = '', last = ''] = text.split(/\n(?=\n- loose|\| last)/)
@@ -282,8 +283,7 @@ test('a list or table longer than the terminal shows each item once, even if a l
     await until(() => lastTurn(session.screen()).includes('item11'))
     await call.answer(`\n${last}`)
     await session.shows(/(loose|last .*\n.*)\n\nada>$/)
-    const shown = lastTurn(session.screen())
-    for (const item of items) expect(shown.match(new RegExp(`\\b${item}\\b`, 'g')), item).toHaveLength(1)
+    expect(lastTurn(session.screen()).match(/item\d*/g)).toEqual(text.match(/item\d*/g))
   }
 })
 

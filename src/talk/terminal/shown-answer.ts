@@ -103,20 +103,20 @@ export class AnswerOnScreen {
  * layout of its whole block, as that of a table.
  */
 function sameContent(drawn: readonly string[], count: number, lines: readonly string[]): number {
-  if (count === 0 || contentOf(drawn[count - 1]) === contentOf(lines[count - 1])) return count
-  const wanted = drawn.slice(0, count).map(contentOf).join('').length
+  const shown = contentOf(drawn.slice(0, count))
+  if (shown === contentOf(lines.slice(0, count))) return count
   let [same, found] = [0, 0]
-  while (same < lines.length && found < wanted) {
-    found += contentOf(lines[same]).length
+  while (same < lines.length && found < shown.length) {
+    found += contentOf(lines.slice(same, same + 1)).length
     same += 1
   }
   // Rather a part of a row twice than not at all.
-  return found > wanted ? same - 1 : same
+  return found > shown.length ? same - 1 : same
 }
 
-/** A line without what depends on its layout. */
-function contentOf(line = ''): string {
-  return stripANSI(line).replaceAll(/[\s│─┼]+/g, '')
+/** The text of lines without what depends on their layout. */
+function contentOf(lines: readonly string[]): string {
+  return stripANSI(lines.join('')).replaceAll(/[\s│─┼]+/g, '')
 }
 
 /** The output that turns the drawn lines into the new ones. The cursor is at the end of the last line, in both. */

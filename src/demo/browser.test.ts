@@ -566,12 +566,17 @@ test('“Make it busy” fills the list of events with prices and reviews', asyn
 })
 
 test('“Make it busy” goes off when the shop has calmed down by itself', async () => {
-  await using tab = await browser.openTab({})
+  await using tab = await browser.openTab({ hasRoutes: true })
   const { page } = tab
   await page.clock.install()
   await page.goto(demo.address)
   await page.getByRole('switch', { name: 'Make it busy' }).press('Space')
   await page.locator('[aria-checked=true]').waitFor()
+  await page.route('**/busy', route => route.fulfill({ status: 503, json: { detail: 'One moment' } }), { times: 1 })
+  const failure = page.waitForResponse(answer => answer.status() === 503)
+  await page.clock.runFor(10_000)
+  await (await failure).finished()
+  expect(await page.getByRole('switch').getAttribute('aria-checked')).toBe('true')
   const calm = { method: 'PUT', headers: { 'Content-Type': 'application/json' }, body: 'false' }
   expect((await fetch(`${demo.address}/busy`, calm)).status).toBe(200)
   await page.clock.runFor(10_000)

@@ -116,8 +116,9 @@ async function load(client) {
 }
 
 async function showBusy() {
-  const answer = await fetch('/busy')
-  busy.ariaChecked = String((await answer.json()) === true)
+  const isBusy = await (await fetch('/busy')).json()
+  // An error is no answer.
+  if (typeof isBusy === 'boolean') busy.ariaChecked = String(isBusy)
 }
 
 function showFailure({ message }) {

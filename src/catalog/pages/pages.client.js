@@ -59,6 +59,8 @@ function connectionLost() {
 
 /** What is typed is not lost to the log-in page. */
 function sessionEnded() {
+  // A link that is shown already keeps the focus.
+  if (saysSessionEnded()) return
   showConnection('Your session has ended. ')
   const rest = '<a href="/admin/login?ended" target="_blank">Log in in another tab</a>; what you have typed stays here.'
   document.getElementById('connection')?.insertAdjacentHTML('beforeend', rest)
@@ -505,8 +507,8 @@ function removeRow(row) {
 document.addEventListener('keydown', event => {
   const { target, key, keyCode, repeat, ctrlKey, metaKey, altKey, isComposing } = event
   const isInputMethod = isComposing || keyCode === INPUT_METHOD_KEY
-  // If it is held down on "Delete", it would press "Undo" next, which has the focus then.
-  if (key === 'Enter' && repeat && target.matches('button')) event.preventDefault()
+  // If it is held down on "Delete" or "Edit", it would press "Undo" or "Save" next, which has the focus then.
+  if (key === 'Enter' && repeat && !target.matches('textarea')) event.preventDefault()
   if (key === 'Escape' && !isInputMethod) target.closest('.editing')?.querySelector('[data-cancel]')?.click()
   const row = target.closest('#rows > tr[data-item]')
   if (!row || ctrlKey || metaKey || altKey || target.matches('input:not([type="checkbox"])')) return

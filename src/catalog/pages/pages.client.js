@@ -115,7 +115,7 @@ document.addEventListener('htmx:responseError', ({ detail: { xhr, requestConfig 
   const wait = xhr.status === 503 ? Number(xhr.getResponseHeader('Retry-After')) * 1_000 : 0
   if (wait > 0 && elt.id === 'facets') setTimeout(() => htmx.trigger(elt, 'again'), wait)
   else if (wait > 0 && elt.matches('[data-filters]')) {
-    showConnection('One moment: the list is being prepared.')
+    showShortly('One moment: the list is being prepared.', wait)
     setTimeout(() => htmx.trigger(elt, 'submit'), wait)
   } else if (xhr.status !== 401) refused(xhr.responseText, xhr.status)
 })
@@ -213,8 +213,8 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
   // An event of a stream has no request.
   if (!requestConfig) return
   const { elt } = requestConfig
-  // Counts are asked for by the page itself, and tell nothing about what was refused before.
-  if (!asking && xhr.status === 200 && elt.matches('a, form')) showConnection('')
+  // What the page asks for itself, such as counts, tells nothing about what was refused before.
+  if (!asking && xhr.status === 200 && requestConfig.triggeringEvent?.isTrusted) showConnection('')
   if (target.id === 'content') {
     history.replaceState(null, '', xhr.responseURL)
     tidyAddress()

@@ -702,6 +702,12 @@ test('an error of the source of many has the ids that were created, too', async 
   expect<unknown>(error).toBe(unreadable)
   expect(error.created).toEqual([11, 12, 13])
   expect(shop.server.asked).toHaveLength(1)
+  const frozen = Object.freeze(new RangeError('frozen'))
+  const lines = (async function* () {
+    yield spade
+    throw frozen
+  })()
+  expect<unknown>(await failureOf(shop.client.products.createMany(lines))).toBe(frozen)
 })
 
 /** How long a client would wait between its attempts, in milliseconds. */

@@ -72,8 +72,8 @@ export function resourceAt(send, path, updating) {
           firstLine += count
         }
       } catch (error) {
-        // An error of the lines is the caller's own. The reason of a signal may be that of other calls, too.
-        if (error instanceof Error && error !== limits.signal?.reason) Object.assign(error, { created: ids })
+        // An error of the lines is the caller's own, and may be frozen. The reason of a signal may be that of other calls, too.
+        if (error instanceof Error && error !== limits.signal?.reason) Reflect.set(error, 'created', ids)
         throw error
       }
       return { created: ids.length, ids }

@@ -34,7 +34,7 @@ afterAll(() => browser[Symbol.asyncDispose]())
 test('names arrive one by one and in order, each under the status that more are coming, until there are no more', async () => {
   await using service = listService(() => listAnswer(NAMES))
   await using server = await startBreeds(service)
-  await using tab = await browser.openTab({})
+  await using tab = await browser.openTab({ isNew: true })
   await tab.page.addInitScript(`
     window.seen = []
     addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
@@ -129,7 +129,7 @@ test('if the browser gives up the connection, the new one resumes after the last
   await using service = listService(() => listAnswer(NAMES))
   await using server = await startBreeds(service)
   await using proxy = await startCuttingProxy(server.address)
-  await using tab = await browser.openTab({})
+  await using tab = await browser.openTab({ isNew: true })
   // As in Firefox: a cut connection closes the event source for good, and htmx opens another.
   await tab.page.addInitScript(`
     const Source = window.EventSource
@@ -212,7 +212,7 @@ async function startSteppedListing() {
   const app = createBreeds({ listUrl: service.url, clock })
   const server = open.use(listen({ app, ...LOOPBACK }))
   const proxy = open.use(await startCuttingProxy(server.address))
-  const tab = open.use(await browser.openTab({}))
+  const tab = open.use(await browser.openTab({ isNew: true }))
   // A browser sends this in Last-Event-ID.
   await tab.page.addInitScript(`
     document.addEventListener('htmx:sseMessage', event => { document.body.dataset.id = event.detail.lastEventId })

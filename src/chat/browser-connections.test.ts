@@ -51,7 +51,7 @@ test('a connection cut during an answer recovers by itself, the page says so mea
 })
 
 test('an answer that cannot begin for now can be stopped at once, however long the page waits before it tries again', async () => {
-  await using tab = await open.browser.openTab({ hasRoutes: true })
+  await using tab = await open.browser.openTab({ hasRoutes: true, isNew: true })
   const { page } = tab
   await page.route('**/chatstream/*', route => route.fulfill({ status: 503 }))
   // After a refusal, the page does not try again by itself.

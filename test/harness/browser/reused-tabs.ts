@@ -1,15 +1,16 @@
 import type { Tab, TestBrowser } from './chromium.ts'
 
 /**
- * The browser, but a tab without options may be one that an earlier test has closed: a page in a fresh profile costs as much
- * as loading it twice. Nothing of the earlier test is left in it. A test that adds scripts to its tab opens one with options.
+ * The browser, but a tab without options other than `hasRoutes` may be one that an earlier test has closed: a page in a fresh
+ * profile costs as much as loading it twice. Nothing of the earlier test is left in it.
  */
 export function reusingTabs(browser: TestBrowser): TestBrowser {
-  const closed: Tab[] = []
+  const closedTabs = { withRoutes: [] as Tab[], withoutRoutes: [] as Tab[] }
   return {
-    openTab: async options => {
-      if (options) return browser.openTab(options)
-      const tab = closed.pop() ?? (await browser.openTab())
+    openTab: async ({ hasRoutes = false, ...options } = {}) => {
+      if (Object.keys(options).length > 0) return browser.openTab({ hasRoutes, ...options })
+      const closed = closedTabs[hasRoutes ? 'withRoutes' : 'withoutRoutes']
+      const tab = closed.pop() ?? (await browser.openTab({ hasRoutes }))
       const [requests, complaints] = [tab.requests().length, tab.complaints().length]
       return {
         page: tab.page,

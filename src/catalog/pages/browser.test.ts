@@ -6,6 +6,7 @@ import { DESKTOP, PHONE, violations } from '../../../test/harness/browser/access
 import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
 import { otherSite } from '../../../test/harness/browser/other-site.ts'
 import { opensOtherTab } from '../../../test/harness/browser/other-tab.ts'
+import { reusingTabs } from '../../../test/harness/browser/reused-tabs.ts'
 import { revokeKey, startKeyedShop } from '../../../test/harness/catalog/keyed-shop.ts'
 import { logInAt } from '../../../test/harness/chat/login.ts'
 import { client } from '../../../test/harness/client.ts'
@@ -26,7 +27,9 @@ let service: Service
 const api = client(() => service.address)
 
 beforeAll(async () => {
-  ;[browser, service] = await Promise.all([openBrowser(), start()])
+  const [opened, started] = await Promise.all([openBrowser(), start()])
+  browser = reusingTabs(opened)
+  service = started
   const garden = await api.create('/categories/', { name: 'Garden', description: 'All for the garden' })
   const lines = Array.from({ length: 60 }, (_, place) => product(`Spade ${place + 1}`, 1 + place))
   await api.send('/products/', {
@@ -151,7 +154,7 @@ test('a name of fifty characters that take two places each can be edited, in its
 })
 
 test('a deletion waits ten seconds with Undo, and a row that somebody has changed meanwhile stays', async () => {
-  await using tab = await open('/admin/?q=spade&sort=-price&max_price=8')
+  await using tab = await open('/admin/?q=spade&sort=-price&max_price=8', { isNew: true })
   const { page } = tab
   await page.clock.install()
   await page.reload()
@@ -200,7 +203,7 @@ test('a deletion waits ten seconds with Undo, and a row that somebody has change
 })
 
 test('once a deletion was sent, nothing offers to undo it, whatever the list shows meanwhile', async () => {
-  await using tab = await browser.openTab({ hasRoutes: true })
+  await using tab = await browser.openTab({ hasRoutes: true, isNew: true })
   const { page } = tab
   await page.clock.install()
   await page.goto(`${service.address}/admin/?q=spade&sort=price`)
@@ -344,7 +347,7 @@ test('the row of a product that somebody else has deleted goes away with “Canc
 })
 
 test('what a list counts follows a deletion', async () => {
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({ isNew: true })
   const { page } = tab
   await page.clock.install()
   const id = await api.create('/products/', product('Trowel', 5))
@@ -402,7 +405,7 @@ test('the page after one that still had deletions to send does not keep what the
 
 test('a deletion whose answer breaks off can be tried again, and the focus goes neither with “Undo” nor with the last row', async () => {
   const id = await api.create('/products/', product('Half answered', 1))
-  await using tab = await open('/admin/', { hasRoutes: true })
+  await using tab = await open('/admin/', { hasRoutes: true, isNew: true })
   const { page } = tab
   await page.clock.install()
   const headers = { 'Content-Type': 'application/json' }
@@ -662,7 +665,7 @@ test('without scripts, “Back” brings back a text only into the version that 
 test('what is typed stays while the last review goes, and when the page comes back from the browser’s memory', async () => {
   const id = await api.create('/products/', product('Described', 5))
   await api.create('/reviews/', { product_id: id, user_id: 1, rating: 2, comment: 'Only one' })
-  await using tab = await browser.openTab()
+  await using tab = await browser.openTab({ isNew: true })
   const { page } = tab
   await page.clock.install()
   await page.goto(`${service.address}/admin/products/${id}`)
@@ -722,7 +725,7 @@ test('what is typed or chosen while a form is being saved stays in it, with the 
 
 test('a form that is refused says why, and neither a proxy’s page nor what it says for some seconds takes its place', async () => {
   const category = await api.create('/categories/', { name: 'Passing', description: 'Soon gone' })
-  await using tab = await browser.openTab({ hasRoutes: true })
+  await using tab = await browser.openTab({ hasRoutes: true, isNew: true })
   const { page } = tab
   await page.clock.install()
   await page.goto(`${service.address}/admin/products/new`)

@@ -280,9 +280,9 @@ test('a list or table longer than the terminal shows each item once, even if a l
     const call = await place.model.nextCall()
     const [before = '', last = ''] = text.split(/\n(?=\n- loose|\| last)/)
     await call.send(before)
-    await until(() => lastTurn(session.screen()).includes('item11'))
+    await until(() => new RegExp(`^ada> ${asked}\\b[^]*item11`).test(lastTurn(session.screen())))
     await call.answer(`\n${last}`)
-    await session.shows(/(loose|last .*\n.*)\n\nada>$/)
+    await session.shows(new RegExp(`ada> ${asked}\\b[^]*(loose|last .*\\n.*)\\n\\nada>$`))
     expect(lastTurn(session.screen()).match(/item\d*/g)).toEqual(text.match(/item\d*/g))
   }
 })

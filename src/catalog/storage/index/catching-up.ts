@@ -121,10 +121,13 @@ export class CatchingUp {
       if (!noted || noted.first > lastMissing) await this.#mustBeBuilt()
       const isCalm = noted?.last === lastSeen
       lastSeen = noted?.last ?? 0
-      const now = performance.now()
-      if (noted && now - sample.at >= IDLE_MS) {
-        keepsUp = noted.last - sample.last < CHANGES_KEPT_UP * ((now - sample.at) / 1_000)
-        sample = { last: noted.last, at: now }
+      if (noted) {
+        const now = performance.now()
+        const seconds = (now - sample.at) / 1_000
+        const changed = noted.last - sample.last
+        // Writers that begin to be fast are noticed at once, and those that become slow after a second.
+        if (seconds >= 1 || changed >= CHANGES_KEPT_UP) keepsUp = changed < CHANGES_KEPT_UP * seconds
+        if (seconds >= 1) sample = { last: noted.last, at: now }
       }
       if (!noted || !this.#isWorthTaking(noted)) return false
       await this.#takeSlice()

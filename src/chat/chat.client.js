@@ -43,7 +43,7 @@ document.addEventListener(
   event => {
     if (event.target.id === 'composer' && listener()) refuse(event, 'Wait for this answer, or stop it.')
     if (event.target.className === 'stop') stop(event)
-    // What was typed is not for the next user.
+    // The next user must not see the draft.
     if (event.target.className === 'logout') document.getElementById('user_prompt').value = ''
   },
   true,

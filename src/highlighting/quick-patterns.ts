@@ -6,7 +6,7 @@ const REWRITTEN: readonly (readonly [slow: string | RegExp, quick: string])[] = 
   [inJson(String.raw`|(?<=\W)|(?=\W)|^|\n?$|\A|\Z)`), inJson(String.raw`|(?>(?<=\W)|(?=\W)|^|\n?$|\A|\Z))`)],
   // C++, the captures of a lambda: if a bracket is not closed, each one before it looked for it twice.
   [inJson(String.raw`(?:[^]\[]*+\g<3>?)++`), inJson(String.raw`(?:[^]\[]++|\g<3>)*+`)],
-  // C#, tuples and type arguments: the blank before a nested one may belong to either.
+  // C#, tuples and type arguments: a blank before a nested one matches as part of the outer or of the nested one.
   [/(\[\^[()<>]+\]\|\\\\g<\w+>\)[+*])/g, '$1+'],
 ]
 

@@ -83,7 +83,7 @@ describe('the memory for bodies', () => {
 
   test('one client may hold half of the memory for bodies of many lines, and others are still served', async () => {
     using open = new DisposableStack()
-    // What has arrived counts no less than what was declared.
+    // A part has arrived, but all of the declared length counts.
     const large = { type: 'application/x-ndjson', length: 8_000_000, sent: ' '.repeat(100_000) }
     for (const client of ['192.0.2.1', '192.0.2.1']) open.use(begin(service, { ...large, client }))
     await until(async () => (await held('bulk_bodies')) === 16_000_000)
@@ -140,7 +140,7 @@ test('a body of many lines that arrives too slowly is 408, and the time until it
   clock.advance(9_000)
   slow.socket.write('x'.repeat(50_000))
   await until(() => total() === before + 50_001)
-  // Of the same 10 s: too little has arrived to begin them anew.
+  // The 10 s go on: too little has arrived for a new limit to begin.
   await clock.waitedFor(1_000)
   clock.advance(1_000)
   expect(await slow.answer).toMatch(/^HTTP\/1.1 408 [\s\S]*The body arrives too slowly/)

@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { normalized } from '../normalized.ts'
 import { mustBeNew, writeNew } from '../program/new-file.ts'
 import { type Message, MODEL_SENDER, type RoomRepository } from './rooms/repository.ts'
 import { safeLine, safeText } from './safe-text.ts'
@@ -7,9 +8,6 @@ import { headline, jsonOf, markdownOf } from './transcript.ts'
 
 /** Number of prompts read at a time, each with its answer. */
 const TURNS_READ = 100
-
-/** A piece of text to normalize. It has few marks, because the time grows with the square of their number. */
-const ACCENTED = /\P{M}+\p{M}{0,30}/gu
 
 /** The mode of an exported file. */
 const OWNER_ONLY = 0o600
@@ -107,8 +105,5 @@ function containsAll(text: string, words: string): boolean {
  * a word has the capital of any other.
  */
 function folded(text: string): string {
-  return text
-    .toLowerCase()
-    .toUpperCase()
-    .replaceAll(ACCENTED, part => part.normalize())
+  return normalized(text.toLowerCase().toUpperCase(), 'NFC')
 }

@@ -13,7 +13,7 @@ const OPENING = /^( *(?:(?:[-*+]|\d{1,9}[.)]) +)*)(`{3,}(?=[^`]*$)|~{3,})\s*(\S*
 /** Marks that are indented further than this are part of the code, such as those of code in a list that is shown as code. */
 const CLOSING_INDENTATION_MAX = 3
 
-/** Where a tab leads to in markdown, from the place before it on. */
+/** In markdown, a tab moves to the next multiple of this width. */
 const TAB_STOP = ' '.repeat(4)
 
 export function openingFence(line: string): Fence | null {

@@ -12,7 +12,7 @@ const DELIMITERS = [',', ';', '\t']
 /** Limit on the columns of a file, which are compared with each other. */
 const COLUMNS_MAX = 1_000
 
-/** What is parsed in one turn of the event loop: a line takes the parser 10 µs, however short it is. */
+/** Bytes that are parsed in one turn of the event loop. The parser needs 10 µs for a line, however short it is. */
 const PART_BYTES = 8_192
 
 /** In the order in which they are tried. A file may have several, if somebody has added lines to it. */

@@ -141,7 +141,7 @@ tidyAddress()
 
 /** Whether the page has something that was not saved. */
 function isTyped() {
-  // What was refused looks like what is saved.
+  // The fields of a refused form hold the refused text as their default, as if it were saved.
   if (document.querySelector('.editing, .conflict, #content > .trouble')) return true
   const fields = [...document.querySelectorAll('#form :is(input, textarea):not([type="hidden"])')]
   return fields.some(field => field.value !== field.defaultValue || field.checked !== field.defaultChecked)
@@ -213,7 +213,7 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
   // An event of a stream has no request.
   if (!requestConfig) return
   const { elt } = requestConfig
-  // What the page asks for itself, such as counts, tells nothing about what was refused before.
+  // The page also asks by itself, for counts for example. Such an answer does not take back an earlier message.
   if (!asking && xhr.status === 200 && requestConfig.triggeringEvent?.isTrusted) showConnection('')
   if (target.id === 'content') {
     history.replaceState(null, '', xhr.responseURL)
@@ -400,7 +400,7 @@ function removed(item) {
   removeRow(element)
 }
 
-/** Shows an element of this page anew, and what is beside the list. */
+/** Replaces an element of this page by a new version from the server, with the filters and stars beside the list. */
 function showAgain(target) {
   // Without the part of the address that names an element: htmx would scroll to that.
   const path = location.pathname + location.search

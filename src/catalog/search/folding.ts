@@ -1,3 +1,5 @@
+import { normalized } from '../../normalized.ts'
+
 export const ASCII: RegExp = /^[\0-\x7f]*$/
 
 /** Accents, the points of Hebrew and Arabic, and invisible characters. Other marks stay: Hindi and Thai are unreadable without. */
@@ -29,10 +31,6 @@ const PIECE = new RegExp(`[^][${CONTINUATION}]*`, 'gu')
 /** Not the second half of a surrogate pair either. */
 const PIECE_START = new RegExp(`[^${CONTINUATION}\\udc00-\\udfff]`, 'gu')
 
-/** As many characters that may change places when they are normalized, as the Stream-Safe Text Format permits (UAX #15, 13). */
-const MARKS_MAX = 30
-const MARKS = new RegExp(`[\\p{M}\\uff9e\\uff9f]{${MARKS_MAX}}`, 'gu')
-
 /** A text in the form in which texts are compared: without accents, in lower case, in no language. */
 export function folded(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
@@ -41,22 +39,6 @@ export function folded(text: string): string {
     .toLowerCase()
     .replace(LETTER, letter => LETTERS[letter] ?? letter)
   return normalized(plain, 'NFC')
-}
-
-/**
- * Cuts a text after so many marks, because the time to normalize it grows with the square of their number. It does so in short texts,
- * too, because a word must be the same in a query as in a description.
- */
-function normalized(text: string, form: 'NFC' | 'NFKD'): string {
-  if (text.length <= MARKS_MAX) return text.normalize(form)
-  let whole = ''
-  let start = 0
-  for (const marks of text.match(MARKS) ?? []) {
-    const end = text.indexOf(marks, start) + marks.length
-    whole += text.slice(start, end).normalize(form)
-    start = end
-  }
-  return whole + text.slice(start).normalize(form)
 }
 
 /** The first code points of the folded text. Folds no more of a long text than it needs. */

@@ -55,7 +55,7 @@ test('a write that succeeds until its commit fails is not acknowledged, and chan
   expect(after.body).toEqual(before.body)
 })
 
-/** What the foreign key of a table of German orders would raise, because the tests' server speaks English only. */
+/** Raises the error that a foreign key raises in German. The tests' server has English messages only. */
 const GERMAN = `
   CREATE TABLE german_orders (product_id bigint);
   CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

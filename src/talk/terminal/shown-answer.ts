@@ -110,7 +110,7 @@ function sameContent(drawn: readonly string[], count: number, lines: readonly st
     found += contentOf(lines.slice(same, same + 1)).length
     same += 1
   }
-  // Rather a part of a row twice than not at all.
+  // If a row was cut in the middle, it is shown again as a whole: a repeated part is better than a lost one.
   return found > shown.length ? same - 1 : same
 }
 

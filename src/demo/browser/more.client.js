@@ -1,4 +1,7 @@
-// A link that shows the next page of a list below those before.
+// A link that shows the next page of a list below those before. The address has the number of items that are shown.
+
+/** The API lists, and counts, no more at once. */
+export const COUNTED = 1_000
 
 // With these keys, a link opens another tab or window: no script takes its click.
 document.addEventListener(
@@ -9,29 +12,40 @@ document.addEventListener(
   true,
 )
 
+/** The number of items that the address asks for. */
+export function shownLimit(pageLength) {
+  return Number(new URLSearchParams(location.search).get('limit')) || pageLength
+}
+
 /**
- * `list` has three functions: `last()` returns the page that was shown last, `took(next)` shows the next one, and `failed(error)`
- * says why there is none.
+ * `list` has three functions: `nextAddress()` returns the address of the list with its next page, `took(next)` shows that page, and
+ * `failed(error)` says why there is none. Call the result with each page that is shown.
  */
-export function continueAt(link, { last, took, failed }) {
+export function continueAt(link, { nextAddress, took, failed }) {
+  let last = null
   /** The page whose next one is under way: a double click asks once. */
   let continued = null
   link.addEventListener('click', async event => {
     event.preventDefault()
-    const page = last()
+    const page = last
     if (page === continued) return
     continued = page
     const { href } = link
     try {
       const next = await page.next()
       // Meanwhile, another choice may have been made, or the same list been read again.
-      if (last() === page) {
+      if (last === page) {
         if (next) took(next)
       } else if (link.href === href) link.click()
     } catch (error) {
-      if (last() === page) failed(error)
+      if (last === page) failed(error)
     } finally {
       if (continued === page) continued = null
     }
   })
+  return page => {
+    last = page
+    link.hidden = !page.hasNext
+    link.href = nextAddress()
+  }
 }

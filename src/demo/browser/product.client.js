@@ -3,13 +3,11 @@
 import { createClient, Invalid } from '../client/index.js'
 import { element, elements, html } from './html.js'
 import { follow, remember } from './live.js'
-import { continueAt } from './more.js'
+import { COUNTED, continueAt, shownLimit } from './more.js'
 import { recorded } from './requests.js'
 import { glow, rating, reviewsText, showPrice, stars } from './tiles.js'
 
 const PAGE = 10
-/** The API lists no more at once. */
-const COUNTED = 1_000
 const FAILED = 'The shop does not answer'
 const FIELDS = ['id', 'rating', 'comment', 'user']
 
@@ -21,8 +19,6 @@ const shop = createClient('/', { fetch: recorded })
 const quiet = createClient('/')
 
 let loading = new AbortController()
-/** The page of the list that was shown last. */
-let last = null
 let isSending = false
 let shownPrice = Number(price.dataset.price)
 
@@ -40,13 +36,11 @@ histogram.addEventListener('click', event => {
   load(shop)
 })
 addEventListener('popstate', () => load(shop))
-continueAt(more, {
-  last: () => last,
+const shown = continueAt(more, {
+  nextAddress: () => addressOf(chosenStars(), list.children.length + PAGE),
   took: next => {
-    last = next
-    add(next.items)
+    add(next)
     history.replaceState(null, '', addressOf(chosenStars(), list.children.length))
-    showMore()
     // The pressed link is gone: from the body, a keyboard would begin at the top.
     if (more.hidden) list.focus({ preventScroll: true })
     sent.textContent = ''
@@ -91,7 +85,7 @@ async function load(client) {
   loading.abort()
   loading = new AbortController()
   const { signal } = loading
-  const limit = shownLimit()
+  const limit = shownLimit(PAGE)
   const query = { rating: chosenStars(), sort: '-id', limit: Math.min(limit, COUNTED), count: COUNTED, fields: FIELDS }
   const fields = ['id', 'name', 'price', 'rating']
   const before = shownPrice
@@ -104,9 +98,8 @@ async function load(client) {
   })
   if (!answers) return
   // More reviews were added meanwhile.
-  if (limit !== shownLimit()) return load(client)
+  if (limit !== shownLimit(PAGE)) return load(client)
   const [now, reviews] = answers
-  last = reviews
   remember([now])
   // A price that an event has told meanwhile is newer.
   if (shownPrice === before) reprice(now.price)
@@ -114,9 +107,8 @@ async function load(client) {
   about.innerHTML = rating(now.rating)
   showHistogram(now.rating)
   list.replaceChildren()
-  add(reviews.items)
+  add(reviews)
   if (reviews.total === 0) list.append(element(html`<li class="quiet">No reviews yet. Write the first one.</li>`))
-  showMore()
 }
 
 function reprice(now) {
@@ -157,10 +149,10 @@ function showHistogram({ histogram: counts, count }) {
   histogram.children[focused]?.focus()
 }
 
-function add(reviews) {
+function add(page) {
   list.insertAdjacentHTML(
     'beforeend',
-    html`${reviews.map(
+    html`${page.items.map(
       ({ rating, comment, user }) => html`
         <li>
           <img src="${user.avatar}" alt="" width="40" height="40">
@@ -169,15 +161,7 @@ function add(reviews) {
         </li>`,
     )}`,
   )
-}
-
-function showMore() {
-  more.hidden = !last.hasNext
-  more.href = addressOf(chosenStars(), list.children.length + PAGE)
-}
-
-function shownLimit() {
-  return Number(new URLSearchParams(location.search).get('limit')) || PAGE
+  shown(page)
 }
 
 function chosenStars() {

@@ -3,12 +3,11 @@
 import { createClient, NotFound } from '../client/index.js'
 import { elements, html } from './html.js'
 import { follow, remember } from './live.js'
-import { continueAt } from './more.js'
+import { COUNTED, continueAt, shownLimit } from './more.js'
 import { recorded } from './requests.js'
 import { glow, rating, showPrice, tile } from './tiles.js'
 
 const PAGE = 24
-const COUNTED = 1_000
 const BUSY_CHECK_MS = 10_000
 /** The API counts no more. One of them stands for products without a category. */
 const CATEGORIES = 200
@@ -22,8 +21,6 @@ const shop = createClient('/', { fetch: recorded })
 const quiet = createClient('/')
 
 let loading = new AbortController()
-/** The page of the list that was shown last. */
-let last = null
 
 // Not at the form: the filters belong to it, but are not inside it.
 document.addEventListener('input', ({ target }) => {
@@ -44,15 +41,12 @@ clear.addEventListener('click', event => {
   load(shop)
   form.elements.q.focus()
 })
-continueAt(more, {
-  last: () => last,
+const shown = continueAt(more, {
+  nextAddress: () => address(list.children.length + PAGE),
   took: next => {
     const before = list.children.length
-    last = next
-    add(next.items)
+    add(next)
     history.replaceState(null, '', address(list.children.length))
-    showTotal()
-    showMore()
     list.children[before]?.querySelector('a').focus()
   },
   failed: showFailure,
@@ -127,26 +121,19 @@ function showFailure({ message }) {
 }
 
 async function showProducts(client, signal) {
-  const limit = shownLimit()
+  const limit = shownLimit(PAGE)
   const { sort, ...chosen } = asked()
   const order = sort ?? (chosen.q ? 'relevance' : '-reviews')
   const query = { ...chosen, sort: order, limit: Math.min(limit, COUNTED), count: COUNTED, fields: FIELDS }
   const page = await client.products.list(query, { signal })
   // More products were added meanwhile.
-  if (limit !== shownLimit()) return showProducts(client, signal)
-  last = page
+  if (limit !== shownLimit(PAGE)) return showProducts(client, signal)
   const focused = document.activeElement?.closest('#products a')?.getAttribute('href')
   list.replaceChildren()
-  add(last.items)
+  add(page)
   if (focused) list.querySelector(`a[href="${focused}"]`)?.focus({ preventScroll: true })
   list.ariaBusy = 'false'
-  showTotal()
   clear.hidden = address() === '/'
-  showMore()
-}
-
-function shownLimit() {
-  return Number(new URLSearchParams(location.search).get('limit')) || PAGE
 }
 
 /** The number of products behind each choice. */
@@ -203,22 +190,15 @@ function fill(query) {
   }
 }
 
-function add(products) {
-  remember(products)
-  list.insertAdjacentHTML('beforeend', html`${products.map(tile)}`)
-}
-
-function showTotal() {
-  const count = last.total
+function add(page) {
+  const { items, total: count } = page
+  remember(items)
+  list.insertAdjacentHTML('beforeend', html`${items.map(tile)}`)
   total.textContent =
     count === 0
       ? 'Nothing found. Try another word, or fewer filters.'
       : `${count}${count === COUNTED ? '+' : ''} ${count === 1 ? 'product' : 'products'}`
-}
-
-function showMore() {
-  more.hidden = !last.hasNext
-  more.href = address(list.children.length + PAGE)
+  shown(page)
 }
 
 function itemOf(id) {

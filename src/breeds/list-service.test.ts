@@ -40,6 +40,44 @@ function endless(chunk: Uint8Array, everyMs: number) {
   return { body, cancelled: cancelled.promise }
 }
 
+test('a list service that refuses the connection is one status that says so', async () => {
+  const service = listService(() => listAnswer([]))
+  await service[Symbol.asyncDispose]()
+  expect(await streamOf(service)).toBe(failure('cannot be reached'))
+})
+
+test('a list service that does not answer 200 is one status that says so', async () => {
+  await using service = listService(() => new Response('secret reason', { status: 503 }))
+  expect(await streamOf(service)).toBe(failure('answered with status 503'))
+})
+
+test('an answer that is not JSON is one status that says so', async () => {
+  await using service = listService(() => new Response('<html>'))
+  expect(await streamOf(service)).toBe(failure('did not answer in JSON'))
+})
+
+test('an answer of another shape is one status that says so', async () => {
+  for (const answer of ['[]', 'null', '{}', '{"message":["akita"]}', '{"message":null}', '{"message":"akita"}']) {
+    await using service = listService(() => new Response(answer))
+    expect(await streamOf(service), answer).toBe(failure('did not answer with a list of names'))
+  }
+})
+
+test('an answer that breaks off is one status that says so', async () => {
+  await using service = listService(
+    () =>
+      new Response(
+        new ReadableStream({
+          start(controller) {
+            controller.enqueue('{"message":{"akita":[],')
+            controller.close()
+          },
+        }),
+      ),
+  )
+  expect(await streamOf(service)).toBe(failure('did not answer in JSON'))
+})
+
 test('an answer made to be slow to read is read like any other', async () => {
   // A search that starts again at each quotation mark takes longer than a test may.
   await using service = listService(() => new Response(`"${'\\"'.repeat(500_000)}`))

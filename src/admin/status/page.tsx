@@ -8,7 +8,7 @@ import { type Chart, type ChartUnit, chartsIn, firstSeriesOf } from './charts.ts
 import type { Point } from './history.ts'
 import script from './status.client.js' with { type: 'text' }
 import styles from './status.css' with { type: 'text' }
-import { shown, shownSpan } from './units.ts'
+import { SCALES, shown, shownSpan } from './units.ts'
 import type { Window } from './window.ts'
 
 /** The page's own static files. */
@@ -134,11 +134,16 @@ interface ChartProperties {
 }
 
 function Card({ chart, points }: ChartProperties) {
+  const data = {
+    'data-unit': chart.unit,
+    'data-scales': JSON.stringify(SCALES[chart.unit]),
+    'data-first': firstSeriesOf(chart),
+  }
   return (
     <section aria-labelledby={`${chart.id}-title`}>
       <h2 id={`${chart.id}-title`}>{chart.title}</h2>
       <p class="readout" aria-hidden="true"></p>
-      <div class="plot" aria-hidden="true" data-unit={chart.unit} data-first={firstSeriesOf(chart)}></div>
+      <div class="plot" aria-hidden="true" {...data}></div>
       <table>
         <thead>
           <tr>

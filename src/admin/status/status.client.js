@@ -12,7 +12,7 @@ const HEIGHT = 140
 /** A server that has just started has a chart of this length. */
 const SHOWN_MIN_SECONDS = 120
 const AXIS = { font: '11px system-ui', labelFont: '11px system-ui', ticks: { show: false }, size: 30 }
-const DASHES = { second: [7, 4], third: [2, 3], warning: [2, 3] }
+const DASHES = { dashed: [7, 4], dotted: [2, 3] }
 
 const connection = document.getElementById('connection')
 const plots = [...document.querySelectorAll('.plot')].map(element => ({ element, chart: null }))
@@ -68,17 +68,17 @@ function draw(plot) {
   else plot.chart = new uPlot(optionsOf(plot.element, lines), data, plot.element)
 }
 
-// The rows of the table under the chart name its lines and have their colours.
+// The rows of the table under the chart name its lines and look like them.
 function linesOf(element) {
   return [...element.parentElement.querySelectorAll('tbody th')].map(row => {
-    const line = row.querySelector('.line')
-    const dash = Object.entries(DASHES).find(([name]) => line.classList.contains(name))?.[1]
-    return { label: row.textContent.trim(), stroke: getComputedStyle(line).borderTopColor, dash }
+    const { borderTopColor, borderTopStyle } = getComputedStyle(row.querySelector('.line'))
+    return { label: row.textContent.trim(), stroke: borderTopColor, dash: DASHES[borderTopStyle] }
   })
 }
 
 function optionsOf(element, lines) {
   const { unit } = element.dataset
+  const scales = JSON.parse(element.dataset.scales)
   const { color, borderTopColor: faint } = getComputedStyle(element)
   const grid = { stroke: faint, width: 1 }
   const readout = element.parentElement.querySelector('.readout')
@@ -102,7 +102,7 @@ function optionsOf(element, lines) {
         size: 58,
         space: 34,
         ...(unit === 'bytes' && { incrs: POWERS_OF_TWO }),
-        values: (_, at) => at.map(value => textOf(value, unit)),
+        values: (_, at) => at.map(value => textOf(value, scales)),
       },
     ],
     series: [{}, ...lines.map(line => ({ ...line, width: 1.5, points: { show: false }, fill: filled }))],
@@ -110,7 +110,7 @@ function optionsOf(element, lines) {
       setCursor: [
         ({ cursor: { idx }, data }) => {
           readout.textContent = Number.isInteger(idx)
-            ? `${timeOf(data[0][idx], true)} · ${lines.map(({ label }, place) => `${label} ${textOf(data[place + 1][idx], unit)}`).join(' · ')}`
+            ? `${timeOf(data[0][idx], true)} · ${lines.map(({ label }, place) => `${label} ${textOf(data[place + 1][idx], scales)}`).join(' · ')}`
             : ''
         },
       ],
@@ -125,25 +125,9 @@ function leastTop(unit) {
   return { seconds: 0.001, bytes: 1_048_576, percent: 100 }[unit] ?? 4
 }
 
-const SCALES = {
-  seconds: [
-    [1, ' s'],
-    [1e-3, ' ms'],
-    [1e-6, ' µs'],
-  ],
-  bytes: [
-    [2 ** 30, ' GiB'],
-    [2 ** 20, ' MiB'],
-    [2 ** 10, ' KiB'],
-  ],
-  percent: [[1, ' %']],
-  'per second': [[1, '/s']],
-}
-
-function textOf(value, unit) {
+function textOf(value, scales) {
   if (value === null || value === undefined) return '–'
   if (value === 0) return '0'
-  const scales = SCALES[unit] ?? [[1, '']]
   const [from, suffix] = scales.find(([from]) => value >= from) ?? scales.at(-1)
   return (value / from).toLocaleString('en', { maximumSignificantDigits: 3, notation: 'compact' }) + suffix
 }

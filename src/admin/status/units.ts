@@ -3,7 +3,7 @@ import type { ChartUnit } from './charts.ts'
 const NUMBER = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, useGrouping: true })
 
 /** The larger units first, each with its factor. */
-const SCALES: Readonly<Record<ChartUnit, readonly (readonly [from: number, unit: string])[]>> = {
+export const SCALES: Readonly<Record<ChartUnit, readonly (readonly [from: number, unit: string])[]>> = {
   count: [[1, '']],
   'per second': [[1, '/s']],
   percent: [[1, ' %']],

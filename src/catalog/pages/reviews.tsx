@@ -5,14 +5,7 @@ import { DeleteButton, itemText } from './deletions.tsx'
 import type { Framed } from './frame.tsx'
 import { listPage } from './list-pages.tsx'
 import type { ListedItem } from './lists.ts'
-import {
-  beginningOf,
-  COMMENT_SHOWN_CHARACTERS,
-  LISTS,
-  type ManagedLists,
-  type ProductItem,
-  type ReviewItem,
-} from './managed.ts'
+import { beginningOf, COMMENT_SHOWN_CHARACTERS, LISTS, type ManagedLists, type ReviewItem } from './managed.ts'
 import { countText, ItemTable, Row, Star } from './tables.tsx'
 
 const STARS = [1, 2, 3, 4, 5]
@@ -20,8 +13,7 @@ const STARS = [1, 2, 3, 4, 5]
 /** Who wrote a review, and about what. */
 interface Names {
   readonly author: string
-  /** The name of the product; `null` on the product's own page. */
-  readonly product: string | null
+  readonly product: string
 }
 
 /** Adds the list of reviews, and the page of one. */
@@ -44,7 +36,7 @@ export function addReviews(app: App, { lists, framed }: PageParts): void {
 
   app.get('/admin/reviews/:id', async context => {
     const item = await lists.whole.reviews.get(pathId(context))
-    const namesOf = await namesAround(lists, [item], true)
+    const namesOf = await namesAround(lists, [item])
     return framed(context, reviewPage(item, namesOf(item)))
   })
 }
@@ -52,12 +44,12 @@ export function addReviews(app: App, { lists, framed }: PageParts): void {
 /** The reviews that the query selects, newest first. `path` is the page of a product, if they are only its reviews. */
 export async function reviewTable(lists: ManagedLists, query: URLSearchParams, path?: string) {
   const rows = await lists.reviews.rows(query)
-  const namesOf = await namesAround(lists, rows.items, path === undefined)
+  const namesOf = await namesAround(lists, rows.items)
   return (
     <ItemTable
       list="reviews"
       rows={rows}
-      row={item => reviewRow(item, namesOf(item))}
+      row={item => reviewRow(item, namesOf(item), path === undefined)}
       columns={['Review']}
       empty={<p>{query.get('rating') ? 'There are no such reviews.' : 'There are no reviews yet.'}</p>}
       path={path}
@@ -68,19 +60,18 @@ export async function reviewTable(lists: ManagedLists, query: URLSearchParams, p
 async function namesAround(
   { users, products }: ManagedLists,
   items: readonly ListedItem<ReviewItem>[],
-  areOfAll: boolean,
 ): Promise<(item: ListedItem<ReviewItem>) => Names> {
   const [authors, named] = await Promise.all([
     users.some(items.map(({ value }) => value.user_id)),
-    areOfAll ? products.some(items.map(({ value }) => value.product_id)) : new Map<number, ProductItem>(),
+    products.some(items.map(({ value }) => value.product_id)),
   ])
   return ({ value }) => ({
     author: authors.get(value.user_id)?.name ?? 'unknown',
-    product: areOfAll ? (named.get(value.product_id)?.name ?? 'a deleted product') : null,
+    product: named.get(value.product_id)?.name ?? 'a deleted product',
   })
 }
 
-function reviewRow({ value, tag }: ListedItem<ReviewItem>, { author, product }: Names) {
+function reviewRow({ value, tag }: ListedItem<ReviewItem>, { author, product }: Names, isOfAll: boolean) {
   const { id } = value
   const isCut = value.comment.length > COMMENT_SHOWN_CHARACTERS
   const comment = isCut ? `${beginningOf(value.comment, COMMENT_SHOWN_CHARACTERS)}…` : value.comment
@@ -91,7 +82,7 @@ function reviewRow({ value, tag }: ListedItem<ReviewItem>, { author, product }: 
         <a id={`reviews-${id}-name`} class="name" dir="auto" href={`/admin/reviews/${id}`}>
           {author}
         </a>
-        {product !== null && (
+        {isOfAll && (
           <>
             {' '}
             <OnProduct id={value.product_id} name={product} />
@@ -146,7 +137,7 @@ function GivenStars({ rating }: { readonly rating: number }) {
   )
 }
 
-function OnProduct({ id, name }: { readonly id: number; readonly name: string | null }) {
+function OnProduct({ id, name }: { readonly id: number; readonly name: string }) {
   return (
     <>
       <span class="quiet">on</span>{' '}

@@ -21,10 +21,10 @@ export function bodyOf({ fields }: ManagedKind, texts: Texts, seen: Texts | null
     const text = texts[name] ?? ''
     if (kind === 'price') body[name] = numberIn(text)
     else if (kind === 'password') body[name] = text === '' && seen ? PASSWORD_MASK : text
-    // A flag that stays as it is keeps its number, whatever that is.
-    else if (kind !== 'flag') body[name] = seen && text === inField(seen[name] ?? '', kind) ? seen[name] : text
-    else if (text !== (seen?.[name] ?? '')) body[name] = text === '' ? 0 : 1
-    else if (!seen) body[name] = 0
+    else if (kind === 'flag') {
+      // One that stays as it is keeps its number, whatever that is.
+      if (text !== seen?.[name]) body[name] = text === '' ? 0 : 1
+    } else body[name] = seen && text === inField(seen[name] ?? '', kind) ? seen[name] : text
   }
   return body
 }

@@ -131,13 +131,14 @@ document.addEventListener(
   true,
 )
 
-/** Removes what was told once from the address, so that a reload does not tell it again. */
-function tidyAddress() {
-  const address = new URL(location.href)
-  for (const name of ['saved', 'created', 'deleted', 'kept', 'ended']) address.searchParams.delete(name)
-  if (address.href !== location.href) history.replaceState(null, '', address)
+/** Shows an address without the fields that are empty, and without what was told once: a reload does not tell it again. */
+function showAddress(href, state) {
+  const address = new URL(href)
+  const shown = [...address.searchParams].filter(([name, value]) => value !== '' && !['deleted', 'kept'].includes(name))
+  address.search = new URLSearchParams(shown)
+  history.replaceState(state, '', address)
 }
-tidyAddress()
+showAddress(location.href, history.state)
 
 /** Whether the page has something that was not saved. */
 function isTyped() {
@@ -216,20 +217,14 @@ document.addEventListener('htmx:afterSwap', ({ detail: { target, xhr, requestCon
   // The page also asks by itself, for counts for example. Such an answer does not take back an earlier message.
   if (!asking && xhr.status === 200 && requestConfig.triggeringEvent?.isTrusted) showConnection('')
   if (target.id === 'content') {
-    history.replaceState(null, '', xhr.responseURL)
-    tidyAddress()
+    showAddress(xhr.responseURL, null)
     keepTag()
     if (!keepTyped(elt, requestConfig.parameters)) document.getElementById('content')?.focus({ preventScroll: true })
     // htmx drops a further request of the old form, which has gone. It knows the new one only after this event.
     else if (elt.dataset.again && xhr.status === 200) setTimeout(() => document.getElementById('form').requestSubmit())
   }
   if (elt.matches('[data-filters]')) {
-    const chosen = [...new FormData(elt)].filter(([, value]) => value !== '')
-    history.replaceState(
-      null,
-      '',
-      `${elt.getAttribute('action')}${chosen.length ? '?' : ''}${new URLSearchParams(chosen)}`,
-    )
+    showAddress(xhr.responseURL, null)
     tell(document.querySelector('[data-tell]')?.textContent ?? '')
   }
   if (elt.matches('[data-more]')) {

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { holdBack } from '../../test/harness/browser/held-answers.ts'
 import { chatInBrowser } from '../../test/harness/chat/chat-in-browser.ts'
 import { answered, expectLastMessages, messages, send } from '../../test/harness/chat/chat-page.ts'
 import { sqlite } from '../../test/harness/engines.ts'
@@ -107,15 +108,11 @@ test('what is typed while a prompt is being sent is in the field afterwards', as
   await using tab = await open.browser.openTab({ hasRoutes: true })
   const { page } = tab
   await page.goto(open.server.chat.address)
-  const passing = Promise.withResolvers<void>()
-  await page.route('**/chat/*', async route => {
-    await passing.promise
-    await route.continue()
-  })
+  const sending = await holdBack(page, '**/chat/*')
   await page.getByLabel('Your message').fill('first')
   await page.keyboard.press('Enter')
   await page.keyboard.type('and second')
-  passing.resolve()
+  sending.letPass()
   const call = await open.server.model.nextCall()
   expect(call.prompt).toBe('first')
   await page.locator('.turn').waitFor()

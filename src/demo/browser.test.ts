@@ -4,6 +4,7 @@ import type { Page, Request, Route } from 'playwright-core'
 import { createClient } from 'stockroom/client'
 import { PHONE, screens, violations } from '../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../../test/harness/browser/chromium.ts'
+import { holdBack } from '../../test/harness/browser/held-answers.ts'
 import { opensOtherTab } from '../../test/harness/browser/other-tab.ts'
 import { reusingTabs } from '../../test/harness/browser/reused-tabs.ts'
 import { type Service, startServer } from '../../test/harness/service.ts'
@@ -117,14 +118,10 @@ test('a double click on “Show more” adds one page, and “Send the review”
   await using tab = await openShop({ hasRoutes: true })
   const { page } = tab
   const clickTwice = async (address: RegExp, name: RegExp, meanwhile = async () => {}) => {
-    const clicked = Promise.withResolvers<void>()
-    await page.route(address, async route => {
-      await clicked.promise
-      await route.continue()
-    })
+    const first = await holdBack(page, address)
     await page.getByText(name).dblclick()
     await meanwhile()
-    clicked.resolve()
+    first.letPass()
   }
   const asked = (address: RegExp) => tab.requests().filter(one => address.test(one)).length
   await clickTwice(/\/products\/\?.*cursor=/, /Show more/)
@@ -265,12 +262,9 @@ test('the last filter of the histogram counts, even if the answer to the one bef
   const { page } = tab
   await page.locator('#products a').first().click()
   await page.locator('#reviews li').first().waitFor()
-  const [later, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const over = Promise.withResolvers<void>()
   const fiveStars = /reviews.*rating=5/
-  await page.route(fiveStars, async route => {
-    await later.promise
-    await route.continue()
-  })
+  const later = await holdBack(page, fiveStars)
   const end = (request: Request) => fiveStars.test(request.url()) && over.resolve()
   page.on('requestfinished', end).on('requestfailed', end)
   const choose = (stars: string) => page.locator('#histogram a', { hasText: stars }).click()
@@ -278,7 +272,7 @@ test('the last filter of the histogram counts, even if the answer to the one bef
   await choose('4 stars')
   await page.locator('#histogram [aria-current]', { hasText: '4 stars' }).waitFor()
   const shown = await page.locator('#reviews').innerHTML()
-  later.resolve()
+  later.letPass()
   await over.promise
   // Enough for the page to show it.
   await page.evaluate('new Promise(resolve => setTimeout(resolve, 100))')
@@ -303,37 +297,26 @@ test('“Show more” adds to a list that is being read again, before or after i
   const { page } = tab
   const { products, reviews } = createClient(demo.address)
   const showMoreWhileRead = async (list: RegExp, change: () => Promise<unknown>) => {
-    const [asked, shown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    await page.route(list, async route => {
-      asked.resolve()
-      await shown.promise
-      // The page may have given it up.
-      await route.continue().catch(() => {})
-    })
+    const read = await holdBack(page, list)
     await change()
-    await asked.promise
+    await read.isAsked
     const next = page.waitForResponse(/cursor=/)
     await page.getByRole('link', { name: 'Show more' }).click()
     await next
     await page.waitForURL(/limit=/)
-    shown.resolve()
+    read.letPass()
   }
   const { id } = await products.create({ name: 'Read again', description: 'Soon gone', price: 1 })
   await showMoreWhileRead(/\/products\/\?(?!.*cursor)/, () => products.delete(id))
   await page.locator('#products[aria-busy=false]').waitFor()
   expect(await page.locator('#products li').count()).toBe(48)
-  const [asked, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  await page.route(/cursor=/, async route => {
-    asked.resolve()
-    await read.promise
-    await route.continue()
-  })
+  const more = await holdBack(page, /cursor=/)
   await page.getByRole('link', { name: 'Show more' }).click()
-  await asked.promise
+  await more.isAsked
   await page.evaluate(`document.querySelector('#products li').className = 'old'`)
   const other = await products.create({ name: 'Read again', description: 'Soon gone', price: 1 })
   await page.locator('#products .old').waitFor({ state: 'detached' })
-  read.resolve()
+  more.letPass()
   await page.locator('#products li').nth(71).waitFor({ timeout: 5_000 })
   await products.delete(other.id)
   const product = Number(await page.locator('#products li').first().getAttribute('data-id'))
@@ -452,14 +435,9 @@ test('a tab that is hidden and shown again and again before its stream is open f
   const { page } = tab
   await setHidden(page, true)
   await page.getByText('paused').waitFor()
-  const held = Promise.withResolvers<void>()
-  await page.route('**/events?*', async route => {
-    await held.promise
-    // Unless the page has given it up.
-    await route.continue().catch(() => {})
-  })
+  const stream = await holdBack(page, '**/events?*')
   for (const isHidden of [false, true, false]) await setHidden(page, isHidden)
-  held.resolve()
+  stream.letPass()
   await page.getByText('live', { exact: true }).waitFor()
   const id = Number(await page.locator('#products li').nth(20).getAttribute('data-id'))
   await createClient(demo.address).products.edit(id, product => ({ ...product, price: 4_567.5 }))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { DESKTOP, PHONE, violations } from '../../../test/harness/browser/accessibility.ts'
 import { openBrowser, type Tab, type TabOptions, type TestBrowser } from '../../../test/harness/browser/chromium.ts'
+import { holdBack } from '../../../test/harness/browser/held-answers.ts'
 import { otherSite } from '../../../test/harness/browser/other-site.ts'
 import { opensOtherTab } from '../../../test/harness/browser/other-tab.ts'
 import { reusingTabs } from '../../../test/harness/browser/reused-tabs.ts'
@@ -958,19 +959,6 @@ async function open(path: string, options?: TabOptions): Promise<Tab> {
   const tab = await browser.openTab(options)
   await tab.page.goto(service.address + path)
   return tab
-}
-
-/** Holds back the answers to what is asked of an address, until they may pass. */
-async function holdBack(page: Page, address: string | RegExp) {
-  const asked = Promise.withResolvers<void>()
-  const passing = Promise.withResolvers<void>()
-  await page.route(address, async route => {
-    asked.resolve()
-    await passing.promise
-    // The page may have given it up.
-    await route.continue().catch(() => {})
-  })
-  return { isAsked: asked.promise, letPass: () => passing.resolve() }
 }
 
 function row(page: Page, product: number) {

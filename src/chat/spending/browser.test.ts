@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { screens, violations } from '../../../test/harness/browser/accessibility.ts'
+import { holdBack } from '../../../test/harness/browser/held-answers.ts'
 import { chatInBrowser } from '../../../test/harness/chat/chat-in-browser.ts'
 import { answered, messages, send } from '../../../test/harness/chat/chat-page.ts'
 import { startChatServer } from '../../../test/harness/chat/chat-server.ts'
@@ -60,15 +61,11 @@ test('a page whose answer may no longer begin says so, whether it was open befor
   await using second = await place.browser.openTab({ hasRoutes: true, ...INDIA, ...at('203.0.113.3') })
   await place.server.chat.post('too-late', 'too late', at('203.0.113.3').extraHTTPHeaders)
   // The other tab uses up the answer after this page was written and before it listens.
-  const isUsedUp = Promise.withResolvers<void>()
-  await second.page.route('**/chatstream/too-late', async route => {
-    await isUsedUp.promise
-    await route.continue()
-  })
+  const stream = await holdBack(second.page, '**/chatstream/too-late')
   await second.page.goto(`${place.server.chat.address}/chat/too-late`)
   await first.page.goto(place.server.chat.address)
   await useUp(first.page)
-  isUsedUp.resolve()
+  stream.letPass()
   await second.page.getByText('The daily limit is reached. You can ask again at 05:30.').waitFor()
   await second.page.reload()
   await second.page
